@@ -5,7 +5,7 @@ import type { ChatEvent, ProtocolId } from '../server/protocols/canonical.ts';
 import { codecs } from '../server/protocols/registry.ts';
 import { parseJson, record } from '../server/protocols/shared/json.ts';
 import { encodingOf } from '../server/providers/knowledge/encodings.ts';
-import { tokensAround } from '../server/relay/admission/counting/around.ts';
+import { plainWords, tokensAround } from '../server/relay/admission/counting/around.ts';
 import { countTokens } from '../server/relay/admission/counting/count.ts';
 import { countLocally } from '../server/relay/admission/meter.ts';
 import type { Inquiry } from '../server/relay/intake/inquiry.ts';
@@ -67,7 +67,9 @@ interface Asked {
 }
 
 async function errorOf({ provider, model, body, reported }: Asked): Promise<Sample> {
-  const inquiry = { operation: 'chat', model, body, prompt: readPrompt(body) } as unknown as Inquiry;
+  const read = readPrompt(body);
+  const prompt = { ...read, ...plainWords(read) };
+  const inquiry = { operation: 'chat', model, body, prompt } as unknown as Inquiry;
   const { input } = await countLocally(counter, inquiry, { body: null, told: nothingDelivered });
   return { provider, error: Math.abs(input + tokensAround(body) - reported) / reported };
 }

@@ -65,7 +65,13 @@ async function spend(url: string, name: string): Promise<void> {
   const store = createPostgresLedgerStore({
     connect: () => openLine({ engine: 'postgres', url }, { isOwn: () => true }),
     node: { name, version: '', schema: '' },
-    acknowledged: { note: () => undefined, since: () => [], marks: () => [] },
+    acknowledged: {
+      keep: () => undefined,
+      retract: () => undefined,
+      since: () => [],
+      resent: () => undefined,
+      marks: () => [],
+    },
     onEpoch: () => undefined,
     onForgotten: () => undefined,
     newRun: () => name,

@@ -53,7 +53,7 @@ export const equivalents: readonly Equivalent[] = [
     why: 'what is asked for is above 0 where the least counts, and 1 is above both',
   },
   {
-    file: 'server/relay/admission/audio-length.ts',
+    file: 'server/relay/shared/recordings/length.ts',
     line: 'if (seconds !== null && Number.isFinite(seconds) && seconds >= 0) return seconds;',
     before: '0',
     after: '(-1)',
@@ -79,13 +79,6 @@ export const equivalents: readonly Equivalent[] = [
     before: '32',
     after: '(33)',
     why: 'a cell more behind each ring, which nobody uses',
-  },
-  {
-    file: 'server/relay/admission/sound/chunks.ts',
-    line: 'return rate > 0 ? told / rate : null;',
-    before: '0',
-    after: '(-1)',
-    why: 'what is divided by 0 is no finite number, and is left to the next reader as what is unknown',
   },
   {
     file: 'server/contract/pricing-terms.ts',
@@ -131,10 +124,10 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/domain/sessions/throttle.ts',
-    line: "const crowd = subject === '' ? 0 : await brake(crowdAt(subject), limits.strangers);",
+    line: "subject === '' ? 0 : await brake(crowdAt(subject), limits.strangers),",
     before: '0',
     after: '(-1)',
-    why: 'the longer of two waits is taken, and the other one is never below 0',
+    why: 'the longest of three waits is taken, and the other two are never below 0',
   },
   {
     file: 'server/relay/routing/choose.ts',
@@ -159,7 +152,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/relay/admission/terms.ts',
-    line: 'if (key.length < 5 || key.length > 15) return undefined;',
+    line: 'return loose.length < 5 || loose.length > 14 ? undefined : lookUp(members, loose);',
     before: '5',
     after: '(4)',
     why: 'no member with a price has so short a name, in any spelling',

@@ -57,9 +57,14 @@ export const promises: readonly Promised[] = [
     tests: ['tests/relay/load.test.ts'],
   },
   {
-    en: 'nothing delivered is free: whoever leaves a stream or a conversation pays for what came, and for hidden thoughts once the answer was over',
-    zh: '送达的内容都要计费：中途离开流或会话的人为已收到的内容付费，回答结束之后离开也要为看不见的思考付费',
-    tests: ['tests/relay/leaving.test.ts', 'tests/http/realtime-bill.test.ts'],
+    en: 'nothing delivered is free: whoever leaves a stream or a conversation pays for what came, and for thoughts that nobody saw',
+    zh: '送达的内容都要计费：中途离开流或会话的人为已收到的内容付费，也为看不见的思考付费',
+    tests: [
+      'tests/relay/leaving.test.ts',
+      'tests/relay/hidden-thoughts.test.ts',
+      'tests/relay/all-choices.test.ts',
+      'tests/http/realtime-bill.test.ts',
+    ],
   },
   {
     en: 'a user who is banned, a key that ends, a model that is taken away: open conversations end within a second; an answer already begun runs to its end and is paid for, nothing new begins',
@@ -178,6 +183,12 @@ export const promises: readonly Promised[] = [
     zh: '对可执行文件：客户端离开、读者停顿时的表现',
     tests: [],
     also: ['node scripts/launch.mjs measure-streams'],
+  },
+  {
+    en: 'what hostile bodies of one key cost the others',
+    zh: '一个密钥的恶意请求体对其他人的影响',
+    tests: [],
+    also: ['node scripts/launch.mjs measure-refusals'],
   },
   {
     en: 'start, memory and completions of the terminal',

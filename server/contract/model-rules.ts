@@ -52,6 +52,8 @@ const rule = z.strictObject({
   thinking: z.optional(z.enum(thinkingForms)),
   alwaysThinks: z.optional(z.boolean()),
   thinksUnasked: z.optional(z.boolean()),
+  showsThoughts: z.optional(z.boolean()),
+  tokensPerSecond: z.optional(positive),
   efforts: z.optional(words),
   budget: z.optional(z.tuple([positive, positive])),
   refuses: z.optional(members),

@@ -19,6 +19,8 @@ export interface HoldSize {
   readonly promptTokens: number;
   /** What the prompt carries besides words, by bucket. */
   readonly media?: Readonly<Partial<Record<MediaBucket, number>>>;
+  /** Files of which is not known before they are read how long they are, nor of which kind. */
+  readonly files?: number;
   /** The prompt may be written to a cache that lives 5 minutes or an hour. */
   readonly caches?: CacheLife;
   /** All that may be written. */
@@ -38,8 +40,8 @@ const noTools: Readonly<Record<string, number>> = {};
  * falls short of a charge within its bounds (new-api rounds down and leaves the prompt out).
  */
 export function holdEstimate(base: Prices, size: HoldSize): number {
-  const { promptTokens, media = noMedia, caches = 'none', maxTokens, speaks = false } = size;
-  let all = promptTokens;
+  const { promptTokens, media = noMedia, files = 0, caches = 'none', maxTokens, speaks = false } = size;
+  let all = promptTokens + files;
   for (const name of mediaBuckets) all += media[name] ?? 0;
   const prices = base.tiers.length === 0 ? base : pricesFor(base, all);
   const usage: Record<BucketName, number> = { ...noTokens };
@@ -51,6 +53,7 @@ export function holdEstimate(base: Prices, size: HoldSize): number {
     else words += tokens;
   }
   usage[dearest(prices, wordBuckets[caches])] += words;
+  if (files > 0) usage[dearest(prices, [...wordBuckets[caches], ...mediaBuckets])] += files;
   usage[dearest(prices, speaks ? answerBuckets : writtenBuckets)] += maxTokens;
   return quotaOf({ ...usage, toolCalls: size.toolCalls ?? noTools, raw: null }, base);
 }

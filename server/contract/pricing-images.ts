@@ -1,13 +1,13 @@
 /** What a picture costs: price x size x quality x number. As new-api does. */
 import type { Prices } from './prices.ts';
 
-const sizes: Readonly<Record<string, number>> = {
-  '256x256': 0.4,
-  '512x512': 0.45,
-  '1024x1024': 1,
-  '1024x1792': 2,
-  '1792x1024': 2,
-};
+const sizes: ReadonlyMap<string, number> = new Map([
+  ['256x256', 0.4],
+  ['512x512', 0.45],
+  ['1024x1024', 1],
+  ['1024x1792', 2],
+  ['1792x1024', 2],
+]);
 /** Dollars of one picture at ratio 1, for models that have a ratio and no price. */
 const dollarsOfRatio = 0.0025;
 
@@ -18,7 +18,7 @@ export interface ImageOrder {
 }
 
 export function imageFactor(model: string, order: ImageOrder): number {
-  const size = sizes[order.size] ?? 1;
+  const size = sizes.get(order.size) ?? 1;
   const quality = model === 'dall-e-3' && order.quality === 'hd' ? (size === 2 ? 1.5 : 2) : 1;
   return Math.round(size * quality * order.count * 1e6) / 1e6;
 }

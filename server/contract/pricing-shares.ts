@@ -16,6 +16,24 @@ export interface Share {
   readonly label: string | null;
 }
 
+/**
+ * Dollars for a call of a tool. Where no price names it, the dearest of its variants holds (`image_generation-low-1024x1024`
+ * is one of `image_generation`), else the price of `*`, else that of the dearest tool: an unknown name saves nothing.
+ */
+export function toolPrice({ toolPrices }: Prices, tool: string): number {
+  const own = toolPrices.get(tool);
+  if (own !== undefined) return own;
+  const [base] = tool.split('-', 1);
+  let variants: number | null = null;
+  let dearest = 0;
+  for (const [name, price] of toolPrices) {
+    const [of] = name.split('-', 1);
+    if (of === base) variants = Math.max(variants ?? 0, price);
+    if (of === name) dearest = Math.max(dearest, price);
+  }
+  return variants ?? toolPrices.get('*') ?? dearest;
+}
+
 /** The prices that hold for a prompt of this size. */
 export function pricesFor(prices: Prices, promptTokens: number): Prices {
   for (const tier of prices.tiers) if (promptTokens > tier.above) return tier.prices;
@@ -63,7 +81,7 @@ export function exactQuota(shares: readonly Share[], toolCalls: Usage['toolCalls
   }
   sum = sum * toScaled(surchargeOf(head));
   for (const [tool, calls] of Object.entries(toolCalls)) {
-    sum += BigInt(calls) * toScaled(head.toolPrices.get(tool) ?? 0) * perUnit * scale * scale;
+    sum += BigInt(calls) * toScaled(toolPrice(head, tool)) * perUnit * scale * scale;
   }
   if (sum === 0n && tokens > 0 && head.groupRatio > 0) return 1;
   return Math.min(mostQuota, Number(roundedDivision(sum, scale ** 5n)));

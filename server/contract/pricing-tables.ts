@@ -160,6 +160,21 @@ export function resolvePrices(tables: PriceTables, model: string, options: Resol
   return prices;
 }
 
+/** Whether a call of one of these models can have no price. */
+export function mayCostNothing(
+  tables: PriceTables,
+  models: Iterable<string>,
+  { group, userGroup }: Pick<ResolveOptions, 'group' | 'userGroup'>,
+): boolean {
+  const groupRatio = tables.groupGroupRatio.get(userGroup)?.get(group) ?? tables.groupRatio.get(group) ?? 1;
+  if (groupRatio === 0 || tables.quotaPerUnit === 0) return true;
+  for (const model of models) {
+    const name = listedName(model);
+    if ((tables.modelPrice.get(name) ?? tables.modelRatio.get(name)) === 0) return true;
+  }
+  return false;
+}
+
 const gizmo = /^(gpt-4o?)-gizmo-.*/;
 /** Name under which a model's prices are listed. */
 export const listedName = (model: string): string =>

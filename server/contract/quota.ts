@@ -11,11 +11,11 @@ import {
   type Facts,
   factOf,
 } from './pricing-facts.ts';
-import { exactQuota, mostQuota, pricesFor, type Share, sharesOf } from './pricing-shares.ts';
+import { exactQuota, mostQuota, pricesFor, type Share, sharesOf, toolPrice } from './pricing-shares.ts';
 import { quotaPerUnit } from './pricing-tables.ts';
 import { exactLimit, weightsOf } from './pricing-weights.ts';
 
-export { completionTokensOf, mostQuota, pricesFor, promptTokensOf };
+export { completionTokensOf, mostQuota, pricesFor, promptTokensOf, toolPrice };
 
 export interface BillLine {
   readonly kind: LineKind | 'call';
@@ -100,7 +100,7 @@ function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: 
     }
   }
   for (const [tool, calls] of Object.entries(toolCalls))
-    if (calls > 0) lines.push({ kind: 'call', tokens: calls, ratio: head.toolPrices.get(tool) ?? 0, detail: tool });
+    if (calls > 0) lines.push({ kind: 'call', tokens: calls, ratio: toolPrice(head, tool), detail: tool });
   return lines;
 }
 
@@ -124,9 +124,7 @@ export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> 
   if (hasNone(usage.toolCalls) && base.unpriced === undefined) return facts;
   const tools = Object.entries(usage.toolCalls).filter(([, calls]) => calls > 0);
   if (tools.length > 0) {
-    facts.tools = Object.fromEntries(
-      tools.map(([tool, calls]) => [tool, { calls, price: prices.toolPrices.get(tool) ?? 0 }]),
-    );
+    facts.tools = Object.fromEntries(tools.map(([tool, calls]) => [tool, { calls, price: toolPrice(prices, tool) }]));
   }
   const unpriced = [
     ...(base.unpriced ?? []),

@@ -12,12 +12,18 @@ export const storageReasons = {
   crowded: { zh: '{count} 条账务指令等待写入', en: 'commands that wait to be written: {count}' },
   ledger_gone: { zh: '账本线程已终止', en: 'the ledger is gone' },
   standby_silent: { zh: '备用服务器未确认提交', en: 'the standby does not confirm' },
+  database_away: { zh: '数据库暂时无法访问', en: 'the database cannot be reached' },
   commit_unknown: { zh: '数据库未答复提交是否成功', en: 'the database did not say whether it committed' },
   declared_gone: { zh: '本节点已被判定为离线', en: 'this node was declared gone' },
   tenure_over: { zh: '已过久未收到数据库的答复', en: 'the database has not been heard of for too long' },
   thread_gone: { zh: '{thread} 线程已终止', en: 'the {thread} thread is gone' },
+  copy_unkept: {
+    zh: '本节点的磁盘（GATEWAY_OUTBOX 或数据目录）写不下账目的副本',
+    en: 'the disk of GATEWAY_OUTBOX or the data directory does not take the copy of what is billed',
+  },
   outbox_full: { zh: '待送账目的存放处已满', en: 'the outbox is full' },
   too_many: { zh: '同时进行的请求过多', en: 'too many requests at once' },
+  unwritable: { zh: '账目暂时无法写入', en: 'the books cannot be written at the moment' },
   tasks: { zh: '任务无法保存', en: 'tasks cannot be kept' },
   /** All the others. */
   storage: { zh: '账目无法写入：{detail}', en: 'the books cannot be written: {detail}' },
@@ -57,6 +63,10 @@ export function troubleOf(text: string): StorageTrouble | null {
   }
   return { code: 'storage', params: { detail: text } };
 }
+
+/** As callers read it: the words of a disk, a driver or a server are for the operator's log. */
+export const callerReason = (text: string): string =>
+  troubleOf(text)?.code === 'storage' ? reasonText('unwritable') : text;
 
 export function troubleIn({ code, params }: StorageTrouble, language: Language): string {
   if (Object.hasOwn(storageReasons, code)) return filled(storageReasons[code as StorageReason][language], params);

@@ -17,6 +17,8 @@ export interface SiteFigures {
   readonly version: string;
   /** Quota of one US dollar. */
   readonly quotaPerUnit: number;
+  /** How long its leases last without the database; null = the database is a file. */
+  readonly leaseSeconds: number | null;
 }
 
 type Labels = Readonly<Record<string, string | number>>;
@@ -51,6 +53,7 @@ export const metricNames = [
   'gateway_settlements_late_total',
   'gateway_settlements_refused_total',
   'gateway_storage_up',
+  'gateway_lease_seconds',
 ] as const;
 export type MetricName = (typeof metricNames)[number];
 
@@ -121,7 +124,7 @@ function traffic({ relays, quotaPerUnit }: SiteFigures): Family[] {
 }
 
 /** How this process stands. */
-function condition({ relays, standing, oldestOwedMs, version }: SiteFigures): Family[] {
+function condition({ relays, standing, oldestOwedMs, version, leaseSeconds }: SiteFigures): Family[] {
   const by = (of: (figures: ThreadFigures) => readonly Value[]) =>
     relays.flatMap(({ thread, figures }) =>
       of(figures).map((value) => ({ ...value, labels: { ...value.labels, relay: String(thread) } })),
@@ -167,6 +170,12 @@ function condition({ relays, standing, oldestOwedMs, version }: SiteFigures): Fa
     family('gateway_settlements_late_total', 'counter', 'Answers that went out before their bill.', one(standing.late)),
     family('gateway_settlements_refused_total', 'counter', 'Bills the ledger turned down.', one(standing.refused)),
     family('gateway_storage_up', 'gauge', '0 = nothing is sold.', one(standing.trouble === '' ? 1 : 0)),
+    family(
+      'gateway_lease_seconds',
+      'gauge',
+      'For how long this node serves without the database, less three seconds; a dead one’s leases are free five later.',
+      leaseSeconds === null ? [] : one(leaseSeconds),
+    ),
   ];
 }
 

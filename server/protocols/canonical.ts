@@ -36,6 +36,8 @@ export type UnifiedFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter' 
 export interface FinishReason {
   readonly unified: UnifiedFinish;
   readonly raw: string | null;
+  /** Where the model failed: what the upstream says of it. */
+  readonly message?: string;
 }
 
 export type Media =
@@ -158,7 +160,7 @@ export interface ChatRequest {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** What a response consists of, whole or streamed. Exactly one `finish` or `error` ends it. */
+/** What a response consists of, whole or streamed. Exactly one `finish` or `error` ends it; nothing but `usage` may come behind it. */
 export type ChatEvent =
   | {
       readonly type: 'response-start';
@@ -197,9 +199,17 @@ export type ChatEvent =
       readonly origin?: ProtocolId;
     }
   | { readonly type: 'refusal-delta'; readonly text: string }
-  | { readonly type: 'media'; readonly part: Part }
-  | { readonly type: 'usage'; readonly usage: Usage }
+  /** `hosted`: the tool of the provider's that made it, where that is paid by the call. */
+  | { readonly type: 'media'; readonly part: Part; readonly hosted?: string | null }
+  | {
+      readonly type: 'usage';
+      readonly usage: Usage;
+      /** The counts of an earlier report, with what became known beside them since. */
+      readonly repeated?: true;
+    }
   | { readonly type: 'unknown'; readonly dialect: ProtocolId; readonly raw: unknown }
+  /** A piece of another choice than the first: it is counted and searched, and no translation delivers it. */
+  | { readonly type: 'other-choice'; readonly choice: number; readonly event: ChatEvent }
   | { readonly type: 'finish'; readonly reason: FinishReason }
   | { readonly type: 'error'; readonly error: UpstreamError };
 
@@ -212,4 +222,8 @@ export interface UpstreamError {
   readonly type: string | null;
   readonly code: string | null;
   readonly message: string;
+  /** The member of the request that it names, in the words of the upstream's dialect. */
+  readonly param?: string;
+  /** What it says besides, for the log alone. */
+  readonly detail?: string;
 }

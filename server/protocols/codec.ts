@@ -33,6 +33,8 @@ export interface StreamReader {
   feed(frame: SseFrame): ChatEvent[];
   /** How near the end is: what was being said is over and more may follow, or the upstream said why it stops. Absent = nobody can tell. */
   standing?(): 'going' | 'paused' | 'stopped';
+  /** What the stream says of its answer as a whole, where the dialect keeps something of it; null = not yet. */
+  answer?(): unknown;
   /** The upstream closed the stream. Emits the terminal event when the stream had none (an `error` when it broke off). */
   end(): ChatEvent[];
 }
@@ -78,6 +80,10 @@ export interface ClientError {
   readonly requestId: string;
   /** Asking once more cannot mend it. */
   readonly final?: true;
+  /** The member of the request that the upstream named. */
+  readonly param?: string;
+  /** The prompt is longer than the model takes: sizes in tokens, null = not known. */
+  readonly overflow?: { readonly tokens: number | null; readonly limit: number | null };
 }
 
 /** A stream in another form than events. */
@@ -104,6 +110,8 @@ export interface ClientHalf {
   readonly ping: string;
   /** Set where a request's address can ask for another form of stream; null = events. */
   readonly reshape?: (url: string) => Reshape | null;
+  /** The same for answers in one piece; null = as the dialect has them. */
+  readonly wholeForm?: (url: string) => ((text: string) => string) | null;
 }
 
 /** What a dialect needs for watching an upstream that speaks it. */
@@ -119,8 +127,8 @@ export interface UpstreamHalf {
   isUsageOnly(frame: LazyFrame): boolean;
   /** False when a frame surely carries neither usage, finish reason nor error: lets a watcher skip parsing it. Works on the raw text of a frame. */
   mayMatter(raw: string): boolean;
-  /** Streams that are no server-sent events, by the answer's content type; absent = all are. */
-  readonly framing?: (contentType: string) => Framing | null;
+  /** Streams that are no server-sent events, by the answer's content type; absent = all are. @param asked a stream was asked for. */
+  readonly framing?: (contentType: string, asked: boolean) => Framing | null;
   /** True for a frame behind an end that tells more of the answer after all: another candidate goes on. Absent = never. */
   saysMore?(frame: LazyFrame): boolean;
 }

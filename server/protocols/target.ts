@@ -17,6 +17,10 @@ export interface Target {
   readonly alwaysThinks: boolean;
   /** It thinks where nothing is said about it. */
   readonly thinksUnasked: boolean;
+  /** Its thoughts are words of the answer, whole and not a summary. */
+  readonly showsThoughts: boolean;
+  /** What it writes in a second, thoughts included. */
+  readonly tokensPerSecond: number | null;
   /** Words for effort that it takes, weakest first; `none` among them = it can be told not to think by this word. */
   readonly efforts: readonly string[] | null;
   /** Least and most tokens of a thought, where it is told by tokens. */
@@ -32,6 +36,8 @@ export interface Target {
   readonly suffixed: boolean;
   /** Calls in the history must bear their signature, or the documented stand-in for one. */
   readonly signedCalls: boolean;
+  /** Marks of what to cache are an extension of its dialect that it takes. */
+  readonly cacheMarks?: true;
   /** Kinds of input besides text: image, audio, video, pdf. */
   readonly inputs: readonly string[] | null;
   /** Kinds of answer. */
@@ -44,6 +50,8 @@ export const unknownTarget: Target = {
   thinking: null,
   alwaysThinks: false,
   thinksUnasked: false,
+  showsThoughts: false,
+  tokensPerSecond: null,
   efforts: null,
   budget: null,
   refuses: new Set(),

@@ -16,6 +16,8 @@ export interface DialectRoute {
   readonly session?: true;
   /** Makes a conversation short. */
   readonly compacts?: true;
+  /** The request as the dialect's chat has it, where the path takes another form. @throws AppError body_invalid. */
+  readonly asChat?: (body: Members) => Members;
 }
 
 /** Where a request says how long its answer may get. */
@@ -102,10 +104,13 @@ export interface Embeddings {
   readonly operation: string;
   readonly common: null | {
     toRequest(body: Members, model: string): Record<string, unknown>;
-    fromRequest(body: Members, model: string): Record<string, unknown>;
     /** @param asked the client's request. */
-    fromAnswer(answer: unknown, asked: Members): unknown;
-    toAnswer(answer: unknown, model: string, format: unknown): unknown;
+    fromAnswer(answer: unknown, asked: Members, model: string): unknown;
+    /** For upstreams; absent = none is called in this form. */
+    readonly upstream?: {
+      fromRequest(body: Members, model: string): Record<string, unknown>;
+      toAnswer(answer: unknown, model: string, format: unknown): unknown;
+    };
   };
 }
 
@@ -124,8 +129,10 @@ export interface ModelList {
 export interface KeptRules {
   /** Ids by which a request asks for something that its upstream keeps. */
   asked(body: Members): readonly string[];
-  /** The id of what was made; null = nothing is kept. */
-  made(body: Members, answer: { readonly response: string | null; readonly container: string | null }): string | null;
+  /** Ids that a client repeats as part of its conversation: they are refused to others, and pass where nobody is known to own them. */
+  recalled?(body: Members): readonly string[];
+  /** Ids of what was made and is kept. @param answer a whole answer, or what is known of it so far. */
+  made(body: Members, answer: unknown): readonly string[];
 }
 
 /** Items of earlier answers that requests name instead of repeating them. */
@@ -162,6 +169,16 @@ export interface Traits {
   readonly routes: readonly DialectRoute[];
   /** Other exact paths it answers, read with GET. */
   readonly paths?: readonly string[];
+  /** What is the same for everybody, by path. */
+  readonly fixed?: Readonly<Record<string, unknown>>;
+  /** Describes the model that the body of a POST names. */
+  readonly describes?: {
+    readonly path: string;
+    modelIn(body: Members): unknown;
+    card(target: Target): Record<string, unknown>;
+  };
+  /** Documented paths that are not served. */
+  readonly absent?: readonly string[];
   /** Whether a path without a route is one of its clients'. */
   claims(path: string): boolean;
   /** What providers call its chat. */
@@ -183,6 +200,8 @@ export interface Traits {
   /** Absent = a request passes whatever its model is called upstream. */
   readonly fits?: FitMembers;
   readonly gate?: GateMembers;
+  /** How much of a thought the client asks for: its words too, only the seal that a later turn needs, or nothing. Absent = its words. */
+  thoughts?(body: Members): 'words' | 'seals' | 'nothing';
   countAnswer(tokens: number): Record<string, unknown>;
   /** What providers call its count of tokens. */
   readonly countOperation?: string;

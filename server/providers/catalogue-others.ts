@@ -17,7 +17,7 @@ interface Facts {
   /** Operations that need nothing but this row. */
   readonly serves?: string;
   readonly list?: string;
-  readonly other?: { readonly zh: string; readonly en: string; readonly fallback: string };
+  readonly other?: { readonly zh: string; readonly en: string; readonly fallback: string; readonly byOption?: true };
 }
 
 const other = (type: number, slug: string, zh: string, en: string, facts: Facts): Provider => {
@@ -40,7 +40,11 @@ const other = (type: number, slug: string, zh: string, en: string, facts: Facts)
     other:
       facts.other === undefined
         ? null
-        : { label: { zh: facts.other.zh, en: facts.other.en }, fallback: facts.other.fallback },
+        : {
+            label: { zh: facts.other.zh, en: facts.other.en },
+            fallback: facts.other.fallback,
+            byOption: facts.other.byOption ?? false,
+          },
     models: facts.models === '' ? [] : facts.models.split(' '),
   };
 };
@@ -175,7 +179,7 @@ export const otherProviders: readonly Provider[] = [
     },
     serves: 'generate stream embed_contents images count_contents',
     list: '/v1beta/models',
-    other: { zh: 'API 版本', en: 'API version', fallback: 'v1beta' },
+    other: { zh: 'API 版本', en: 'API version', fallback: 'v1beta', byOption: true },
     models:
       'gemini-2.0-flash-lite gemini-2.0-flash gemini-2.5-flash-image gemini-2.5-flash-lite gemini-2.5-flash-preview-tts gemini-2.5-flash gemini-2.5-pro-preview-tts gemini-2.5-pro gemini-3-flash-preview gemini-3-pro-image-preview gemini-3-pro-preview gemini-3.1-flash-image-preview gemini-3.1-flash-lite-preview gemini-3.1-flash-lite gemini-3.1-pro-preview-customtools gemini-3.1-pro-preview gemini-3.5-flash gemini-embedding-001 gemini-flash-latest gemini-flash-lite-latest gemma-4-26b-a4b-it gemma-4-31b-it gemini-1.5-pro gemini-1.5-flash gemini-1.5-flash-8b gemini-1.5-pro-latest gemini-1.5-flash-latest gemini-2.0-flash-lite-preview gemini-exp-1206 gemini-2.0-flash-exp gemini-2.0-pro-exp gemini-2.0-flash-thinking-exp gemini-2.5-pro-exp-03-25 gemini-2.5-pro-preview-03-25 imagen-3.0-generate-002 gemini-embedding-exp-03-07 text-embedding-004 embedding-001',
   }),

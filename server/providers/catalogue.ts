@@ -133,7 +133,7 @@ const compatibleProviders: readonly Provider[] = [
         images: '/api/v1/services/aigc/text2image/image-synthesis',
       },
       colour: 'orange',
-      other: { label: { zh: '插件参数', en: 'Plugin parameter' }, fallback: '' },
+      other: { label: { zh: '插件参数', en: 'Plugin parameter' }, fallback: '', byOption: false },
     },
   ),
   compatible(19, '360', '360 智脑', '360 Zhinao', 'https://api.360.cn', '', { serves: 'chat embeddings' }),

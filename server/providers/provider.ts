@@ -48,7 +48,12 @@ export interface Provider {
   /** Shape of the key as a hint for people. */
   readonly keyHint: string;
   /** What a channel's `other` field means here. */
-  readonly other: { readonly label: { readonly zh: string; readonly en: string }; readonly fallback: string } | null;
+  readonly other: {
+    readonly label: { readonly zh: string; readonly en: string };
+    readonly fallback: string;
+    /** Where a channel names none, an option decides by model: the fallback must not be stored in its place. */
+    readonly byOption: boolean;
+  } | null;
   /** Default models. */
   readonly models: readonly string[];
 }

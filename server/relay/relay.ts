@@ -3,8 +3,9 @@ import { AppError } from '../contract/errors.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import { createAdmit } from './admission/admit.ts';
 import type { ChargeDeps } from './admission/charge.ts';
+import { createGates, type Gate } from './admission/gate.ts';
 import { createBorrowing } from './admission/lender.ts';
-import { createLimits } from './admission/limits.ts';
+import { type Admission, createLimits } from './admission/limits.ts';
 import type { Seen } from './admission/observer.ts';
 import type { Plan } from './admission/plan.ts';
 import { makePlan, type PlanDeps } from './admission/plan.ts';
@@ -15,7 +16,7 @@ import { createItemKeeping } from './delivery/items.ts';
 import { createRefusedRows } from './delivery/refused-rows.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
 import { createTokenCount } from './endpoints/count-tokens.ts';
-import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
+import { answerFact, askerOf, isFactPath, isModelsPath, listModels } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { createRealtime } from './endpoints/realtime/realtime.ts';
 import { type TaskRoute, taskFor } from './endpoints/tasks/routes.ts';
@@ -25,9 +26,9 @@ import type { Inquiry, Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
 import { identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { createRequestIds } from './intake/request-id.ts';
-import { plainPath, type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
+import { isUnimplemented, plainPath, type RelayRoute, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
-import { createAffinity } from './routing/affinity.ts';
+import { createAffinity, keptIds, recalledIds } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
 import { createHearsay, type Hearsay } from './routing/hearsay.ts';
 import { createBusyAnswers } from './shared/busy-answers.ts';
@@ -79,11 +80,12 @@ const isRefusal = (reached: unknown): reached is Refusal =>
   typeof reached === 'object' && reached !== null && 'shown' in reached;
 
 /** What is remembered about channels and conversations, here and in other threads. */
-function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps) {
-  const hearsay = tell === undefined ? null : createHearsay(tell, (ms, done) => setTimeout(done, ms).unref());
+function createMemories({ steady: now, random, trouble, tell, state, tasks }: RelayDeps) {
+  const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();
+  const hearsay = tell === undefined ? null : createHearsay(tell, wait);
   const health = createHealth({ now, random, trouble, ...(hearsay === null ? {} : { changed: hearsay.channel }) });
   state.onChannel(health.reset);
-  return { health, affinity: createAffinity(now, hearsay) };
+  return { health, affinity: createAffinity(now, hearsay, { store: tasks, wait }) };
 }
 
 /** @param missed counted up where an answer went out without its bill. */
@@ -134,6 +136,8 @@ type Identify = (route: RelayRoute) => Identified | Promise<Identified>;
 
 /** Agents ask before they begin; an estimate now is better than a count later. */
 const countPatienceMs = 5_000;
+/** A count is free: what is larger than any model reads is not read for one. A million tokens of plain words are some 4 MB. */
+const countedBodyLimit = 8 * 1024 * 1024;
 
 export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
@@ -154,13 +158,29 @@ export function createRelay(deps: RelayDeps): Relay {
   const missed = { late: 0, refused: 0 };
   const refusedRows = createRefusedRows({ ...deps, ownerOf: authorise.ownerOf });
   const chargeDeps = chargingOf(deps, figures, missed);
+  const limits = createLimits({ ...deps, settings: state.settings, money: deps.balances.money, nodes: state.nodes });
+  const gates = createGates({ ...deps, limits, borrowing: chargeDeps.borrowing });
   const admit = createAdmit({
     ...deps,
     plan: planDeps,
     charge: chargeDeps,
-    limits: createLimits({ ...deps, settings: state.settings, money: deps.balances.money, nodes: state.nodes }),
+    limits,
+    gates,
     allowModel: authorise.allowModel,
   });
+  /** @throws AppError why the caller is refused before anything of the request was read. */
+  const pass = (gate: Gate, principal: Principal, { requestId, startedMs, seen }: Begun): ReturnType<Gate> => {
+    const refused = (error: unknown): never => {
+      seen.unread = true;
+      throw error;
+    };
+    try {
+      const admission = gate(principal, { requestId, startedMs });
+      return admission instanceof Promise ? admission.catch(refused) : admission;
+    } catch (error) {
+      return refused(error);
+    }
+  };
   /** What all stages after admission share. */
   const compactions = createNativeCompactions();
   state.onChannel(compactions.forget);
@@ -179,8 +199,10 @@ export function createRelay(deps: RelayDeps): Relay {
     items: createItemKeeping({ ...deps, store: deps.tasks, days: () => state.settings().itemDays }),
     commitPingMs: deps.limits.commitPingMs,
     running: answering,
+    drains: { open: 0 },
     lasting: (request) => deps.watch?.lasting(request),
     ended: (request) => {
+      answering.get(request)?.over?.();
       answering.delete(request);
       open--;
       deps.watch?.over(request);
@@ -189,10 +211,11 @@ export function createRelay(deps: RelayDeps): Relay {
 
   const countTokens = createTokenCount({ ...pipeline, state, patienceMs: countPatienceMs });
 
-  const run = async (request: Request, path: string, { requestId, startedMs, seen }: Begun, identify: Identify) => {
+  const run = async (request: Request, path: string, begun: Begun, identify: Identify) => {
+    const { requestId, startedMs, seen } = begun;
     const matched = relayRouteFor(path);
     if (matched === undefined) {
-      const isKnown = unimplementedPaths.test(path);
+      const isKnown = isUnimplemented(path);
       throw new AppError(isKnown ? 'not_implemented' : 'route_unknown', { method: request.method, path });
     }
     // Clients that try a socket first go on with plain requests at once when they are told so.
@@ -203,21 +226,38 @@ export function createRelay(deps: RelayDeps): Relay {
     const identified = known instanceof Promise ? await known : known;
     seen.principal = identified.principal;
     const { free } = identified;
-    const parsed = await parse(request, matched, {
-      requestId,
-      startedMs,
-      bodyLimit: deps.limits.bodyLimit,
-      capsule: deps.capsule,
-      recall: (ids) => pipeline.items.recall(identified.principal.user.id, ids),
-    });
-    const asked = route.session ? withoutEmptyLimit(parsed) : parsed;
-    deps.watch?.heard(request);
-    const inquiry: Inquiry = free ? { ...asked, candid: true } : asked;
-    seen.inquiry = inquiry;
-    const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
-    if (inquiry.operation === 'count_tokens') {
-      authorise.allowModel(principal, inquiry.model);
-      return listed(over(await countTokens(inquiry, principal)), request, path);
+    // Prices and group follow from the body at the playground.
+    const caller = route.session ? { ...identified.principal, group: '' } : identified.principal;
+    const counts = route.operation === 'count_tokens';
+    const passing = free || tier !== 3 ? null : pass(counts ? gates.free : gates.paid, caller, begun);
+    const admission = passing instanceof Promise ? await passing : passing;
+    let inquiry: Inquiry;
+    let principal: Principal;
+    try {
+      const parsed = await parse(request, matched, {
+        requestId,
+        startedMs,
+        bodyLimit: counts ? Math.min(countedBodyLimit, deps.limits.bodyLimit) : deps.limits.bodyLimit,
+        capsule: deps.capsule,
+        recall: (ids) => pipeline.items.recall(identified.principal.user.id, ids),
+      });
+      const asked = route.session ? withoutEmptyLimit(parsed) : parsed;
+      deps.watch?.heard(request);
+      inquiry = free ? { ...asked, candid: true } : asked;
+      seen.inquiry = inquiry;
+      principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
+      if (counts) {
+        authorise.allowModel(principal, inquiry.model);
+        const counted = await countTokens(inquiry, principal);
+        if (admission !== null) gates.ended(admission, true);
+        return listed(over(counted), request, path);
+      }
+      // Owners that this thread does not know are asked for before anything depends on them.
+      const learnt = affinity.learn([...keptIds(inquiry), ...recalledIds(inquiry)]);
+      if (learnt !== null) await learnt;
+    } catch (error) {
+      if (admission !== null) gates.ended(admission, false);
+      throw error;
     }
     if (tier !== 3) {
       const candidates = state.route(principal.group, inquiry.model).flat();
@@ -226,9 +266,15 @@ export function createRelay(deps: RelayDeps): Relay {
       measured ??= makePlan(planDeps, inquiry, principal, true);
       return answer(pipeline, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }
-    const admitted = admit(inquiry, principal, free);
+    const admitted = admit(inquiry, principal, route.session ? await inGroup(admission, principal, begun) : admission);
     const exchange = admitted instanceof Promise ? await admitted : admitted;
     return listed(await answer(pipeline, exchange), request, path);
+  };
+  /** The playground's requests are counted in the group that their body names. */
+  const inGroup = (admission: Admission | null, principal: Principal, begun: Begun): ReturnType<Gate> | null => {
+    if (admission === null) return null;
+    gates.withdraw(admission);
+    return gates.paid(principal, begun);
   };
   /** What is answered at once is over with its answer. */
   const over = (response: Response): Response => {
@@ -267,6 +313,7 @@ export function createRelay(deps: RelayDeps): Relay {
     ...pipeline,
     authorise,
     admit,
+    gates,
     connect: createConnect({ fetch: deps.fetch, connectMs: 15_000 }),
     onNews: state.onNews,
     wait: createDeadlines(50).start,
@@ -279,6 +326,7 @@ export function createRelay(deps: RelayDeps): Relay {
     state,
     authorise,
     admit,
+    gates,
     store: deps.tasks,
     fetch: deps.fetch,
     bodyLimit: deps.limits.bodyLimit,
@@ -294,20 +342,24 @@ export function createRelay(deps: RelayDeps): Relay {
     stayOpen();
     if (crowded(0)) throw busy.error();
   };
-  const answerTask = async (route: TaskRoute, request: Request, requestId: string, peer: Peer) => {
+  const answerTask = async (route: TaskRoute, request: Request, begun: Begun, peer: Peer) => {
     // Pictures, and news of work that was paid for, pass to the end.
     const identify = () => {
       letIn();
       return authorise.identify(request, peer);
     };
-    const reached = await tasks(route, request, requestId, identify);
+    const reached = await tasks(route, {
+      request,
+      requestId: begun.requestId,
+      identify,
+      pass: (principal) => pass(gates.paid, principal, begun),
+    });
     return reached instanceof Response ? over(reached) : reached;
   };
 
   const answered = (request: Request, path: string, peer: Peer): Promise<Response> => {
     const route = taskFor(path);
-    if (route !== null)
-      return guarded({ request, path, peer }, ({ requestId }) => answerTask(route, request, requestId, peer));
+    if (route !== null) return guarded({ request, path, peer }, (begun) => answerTask(route, request, begun, peer));
     const lists = isModelsPath(path);
     const identify: Identify = (route) =>
       route.session
@@ -317,6 +369,8 @@ export function createRelay(deps: RelayDeps): Relay {
       stayOpen();
       if (isBillingPath(path)) return answerBilling({ ...deps, authorise }, request, path, peer).then(over);
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
+      if (isFactPath(path))
+        return answerFact({ state, authorise }, { request, path, peer, bodyLimit: deps.limits.bodyLimit }).then(over);
       const turn = deps.wait?.() ?? null;
       if (turn === null) return run(request, path, begun, identify);
       return turn.then(() => {

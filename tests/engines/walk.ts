@@ -230,7 +230,7 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
   await tokens.count(2);
   for (const keyword of ['ALPHA', 'b%', '\\', '', 'none']) await tokens.search(2, keyword, null);
   await tokens.search(null, '', 'hmac-beta');
-  await tokens.findByName('beta');
+  await tokens.findByName('beta', 2);
   await tokens.find(1, 3);
   await tokens.keyTaken('hmac-beta');
   await tokens.update(1, 2, { name: 'gamma' }, 500);

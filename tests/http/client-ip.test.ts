@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { optionRow } from '../../server/contract/options.ts';
+import { createUndeclaredProxy } from '../../server/domain/status/undeclared-proxy.ts';
 import { bareAddress, clientAddress } from '../../server/http/client-ip.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { openFrontDoor } from '../../server/http/front-door.ts';
@@ -60,8 +61,12 @@ test('the front door tells relay and API the same address, whatever headers of i
   const dir = mkdtempSync(join(tmpdir(), 'door-'));
   const socket = join(dir, 'control.sock');
   const control = createServer((request, response) => {
-    const { 'x-gateway-client-ip': ip, 'x-gateway-as-user': user = null } = request.headers;
-    response.end(JSON.stringify({ ip, user }));
+    const {
+      'x-gateway-client-ip': ip,
+      'x-gateway-as-user': user = null,
+      'x-gateway-undeclared-proxy': undeclared = null,
+    } = request.headers;
+    response.end(JSON.stringify({ ip, user, undeclared }));
   });
   await new Promise<void>((resolve) => control.listen(socket, resolve));
   let trusted = '';
@@ -85,14 +90,29 @@ test('the front door tells relay and API the same address, whatever headers of i
         headers: { 'x-forwarded-for': '203.0.113.7', 'x-gateway-client-ip': '8.8.8.8', 'x-gateway-as-user': 'root' },
       })
     ).json();
-  expect(await ask('/api/status')).toEqual({ ip: '127.0.0.1', user: null });
+  expect(await ask('/api/status')).toEqual({ ip: '127.0.0.1', user: null, undeclared: '127.0.0.1' });
   expect(await ask('/v1/models')).toEqual({ ip: '127.0.0.1' });
   trusted = '127.0.0.1';
-  expect(await ask('/api/status')).toEqual({ ip: '203.0.113.7', user: null });
+  expect(await ask('/api/status')).toEqual({ ip: '203.0.113.7', user: null, undeclared: null });
   expect(await ask('/v1/models')).toEqual({ ip: '203.0.113.7' });
   await door.stop(10);
   control.close();
   rmSync(dir, { recursive: true });
+});
+
+test('a proxy nearby that is not declared is noticed for an hour; strangers with that header are not', async () => {
+  let clock = 10_000_000;
+  const proxy = createUndeclaredProxy(() => clock);
+  for (const stranger of ['203.0.113.9', '2a00::5', '', 'x']) proxy.saw(stranger);
+  expect(proxy.address()).toBe('');
+  for (const peer of ['127.0.0.1', '10.1.2.3', '::1', 'fd00::7']) {
+    proxy.saw(peer);
+    expect(proxy.address()).toBe(peer);
+  }
+  proxy.saw('::ffff:172.17.0.1');
+  expect(proxy.address()).toBe('172.17.0.1');
+  clock += 3_600_000;
+  expect(proxy.address()).toBe('');
 });
 
 test('an address alone is that address and none beside it', () => {

@@ -46,6 +46,7 @@ const exposed = (standing = quiet) =>
     oldestOwedMs: 1500,
     version: 'v1',
     quotaPerUnit: 500_000,
+    leaseSeconds: 30,
   }));
 
 interface Metric {
@@ -78,6 +79,7 @@ test('what monitors read is what was asked, what it used and what it cost', asyn
   expect(found.get('gateway_open_requests')).toEqual([{ value: '0', labels: { relay: '1' } }]);
   expect(found.get('gateway_channel_up')?.[0]?.labels?.channel).toBe('1');
   expect(found.get('gateway_storage_up')?.[0]?.value).toBe('1');
+  expect(found.get('gateway_lease_seconds')?.[0]?.value).toBe('30');
   expect(found.get('gateway_settlement_oldest_seconds')?.[0]?.value).toBe('1.5');
   expect([...found.keys()].filter((name) => name.startsWith('gateway_')).sort()).toEqual([...metricNames].sort());
   expect(found.has('process_resident_memory_bytes')).toBe(true);

@@ -98,9 +98,9 @@ test('M5: where the upstream does not say, what was delivered is counted: words,
   await told('response.function_call_arguments.delta');
   leave();
   const log = await row();
-  // 4 words and 2 s heard at 10 tokens a second; 50 + 7 + 2 words written and 3 s spoken at 20 a second.
+  // 4 words with what names their place, 3, and 2 s heard at 10 tokens a second; 50 + 7 + 2 words written and 3 s spoken at 20 a second.
   expect(log).toMatchObject({
-    prompt_tokens: 4 + 20,
+    prompt_tokens: 7 + 20,
     completion_tokens: 59 + 60,
     end_reason: 'client_gone',
     usage_source: 'estimated',
@@ -176,13 +176,13 @@ test('M5: a crash in the middle of an answer charges what was delivered', async 
     await gateway.ledger.drain();
     return gateway.raw().prepare('SELECT observed FROM holds').pluck().get();
   };
-  await expect.poll(observed).toBe(Math.round((3 + 201 * 4) * 2.5));
+  await expect.poll(observed).toBe(Math.round((6 + 201 * 4) * 2.5));
   const file = join(gateway.dir, 'killed.db');
   gateway.raw().prepare('VACUUM INTO ?').run(file);
   const killed = openDatabase(file);
   expect(recover(createLedgerStore(killed.raw))).toMatchObject({ settled: 1, voided: 0 });
   expect(killed.raw.prepare('SELECT quota, completion_tokens, end_reason FROM logs').all()).toEqual([
-    { quota: Math.round((3 + 201 * 4) * 2.5), completion_tokens: 201, end_reason: 'recovered' },
+    { quota: Math.round((6 + 201 * 4) * 2.5), completion_tokens: 201, end_reason: 'recovered' },
   ]);
   await killed.close();
   leave();

@@ -171,6 +171,43 @@ test('who has nothing is refused before the upstream is called', async () => {
   expect(seen).toEqual([]);
 });
 
+test('an upgrade that is refused, by us or by the listener, holds no connection', async () => {
+  const connections = createConnections(defaultConnectionLimits, null, Date.now);
+  let held = 0;
+  const counted = openFrontDoor({
+    host: '127.0.0.1',
+    port: 0,
+    relay: gateway.relay,
+    mayServe: () => true,
+    controlSocket: '/nonexistent',
+    trustsProxy: () => false,
+    consoleAsset: () => null,
+    connections: {
+      ...connections,
+      hold: (request) => {
+        const release = connections.hold(request);
+        held++;
+        let open = true;
+        return () => {
+          if (open) held--;
+          open = false;
+          release();
+        };
+      },
+    },
+  });
+  const url = `http://127.0.0.1:${counted.port}/v1/realtime?model=gpt-4o-realtime-preview`;
+  const upgrade = { connection: 'upgrade', upgrade: 'websocket' };
+  expect((await fetch(url, { headers: upgrade })).status).toBe(401);
+  expect(held).toBe(0);
+  // Without a key of its own the handshake is none, so the listener refuses what the relay has let in.
+  const asked = await fetch(url, { headers: { ...upgrade, authorization: `Bearer sk-${key}` } });
+  expect(asked.status).toBe(400);
+  expect(held).toBe(0);
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  await counted.stop(10);
+});
+
 test('an upstream that cannot be reached costs nothing', async () => {
   await upstream.stop(true);
   await expect(talk('?model=gpt-4o-realtime-preview', [], { authorization: `Bearer sk-${key}` })).rejects.toThrow(

@@ -41,14 +41,15 @@ incident('one-api#2425', 'an administrator read the owner’s row, and with it t
 });
 
 incident('CVE-2026-64866', 'an administrator took the passkeys of equals and of the owner away', async () => {
-  for (const target of [root.id, admin.id]) {
-    refused(await api.send('POST', '/api/user/2fa/reset', { id: target }, admin.headers));
-    refused(await api.send('POST', '/api/user/manage', { id: root.id, action: 'disable' }, admin.headers));
-    refused(
-      await api.send('PUT', '/api/user/', { id: root.id, username: 'root', password: 'taken-over-1' }, admin.headers),
-    );
+  const equal = await api.addUser('equal', 10);
+  for (const target of [root, equal]) {
+    const { username } = await rowOf(target.id);
+    refused(await api.send('POST', '/api/user/2fa/reset', { id: target.id }, admin.headers));
+    refused(await api.send('POST', '/api/user/manage', { id: target.id, action: 'disable' }, admin.headers));
+    refused(await api.send('PUT', '/api/user/', { id: target.id, username, password: 'taken-over-1' }, admin.headers));
+    expect((await rowOf(target.id)).status).toBe(1);
+    await api.login(username, 'password1');
   }
-  expect((await rowOf(root.id)).status).toBe(1);
 });
 
 incident(

@@ -184,7 +184,8 @@ incident('CVE-2026-22036', 'a small packed body was unpacked without a limit', a
     `Authorization: Bearer sk-${key}`,
     'Content-Encoding: gzip',
   ];
-  expect((await sendRaw(site.port, head, bomb)).status).toBe(413);
+  const refused = await sendRaw(site.port, head, bomb);
+  expect(refused.status).toBe(400);
 });
 
 incident(

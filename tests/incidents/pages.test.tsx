@@ -4,10 +4,6 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { aroundPages } from '../web/rendered.tsx';
 import { incident } from './incident.ts';
 
-vi.mock(import('../../server/embedded/console-files.ts'), () => ({
-  consoleFiles: [{ path: '/index.html', plain: import.meta.filename, brotli: null, gzip: null }],
-}));
-
 const own = 'https://site.example';
 beforeAll(aroundPages);
 afterAll(() => {
@@ -42,7 +38,10 @@ incident('CVE-2025-3801', 'a home page from the settings ran script in everybody
 
 incident('CVE-2025-3801 (policy)', 'what had got into a page could load and run what it liked', async () => {
   const { createConsoleAssets } = await import('../../server/http/console-assets.ts');
-  const assets = createConsoleAssets(() => ({ botCheck: false, payAddress: '' }));
+  const assets = createConsoleAssets(
+    () => ({ botCheck: false, payAddress: '' }),
+    [{ path: '/index.html', plain: import.meta.filename, brotli: null, gzip: null }],
+  );
   const policy = assets(new Request('http://gateway/'), '/')?.headers.get('content-security-policy') ?? '';
   const rules = new Map(
     policy.split(';').map((rule) => {

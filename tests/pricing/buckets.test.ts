@@ -169,9 +169,12 @@ test('M14: ratios that no table names follow the family’s rules', () => {
   for (const name of mediaBuckets) expect(weightOf(unset('plain'), name)).toBe(1);
 });
 
+const begins = { audioInput: 'ID3', imageInput: 'GIF89a', videoInput: '\0\0\u0001\u00ba' } as const;
+
 test.each(mediaBuckets)('M14: what a prompt carries of %s is bounded before it runs', (name) => {
-  const url = `data:${bucketRow(name).line.detail}/any;base64,${'A'.repeat(4000)}`;
-  const { bound } = readPrompt({ messages: [{ role: 'user', content: [{ type: 'file', url }] }] });
+  const data = Buffer.concat([Buffer.from(begins[name], 'latin1'), Buffer.alloc(3000)]).toString('base64');
+  const url = `data:${bucketRow(name).line.detail}/any;base64,${data}`;
+  const { bound } = readPrompt({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
   expect(bound.media[name]).toBeGreaterThan(0);
 });
 

@@ -59,6 +59,33 @@ test.each<[string, unknown[], { id: string; name: string; input: unknown }[]]>([
     ],
   ],
   [
+    'every call numbered 0, in pieces',
+    [
+      { tool_calls: [{ index: 0, id: 'a', ...fn('f', '{"x"') }] },
+      { tool_calls: [{ index: 0, function: { arguments: ':1}' } }] },
+      { tool_calls: [{ index: 0, id: 'b', ...fn('g', '{"y"') }] },
+      { tool_calls: [{ index: 0, function: { arguments: ':2' } }] },
+      { tool_calls: [{ index: 0, function: { arguments: '}' } }] },
+    ],
+    [
+      { id: 'a', name: 'f', input: { x: 1 } },
+      { id: 'b', name: 'g', input: { y: 2 } },
+    ],
+  ],
+  [
+    'interleaved under their own numbers',
+    [
+      { tool_calls: [{ index: 1, id: 'b', ...fn('g', '{"y"') }] },
+      { tool_calls: [{ index: 0, id: 'a', ...fn('f', '{"x"') }] },
+      { tool_calls: [{ index: 1, function: { arguments: ':2}' } }] },
+      { tool_calls: [{ index: 0, function: { arguments: ':1}' } }] },
+    ],
+    [
+      { id: 'b', name: 'g', input: { y: 2 } },
+      { id: 'a', name: 'f', input: { x: 1 } },
+    ],
+  ],
+  [
     'an empty object in front of the arguments',
     [
       { tool_calls: [{ index: 0, id: 'a', ...fn('f', '{}') }] },
@@ -368,6 +395,27 @@ test('Messages: doubled starts, pings, blocks nobody knows, corrected counts', (
   });
   expect(streamOf(messages, events)).toContain(JSON.stringify(raw));
   expect(streamOf(chat, events)).not.toContain('web_search');
+});
+
+test.each([
+  ['pieces that repeat what the start said', { city: 'Paris' }, ['{"city":', '"Paris"}'], { city: 'Paris' }],
+  ['pieces that say something else', { city: '' }, ['{"city":"Rome"}'], { city: 'Rome' }],
+  ['the start alone', { city: 'Paris' }, [], { city: 'Paris' }],
+  ['neither', {}, [], {}],
+])('Messages: arguments in %s are told once', (_name, input, pieces, expected) => {
+  const stream = sse(
+    { type: 'message_start', message: { id: 'msg_1' } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'f', input } },
+    ...pieces.map((partial_json) => ({
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'input_json_delta', partial_json },
+    })),
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+    { type: 'message_stop' },
+  );
+  expect(meaning(readStream(messages, stream)).calls).toEqual([{ id: 'a', name: 'f', input: expected }]);
 });
 
 test('Messages: a refusal tells why, an error in the middle closes what is open', () => {

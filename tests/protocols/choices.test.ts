@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
+import { unknownTarget } from '../../server/protocols/target.ts';
 
 const told = (from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) => {
   const dropped: string[] = [];
@@ -57,16 +58,74 @@ test.each([
 });
 
 test.each([
-  ['required', { type: 'auto' }],
-  [{ type: 'function', function: { name: 'f' } }, { type: 'auto' }],
-])('while thinking no tool is forced, and that is declared: %j', (choice, expected) => {
+  ['required', { type: 'any' }],
+  [
+    { type: 'function', function: { name: 'f' } },
+    { type: 'tool', name: 'f' },
+  ],
+])('a tool that must be called is forced instead of thinking, and that is declared: %j', (choice, expected) => {
   const asked = chat({ tool_choice: choice, reasoning_effort: 'high', max_tokens: 8000 });
   const { body, dropped } = told('openai-chat', 'anthropic-messages', asked);
-  expect(body.thinking).toBeDefined();
+  expect(body.thinking).toBeUndefined();
   expect(body.tool_choice).toEqual(expected);
-  expect(dropped).toContain('/tool_choice: no tool can be forced while thinking');
+  expect(dropped).toContain('/reasoning: no tool can be forced while thinking, and one is');
   const free = told('openai-chat', 'anthropic-messages', chat({ tool_choice: 'auto', reasoning_effort: 'high' }));
   expect(free.dropped.filter((loss) => loss.startsWith('/tool_choice'))).toEqual([]);
+});
+
+test.each([
+  [
+    { switched: 'thinking' as const, thinksUnasked: true },
+    { thinking: { type: 'disabled' }, tool_choice: 'required' },
+  ],
+  [{}, { tool_choice: 'required' }],
+  [{ thinksUnasked: true }, { reasoning_effort: 'high', tool_choice: 'auto' }],
+  [{ alwaysThinks: true }, { reasoning_effort: 'high', tool_choice: 'auto' }],
+])('so it is at a chat upstream, where its thinking can be switched off: %j', (more, expected) => {
+  const target = {
+    ...unknownTarget,
+    thinking: 'effort' as const,
+    refusesThinking: new Set(['forcedToolChoice' as const]),
+  };
+  const asked = chat({ tool_choice: 'required', reasoning_effort: 'high' });
+  const request = codecFor('openai-chat').translation.decodeRequest(asked, { model: 'm', stream: false });
+  const dropped: string[] = [];
+  const { thinking, reasoning_effort, tool_choice } = codecFor('openai-chat').translation.encodeRequest(
+    request,
+    dropped,
+    { ...target, ...more },
+  ) as Record<string, unknown>;
+  expect({ thinking, reasoning_effort, tool_choice }).toEqual({
+    thinking: undefined,
+    reasoning_effort: undefined,
+    ...expected,
+  });
+  expect(dropped).toHaveLength(1);
+});
+
+test('what holds a call to its schema is told to messages too', () => {
+  const closed = { type: 'object', properties: {}, additionalProperties: false };
+  const strict = (value: boolean, parameters: object = closed) =>
+    told('openai-chat', 'anthropic-messages', {
+      ...chat({}),
+      tools: [{ type: 'function', function: { name: 'f', parameters, strict: value } }],
+    });
+  expect(strict(true)).toMatchObject({ body: { tools: [{ name: 'f', strict: true }] }, dropped: [] });
+  expect((strict(false).body.tools as object[])[0]).not.toHaveProperty('strict');
+  for (const refused of [{ type: 'object' }, { ...closed, properties: { n: { type: 'integer', minimum: 1 } } }]) {
+    const { body, dropped } = strict(true, refused);
+    expect((body.tools as object[])[0]).not.toHaveProperty('strict');
+    expect(dropped).toEqual(['/tools/0/strict: this schema cannot be enforced by the upstream']);
+  }
+});
+
+test.each([
+  [{ store: false }, false],
+  [{}, false],
+  [{ store: true }, true],
+])('notes on an answer go to chat only where it is kept: %j', (more, sent) => {
+  const { body } = told('openai-responses', 'openai-chat', { model: 'm', input: 'hi', metadata: { a: 'b' }, ...more });
+  expect('metadata' in body).toBe(sent);
 });
 
 test.each([

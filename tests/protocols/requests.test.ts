@@ -457,3 +457,22 @@ test('Ollama: pictures are sent as bytes, and an address of one is declared lost
   expect(made.messages[0].images).toBeUndefined();
   expect(dropped).toEqual([expect.stringContaining('image cannot be told')]);
 });
+
+test.each(['openai-chat', 'openai-responses'] as const)(
+  'what Anthropic’s clients say of their device goes to %s as a hash, and the row says so',
+  (upstream) => {
+    const device = JSON.stringify({ device_id: 'd'.repeat(64), account_uuid: '', session_id: 's' });
+    const request = codecs['anthropic-messages'].translation.decodeRequest(
+      { model: 'm', max_tokens: 9, metadata: { user_id: device }, messages: [{ role: 'user', content: 'hi' }] },
+      { model: null, stream: false },
+    );
+    const dropped: string[] = [];
+    const sent = codecs[upstream].translation.encodeRequest(request, dropped);
+    expect(sent.user).toMatch(/^user_[\da-f]{32}$/);
+    expect(codecs[upstream].translation.encodeRequest(request, []).user).toBe(sent.user);
+    expect(dropped).toContain('/metadata/user_id: sent as a hash');
+    const own: string[] = [];
+    expect(codecs['anthropic-messages'].translation.encodeRequest(request, own).metadata).toEqual({ user_id: device });
+    expect(own).toEqual([]);
+  },
+);

@@ -73,14 +73,16 @@ test.each([
   [7, 7],
   [-1, 0],
   [1.5, 0],
-  ['7', 0],
+  ['7', 7],
+  ['7.5', 0],
   [undefined, 0],
   [Number.NaN, 0],
   [1e15, 0],
 ])('the detail %j counts as %d', (value, expected) => {
   expect(detailCount(value)).toBe(expected);
   // What is absent is nothing, what is no count makes the whole list unbelievable.
-  expect(tokenCounts([1, value])).toEqual(value === undefined || value === expected ? [1, expected] : null);
+  const isCount = value === undefined || Number(value) === expected;
+  expect(tokenCounts([1, value])).toEqual(isCount ? [1, expected] : null);
 });
 
 const plain = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };

@@ -165,8 +165,8 @@ test.each([
   [
     { error: { code: 400, message: 'no key', status: 'INVALID_ARGUMENT', details: [{ reason: 'API_KEY_INVALID' }] } },
     400,
-    502,
-    '',
+    400,
+    'no key',
   ],
 ])('Imagen refuses with %j', async (body, status, told, words) => {
   const key = await bench.channel('gemini', 'imagen-4.0-generate-001');

@@ -26,7 +26,7 @@ describe('rows', () => {
   const asked = () => {
     const names = allProviders.flatMap(({ slug, models }) => models.map((model) => ({ slug, model })));
     const more =
-      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest'.split(
+      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest kimi-k2-instruct'.split(
         ' ',
       );
     const known = [...names, ...more.flatMap((model) => allProviders.map(({ slug }) => ({ slug, model })))];
@@ -44,7 +44,9 @@ describe('rows', () => {
           model,
           rows.filter((other) => other !== row),
         );
-        if (!sameDemands(whole, without)) open.delete(row);
+        const thinksAlike =
+          whole.tokensPerSecond === without.tokensPerSecond && whole.showsThoughts === without.showsThoughts;
+        if (!sameDemands(whole, without) || !thinksAlike) open.delete(row);
       }
     }
     expect([...open].map(({ models, provider, source }) => `${provider ?? ''} ${models} ${source}`)).toEqual([]);
@@ -315,4 +317,17 @@ describe('provider rules', () => {
     expect(applied('openai', body, 'gpt-5', true).within).toEqual({ model: 'gpt-5' });
     expect(applied('openai', body, 'gpt-4o', true).within).toBe(body);
   });
+});
+
+test.each([
+  ['xai', 'grok-4', 64_000],
+  ['xai', 'grok-4-0709', 64_000],
+  ['xai', 'grok-4-fast-reasoning', 30_000],
+  ['xai', 'grok-4.20-0309-reasoning', 30_000],
+  ['xai', 'grok-4.3', 30_000],
+  ['groq', 'moonshotai/kimi-k2-instruct', 16_384],
+  ['moonshot', 'kimi-k2-0711-preview', 16_384],
+  ['mistral', 'mistral-large-2411', 16_384],
+])('%s writes no more with %s than %i tokens', (provider, model, most) => {
+  expect(targetFor(provider, model).outputCap).toBe(most);
 });

@@ -58,7 +58,11 @@ test('a place is free again after an answer, and after a failure', async () => {
 
 test('whoever was turned away without money counts at no other machine of the site either', async () => {
   const told: string[] = [];
-  const visit = { ended: () => void told.push('ended'), withdraw: () => void told.push('withdrawn') };
+  const visit = {
+    reserve: () => null,
+    ended: () => void told.push('ended'),
+    withdraw: () => void told.push('withdrawn'),
+  };
   gateway = await createTestGateway({ quota: 0, relay: { rates: { enter: async () => visit } } });
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();

@@ -43,7 +43,14 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-async function told(body: object): Promise<{ choices: readonly { message: Record<string, unknown> }[]; own?: string }> {
+test('the upstream’s own id of an answer stays', async () => {
+  const body = { model: 'mistral-large-latest', messages: [{ role: 'user', content: 'hi' }] };
+  expect((await told(body)).id).toBe('x');
+});
+
+async function told(
+  body: object,
+): Promise<{ id: string; choices: readonly { message: Record<string, unknown> }[]; own?: string }> {
   const path = '/v1/chat/completions';
   const response = await gateway.relay.handle(
     new Request(`http://gateway${path}`, {

@@ -168,8 +168,10 @@ test('the house pays whatever the balance is; the key’s limit holds', () => {
 
 test('300 requests at once never spend more than there is', async () => {
   const gateway = await createTestGateway({ quota: 2000 });
-  const upstream = await startUpstream((response) => {
-    setTimeout(() => sendJson(response, completion(10, 400)), 30);
+  const written = (body: Buffer): number =>
+    Math.min(400, (JSON.parse(String(body)) as { max_tokens: number }).max_tokens);
+  const upstream = await startUpstream((response, { body }) => {
+    setTimeout(() => sendJson(response, completion(10, written(body))), 30);
   });
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
@@ -180,8 +182,10 @@ test('300 requests at once never spend more than there is', async () => {
   expect(upstream.requests).toHaveLength(served);
   // 157 are held for each: the prompt's bound and 500 tokens of answer. What is left affords a shorter answer or two.
   expect(served).toBeGreaterThan(10);
-  expect(served * 121).toBeLessThanOrEqual(2000);
-  expect(await gateway.balance()).toBe(2000 - served * 121);
+  const charged = upstream.requests.map(({ body }) => Math.round((10 + 4 * written(body)) * 0.075));
+  const spent = charged.reduce((sum, quota) => sum + quota, 0);
+  expect(spent).toBeLessThanOrEqual(2000);
+  expect(await gateway.balance()).toBe(2000 - spent);
   expect(await gateway.verify()).toEqual([]);
   await gateway.close();
   await upstream.stop();

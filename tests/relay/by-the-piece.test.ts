@@ -1,6 +1,6 @@
 /** What is not counted in tokens: speech by its characters, pictures by the piece where a price of the piece is set. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { mediaBound } from '../../server/relay/intake/media-bound.ts';
+import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -58,15 +58,17 @@ test.each([
   expect(log?.quota).toBe(charged);
 });
 
-test('a file that is sent along counts as pages, whatever kind it is of', () => {
-  const bound = (key: string, owner: Record<string, unknown> = {}) => {
-    const sums = { units: 0, words: 0, media: {} };
-    mediaBound(sums, 'x'.repeat(9000), { key, owner, ownerKey: '' });
-    return sums;
+test('a file that is sent along may be as long as all that the model reads; one of words is as long as its words', () => {
+  const bound = (mimeType: string, file: Buffer) => {
+    const data = file.toString('base64');
+    const { texts, bound: found } = readPrompt({ contents: [{ parts: [{ inlineData: { mimeType, data } }] }] });
+    return { texts: texts.filter((text) => text !== mimeType), files: found.files, bytes: found.units === data.length };
   };
-  expect(bound('file_data')).toEqual({ units: 9000, words: 9000, media: {} });
-  expect(bound('data', { mimeType: 'application/pdf' })).toEqual({ units: 9000, words: 9000, media: {} });
-  expect(bound('data', { mimeType: 'text/plain' })).toEqual({ units: 0, words: 0, media: {} });
+  const pdf = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(900)]);
+  expect(bound('application/pdf', pdf)).toEqual({ texts: [], files: true, bytes: true });
+  const archive = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(90, 0xff)]);
+  expect(bound('application/vnd.openxmlformats', archive)).toEqual({ texts: [], files: true, bytes: true });
+  expect(bound('text/plain', Buffer.from('some words'))).toEqual({ texts: ['some words'], files: false, bytes: false });
 });
 
 test('as many calls of a priced tool are held for as the request allows, 1,000 at most', async () => {

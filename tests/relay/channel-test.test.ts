@@ -60,17 +60,20 @@ test('W16: without a name the cheapest suitable model is asked, and a picture is
   });
 });
 
-test('G11: the administrator reads the upstream’s own status and words, its callers do not', async () => {
+test('the administrator reads the upstream’s own status and words, its callers nothing of its account', async () => {
+  const message = 'Incorrect API key of org-AbCdEf123456';
   const upstream = await startUpstream((response) =>
-    sendJson(response, { error: { message: 'Incorrect API key provided', type: 'x', code: 'invalid_api_key' } }, 401),
+    sendJson(response, { error: { message, type: 'x', code: 'invalid_api_key' } }, 401),
   );
   const id = await gateway.channel(upstream.url, { type: 1, models: 'm' });
   const order = { channelId: id, model: 'm', stream: false };
   const result = await runChannelTest(gateway.relay, gateway.state, order, Date.now);
-  expect(result.message).toBe('HTTP 401: Incorrect API key provided');
+  expect(result.message).toBe(`HTTP 401: ${message}`);
   await gateway.option('SelfUseModeEnabled', 'true');
   const { key } = await gateway.token();
   const asked = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] });
-  expect(await asked.text()).not.toContain('Incorrect API key');
+  const text = await asked.text();
+  expect(text).toContain('Incorrect API key of ***');
+  expect(text).not.toContain('org-AbC');
   await upstream.stop();
 });

@@ -86,10 +86,10 @@ test.each(failures)(
   async (_name, script, asked) => {
     upstream.script(script);
     const { status, told } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
-    expect([status, told]).toEqual([200, { input_tokens: 10 }]);
+    expect([status, told]).toEqual([200, { input_tokens: 11 }]);
     expect(gateway.troubles).toEqual([]);
     const { told: again, sent } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
-    expect([again, sent.length]).toEqual([{ input_tokens: 10 }, asked]);
+    expect([again, sent.length]).toEqual([{ input_tokens: 11 }, asked]);
   },
 );
 

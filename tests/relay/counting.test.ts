@@ -1,6 +1,7 @@
 import { countTokens as encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
 import { countTokens } from '../../server/relay/admission/counting/count.ts';
+import { encodingFor } from '../../server/relay/admission/counting/encodings.ts';
 import { createDeliveredText } from '../../server/relay/shared/delivered-text.ts';
 import { randomOf } from '../support/random.ts';
 
@@ -19,12 +20,17 @@ test.each([
   ['words', sentence.repeat(3000)],
   ['characters', chinese.repeat(300)],
   ['code', 'const answer = { ok: true, list: [1, 2, 3] };\n\t\treturn answer;\n'.repeat(2000)],
-  ['a special mark', '<|endoftext|> is a word here'],
   ['nothing', ''],
 ])('%s are counted as the encoding counts them', (_name, text) => {
   const exact = encode(text, { allowedSpecial: 'all' });
   expect(count(text)).toBeGreaterThanOrEqual(exact * 0.999);
   expect(count(text)).toBeLessThanOrEqual(exact * 1.001);
+});
+
+test('a special mark in a prompt is the words it is written with', async () => {
+  const counted = (await encodingFor('gpt-4o'))('<|endoftext|> is a word here');
+  expect(counted).toBeGreaterThan(encode('<|endoftext|> is a word here', { allowedSpecial: 'all' }));
+  expect(counted).toBe(encode('<|endoftext|> is a word here', { disallowedSpecial: new Set() }));
 });
 
 /** What grows with the square of a text takes hours; a busy machine makes seconds of a few hundred milliseconds. */
@@ -51,6 +57,11 @@ test('what is longer than anything a model reads is counted by its beginning', (
   const each = encode(sentence);
   expect(tokens / (each * 200_000)).toBeGreaterThan(0.99);
   expect(tokens / (each * 200_000)).toBeLessThan(1.01);
+});
+
+test('blanks in front of what is too long make the words behind them no cheaper', () => {
+  const words = sentence.repeat(40_000);
+  expect(count(' '.repeat(4 * 1024 * 1024) + words)).toBeGreaterThan(words.length / 6);
 });
 
 test('words on their way are kept to a limit and measured beyond', () => {

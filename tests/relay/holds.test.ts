@@ -5,7 +5,7 @@ import { capsuleOf } from '../../server/domain/secrets/vault.ts';
 import { bookReports } from '../../server/ledger/verify.ts';
 import { type Balances, createBalances } from '../../server/relay/admission/balances.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
-import { countedBound, promptBound, readPrompt } from '../../server/relay/intake/prompt.ts';
+import { countedBound, countedTexts, promptBound, readPrompt, sumOf } from '../../server/relay/intake/prompt.ts';
 import { createRelay, type Relay } from '../../server/relay/relay.ts';
 import { defaultLimits } from '../../server/relay/relay-deps.ts';
 import { figure } from '../support/figure.ts';
@@ -475,7 +475,7 @@ const quotaOf = (model: Model, prompt: number, output: number): number =>
 /** The bounds of the prompt, the larger from its bytes, the smaller from a count. */
 function prompts({ body, model }: Wish): { readonly bytes: number; readonly counted: number } {
   const prompt = readPrompt(body);
-  const tokens = tokensOf(prompt.texts.join('\n')) * models[model ?? 'gpt-4o-mini'].margin;
+  const tokens = sumOf(countedTexts(prompt).map(tokensOf)) * models[model ?? 'gpt-4o-mini'].margin;
   const bytes = promptBound(prompt, body, Buffer.byteLength(JSON.stringify(body)));
   return { bytes, counted: Math.min(bytes, countedBound(prompt, body, tokens)) };
 }

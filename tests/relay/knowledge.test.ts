@@ -1,5 +1,7 @@
 /** What is known of upstreams and models, as requests that arrive there. */
 import { expect, test } from 'vitest';
+import { ownRows } from '../../server/providers/knowledge/own.ts';
+import { targetFor } from '../../server/providers/knowledge/target.ts';
 import { hi, providerBench, sendEvents } from '../providers/bench.ts';
 import { sendJson } from '../support/upstream.ts';
 
@@ -127,9 +129,27 @@ test.each([
   expect(result.tool_call_id).toBe(call);
   const expected = {
     mistral: { thought: undefined, id: /^[a-zA-Z0-9]{9}$/, effort: undefined, user: undefined, most: 262_144 },
-    groq: { thought: undefined, id: /^toolu_/, effort: 'default', user: 'device-1', most: 40_960 },
-    cerebras: { thought: 'I should look', id: /^toolu_/, effort: 'high', user: 'device-1', most: 40_960 },
-    deepseek: { thought: 'I should look', id: /^toolu_/, effort: 'high', user: 'device-1', most: 1_048_576 },
+    groq: {
+      thought: undefined,
+      id: /^toolu_/,
+      effort: 'default',
+      user: 'user_03204de92e11fc8c528139be41906592',
+      most: 40_960,
+    },
+    cerebras: {
+      thought: 'I should look',
+      id: /^toolu_/,
+      effort: 'high',
+      user: 'user_03204de92e11fc8c528139be41906592',
+      most: 40_960,
+    },
+    deepseek: {
+      thought: 'I should look',
+      id: /^toolu_/,
+      effort: 'high',
+      user: 'user_03204de92e11fc8c528139be41906592',
+      most: 1_048_576,
+    },
   }[slug];
   expect(call).toMatch(expected.id);
   expect(turn.reasoning_content ?? turn.reasoning).toBe(expected.thought);
@@ -237,6 +257,17 @@ test('an operator’s rule is followed by the next request', async () => {
     '/temperature: not taken by this model',
     '/max_tokens: 8192 are the most that this model writes',
   ]);
+});
+
+test('an operator’s pattern decides whatever name a client thinks of, and one that cannot says nothing', () => {
+  const rules = [
+    { models: '^(?:(a+)+b|a+)$', outputCap: 5 },
+    { models: '^a(?!b)', outputCap: 6 },
+  ];
+  const rows = ownRows(rules);
+  expect(rows.map(({ outputCap }) => outputCap)).toEqual([5]);
+  expect(targetFor('openai', 'A'.repeat(60).toLowerCase(), rows).outputCap).toBe(5);
+  expect(targetFor('openai', `${'a'.repeat(60)}c`, rows).outputCap).not.toBe(5);
 });
 
 test.each([

@@ -204,6 +204,35 @@ test('a key has its budget again and another thread has taken what was lent of t
   expect(upstream.requests).toHaveLength(0);
 });
 
+test('a key that is used up is refused as that, also when its balance was taken back meanwhile: this is borrowed again', async () => {
+  const { key, id } = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
+  const { accounts, memory } = gateway.balances.money;
+  const leased = createLeased({ accounts, memory });
+  scarce = 'token-exhausted';
+  allowed = 10;
+  // The first loan's part of the balance goes back to the books before the request takes it.
+  free = 0;
+  const lend = vi.spyOn(lender, 'lend').mockImplementationOnce(async () => {
+    leased.lend({ kind: 'token', userId: gateway.userId, id }, 10);
+    return 'token-exhausted';
+  });
+  lend.mockImplementationOnce(async () => {
+    leased.lend({ kind: 'account', userId: gateway.userId, id: gateway.userId }, 1000);
+    leased.reclaim({ kind: 'token', userId: gateway.userId, id }, 10);
+    return 'token-exhausted';
+  });
+  const refused = await gateway.chat(key, { ...ask, max_tokens: 5 });
+  expect([refused.status, (await refused.json()).error.code]).toEqual([403, 'token_exhausted']);
+  expect(lend).toHaveBeenCalledTimes(2);
+  // Whoever was refused is looked at before the request is read, and nothing of the balance lies here.
+  leased.reclaim({ kind: 'account', userId: gateway.userId, id: gateway.userId }, 1000);
+  leased.lend({ kind: 'token', userId: gateway.userId, id }, 10);
+  lend.mockImplementation(async () => 'token-exhausted');
+  const again = await gateway.chat(key, ask);
+  expect([again.status, (await again.json()).error.code]).toEqual([403, 'token_exhausted']);
+  expect(upstream.requests).toHaveLength(0);
+});
+
 test('a stream that outgrows what lies here waits for more and loses nothing', async () => {
   await gateway.option('HoldOvercommit', '4');
   const { key } = await gateway.token();

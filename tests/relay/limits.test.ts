@@ -105,6 +105,64 @@ test('a prompt larger than the limit may go when nothing else is counted', () =>
   expect(ask(principal({ tpm: 100 }), { tokens: 500, hold: 0 }).error).toBeNull();
 });
 
+test('requests that answer at the same time never pass the tokens per minute by more than one of them', () => {
+  const { ask, clock } = setUp();
+  const who = principal({ tpm: 1000 });
+  const all = Array.from({ length: 60 }, () => ask(who, { tokens: 10, output: 100, hold: 0 }));
+  const admitted = all.flatMap(({ admission }) => (admission === null ? [] : [admission]));
+  // Nine whole ones, and one that takes what is left.
+  expect(admitted).toHaveLength(10);
+  expect(all.at(-1)?.error).toMatchObject({ code: 'limit_tpm', params: { limit: 1000 } });
+  clock.now += 1000;
+  for (const admission of admitted) admission.ended({ ...done, tokens: 20 });
+  // What was not used is free again.
+  expect(ask(who, { tokens: 10, output: 100, hold: 0 }).error).toBeNull();
+});
+
+test('a long limit for the answer is no reason to be refused: one request at a time takes what is left', () => {
+  const { ask, clock } = setUp();
+  const who = principal({ tpm: 1000 });
+  const large = { tokens: 50, output: 64_000, hold: 0 };
+  for (let n = 0; n < 5; n++) {
+    const { admission } = ask(who, large);
+    expect(ask(who, large).error?.code).toBe('limit_tpm');
+    clock.now += 100;
+    admission?.ended({ ...done, tokens: 150 });
+  }
+  // 750 are used, and what is left does for some more.
+  const sixth = ask(who, large).admission;
+  sixth?.withdraw();
+  const small = ask(who, { tokens: 50, output: 100, hold: 0 }).admission;
+  const last = ask(who, large).admission;
+  expect([sixth, small, last]).not.toContain(null);
+  small?.ended({ ...done, tokens: 60 });
+  // Room again, but one takes what is left already.
+  expect(ask(who, large).error).toMatchObject({ code: 'limit_tpm', params: { seconds: 1 } });
+  // A long answer does not keep others out beyond the minute in which it counts.
+  clock.now += 61_000;
+  expect(ask(who, large).error).toBeNull();
+  last?.ended({ ...done, tokens: 5000 });
+  expect(ask(who, { tokens: 1, hold: 0 }).error?.code).toBe('limit_tpm');
+});
+
+test('what was counted before a request was read is not counted again when it is', () => {
+  const { limits, ask } = setUp({ GroupLimits: '{"default":{"rpm":2,"concurrency":2}}' });
+  const who = principal({ rpm: 2, tpm: 100, dayBudget: 100 });
+  const first = limits.enter(who, { row: 0 });
+  const second = limits.enter(who, { row: 0 });
+  expect(() => limits.enter(who, { row: 0 })).toThrow('2 requests per minute');
+  expect(() => first.reserve({ tokens: 10, hold: 101, row: 0 })).toThrow('daily limit');
+  first.reserve({ tokens: 10, output: 20, hold: 30, row: 0 });
+  expect(() => second.reserve({ tokens: 80, hold: 1, row: 0 })).toThrow('tokens per minute');
+  second.reserve({ tokens: 60, output: 10, hold: 70, row: 0 });
+  second.release();
+  second.reserve({ tokens: 60, output: 10, hold: 70, row: 0 });
+  first.withdraw();
+  second.withdraw();
+  expect(ask(who, { tokens: 100, hold: 100 }).error).toBeNull();
+  expect(ask(who, { tokens: 0, hold: 0 }).error?.code).toBe('limit_tpm');
+});
+
 test('requests at the same time; each end makes room once', () => {
   const { ask } = setUp();
   const who = principal({ concurrency: 2 });
@@ -238,21 +296,32 @@ test('where machines count together, a request that used what it had asked for n
     },
   });
   const who = principal({ rpm: 5, tpm: 100 });
-  const exact = await rates.enter(who, 40);
+  const exact = await rates.enter(who);
+  await exact?.reserve(30, 10);
   exact?.ended(40, true);
-  expect(asked.map(([script]) => script)).toEqual(['enter']);
-  const less = await rates.enter(who, 40);
+  expect(asked.map(([script]) => script)).toEqual(['enter', 'enter']);
+  const less = await rates.enter(who);
+  await less?.reserve(30, 10);
   less?.ended(30, true);
-  expect(asked.slice(1)).toEqual([
-    ['enter', ['t5:requests', 't5:tokens'], [60_000, 4, 1, 60_000, 60, 40]],
-    ['change', ['t5:tokens'], [60_000, -10, 7000]],
+  expect(asked.slice(2)).toEqual([
+    ['enter', ['t5:requests', 't5:tokens'], [60_000, 5, 1, 1, 60_000, 100, 0, 1]],
+    ['enter', ['t5:tokens'], [60_000, 100, 40, 30]],
+    ['change', ['t5:tokens'], [60_000, -10, 7000, 0]],
+  ]);
+  // Without a limit of tokens nobody is asked about them.
+  const unlimited = await rates.enter(principal({ rpm: 5 }));
+  expect(unlimited?.reserve(30, 10)).toBeNull();
+  unlimited?.ended(30, true);
+  expect(asked.slice(5).map(([script, keys]) => [script, ...keys])).toEqual([
+    ['enter', 't5:requests', 't5:tokens'],
+    ['change', 't5:tokens'],
   ]);
 });
 
 test('whoever is refused where machines count together waits a second at least', async () => {
   const settings = compileSettings(new Map());
   const refusedFor = (ms: number) =>
-    createSiteRates({ settings: () => settings, run: async () => [1, ms] }).enter(principal({ rpm: 1 }), 0);
+    createSiteRates({ settings: () => settings, run: async () => [1, ms] }).enter(principal({ rpm: 1 }));
   await expect(refusedFor(0)).rejects.toMatchObject({ code: 'limit_rpm', params: { seconds: 1 } });
   await expect(refusedFor(1001)).rejects.toMatchObject({ code: 'limit_rpm', params: { seconds: 2 } });
 });

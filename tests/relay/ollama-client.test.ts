@@ -15,7 +15,7 @@ beforeAll(async () => {
   upstream = await startUpstream(() => undefined);
   await gateway.channel(upstream.url, { type: 4, models: 'qwen3' });
   await gateway.channel(upstream.url, { type: 1, models: 'gpt-4o' });
-  await gateway.option('ModelRatio', '{"qwen3":1,"gpt-4o":1}');
+  await gateway.option('ModelRatio', '{"qwen3":1,"gpt-4o":1,"text-embedding-3-small":1}');
   key = (await gateway.token()).key;
   const asked = (input: string | URL | Request, init?: RequestInit) => {
     const request = new Request(input, init);
@@ -161,4 +161,130 @@ test('beside these paths all of /api is the console’s', () => {
     'api',
     'api',
   ]);
+});
+
+const request = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+  gateway.relay.handle(
+    new Request(`http://gateway${path}`, {
+      method,
+      headers: { authorization: `Bearer sk-${key}`, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+    path,
+    { ip: () => '127.0.0.1' },
+  );
+
+const completionOf = (content: string) => ({
+  id: 'x',
+  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 4, completion_tokens: 3, total_tokens: 7 },
+});
+
+test('generate is a chat of one turn, whole and streamed, and is billed as one', async () => {
+  upstream.script((response) => sendJson(response, completionOf('hello')));
+  const whole = await client.generate({
+    model: 'gpt-4o',
+    prompt: 'hi',
+    system: 'Be brief',
+    options: { num_predict: 9 },
+  });
+  expect(whole).toMatchObject({ model: 'gpt-4o', response: 'hello', done: true, eval_count: 3 });
+  expect(whole).not.toHaveProperty('message');
+  expect(JSON.parse(lastBody())).toMatchObject({
+    messages: [
+      { role: 'system', content: 'Be brief' },
+      { role: 'user', content: 'hi' },
+    ],
+  });
+  expect((await gateway.logs())[0]).toMatchObject({ prompt_tokens: 4, completion_tokens: 3, quota: 4 + 3 * 4 });
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const usage = { prompt_tokens: 4, completion_tokens: 3, total_tokens: 7 };
+    response.end(
+      `${chunk({ content: 'hel' })}${chunk({ content: 'lo' })}${chunk({}, 'stop', { usage })}data: [DONE]\n\n`,
+    );
+  });
+  let words = '';
+  let last: unknown;
+  for await (const part of await client.generate({ model: 'gpt-4o', prompt: 'hi', stream: true })) {
+    words += part.response;
+    last = part;
+  }
+  expect(words).toBe('hello');
+  expect(last).toMatchObject({ done: true, done_reason: 'stop', eval_count: 3 });
+});
+
+test('generate at Ollama itself goes to its chat, with what else it was given', async () => {
+  upstream.script((response) =>
+    sendJson(response, {
+      model: 'qwen3',
+      message: { role: 'assistant', content: 'hello', thinking: 'hm' },
+      done: true,
+      done_reason: 'stop',
+      prompt_eval_count: 4,
+      eval_count: 3,
+    }),
+  );
+  const answer = await client.generate({ model: 'qwen3', prompt: 'hi', keep_alive: '5m', images: ['iVBORw0KGgo='] });
+  expect(answer).toMatchObject({ response: 'hello', thinking: 'hm', done: true });
+  expect(upstream.requests.at(-1)?.path).toBe('/api/chat');
+  expect(JSON.parse(lastBody())).toMatchObject({
+    keep_alive: '5m',
+    messages: [{ role: 'user', content: 'hi', images: ['iVBORw0KGgo='] }],
+  });
+});
+
+test.each([{ prompt: ['hi'] }, { prompt: 'hi', system: 5 }])('generate takes texts alone: %j', async (body) => {
+  const response = await request('POST', '/api/generate', { model: 'gpt-4o', ...body });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toEqual({ error: expect.any(String) });
+});
+
+test('embed and embeddings, of one text and of several', async () => {
+  await gateway.channel(upstream.url, { type: 1, models: 'text-embedding-3-small' });
+  upstream.script((response) =>
+    sendJson(response, {
+      object: 'list',
+      data: [{ embedding: [0.5] }, { embedding: [1] }],
+      usage: { prompt_tokens: 3, total_tokens: 3 },
+    }),
+  );
+  const many = await client.embed({ model: 'text-embedding-3-small', input: ['a', 'b'] });
+  expect(many).toMatchObject({ model: 'text-embedding-3-small', embeddings: [[0.5], [1]], prompt_eval_count: 3 });
+  expect(JSON.parse(lastBody())).toEqual({
+    model: 'text-embedding-3-small',
+    input: ['a', 'b'],
+    encoding_format: 'float',
+  });
+  expect((await gateway.logs())[0]).toMatchObject({ prompt_tokens: 3, usage_source: 'reported' });
+  const one = await client.embeddings({ model: 'text-embedding-3-small', prompt: 'a' });
+  expect(one).toEqual({ embedding: [0.5] });
+});
+
+test('show, ps and version say what there is', async () => {
+  const shown = (await client.show({ model: 'gpt-4o' })) as unknown as Record<string, unknown>;
+  expect(shown).toMatchObject({ capabilities: expect.arrayContaining(['completion']), model_info: expect.anything() });
+  await expect(client.show({ model: 'nothing' })).rejects.toThrow(/nothing/);
+  expect((await client.ps()).models).toEqual([]);
+  const version = await request('GET', '/api/version');
+  expect(await version.json()).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+});
+
+test('what only a machine of one’s own can do is refused in Ollama’s shape and the caller’s language', async () => {
+  for (const [method, path] of [
+    ['POST', '/api/pull'],
+    ['POST', '/api/push'],
+    ['POST', '/api/create'],
+    ['POST', '/api/copy'],
+    ['DELETE', '/api/delete'],
+  ] as const) {
+    const response = await request(method, path, { model: 'gpt-4o' }, { 'accept-language': 'en' });
+    expect([path, response.status]).toEqual([path, 501]);
+    expect(await response.json()).toEqual({
+      error: expect.stringMatching(/^\/api\/\w+ is not implemented here \(request/),
+    });
+  }
+  expect(['/api/pull', '/api/generate', '/api/embed', '/api/ps', '/api/version'].map(placeOf)).toEqual(
+    Array(5).fill('relay'),
+  );
 });

@@ -239,7 +239,7 @@ test('Vertex: one token for many requests; Gemini, Claude and open models at the
 test('Vertex: a key that is no account is trouble of the key, not of the client', async () => {
   const key = await channel('vertex', 'gemini-2.5-flash', { key: 'not json' });
   const response = await gateway.chat(key, ask('gemini-2.5-flash'));
-  expect(response.status).toBe(502);
+  expect(response.status).toBe(400);
   expect(upstream.requests).toHaveLength(0);
   expect(await gateway.verify()).toEqual([]);
   expect(gateway.relay.open()).toBe(0);

@@ -170,7 +170,7 @@ test('a short request cannot name more than a long one may hold', async () => {
   const named = (times: number) =>
     recalledBody(
       matched.route,
-      { input: Array.from({ length: times }, () => ({ type: 'item_reference', id })) },
+      { body: { input: Array.from({ length: times }, () => ({ type: 'item_reference', id })) }, json: null },
       { recall, bodyLimit: 5000 },
     );
   expect(await named(4)).not.toBeNull();

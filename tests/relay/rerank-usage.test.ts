@@ -22,7 +22,7 @@ test.each([
   ['00:59:58.000 --> 00:59:59.000\n\n00:59:59.000 --> 01:00:00.000', 60_017],
   ['10:00:00.000 --> 10:01:59.900', 602_000],
 ])('subtitles that end with %j are as long as the last moment they name', async (words, input) => {
-  const inquiry = { operation: 'transcriptions', form: null, body: {} } as unknown as Inquiry;
+  const inquiry = { operation: 'transcriptions', form: null, body: { response_format: 'srt' } } as unknown as Inquiry;
   const nobody = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
   expect(await countLocally(nobody, inquiry, { body: null, told: deliveredTextOf([words]) })).toMatchObject({
     input,

@@ -96,6 +96,40 @@ test('W11: cache marks of an agent reach a provider that takes them, byte for by
   );
 });
 
+test('a channel behind an address of its own may declare that it takes cache marks', async () => {
+  const text = { type: 'text', text: 'long', cache_control: { type: 'ephemeral', ttl: '1h' } };
+  const body = { model: 'm', max_tokens: 5, system: [text], messages: [{ role: 'user', content: [text] }] };
+  const id = await gateway.channel(upstream.url, { type: 1, models: 'm' });
+  await gateway.option('ModelRatio', '{"m":1}');
+  const { key } = await gateway.token();
+  upstream.script((response) => sendJson(response, completion(3, 2)));
+  const sent = async () => {
+    const request = new Request('http://gateway/v1/messages', {
+      method: 'POST',
+      headers: { 'x-api-key': `sk-${key}` },
+      body: JSON.stringify(body),
+    });
+    const response = await gateway.relay.handle(request, '/v1/messages', { ip: () => '' });
+    expect(response.status).toBe(200);
+    const [row] = await gateway.logs();
+    const { dropped } = JSON.parse(row?.other ?? '{}') as { dropped?: string[] };
+    const { messages } = JSON.parse(upstream.requests.at(-1)?.body.toString('utf8') ?? '{}');
+    return { messages, dropped };
+  };
+  const plain = await sent();
+  expect(JSON.stringify(plain.messages)).not.toContain('cache_control');
+  expect(plain.dropped).toHaveLength(2);
+  await gateway.services.channels.update(id, { setting: '{"cache_marks":true}' });
+  await gateway.sync();
+  expect(await sent()).toEqual({
+    messages: [
+      { role: 'system', content: [text] },
+      { role: 'user', content: [text] },
+    ],
+    dropped: undefined,
+  });
+});
+
 test('W11: a channel may be held to either dialect', async () => {
   const types = (await gateway.call('channel.types', {})) as { slug: string; dialects: string[] }[];
   for (const { provider } of secondDialects)

@@ -1,6 +1,6 @@
 /** Every kind of frame that the standards of MPEG audio and AAC know, made after their own tables. */
 import { expect, test } from 'vitest';
-import { adtsSeconds, mpegSeconds } from '../../server/relay/admission/sound/frames.ts';
+import { adtsSeconds, mpegSeconds } from '../../server/relay/shared/recordings/frames.ts';
 
 // ISO/IEC 11172-3 2.4.2.3 and 13818-3 2.4.2.3: kilobits per second by bitrate_index 1 to 14.
 const layerOne = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448];

@@ -99,6 +99,24 @@ test('exactness 14: the life of leases runs from the sending of the last sign, b
   expect(life.lasts()).toBe(true);
 });
 
+test('exactness 14: leases last for as long as their number says, less three seconds, in every thread that shares them', () => {
+  let at = 1000;
+  const memory = createMemory();
+  const clocks = { steady: () => at, wall: () => at };
+  const own = createTenure(memory, clocks);
+  const relay = createTenure(memory, clocks);
+  own.begins(1, 60);
+  own.sent()();
+  at += 56_999;
+  expect([own.lasts(), relay.lasts()]).toEqual([true, true]);
+  at += 1;
+  expect([own.lasts(), relay.lasts()]).toEqual([false, false]);
+  own.begins(2, 10);
+  own.sent()();
+  at += 7000;
+  expect(relay.lasts()).toBe(false);
+});
+
 test('a request of an earlier number ends without touching what is leased under the next', () => {
   expect(balances.hold(1, 7, 60).ok).toBe(true);
   begin(2);

@@ -70,7 +70,7 @@ test('M7: a dearer tier is taken out of the request by default, declared, and no
   const text = '{ "model":"gpt-4.1", "service_tier":"priority",\n "messages":[{"role":"user","content":"hi"}] }';
   expect((await ask('/v1/chat/completions', text)).status).toBe(200);
   expect(upstream.requests.at(-1)?.body.toString()).toBe(
-    '{ "model":"gpt-4.1", "messages":[{"role":"user","content":"hi"}] }',
+    '{ "model":"gpt-4.1",\n "messages":[{"role":"user","content":"hi"}] }',
   );
   const { quota, other } = await lastLog();
   expect(other.dropped).toEqual(['/service_tier: priority is not allowed by the channel']);
@@ -461,12 +461,12 @@ test('M15: what a drawing model read and wrote is charged at its own prices', as
   expect((await lastLog()).quota).toBe(dollars([1_000, 2], [100, 8], [100, 5], [200, 10], [1_056, 40]));
 });
 
-test('M15: tools nobody has a price for stand in the row', async () => {
+test('M15: tools without a price are charged as the dearest and stand in the row', async () => {
   await asOpenAi();
   upstream.script((response) => sendJson(response, responses([{ type: 'teleport_call' }])));
   await ask('/v1/responses', { model: 'gpt-4.1', input: 'hi' });
   const { quota, other } = await lastLog();
-  expect(quota).toBe(tokensOnly);
+  expect(quota).toBe(tokensOnly + flat(0.05));
   expect(other.unpriced).toEqual(['tool:teleport']);
 });
 

@@ -258,7 +258,8 @@ export const endpoints = [
     method: 'GET',
     path: '/api/token/',
     access: 'user',
-    input: z.object({ p: number, size: number }),
+    /** `owner`: `self` or a user's id; another user's only for commands on the machine, which list everybody's without it. */
+    input: z.object({ p: number, size: number, owner: text }),
     output: z.array(tokenShape),
     summary: { zh: '令牌列表', en: 'Tokens' },
   }),
@@ -285,8 +286,8 @@ export const endpoints = [
     method: 'POST',
     path: '/api/token/',
     access: 'user',
-    /** `key` brings one's own key, for administrators moving in. */
-    input: z.object({ ...tokenFields, key: text }),
+    /** `key` brings one's own key, for administrators moving in. `owner` as in `token.list`, `self` without it. */
+    input: z.object({ ...tokenFields, key: text, owner: text }),
     output: tokenShape,
     summary: { zh: '创建令牌', en: 'Create a token' },
   }),

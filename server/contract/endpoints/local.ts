@@ -14,6 +14,8 @@ export const localEndpoints = [
     output: z.object({
       schema: z.string(),
       problems: z.array(z.string()),
+      /** Address of a proxy whose X-Forwarded-For is not believed, '' = none. */
+      undeclared_proxy: z.optional(z.string()),
       /** Of a server that several machines share. */
       advice: z.optional(
         z.array(

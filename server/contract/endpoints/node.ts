@@ -32,6 +32,8 @@ export const nodeShape = z.object({
   waiting: z.nullable(z.int()),
   /** Milliseconds by which its knowledge of keys, prices and channels may be late. */
   news_ms: z.nullable(z.int()),
+  /** Its leases end so many seconds after the database has last heard of it. */
+  lease_seconds: z.nullable(z.int()),
   /** Changes reach it by themselves; otherwise it asks four times a second. */
   hears: z.nullable(z.boolean()),
   /** Why it admits no paid request, null = it does: a code of `storage-reasons.ts`, and what varies in its words. */

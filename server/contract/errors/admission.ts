@@ -103,6 +103,14 @@ export const admissionErrors = {
     '找不到前一个响应：它保存在生成它的上游，请发送完整的对话',
     'The previous response is not kept here: it lives at the upstream that made it. Send the whole conversation',
   ),
+  stored_id_refused: row(
+    400,
+    'invalid_request_error',
+    5,
+    'client',
+    '此处不允许引用 {id}：本站不知道它属于谁',
+    '{id} may not be named here: this site does not know whose it is',
+  ),
   item_reference_not_found: row(
     400,
     'invalid_request_error',

@@ -52,6 +52,14 @@ export const relayingErrors = {
     '不支持 {name}：后台任务的结果无法在此取回和计费，请去掉该参数',
     '{name} is not supported: work that goes on in the background cannot be fetched or billed here. Leave it out',
   ),
+  member_not_allowed: row(
+    400,
+    'invalid_request_error',
+    2,
+    'client',
+    '此处不允许 {name}：它会改变上游的价格。请去掉该参数，或请管理员在渠道中允许',
+    '{name} is not allowed here: it changes what the upstream charges. Leave it out, or ask the administrator to allow it for a channel',
+  ),
   route_unknown: row(
     404,
     'invalid_request_error',
@@ -112,6 +120,14 @@ export const relayingErrors = {
     '上游返回错误（状态码 {status}）',
     'The upstream returned status {status}',
   ),
+  upstream_failed: row(
+    502,
+    'api_error',
+    7,
+    'host',
+    '上游在响应中报告了错误{reason}',
+    'The upstream reported an error in its response{reason}',
+  ),
   upstream_busy: row(
     429,
     'rate_limit_error',
@@ -128,13 +144,30 @@ export const relayingErrors = {
     '上游过载，请稍后再试',
     'The upstream is overloaded. Retry later',
   ),
+  // 400, because agents retry nearly every other status and take 401 and 403 for a failed login of their own.
   upstream_key: row(
-    502,
+    400,
     'api_error',
     7,
     'key',
-    '上游拒绝了渠道密钥，请联系管理员',
-    'The upstream rejected the channel key. Contact the administrator',
+    '上游拒绝了渠道密钥，请联系管理员{reason}',
+    'The upstream rejected the channel key. Contact the administrator{reason}',
+  ),
+  upstream_spent: row(
+    400,
+    'api_error',
+    7,
+    'key',
+    '渠道的上游账户额度已用尽，请联系管理员{reason}',
+    'The upstream account of the channel is used up. Contact the administrator{reason}',
+  ),
+  upstream_missing: row(
+    400,
+    'api_error',
+    7,
+    'host',
+    '上游没有所请求的模型或功能，请联系管理员{reason}',
+    'The upstream does not have this model or function. Contact the administrator{reason}',
   ),
   // ours
   overloaded: row(

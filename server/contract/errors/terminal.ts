@@ -18,10 +18,25 @@ export const terminalErrors = {
     'GATEWAY_OUTBOX: directory {dir} is in use by process {pid} on {host}. Each node needs one of its own',
     6,
   ),
+  outbox_unusable: business(
+    '无法使用 GATEWAY_OUTBOX 目录 {dir}：{detail}',
+    'GATEWAY_OUTBOX: directory {dir} cannot be used: {detail}',
+    1,
+  ),
+  node_copied: business(
+    '目录 {dir} 是另一个正在运行的节点的副本，两者会以同一名称写账。请使用空目录，或在此副本中删除 node、outbox.* 与 acknowledged.*',
+    'Directory {dir} is a copy of the directory of a node that runs: both would write under one name. Use an empty one, or delete node, outbox.* and acknowledged.* in this copy',
+    6,
+  ),
   take_over_refused: business(
     '无法接替进程 {pid}：{reason}。它仍在服务；可先停止它再启动',
     'Process {pid} cannot be taken over from: {reason}. It serves on; stop it first instead',
     6,
+  ),
+  socket_dir_foreign: business(
+    '套接字目录 {dir} 不是当前用户独有的目录（可能由他人创建）：请删除它，或使用更短的数据目录路径',
+    'The socket directory {dir} does not belong to this user alone (somebody else may have made it): remove it, or use a data directory with a shorter path',
+    1,
   ),
   data_dir_unreadable: business('无法读写数据目录 {dir}：{detail}', 'Data directory {dir} cannot be used: {detail}', 1),
   database_corrupt: business(

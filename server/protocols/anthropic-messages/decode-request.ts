@@ -4,6 +4,7 @@ import { flag, type Json, list, number, record, records, text } from '../shared/
 import { unmarkSignature } from '../shared/signatures.ts';
 import { turnsOf } from '../shared/turns.ts';
 import { readCitations } from './citations.ts';
+import { clientTool } from './client-tools.ts';
 
 const known = new Set([
   'model',
@@ -158,11 +159,12 @@ function sourceOf(source: Record<string, unknown> | null, fallback: string) {
 
 function decodeTool(tool: Record<string, unknown>): Tool {
   const own = tool.type === undefined || tool.type === null || tool.type === 'custom';
+  const published = own ? undefined : clientTool(tool.type);
   return {
-    kind: own ? 'function' : 'provider',
+    kind: own || published !== undefined ? 'function' : 'provider',
     name: text(tool.name) ?? '',
-    description: text(tool.description),
-    schema: own ? (tool.input_schema ?? null) : null,
+    description: text(tool.description) ?? published?.description ?? null,
+    schema: own ? (tool.input_schema ?? null) : (published?.schema ?? null),
     strict: flag(tool.strict),
     ...(record(tool.cache_control) === null
       ? {}

@@ -3,10 +3,10 @@ import type { ChatRequest } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
-import { fitted, thinksWith } from '../shared/fit.ts';
+import { fitted, forcedInstead, isForced, thinksWith } from '../shared/fit.ts';
 import { present } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
-import { customSchema, objectSchema, portableName } from '../shared/tools.ts';
+import { customSchema, notCarried, objectSchema, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
 
@@ -27,7 +27,7 @@ export function encodeRequest(
   const request = fitted(asked, target, dropped, { json: false });
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
-  listLosses(request, { names: true, ...(request.dialect === 'anthropic-messages' ? { strict: true } : {}) }, dropped);
+  listLosses(request, { names: true, strict: true }, dropped);
   const thinking = encodeThinking(request, target, messages, dropped);
   const sampling = encodeSampling(request, thinking.on, dropped);
   for (const [key, value] of [
@@ -86,8 +86,10 @@ function encodeThinking(request: ChatRequest, target: Target, messages: readonly
   const maxTokens = request.maxTokens ?? target.outputCap ?? fallbackMaxTokens;
   const budget = budgetOf(request.reasoning);
   const unasked: Thinking = { on: thinksWith(null, target), member: undefined, effort: null, maxTokens };
-  if (budget === null && unasked.on && !target.alwaysThinks && isForced(request))
-    return { ...unasked, on: false, member: { type: 'disabled' } };
+  if (budget !== 0 && !target.alwaysThinks && request.tools.length > 0 && isForced(request)) {
+    if (budget !== null) dropped.push(forcedInstead);
+    return { ...unasked, on: false, member: unasked.on ? { type: 'disabled' } : undefined };
+  }
   if (budget === null) return unasked;
   if (budget === 0) return { ...unasked, on: false, member: { type: 'disabled' } };
   if (lacksThought(messages)) {
@@ -115,10 +117,6 @@ function lacksThought(messages: readonly Turn[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use') && !/thinking$/.test(String(blocks[0]?.type));
 }
 
-/** No call can be forced while thinking; a thought that nobody asked for gives way. */
-const isForced = ({ toolChoice }: Pick<ChatRequest, 'toolChoice'>): boolean =>
-  toolChoice === 'required' || (toolChoice !== null && typeof toolChoice === 'object');
-
 function encodeChoice({ toolChoice, parallelToolCalls }: ChatRequest, thinks: boolean, dropped: Dropped): unknown {
   const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   const forced = isForced({ toolChoice });
@@ -132,21 +130,32 @@ function encodeChoice({ toolChoice, parallelToolCalls }: ChatRequest, thinks: bo
   return toolChoice === null && parallelToolCalls !== false ? undefined : { type: 'auto', ...single };
 }
 
+/** A call is held to closed schemas without bounds alone; others are refused. Source: https://platform.claude.com/docs/en/build-with-claude/structured-outputs */
+function isHoldable(schema: unknown): boolean {
+  const text = JSON.stringify(schema ?? {});
+  return text.includes('"additionalProperties":false') && !unheld.test(text);
+}
+const unheld =
+  /"(?:minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems|minItems|\$ref)":/;
+
 function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Block[] {
   const same = dialect === 'anthropic-messages';
   return tools.flatMap((tool, index): Block[] => {
+    if (same && tool.raw !== undefined) return [tool.raw as Block];
     if (tool.kind === 'provider') {
-      if (same) return [tool.raw as Block];
       if (/^web_search/.test(tool.name)) return [{ type: 'web_search_20250305', name: 'web_search' }];
-      dropped.push(`/tools/${index}: ${tool.name} runs only at its own provider`);
+      dropped.push(notCarried(tool, index));
       return [];
     }
+    const held = tool.strict === true && isHoldable(tool.schema);
+    if (tool.strict === true && !same && !held)
+      dropped.push(`/tools/${index}/strict: this schema cannot be enforced by the upstream`);
     return [
       present({
         name: portableName(tool.name),
         description: tool.description,
         input_schema: tool.kind === 'custom' ? customSchema : objectSchema(tool.schema),
-        strict: same ? tool.strict : undefined,
+        strict: same ? tool.strict : held ? true : undefined,
         cache_control: cacheMark(tool.cache),
       }),
     ];

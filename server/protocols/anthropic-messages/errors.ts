@@ -17,7 +17,17 @@ const types: Readonly<Record<number, string>> = {
 
 export function encodeError(error: ClientError): unknown {
   const type = types[error.status] ?? (error.status < 500 ? 'invalid_request_error' : 'api_error');
-  return { type: 'error', error: { type, message: error.message, code: error.code }, request_id: error.requestId };
+  return { type: 'error', error: { type, message: messageOf(error), code: error.code }, request_id: error.requestId };
+}
+
+/** Clients look for these words, and read the sizes in them. */
+const tooLong = /prompt is too long|exceed context limit/i;
+
+function messageOf({ message, overflow }: ClientError): string {
+  if (overflow === undefined || tooLong.test(message)) return message;
+  const { tokens, limit } = overflow;
+  const sizes = tokens === null || limit === null ? '' : `${tokens} tokens > ${limit} maximum: `;
+  return `prompt is too long: ${sizes}${message}`;
 }
 
 export const encodeStreamError = (error: ClientError): string =>

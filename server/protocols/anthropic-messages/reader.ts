@@ -1,7 +1,9 @@
 /** Reads Anthropic message streams and whole messages into events. */
+
 import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
-import { type Json, lookUp, number, parseJson, record, records, text } from '../shared/json.ts';
+import { endedEarly } from '../shared/ended-early.ts';
+import { type Json, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { readCitations } from './citations.ts';
 import { decodeError } from './errors.ts';
 import { mergeUsage, readAnthropicUsage } from './usage.ts';
@@ -36,7 +38,7 @@ interface Block {
   readonly raw: Record<string, unknown>;
   citations: Citation[];
   signature: string | null;
-  /** JSON text of a tool's input, gathered for blocks that are kept whole. */
+  /** JSON text of a tool's input. A call tells its pieces as they come; here is what its start brought, which counts if none do. */
   input: string;
   told: boolean;
 }
@@ -59,14 +61,14 @@ function createEventReader() {
   /** A block was told to its end and no other one began. */
   let between = false;
 
-  const conclude = (): ChatEvent[] => {
+  /** @param meant the upstream said that this is the end, though perhaps not why. */
+  const conclude = (meant: boolean): ChatEvent[] => {
     if (ended) return [];
     ended = true;
     const told = stopAll();
     if (refusal !== null) told.push({ type: 'refusal-delta', text: refusal });
-    if (finish !== null) return [...told, { type: 'finish', reason: finish }];
-    const error = { status: null, type: null, code: null, message: 'the stream ended early' };
-    return [...told, { type: 'error', error }];
+    if (finish !== null || meant) return [...told, { type: 'finish', reason: finish ?? finishReason('end_turn') }];
+    return [...told, { type: 'error', error: endedEarly }];
   };
 
   const start = (index: number, raw: Record<string, unknown>): ChatEvent[] => {
@@ -87,12 +89,8 @@ function createEventReader() {
       case 'reasoning':
         return [{ type: 'reasoning-start', index }, ...words('reasoning-delta', index, text(raw.thinking))];
       case 'tool-call': {
-        const input = record(raw.input) ?? {};
-        block.told = Object.keys(input).length > 0;
-        return [
-          { type: 'tool-call-start', index, id: text(raw.id) ?? `toolu_${index}`, name: text(raw.name) ?? '' },
-          ...(block.told ? [{ type: 'tool-call-delta' as const, index, arguments: JSON.stringify(input) }] : []),
-        ];
+        block.input = JSON.stringify(record(raw.input) ?? {});
+        return [{ type: 'tool-call-start', index, id: text(raw.id) ?? `toolu_${index}`, name: text(raw.name) ?? '' }];
       }
       case 'other':
         return raw.type === 'redacted_thinking' ? [{ type: 'reasoning-start', index }] : [];
@@ -138,7 +136,7 @@ function createEventReader() {
       }
       case 'tool-call':
         return [
-          ...(block.told ? [] : [{ type: 'tool-call-delta' as const, index, arguments: '{}' }]),
+          ...(block.told ? [] : [{ type: 'tool-call-delta' as const, index, arguments: block.input }]),
           { type: 'tool-call-end', index },
         ];
       case 'other': {
@@ -146,7 +144,7 @@ function createEventReader() {
           const redacted = text(block.raw.data) ?? '';
           return [{ type: 'reasoning-end', index, signature: null, redacted, origin: 'anthropic-messages' }];
         }
-        const input = block.input === '' ? undefined : parseJson(block.input);
+        const input = block.input === '' ? undefined : parseExact(block.input);
         const raw = input === undefined ? block.raw : { ...block.raw, input };
         return [{ type: 'unknown', dialect: 'anthropic-messages', raw }];
       }
@@ -157,7 +155,13 @@ function createEventReader() {
   const stopAll = (): ChatEvent[] => [...blocks].flatMap(([index, block]) => stop(index, block));
 
   const take = (event: Record<string, unknown>): ChatEvent[] => {
-    if (ended) return [];
+    if (ended) {
+      const late = record(event.usage);
+      if (late === null) return [];
+      usage = mergeUsage(usage, late);
+      const counted = readAnthropicUsage(usage, container);
+      return counted === null ? [] : [{ type: 'usage', usage: counted }];
+    }
     const index = number(event.index) ?? 0;
     switch (event.type) {
       case 'message_start': {
@@ -187,10 +191,11 @@ function createEventReader() {
         refusal ??= text(record(change?.stop_details)?.explanation);
         if (reason !== null) finish ??= finishReason(reason);
         const counted = readAnthropicUsage(usage, container);
-        return counted === null ? [] : [{ type: 'usage', usage: counted }];
+        if (counted === null) return [];
+        return [{ type: 'usage', usage: counted, ...(record(event.usage) === null ? { repeated: true } : {}) }];
       }
       case 'message_stop':
-        return conclude();
+        return conclude(true);
       case 'error':
         ended = true;
         return [...stopAll(), { type: 'error', error: { ...decodeError(0, JSON.stringify(event)), status: null } }];
@@ -204,7 +209,7 @@ function createEventReader() {
     return between ? ('paused' as const) : ('going' as const);
   };
 
-  return { take, standing, end: conclude };
+  return { take, standing, answer: () => (container === null ? null : { container }), end: () => conclude(false) };
 }
 
 const words = (type: 'text-delta' | 'reasoning-delta', index: number, said: string | null): ChatEvent[] =>
@@ -214,10 +219,13 @@ export function createReader(): StreamReader {
   const reader = createEventReader();
   return {
     feed(frame) {
-      const event = frame.data === '' ? null : record(parseJson(frame.data));
+      if (frame.data === '') return [];
+      // The small steps of a block are texts.
+      const event = record(frame.data.includes('_delta"') ? parseJson(frame.data) : parseExact(frame.data));
       return event === null ? [] : reader.take(event);
     },
     standing: reader.standing,
+    answer: reader.answer,
     end: reader.end,
   };
 }

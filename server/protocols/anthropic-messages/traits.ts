@@ -1,6 +1,7 @@
 /** The habits of Anthropic's messages. */
 import { thoughtBudgets } from '../shared/effort.ts';
 import { idOf, present, record, text } from '../shared/json.ts';
+import { valuesOf } from '../shared/member-name.ts';
 import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
 import type { Traits } from '../traits.ts';
 import { suffix } from './suffix.ts';
@@ -34,6 +35,11 @@ export const traits: Traits = {
       'stop_sequences',
     ],
   },
+  thoughts(body) {
+    const thinking = record(body.thinking);
+    if (thinking?.type !== 'enabled' && thinking?.type !== 'adaptive') return 'nothing';
+    return thinking.display === 'omitted' ? 'seals' : 'words';
+  },
   countOperation: 'count_tokens',
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
@@ -58,7 +64,10 @@ export const traits: Traits = {
       return { data, has_more: more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
     },
   },
-  kept: { asked: (body) => idOf(body.container), made: (_body, { container }) => container },
+  kept: {
+    asked: (body) => valuesOf(body, 'container').flatMap(idOf),
+    made: (_body, answer) => idOf(record(answer)?.container),
+  },
   withoutLine({ system }, line) {
     if (typeof system === 'string') {
       const [first = '', ...rest] = system.split('\n');

@@ -172,6 +172,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
           return `${out}${send('message_delta', `,"delta":{"stop_reason":"${reason}","stop_sequence":null},"usage":${counted}`)}${send('message_stop', '')}`;
         }
         case 'error':
+        case 'other-choice':
           return '';
         default:
           return block(event, event.index);

@@ -1,7 +1,9 @@
 /** Reads Cohere's answers, whole and streamed: blocks of thoughts and words, a plan before calls, sources behind the words. */
+
 import type { ChatEvent, Citation, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
-import { lookUp, number, parseJson, record, records, text } from '../shared/json.ts';
+import { endedEarly } from '../shared/ended-early.ts';
+import { lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { readUsage } from './usage.ts';
 
 type Item = Record<string, unknown>;
@@ -10,6 +12,7 @@ export const finishes: Readonly<Record<string, UnifiedFinish>> = {
   COMPLETE: 'stop',
   STOP_SEQUENCE: 'stop',
   MAX_TOKENS: 'length',
+  ERROR_LIMIT: 'length',
   TOOL_CALL: 'tool_calls',
   ERROR_TOXIC: 'content_filter',
 };
@@ -103,7 +106,7 @@ export function createReader(): StreamReader {
 
   return {
     feed(frame) {
-      const body = ended ? null : record(parseJson(frame.data));
+      const body = ended ? null : record(parseExact(frame.data));
       if (body === null) return [];
       const delta = record(body.delta) ?? {};
       const message = record(delta.message);
@@ -143,8 +146,7 @@ export function createReader(): StreamReader {
     end() {
       if (ended) return [];
       ended = true;
-      const error = { status: null, type: null, code: null, message: 'the stream ended early' };
-      return [{ type: 'error', error }];
+      return [{ type: 'error', error: endedEarly }];
     },
   };
 }

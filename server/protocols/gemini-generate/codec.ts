@@ -4,7 +4,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
-import { reshapeFor } from './json-list.ts';
+import { jsonListFraming, reshapeFor } from './json-list.ts';
 import { createReader, decodeResponse, mayMatter, saysMore } from './reader.ts';
 import { traits } from './traits.ts';
 import { readGeminiUsage } from './usage.ts';
@@ -31,6 +31,8 @@ export const geminiGenerate: Codec = {
     isTerminal: () => false,
     isUsageOnly: () => false,
     mayMatter,
+    // Relays of this dialect overlook that events were asked for, and answer with a list.
+    framing: (contentType, asked) => (asked && contentType.includes('json') ? jsonListFraming() : null),
     saysMore,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },

@@ -6,7 +6,7 @@ import { carryExtras } from '../shared/extras.ts';
 import { fitted } from '../shared/fit.ts';
 import { lookUp, present } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
-import { argumentsObject, customSchema, portableName, wrapCustom } from '../shared/tools.ts';
+import { argumentsObject, customSchema, notCarried, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
 const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
@@ -84,7 +84,7 @@ function encodeTools(tools: readonly Tool[], dropped: Dropped): Block[] {
   for (const [index, tool] of tools.entries()) {
     if (tool.kind === 'provider') {
       if (/^web_search/.test(tool.name)) hosted.push({ googleSearch: {} });
-      else dropped.push(`/tools/${index}: ${tool.name} runs only at its own provider`);
+      else dropped.push(notCarried(tool, index));
       continue;
     }
     const schema = tool.kind === 'custom' ? customSchema : cleaned(tool.schema);

@@ -39,6 +39,7 @@ export function encodePart(part: Part): Record<string, unknown>[] {
     case 'refusal':
       return part.text === '' ? [] : [{ text: part.text }];
     case 'reasoning':
+      if (part.text === '' && part.signature === null && part.redacted === null) return [];
       return [{ text: part.text, thought: true, ...sealOf(part) }];
     case 'tool-call': {
       const words = part.custom === true ? wrapCustom(part.arguments) : part.arguments;

@@ -21,7 +21,10 @@ const words: Readonly<Record<number, string>> = {
 };
 
 export function encodeError(error: ClientError): unknown {
-  const status = words[error.status] ?? (error.status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL');
+  // What is wrong with an account and not with the request has a word of its own, with the same status.
+  const blameless = error.status === 400 && error.type === 'api_error';
+  const word = blameless ? undefined : words[error.status];
+  const status = word ?? (error.status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL');
   const details = [
     {
       '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
@@ -29,7 +32,15 @@ export function encodeError(error: ClientError): unknown {
       metadata: { request_id: error.requestId },
     },
   ];
-  return { error: { code: error.status, message: error.message, status, details } };
+  return { error: { code: error.status, message: messageOf(error), status, details } };
+}
+
+function messageOf({ message, overflow }: ClientError): string {
+  if (overflow === undefined || /input token count/i.test(message)) return message;
+  const { tokens, limit } = overflow;
+  return tokens === null || limit === null
+    ? `The input token count exceeds the maximum number of tokens allowed. ${message}`
+    : `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${limit}). ${message}`;
 }
 
 export const encodeStreamError = (error: ClientError): string => `data: ${JSON.stringify(encodeError(error))}\n\n`;

@@ -1,6 +1,60 @@
-/** The stream for clients that did not ask for events: one JSON list that grows. */
-import type { Reshape } from '../codec.ts';
-import { createSseTextSplitter } from '../shared/sse.ts';
+/** A stream as one JSON list that grows: written for clients that did not ask for events, read from upstreams that give none. */
+import type { Framing, Reshape } from '../codec.ts';
+import { createSseTextSplitter, type RawFrame, rawFrame } from '../shared/sse.ts';
+
+const itemLimit = 64 * 1024 * 1024;
+const encoder = new TextEncoder();
+const none = new Uint8Array(0);
+const quote = 34;
+const backslash = 92;
+const open = 123;
+const close = 125;
+
+/** As an event; blanks between members may be line ends, within texts there are none. */
+const frameOf = (item: readonly Uint8Array[]): RawFrame =>
+  rawFrame(
+    encoder.encode(
+      `data: ${Buffer.concat(item)
+        .toString('utf8')
+        .replace(/[\r\n]+/g, ' ')}\n\n`,
+    ),
+  );
+
+/** The objects of a list, each as soon as it is whole; an answer that is one object is a list of one. @throws RangeError when one outgrows the limit. */
+export function jsonListFraming(): Framing {
+  /** What came of an object in earlier chunks. */
+  let begun: Uint8Array[] = [];
+  let size = 0;
+  let depth = 0;
+  let quoted = false;
+  let escaped = false;
+  return {
+    push(chunk) {
+      const frames: RawFrame[] = [];
+      let start = 0;
+      for (let at = 0; at < chunk.length; at++) {
+        const code = chunk[at];
+        if (escaped) escaped = false;
+        else if (quoted && code === backslash) escaped = true;
+        else if (code === quote) quoted = !quoted;
+        else if (quoted) continue;
+        else if (code === open && depth++ === 0) start = at;
+        else if (code === close && depth > 0 && --depth === 0) {
+          frames.push(frameOf([...begun, chunk.subarray(start, at + 1)]));
+          begun = [];
+          size = 0;
+        }
+      }
+      if (depth === 0) return frames;
+      begun.push(chunk.slice(start));
+      size += chunk.length - start;
+      if (size > itemLimit) throw new RangeError('item too long');
+      return frames;
+    },
+    // What is left is no whole object and says nothing.
+    end: () => none,
+  };
+}
 
 function createJsonList(): Reshape {
   const splitter = createSseTextSplitter();

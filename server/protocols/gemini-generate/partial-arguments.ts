@@ -1,5 +1,5 @@
 /** Arguments of a call that come in pieces, each with the place in the object where it belongs. */
-import { number, record, records, text } from '../shared/json.ts';
+import { ExactNumber, number, record, records, text } from '../shared/json.ts';
 
 type Place = Record<string, unknown> | unknown[];
 
@@ -26,6 +26,9 @@ const keyIn = (place: Place, segment: string | number): string =>
 function read(place: Place, key: string): unknown {
   return (place as Record<string, unknown>)[key];
 }
+
+const numberIn = ({ numberValue }: Record<string, unknown>): unknown =>
+  numberValue instanceof ExactNumber ? numberValue : number(numberValue);
 
 function put(root: Place, path: readonly (string | number)[], value: (before: unknown) => unknown): void {
   let place = root;
@@ -61,8 +64,7 @@ export function gatherArguments(): PartialArguments {
         const path = text(piece.jsonPath) ?? '';
         const goesOn = open === path;
         const words = typeof piece.stringValue === 'string' ? piece.stringValue : null;
-        const value =
-          words ?? number(piece.numberValue) ?? (typeof piece.boolValue === 'boolean' ? piece.boolValue : null);
+        const value = words ?? numberIn(piece) ?? (typeof piece.boolValue === 'boolean' ? piece.boolValue : null);
         const told = words !== null || value !== null || 'nullValue' in piece;
         const places = segmentsOf(path);
         if (told || places.at(-1) === -1)

@@ -1,7 +1,10 @@
 /** Reads Gemini answers and streams of them into events. Every frame is a whole answer whose parts are increments. */
+
 import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
-import { lookUp, parseJson, record, records, text } from '../shared/json.ts';
+import { endedEarly } from '../shared/ended-early.ts';
+import { lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
 import { gatherArguments, isPartial, type PartialArguments } from './partial-arguments.ts';
@@ -21,6 +24,12 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
   MALFORMED_FUNCTION_CALL: 'error',
   UNEXPECTED_TOOL_CALL: 'error',
   MALFORMED_RESPONSE: 'error',
+  TOO_MANY_TOOL_CALLS: 'error',
+  MISSING_THOUGHT_SIGNATURE: 'error',
+  LANGUAGE: 'error',
+  NO_IMAGE: 'error',
+  IMAGE_OTHER: 'error',
+  OTHER: 'error',
 };
 
 /** Usage stands on most frames and is last told with the end, so it alone is no reason to look. */
@@ -36,12 +45,22 @@ export const saysMore = (frame: LazyFrame): boolean => {
 /** Where sources stand in longer texts is not told. */
 const citableUnits = 1024 * 1024;
 
-export function createReader(): StreamReader {
+/** Answers already parsed, so that each candidate is read by the same rules. */
+interface AnswerReader {
+  take(body: Record<string, unknown>): ChatEvent[];
+  standing(): 'going' | 'stopped';
+  /** @param meant the upstream said that this is the end, though perhaps not why. */
+  end(meant?: boolean): ChatEvent[];
+}
+
+function createAnswerReader(): AnswerReader {
   let next = 0;
   let open: { readonly kind: 'text' | 'reasoning'; readonly index: number; signature: string | null } | null = null;
   let finish: FinishReason | null = null;
   let usage: Usage | null = null;
   let searches: Usage['toolCalls'] = {};
+  /** What was reported of them with the counts. */
+  let reported = searches;
   let called = 0;
   /** A call whose arguments are still coming. */
   let calling: { readonly index: number; readonly given: PartialArguments; readonly seal: object } | null = null;
@@ -53,6 +72,8 @@ export function createReader(): StreamReader {
   let before = '';
   let words = '';
   let grounding: unknown = null;
+  /** Most answers have one candidate. */
+  let others: OtherChoices<AnswerReader> | null = null;
 
   const close = (events: ChatEvent[]) => {
     if (open === null) return;
@@ -131,16 +152,29 @@ export function createReader(): StreamReader {
       events.push({ type: 'unknown', dialect: 'gemini-generate', raw: part });
     }
   };
-  const conclude = (): ChatEvent[] => {
+  /** A frame may hold any of the candidates; one without a number is known by its place. */
+  const firstOf = (candidates: readonly Record<string, unknown>[], events: ChatEvent[]) => {
+    let first: Record<string, unknown> | undefined;
+    for (const [place, candidate] of candidates.entries()) {
+      const index = number(candidate.index) ?? place;
+      if (index > 0) {
+        others ??= createOtherChoices(createAnswerReader);
+        others.take(index, (reader) => reader.take({ candidates: [{ ...candidate, index: 0 }] }), events);
+      } else first ??= candidate;
+    }
+    return first;
+  };
+  const conclude = (meant = false): ChatEvent[] => {
     if (ended) return [];
     ended = true;
     const events: ChatEvent[] = [];
     endCall(events);
     close(events);
-    if (usage !== null) events.push({ type: 'usage', usage: { ...usage, toolCalls: searches } });
+    if (usage !== null && searches !== reported)
+      events.push({ type: 'usage', usage: { ...usage, toolCalls: searches }, repeated: true });
+    if (finish === null && meant) finish = { unified: 'stop', raw: null };
     if (finish === null) {
-      const error = { status: null, type: null, code: null, message: 'the stream ended early' };
-      events.push({ type: 'error', error });
+      events.push({ type: 'error', error: endedEarly });
       return events;
     }
     const unified = called > 0 && finish.unified === 'stop' ? 'tool_calls' : finish.unified;
@@ -149,16 +183,16 @@ export function createReader(): StreamReader {
   };
 
   return {
-    feed(frame) {
-      if (ended || frame.data === '' || frame.data === '[DONE]') return [];
-      const parsed = parseJson(frame.data);
-      const body = record(Array.isArray(parsed) ? parsed[0] : parsed);
-      if (body === null) return [];
+    take(body) {
+      if (ended) {
+        const late = readGeminiUsage(body);
+        return late === null ? [] : [{ type: 'usage', usage: { ...late, toolCalls: searches } }];
+      }
       const events: ChatEvent[] = [];
       if (body.error !== undefined && body.error !== null) {
         ended = true;
         close(events);
-        events.push({ type: 'error', error: decodeError(0, frame.data) });
+        events.push({ type: 'error', error: decodeError(0, JSON.stringify(body)) });
         return events;
       }
       if (!started) {
@@ -171,11 +205,11 @@ export function createReader(): StreamReader {
           created: null,
         });
       }
-      const [candidate] = records(body.candidates);
+      const candidate = firstOf(records(body.candidates), events);
       grounding = candidate?.groundingMetadata ?? grounding;
       for (const part of records(record(candidate?.content)?.parts)) takePart(part, events);
       const reason = text(candidate?.finishReason);
-      if (reason !== null) finish = { unified: lookUp(finishes, reason) ?? 'other', raw: reason };
+      if (reason !== null) finish = reasonOf(reason, text(candidate?.finishMessage));
       const blocked = text(record(body.promptFeedback)?.blockReason);
       if (blocked !== null) finish ??= { unified: 'content_filter', raw: blocked };
       // Sources may come with one frame and the counts with the next.
@@ -183,14 +217,34 @@ export function createReader(): StreamReader {
       const counted = readGeminiUsage(body);
       if (counted !== null) {
         usage = counted;
-
+        reported = searches;
         events.push({ type: 'usage', usage: { ...counted, toolCalls: searches } });
       }
       return events;
     },
-    standing: () => (finish === null && !ended ? 'going' : 'stopped'),
+    standing: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),
     end: conclude,
   };
+}
+
+export function createReader(): StreamReader {
+  const { take, standing, end } = createAnswerReader();
+  return {
+    feed(frame) {
+      if (frame.data === '' || frame.data === '[DONE]') return [];
+      // Words have no numbers of their own.
+      const parsed = frame.data.includes('functionCall') ? parseExact(frame.data) : parseJson(frame.data);
+      const body = record(Array.isArray(parsed) ? parsed[0] : parsed);
+      return body === null ? [] : take(body);
+    },
+    standing,
+    end: () => end(),
+  };
+}
+
+function reasonOf(raw: string, said: string | null): FinishReason {
+  const unified = lookUp(finishes, raw) ?? 'other';
+  return unified === 'error' ? { unified, raw, message: said ?? `the model ended with ${raw}` } : { unified, raw };
 }
 
 const shortId = (id: string | null): string => (id === null ? '' : `${Bun.hash(id).toString(36).slice(0, 8)}_`);
@@ -206,8 +260,9 @@ function mediaOf(part: Record<string, unknown>): Part | null {
     : { type: 'image', source };
 }
 
-/** A whole answer, as if it had been streamed in one piece. */
+/** A whole answer, as if it had been streamed in one piece; a list is a stream that came as a whole. */
 export function decodeResponse(body: unknown): ChatEvent[] {
-  const reader = createReader();
-  return [...reader.feed({ event: '', data: JSON.stringify(body) }), ...reader.end()];
+  const { take, end } = createAnswerReader();
+  const answers = records(Array.isArray(body) ? body : [body]);
+  return [...answers.flatMap(take), ...end(records(record(body)?.candidates).length > 0)];
 }

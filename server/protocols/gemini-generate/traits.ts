@@ -1,5 +1,5 @@
 /** The habits of Gemini's generateContent. */
-import { present } from '../shared/json.ts';
+import { present, record } from '../shared/json.ts';
 import { namedBehind, sizeOf } from '../shared/model-card.ts';
 import type { DialectRoute, Traits } from '../traits.ts';
 import {
@@ -31,9 +31,8 @@ export const traits: Traits = {
     // The batch form is asked for, whichever the client used.
     common: {
       toRequest: embedRequestToOpenAi,
-      fromRequest: embedRequestFromOpenAi,
       fromAnswer: (answer, asked) => embedAnswerFromOpenAi(answer, Array.isArray(asked.requests)),
-      toAnswer: embedAnswerToOpenAi,
+      upstream: { fromRequest: embedRequestFromOpenAi, toAnswer: embedAnswerToOpenAi },
     },
   },
   modelInPath: true,
@@ -61,6 +60,11 @@ export const traits: Traits = {
       'generationConfig.candidateCount',
       'generationConfig.thinkingConfig',
     ],
+  },
+  thoughts(body) {
+    const config = record(body.generationConfig ?? body.generation_config);
+    const thinking = record(config?.thinkingConfig ?? config?.thinking_config);
+    return (thinking?.includeThoughts ?? thinking?.include_thoughts) === true ? 'words' : 'seals';
   },
   countOperation: 'count_contents',
   countAnswer: (tokens) => ({

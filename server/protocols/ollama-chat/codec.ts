@@ -4,9 +4,12 @@ import { decodeRequest } from './decode-request.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { encodeError, encodeStreamError } from './errors.ts';
+import { generated, generatePath } from './other-calls.ts';
 import { upstream } from './reader.ts';
 import { traits } from './traits.ts';
 import { createWriter } from './writer.ts';
+
+const isGenerate = (url: string): boolean => (url.split('?', 1)[0] ?? '').endsWith(generatePath);
 
 export const ollamaChat: Codec = {
   id: 'ollama-chat',
@@ -16,7 +19,8 @@ export const ollamaChat: Codec = {
     encodeStreamError,
     // Its clients read every line as an object.
     ping: 'data: {"message":{"role":"assistant","content":""},"done":false}\n\n',
-    reshape: ndjsonLines,
+    reshape: (url) => ndjsonLines(isGenerate(url) ? generated : undefined),
+    wholeForm: (url) => (isGenerate(url) ? generated : null),
   },
   upstream,
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },

@@ -1,13 +1,30 @@
 /** The habits of Ollama's chat. */
+
 import { modelsSinceText } from '../shared/model-card.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import type { Traits } from '../traits.ts';
+import { embedFromOpenAi, embedToOpenAi, generateAsChat, generatePath, modelCard, version } from './other-calls.ts';
+
+const claimed = /^\/api\/(?:chat|generate|embed|embeddings|tags|show|ps|version|pull|push|create|copy|delete)\/?$/;
 
 export const traits: Traits = {
   label: 'Ollama Chat',
-  routes: [{ path: '/api/chat', operation: 'chat', streamsUnlessTold: true }],
+  routes: [
+    { path: '/api/chat', operation: 'chat', streamsUnlessTold: true },
+    { path: generatePath, operation: 'chat', streamsUnlessTold: true, asChat: generateAsChat },
+    { path: '/api/embed', operation: 'embeddings' },
+    { path: '/api/embeddings', operation: 'embeddings' },
+  ],
   paths: ['/api/tags'],
-  claims: (path) => path === '/api/chat' || path === '/api/tags',
+  fixed: { '/api/version': { version }, '/api/ps': { models: [] } },
+  describes: { path: '/api/show', modelIn: ({ model, name }) => model ?? name, card: modelCard },
+  absent: ['/api/pull', '/api/push', '/api/create', '/api/copy', '/api/delete'],
+  // All others below are the console's.
+  claims: (path) => claimed.test(path),
+  embeddings: {
+    operation: 'ollama_embeddings',
+    common: { toRequest: embedToOpenAi, fromAnswer: embedFromOpenAi },
+  },
   chatOperation: 'ollama_chat',
   limit: { names: [], nested: { objects: ['options'], names: ['num_predict'], choices: [] }, thoughts: [] },
   gate: { names: ['format', 'think', 'images'], objects: [], inObjects: ['num_ctx'] },

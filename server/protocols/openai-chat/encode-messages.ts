@@ -5,6 +5,7 @@ import { present } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { portableId, portableName } from '../shared/tools.ts';
+import type { Target } from '../target.ts';
 
 type Item = Record<string, unknown>;
 type Result = Extract<Part, { type: 'tool-result' }>;
@@ -15,10 +16,13 @@ type Thought = Extract<Part, { type: 'reasoning' }>;
 interface Telling {
   readonly dialect: ProtocolId;
   readonly dropped: Dropped;
+  /** The upstream takes marks of what to cache. */
+  readonly cacheMarks: boolean;
 }
 
-export function encodeMessages(request: ChatRequest, dropped: Dropped): Item[] {
-  const telling = { dialect: request.dialect, dropped };
+export function encodeMessages(request: ChatRequest, dropped: Dropped, target: Target): Item[] {
+  const cacheMarks = request.dialect === 'openai-chat' || target.cacheMarks === true;
+  const telling = { dialect: request.dialect, dropped, cacheMarks };
   const told: Item[] = [];
   for (let at = 0; at < request.messages.length; ) {
     const message = request.messages[at];
@@ -173,7 +177,7 @@ function encodePart(part: Part, path: string, telling: Telling): Item[] {
   if (part.type === 'text' && part.text === '') return [];
   if (part.cache === undefined) return [item];
   // Marks of what to cache are an extension: strict upstreams refuse a request that has them.
-  if (telling.dialect === 'openai-chat') return [{ ...item, cache_control: cacheMark(part.cache) }];
+  if (telling.cacheMarks) return [{ ...item, cache_control: cacheMark(part.cache) }];
   telling.dropped.push(`${path}: marks of what to cache are not known to the upstream`);
   return [item];
 }

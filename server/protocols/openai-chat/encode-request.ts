@@ -5,8 +5,8 @@ import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
 import { fitted } from '../shared/fit.ts';
 import { present, record } from '../shared/json.ts';
-import { listLosses } from '../shared/losses.ts';
-import { customSchema, portableName } from '../shared/tools.ts';
+import { listLosses, userFor } from '../shared/losses.ts';
+import { customSchema, notCarried, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';
 
@@ -25,6 +25,9 @@ const carried = new Set([
   'prediction',
 ]);
 
+/** OpenAI refuses notes on an answer that is not kept. Source: https://platform.openai.com/docs/api-reference/chat/create */
+const carriedUnkept = new Set([...carried].filter((name) => name !== 'metadata'));
+
 export function encodeRequest(
   asked: ChatRequest,
   dropped: Dropped,
@@ -37,7 +40,7 @@ export function encodeRequest(
   listLosses(request, { detail: true, names: true, strict: true, ...(same ? { grammar: true } : {}) }, dropped);
   return present({
     model: request.model,
-    messages: encodeMessages(request, dropped),
+    messages: encodeMessages(request, dropped, target),
     stream: request.stream ? true : undefined,
     [target.limitMember ?? 'max_tokens']: request.maxTokens,
     temperature: request.temperature,
@@ -53,9 +56,9 @@ export function encodeRequest(
     parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
     response_format: encodeFormat(request.responseFormat),
     ...encodeReasoning(request, target, dropped),
-    user: request.user,
+    user: userFor(request, dropped),
     web_search_options: same ? searchOptions(request) : undefined,
-    ...(same ? request.extra : carryExtras(request, carried, dropped)),
+    ...(same ? request.extra : carryExtras(request, request.extra.store === true ? carried : carriedUnkept, dropped)),
   });
 }
 
@@ -103,7 +106,7 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Record<
     if (tool.kind === 'provider') {
       if (dialect === 'openai-chat')
         return record(tool.raw)?.web_search_options === undefined ? [tool.raw as Record<string, unknown>] : [];
-      dropped.push(`/tools/${index}: ${tool.name} runs only at its own provider`);
+      dropped.push(notCarried(tool, index));
       return [];
     }
     if (tool.kind === 'custom' && isChatTool(tool)) return [tool.raw as Record<string, unknown>];

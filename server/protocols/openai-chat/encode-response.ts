@@ -18,6 +18,13 @@ const finishes: Readonly<Record<UnifiedFinish, string>> = {
   other: 'stop',
 };
 
+/** Ids that name something in their own dialects alone. */
+const elsewhere = /^(?:msg|resp)_/;
+
+/** The upstream's own id, by which its provider finds the request; this dialect's ids have no form of their own. */
+export const answerId = (id: string | null, requestId: string): string =>
+  id === null || elsewhere.test(id) ? `chatcmpl-${requestId}` : id;
+
 /** A call decides, not the upstream's word: several say `stop` although they call. */
 export function finishWord({ unified, raw }: FinishReason, called: boolean): string {
   if (called && (unified === 'stop' || unified === 'other')) return 'tool_calls';
@@ -82,7 +89,7 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
     else content += mediaText(part);
   }
   return present({
-    id: id?.startsWith('chatcmpl') ? id : `chatcmpl-${context.responseId}`,
+    id: answerId(id, context.responseId),
     object: 'chat.completion',
     created: context.created,
     model: context.model,

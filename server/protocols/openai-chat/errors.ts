@@ -4,7 +4,8 @@ import type { ClientError } from '../codec.ts';
 import { list, parseJson, record, records, text } from '../shared/json.ts';
 
 export function encodeError(error: ClientError): unknown {
-  return { error: { message: error.message, type: error.type, param: null, code: error.code } };
+  const { message, type, code, overflow } = error;
+  return { error: { message, type, param: error.param ?? (overflow === undefined ? null : 'messages'), code } };
 }
 
 export function encodeStreamError(error: ClientError): string {
@@ -29,12 +30,26 @@ export function decodeError(status: number, body: string): UpstreamError {
     text(outer?.error_msg) ??
     text(header?.message);
   const code = inner?.code ?? outer?.code;
+  const behind = providerWords(record(inner?.metadata)?.raw);
+  const param = text(inner?.param);
+  // Azure's reasons of a filter, OpenRouter's provider.
+  const detail = inner?.innererror ?? inner?.metadata;
   return {
     status,
     type: text(inner?.type) ?? text(outer?.type),
     code: typeof code === 'number' ? String(code) : text(code),
-    message: message ?? `bad response status code ${status}`,
+    message: (message ?? `bad response status code ${status}`) + (behind === null ? '' : `: ${behind}`),
+    ...(param === null ? {} : { param }),
+    ...(record(detail) === null ? {} : { detail: JSON.stringify(detail) }),
   };
+}
+
+/** An aggregator's own message says no more than that a provider failed; what the provider said stands beside it. */
+function providerWords(raw: unknown): string | null {
+  const said = text(raw);
+  if (said === null) return null;
+  const body = record(parseJson(said));
+  return text(record(body?.error)?.message) ?? text(body?.error) ?? text(body?.message);
 }
 
 /** Validators list what they found wrong, with its place. */

@@ -1,9 +1,11 @@
 /** Reads OpenAI chat completion streams and answers into events. */
-import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish } from '../canonical.ts';
+import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish, Usage } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
-import { list, lookUp, number, parseJson, record, records, text } from '../shared/json.ts';
+import { endedEarly } from '../shared/ended-early.ts';
+import { list, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
+import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
 import { decodeError } from './errors.ts';
 import { readOpenAiUsage } from './usage.ts';
@@ -20,7 +22,9 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   model_length: 'length',
+  model_context_window_exceeded: 'length',
   sensitive: 'content_filter',
+  safety: 'content_filter',
   error: 'error',
   network_error: 'error',
   insufficient_system_resource: 'error',
@@ -57,6 +61,8 @@ export const saysMore = (frame: LazyFrame): boolean => {
 
 interface ToolBlock {
   readonly index: number;
+  /** The upstream's own number of it; null = it gave none. */
+  readonly at: number | null;
   readonly id: string | null;
   readonly custom: boolean;
   signature: string | null;
@@ -117,8 +123,16 @@ function endAll(blocks: Blocks): ChatEvent[] {
   return events;
 }
 
+interface ChunkReader {
+  /** @param whole it is a whole answer: where both stand, `message` has the words; in a stream `delta`. */
+  take(chunk: Record<string, unknown>, whole?: boolean): ChatEvent[];
+  standing(): 'going' | 'stopped';
+  /** @param meant the upstream said that this is the end, though perhaps not why. */
+  end(meant: boolean): ChatEvent[];
+}
+
 /** The reader proper: chunks already parsed, so that a whole answer is read by the same rules. */
-function createChunkReader() {
+function createChunkReader(): ChunkReader {
   const blocks: Blocks = {
     next: 0,
     text: null,
@@ -133,8 +147,9 @@ function createChunkReader() {
   let tier: string | null = null;
   let finish: FinishReason | null = null;
   let ended = false;
+  /** Most answers have one choice. */
+  let others: OtherChoices<ChunkReader> | null = null;
 
-  /** @param meant the upstream said that this is the end, though perhaps not why. */
   const conclude = (meant: boolean): ChatEvent[] => {
     if (ended) return [];
     ended = true;
@@ -143,23 +158,27 @@ function createChunkReader() {
       const unified = blocks.refused && reason.unified === 'stop' ? 'refusal' : reason.unified;
       return [...endAll(blocks), { type: 'finish', reason: { ...reason, unified } }];
     }
-    return [
-      ...endAll(blocks),
-      { type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } },
-    ];
+    return [...endAll(blocks), { type: 'error', error: endedEarly }];
   };
 
   const fail = (body: unknown): ChatEvent[] => {
     ended = true;
-    const status = number(record(record(body)?.error)?.status_code);
+    const said = record(record(body)?.error);
+    // Groq and OpenRouter give the status that the error would have had in front of a stream.
+    const code = number(said?.code);
+    const status = number(said?.status_code) ?? (code !== null && code >= 400 && code < 600 ? code : null);
     const error = { ...decodeError(0, JSON.stringify(body)), status };
     return [...endAll(blocks), { type: 'error', error }];
   };
 
   return {
-    /** @param whole it is a whole answer: where both stand, `message` has the words; in a stream `delta`. */
-    take(chunk: Record<string, unknown>, whole = false): ChatEvent[] {
-      if (ended) return [];
+    take(chunk, whole = false) {
+      tier = text(chunk.service_tier) ?? tier;
+      // What it cost may be reported behind the end, or behind an error.
+      if (ended) {
+        const late = usageIn(chunk, tier);
+        return late === null ? [] : [{ type: 'usage', usage: late }];
+      }
       if (chunk.error !== undefined && chunk.error !== null) return fail(chunk);
       // Why a stream was stopped early.
       const stopped = text(record(chunk.x_groq)?.error);
@@ -171,12 +190,13 @@ function createChunkReader() {
         started = true;
         events.push(startEvent(chunk));
       }
-      tier = text(chunk.service_tier) ?? tier;
-      let usage = readOpenAiUsage(chunk.usage, tier) ?? readOpenAiUsage(record(chunk.x_groq)?.usage, tier);
+      const usage = usageIn(chunk, tier);
       for (const choice of choices) {
-        usage ??= readOpenAiUsage(choice.usage, tier);
-        // Further candidates are billed but told to no other dialect.
-        if (typeof choice.index === 'number' && choice.index > 0) continue;
+        if (typeof choice.index === 'number' && choice.index > 0) {
+          others ??= createOtherChoices(createChunkReader);
+          others.take(choice.index, (reader) => reader.take({ choices: [{ ...choice, index: 0 }] }, whole), events);
+          continue;
+        }
         if (record(choice.error) !== null) return [...events, ...fail(choice)];
         const [first, second] = whole ? [choice.message, choice.delta] : [choice.delta, choice.message];
         const delta = record(first) ?? record(second);
@@ -191,7 +211,7 @@ function createChunkReader() {
       if (usage !== null) events.push({ type: 'usage', usage });
       return events;
     },
-    standing: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),
+    standing: () => (finish === null && !ended ? 'going' : 'stopped'),
     end: conclude,
   };
 }
@@ -199,13 +219,21 @@ function createChunkReader() {
 const speaks = ({ content, reasoning, reasoning_content, tool_calls }: Record<string, unknown>): boolean =>
   [content, reasoning, reasoning_content, tool_calls].some((told) => told !== undefined && told !== null);
 
+/** Some upstreams report it inside of a choice, one in a member of its own. */
+function usageIn(chunk: Record<string, unknown>, tier: string | null): Usage | null {
+  let usage = readOpenAiUsage(chunk.usage, tier) ?? readOpenAiUsage(record(chunk.x_groq)?.usage, tier);
+  for (const choice of records(chunk.choices)) usage ??= readOpenAiUsage(choice.usage, tier);
+  return usage;
+}
+
 export function createReader(): StreamReader {
   const reader = createChunkReader();
   return {
     feed(frame) {
       if (frame.data === '') return [];
       if (isDone(frame.data)) return reader.end(true);
-      const chunk = record(parseJson(frame.data));
+      // Words have no numbers of their own; a few upstreams send arguments as an object.
+      const chunk = record(frame.data.includes('tool_calls') ? parseExact(frame.data) : parseJson(frame.data));
       return chunk === null ? [] : reader.take(chunk);
     },
     standing: reader.standing,
@@ -317,14 +345,15 @@ function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: Cha
   const called = custom ?? record(call.function) ?? {};
   const id = text(call.id);
   const name = text(called.name);
-  const position = placeOf(number(call.index), id, name, blocks);
+  const at = number(call.index);
+  const position = placeOf(at, id, name, blocks);
   let tool = blocks.tools.get(position);
   const created = tool === undefined;
   if (tool === undefined) {
     endReasoning(blocks, events);
     endText(blocks, events);
     const signature = sealOf(call);
-    tool = { index: blocks.next++, id, custom: custom !== null, signature, empty: false };
+    tool = { index: blocks.next++, at, id, custom: custom !== null, signature, empty: false };
     blocks.tools.set(position, tool);
     events.push({
       type: 'tool-call-start',
@@ -353,18 +382,23 @@ const argumentsText = (value: unknown): string | null => {
 
 /**
  * Without an index, a named call is a new one and a nameless piece belongs to the last. An index that comes again with
- * a name and another id is a new call too: some upstreams number every call 0.
+ * a name and another id is a new call too, and what follows without a name belongs to it: some upstreams number every
+ * call 0.
  */
 function placeOf(index: number | null, id: string | null, name: string | null, blocks: Blocks): number {
-  const last = Math.max(0, blocks.tools.size - 1);
-  if (index === null) return name !== null ? blocks.tools.size : last;
-  const known = blocks.tools.get(index);
-  if (known === undefined || known.id === null) return index;
-  if (id !== null && id !== known.id) {
-    for (const [place, tool] of blocks.tools) if (tool.id === id) return place;
-    return name !== null ? Math.max(...blocks.tools.keys()) + 1 : index;
+  const { tools } = blocks;
+  if (index === null) return name !== null ? tools.size : Math.max(0, tools.size - 1);
+  let last: number | null = null;
+  let lastId: string | null = null;
+  for (const [place, tool] of tools) {
+    if ((tool.at ?? place) !== index) continue;
+    if (id !== null && tool.id === id) return place;
+    last = place;
+    lastId = tool.id;
   }
-  return index;
+  const isAnother = name !== null && id !== null && lastId !== null;
+  if (last !== null && !isAnother) return last;
+  return tools.has(index) ? Math.max(...tools.keys()) + 1 : index;
 }
 
 /** A whole answer, as if it had been streamed in one piece. */

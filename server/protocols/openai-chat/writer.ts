@@ -4,7 +4,7 @@ import type { ResponseContext, StreamWriter } from '../codec.ts';
 import { present } from '../shared/json.ts';
 import { portableId, portableName } from '../shared/tools.ts';
 import { reasoningDetail } from './encode-messages.ts';
-import { annotationsOf, encodeUsage, finishWord, mediaText } from './encode-response.ts';
+import { annotationsOf, answerId, encodeUsage, finishWord, mediaText } from './encode-response.ts';
 
 /** Google's own place for it; clients look for it on the piece with id and name. */
 const sealOf = ({ signature, origin }: EventOf<'tool-call-start'> | EventOf<'tool-call-end'>) =>
@@ -13,12 +13,14 @@ const sealOf = ({ signature, origin }: EventOf<'tool-call-start'> | EventOf<'too
     : { extra_content: { google: { thought_signature: signature } } };
 
 export function createWriter(context: ResponseContext): StreamWriter {
-  const head = JSON.stringify({
-    id: `chatcmpl-${context.responseId}`,
-    object: 'chat.completion.chunk',
-    created: context.created,
-    model: context.model,
-  }).slice(0, -1);
+  const headOf = (id: string | null) =>
+    JSON.stringify({
+      id: answerId(id, context.responseId),
+      object: 'chat.completion.chunk',
+      created: context.created,
+      model: context.model,
+    }).slice(0, -1);
+  let head = headOf(null);
   const more = context.includeUsage ? ',"usage":null' : '';
   let started = false;
   let calls = 0;
@@ -79,7 +81,9 @@ export function createWriter(context: ResponseContext): StreamWriter {
     write(event: ChatEvent): string {
       switch (event.type) {
         case 'response-start':
-          return started ? '' : start();
+          if (started) return '';
+          if (event.id !== null) head = headOf(event.id);
+          return start();
         case 'text-start':
           textFrom = length;
           return '';

@@ -5,9 +5,9 @@ import { effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
 import { fitted } from '../shared/fit.ts';
 import { present, record } from '../shared/json.ts';
-import { listLosses } from '../shared/losses.ts';
+import { listLosses, userFor } from '../shared/losses.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { portableId, portableName } from '../shared/tools.ts';
+import { notCarried, portableId, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
 const carried = new Set([
@@ -58,7 +58,7 @@ export function encodeRequest(
     parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
     text: Object.keys(words).length === 0 ? undefined : words,
     reasoning: effort === null ? undefined : { effort, summary: 'auto' },
-    user: request.user,
+    user: userFor(request, dropped),
     ...carryExtras({ ...request, extra }, carried, dropped),
   });
 }
@@ -81,7 +81,7 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Item[] 
       return [{ type: 'function', name, ...present({ description }), parameters: schema, strict: strict ?? false }];
     }
     if (/^web_search/.test(tool.name)) return [{ type: 'web_search' }];
-    dropped.push(`/tools/${index}: ${tool.name} runs only at its own provider`);
+    dropped.push(notCarried(tool, index));
     return [];
   });
 }

@@ -1,15 +1,23 @@
 /** Errors in the form of the Responses API. */
 import type { UpstreamError } from '../canonical.ts';
 import type { ClientError } from '../codec.ts';
-import { decodeError as decodeOpenAiError, encodeError } from '../openai-chat/errors.ts';
+import { decodeError as decodeOpenAiError } from '../openai-chat/errors.ts';
 import { parseJson, record, text } from '../shared/json.ts';
 
-export { encodeError };
+const detailsOf = ({ code, message, type, param, overflow }: ClientError) => ({
+  message,
+  type,
+  param: param ?? (overflow === undefined ? null : 'input'),
+  code,
+});
+
+export const encodeError = (error: ClientError): unknown => ({ error: detailsOf(error) });
 
 /** Both forms in one event: the published flat one and the nested one that servers send. */
 export function encodeStreamError(error: ClientError): string {
-  const { code, message, type } = error;
-  const flat = { type: 'error', code, message, param: null, error: { type, code, message, param: null } };
+  const { code, message } = error;
+  const details = detailsOf(error);
+  const flat = { type: 'error', code, message, param: details.param, error: details };
   const response = {
     id: `resp_${error.requestId}`,
     object: 'response',

@@ -1,8 +1,11 @@
 /** Reads response event streams and whole responses into events. Items are known by their place, for ids may change between events. */
+
 import type { ChatEvent, Citation, FinishReason } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
-import { number, parseJson, record, records, text } from '../shared/json.ts';
+import { endedEarly } from '../shared/ended-early.ts';
+import { number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { hostedCall } from '../shared/tool-usage.ts';
 import { bundled } from '../shared/tools.ts';
 import { decodeError } from './errors.ts';
 import { readResponseUsage } from './usage.ts';
@@ -34,7 +37,10 @@ export function createReader(): StreamReader {
   let called = false;
   let refused = false;
   let ended = false;
+  /** What it cost may be reported behind an error. */
+  let failed = false;
   let started = false;
+  let answer: unknown = null;
   /** The last word was that something is whole. */
   let between = false;
 
@@ -104,7 +110,10 @@ export function createReader(): StreamReader {
         const data = text(item.result);
         const mimeType = `image/${text(item.output_format) ?? 'png'}`;
         if (data === null) events.push({ type: 'unknown', dialect: 'openai-responses', raw: item });
-        else events.push({ type: 'media', part: { type: 'image', source: { kind: 'base64', data, mimeType } } });
+        else {
+          const part = { type: 'image', source: { kind: 'base64', data, mimeType } } as const;
+          events.push({ type: 'media', part, hosted: hostedCall(item) });
+        }
         return;
       }
       default:
@@ -163,6 +172,7 @@ export function createReader(): StreamReader {
   };
   const conclude = (type: string, response: Record<string, unknown>, raw: string, events: ChatEvent[]) => {
     start(response, events);
+    answer = response;
     // A whole response, or one whose items were never streamed.
     for (const [at, item] of records(response.output).entries()) if (!known(at)) endItem(at, item, events);
     const usage = readResponseUsage(response);
@@ -186,9 +196,15 @@ export function createReader(): StreamReader {
 
   return {
     feed(frame) {
-      if (ended || frame.data === '' || frame.data === '[DONE]') return [];
-      const event = record(parseJson(frame.data));
+      if (frame.data === '' || frame.data === '[DONE]') return [];
+      // The small steps of an item are texts.
+      const event = record(frame.data.includes('.delta"') ? parseJson(frame.data) : parseExact(frame.data));
       if (event === null) return [];
+      if (ended) {
+        if (!failed) return [];
+        const late = readResponseUsage(event.response);
+        return late === null ? [] : [{ type: 'usage', usage: late }];
+      }
       const events: ChatEvent[] = [];
       const type = text(event.type) ?? frame.event;
       between = type.endsWith('.done');
@@ -231,6 +247,7 @@ export function createReader(): StreamReader {
           break;
         case 'error':
           ended = true;
+          failed = true;
           events.push({
             type: 'error',
             error: { ...decodeError(0, JSON.stringify(event.error ?? event)), status: null },
@@ -239,11 +256,12 @@ export function createReader(): StreamReader {
       }
       return events;
     },
+    answer: () => answer,
     standing: () => (ended ? 'stopped' : between ? 'paused' : 'going'),
     end() {
       if (ended) return [];
       ended = true;
-      return [{ type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } }];
+      return [{ type: 'error', error: endedEarly }];
     },
   };
 }

@@ -1,9 +1,10 @@
 /** The habits of the Responses API. */
-import { idOf, records } from '../shared/json.ts';
+import { record, text } from '../shared/json.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import type { Traits } from '../traits.ts';
 import { compaction } from './compaction.ts';
 import { references } from './references.ts';
+import { madeIn, storedIn, thoughtsIn } from './stored.ts';
 
 export const traits: Traits = {
   label: 'OpenAI Responses',
@@ -25,16 +26,16 @@ export const traits: Traits = {
     turns: 'input',
     members: ['temperature', 'top_p', 'max_output_tokens', 'reasoning.effort', 'parallel_tool_calls', 'tool_choice'],
   },
+  thoughts(body) {
+    const reasoning = record(body.reasoning);
+    return (text(reasoning?.summary) ?? text(reasoning?.generate_summary)) === null ? 'seals' : 'words';
+  },
   countOperation: 'count_inputs',
   countAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   kept: {
-    asked(body) {
-      const containers = records(body.tools).flatMap(({ container }) =>
-        typeof container === 'string' ? [container] : [],
-      );
-      return [...idOf(body.previous_response_id), ...idOf(body.conversation), ...containers];
-    },
-    made: (body, { response, container }) => (body.store !== false ? response : container),
+    asked: storedIn,
+    recalled: thoughtsIn,
+    made: madeIn,
   },
   references,
   compaction,

@@ -3,18 +3,8 @@ import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
 import type { Usage, UsagePart } from '../canonical.ts';
 import { readOpenAiUsage } from '../openai-chat/usage.ts';
 import { record, records, text } from '../shared/json.ts';
+import { containerOf, hostedCall } from '../shared/tool-usage.ts';
 import { bucketsOf, ofParts, tokenCount } from '../shared/usage.ts';
-
-/** Items that cost nothing of their own: the client ran them, or their tokens are all there is. */
-const unpaid: ReadonlySet<string> = new Set([
-  'function_call',
-  'custom_tool_call',
-  'local_shell_call',
-  'computer_call',
-  'apply_patch_call',
-  'tool_search_call',
-  'mcp_call',
-]);
 
 /** @param response a whole response object. */
 export function readResponseUsage(response: unknown): Usage | null {
@@ -35,19 +25,13 @@ function callsIn(body: Readonly<Record<string, unknown>>, painted: boolean): Rec
   /** A container is paid once, however often it is used. */
   const containers = new Set<string>();
   for (const item of records(body.output)) {
-    const type = text(item.type) ?? '';
-    if (!type.endsWith('_call') || unpaid.has(type) || (type === 'image_generation_call' && painted)) continue;
-    let name = type.slice(0, -'_call'.length);
+    let name = hostedCall(item);
+    if (name === null || (painted && item.type === 'image_generation_call')) continue;
     if (name === 'web_search' && preview) name = 'web_search_preview';
-    if (name === 'image_generation') {
-      if (item.status === 'failed') continue;
-      name = [name, text(item.quality), text(item.size)].filter((word) => word !== null).join('-');
-    }
     if (name === 'code_interpreter' || name === 'shell') {
-      const container = text(item.container_id) ?? text(record(item.environment)?.container_id);
-      // A shell without a container is the client's own.
-      if (container === null ? name === 'shell' : containers.has(container)) continue;
-      containers.add(container ?? name);
+      const container = containerOf(item) ?? name;
+      if (containers.has(container)) continue;
+      containers.add(container);
     }
     calls[name] = (calls[name] ?? 0) + 1;
   }

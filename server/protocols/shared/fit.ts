@@ -24,7 +24,7 @@ export interface Forms {
 /** @returns the same request where nothing had to be changed. */
 export function fitted(request: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
   if (target === unknownTarget && (forms.json !== false || request.responseFormat?.type !== 'json')) return request;
-  const reasoning = fittedReasoning(request.reasoning, target, dropped);
+  const reasoning = unlessForced(request, fittedReasoning(request.reasoning, target, dropped), target, dropped);
   const refused = refusedBy(target, thinksWith(reasoning, target), forms);
   const within: ChatRequest = {
     ...request,
@@ -34,6 +34,28 @@ export function fitted(request: ChatRequest, target: Target, dropped: Dropped, f
     maxTokens: withinCap(request.maxTokens, target, dropped),
   };
   return formatWithin(within, refused, dropped);
+}
+
+/** Whether a tool must be called. */
+export const isForced = ({ toolChoice }: Pick<ChatRequest, 'toolChoice'>): boolean =>
+  toolChoice === 'required' || (toolChoice !== null && typeof toolChoice === 'object');
+
+export const forcedInstead = '/reasoning: no tool can be forced while thinking, and one is';
+
+/** Of a thought and a call that must be made a program waits for the call. */
+function unlessForced(
+  request: ChatRequest,
+  reasoning: Reasoning | null,
+  target: Target,
+  dropped: Dropped,
+): Reasoning | null {
+  const { refuses, refusesThinking, alwaysThinks, thinksUnasked, switched } = target;
+  if (!refusesThinking.has('forcedToolChoice') || refuses.has('forcedToolChoice') || alwaysThinks) return reasoning;
+  if (request.tools.length === 0 || !isForced(request) || !thinksWith(reasoning, target)) return reasoning;
+  // It cannot be switched off.
+  if (switched === null && thinksUnasked) return reasoning;
+  if (budgetOf(reasoning) !== null) dropped.push(forcedInstead);
+  return switched === null ? null : { effort: null, budget: 0, includeThoughts: null };
 }
 
 /** @param reasoning as it is told to the model. */
@@ -91,7 +113,7 @@ function toolsWithin(
   refused: (member: RefusableMember) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
-  const { tools, toolChoice, parallelToolCalls } = request;
+  const { tools, parallelToolCalls } = request;
   if (tools.length === 0) return {};
   if (refused('tools')) {
     dropped.push('/tools: not taken by this model');
@@ -104,8 +126,7 @@ function toolsWithin(
       responseFormat: { type: 'schema', name: written.name, schema: objectSchema(written.schema), strict: null },
     };
   }
-  const forced = toolChoice === 'required' || (toolChoice !== null && typeof toolChoice === 'object');
-  const unforced = forced && refused('forcedToolChoice');
+  const unforced = isForced(request) && refused('forcedToolChoice');
   const unordered = parallelToolCalls !== null && refused('parallelToolCalls');
   if (unforced) dropped.push('/tool_choice: this model cannot be made to call a tool');
   if (unordered && parallelToolCalls === false) dropped.push('/parallel_tool_calls: not taken by this model');

@@ -2,8 +2,25 @@
 
 export type Json = Readonly<Record<string, unknown>>;
 
+/** A number that a double would alter; written as JSON it has the digits it came with. */
+export class ExactNumber {
+  readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+
+  toJSON(): unknown {
+    return rawJson(this.source);
+  }
+}
+
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(source: string): unknown };
+
 export const record = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+    ? (value as Record<string, unknown>)
+    : null;
 
 /** Most members a reader asks for are absent: one empty list serves them all, or each frame would make a dozen. */
 const none: readonly never[] = Object.freeze([]);
@@ -19,8 +36,11 @@ export const records = (value: unknown): readonly Record<string, unknown>[] => {
 /** A string that says something, else null. */
 export const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-export const number = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) ? value : null;
+/** @returns the nearest double. */
+export const number = (value: unknown): number | null => {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  return value instanceof ExactNumber ? number(Number(value.source)) : null;
+};
 
 export const flag = (value: unknown): boolean | null => (typeof value === 'boolean' ? value : null);
 
@@ -30,6 +50,38 @@ export function parseJson(source: string): unknown {
     return JSON.parse(source);
   } catch {
     return undefined;
+  }
+}
+
+/** Numbers of 15 digits always survive; 16 characters in a row are the first that may not. */
+const manyDigits = /[0-9.]{16}/;
+/** A double ends at 1e308; what has four digits there is no number that anybody sends. */
+const hugeExponent = /[eE][-+]?[3-9]\d\d/;
+/** The same where a value stands; elsewhere it is an id. */
+const exactValue = /[:,[\s]-?(?:[0-9.]{16}|\d[0-9.]*[eE][-+]?[3-9]\d\d)/;
+
+/** Whether a number in this JSON may not survive `JSON.parse`. Nearly no text has one, so the first two tests must be cheap. */
+export const hasExactNumbers = (source: string): boolean =>
+  (manyDigits.test(source) || hugeExponent.test(source)) && exactValue.test(source);
+
+const leadingZeros = /^[-0.]+/;
+
+function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source;
+  if (typeof value !== 'number' || source === undefined || String(value) === source) return value;
+  const [mantissa = ''] = source.split(/[eE]/, 1);
+  const digits = mantissa.replace(leadingZeros, '').replace('.', '').length;
+  const kept = digits <= 15 && Number.isFinite(value) && (value !== 0 || digits === 0);
+  return kept ? value : new ExactNumber(source);
+}
+
+/** Like `parseJson`, for what is written down again: numbers that a double would alter become `ExactNumber`. */
+export function parseExact(source: string): unknown {
+  if (!hasExactNumbers(source)) return parseJson(source);
+  try {
+    return JSON.parse(source, asWritten);
+  } catch {
+    return parseJson(source);
   }
 }
 

@@ -1,4 +1,5 @@
 /** What the common form knows and a dialect has no place for: listed here, so that nothing is lost without a word. */
+import { createHash } from 'node:crypto';
 import type { ChatRequest, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { record } from './json.ts';
@@ -12,6 +13,16 @@ export interface Places {
   readonly strict?: true;
   /** Custom tools follow a grammar. */
   readonly grammar?: true;
+}
+
+/**
+ * Who asks, for another maker's upstream. Claude Code puts ids of its device and account there: they stay here, and a hash
+ * tells its users apart as well.
+ */
+export function userFor({ user, dialect }: ChatRequest, dropped: Dropped): string | null {
+  if (user === null || dialect !== 'anthropic-messages') return user;
+  dropped.push('/metadata/user_id: sent as a hash');
+  return `user_${createHash('sha256').update(user).digest('hex').slice(0, 32)}`;
 }
 
 export function listLosses(request: ChatRequest, places: Places, dropped: Dropped): void {

@@ -33,10 +33,10 @@ export function ndjsonFraming(): Framing {
   };
 }
 
-/** The other way round, for clients that are told lines. */
-export function ndjsonLines(): Reshape {
+/** The other way round, for clients that read lines. @param change of each line's JSON. */
+export function ndjsonLines(change: (data: string) => string = (data) => data): Reshape {
   const splitter = createSseTextSplitter();
-  const line = (data: string): string => (data === '' ? '' : `${data}\n`);
+  const line = (data: string): string => (data === '' ? '' : `${change(data)}\n`);
   return {
     contentType: 'application/x-ndjson',
     push: (events) =>

@@ -1,7 +1,9 @@
 /** A wire without blocks: built from how it asks, what a frame says (words, whole calls, sources), and how it ends. */
+
 import type { ChatEvent, ChatRequest, Citation, UnifiedFinish, UpstreamError, Usage } from '../canonical.ts';
 import type { Dropped, StreamReader, UpstreamHalf, Wire } from '../codec.ts';
-import { parseJson, record } from './json.ts';
+import { endedEarly } from './ended-early.ts';
+import { parseExact, parseJson, record } from './json.ts';
 
 export interface Said {
   readonly text?: string | null;
@@ -65,7 +67,7 @@ function createReader(read: (body: Record<string, unknown>, event: string) => Sa
   };
   return {
     feed(frame) {
-      const body = ended ? null : record(parseJson(frame.data));
+      const body = ended ? null : record(parseExact(frame.data));
       if (body === null) return [];
       const said = read(body, frame.event);
       const events: ChatEvent[] = [];
@@ -95,8 +97,7 @@ function createReader(read: (body: Record<string, unknown>, event: string) => Sa
       ended = true;
       const events: ChatEvent[] = [];
       close(events);
-      const error = { status: null, type: null, code: null, message: 'the stream ended early' };
-      events.push({ type: 'error', error });
+      events.push({ type: 'error', error: endedEarly });
       return events;
     },
   };

@@ -23,6 +23,9 @@ export function createSseSplitter(limit: number = frameLimit): SseSplitter {
   // How much of the held bytes is known to contain no frame end.
   let scanned = 0;
   let sawCr = false;
+  /** Known with the first event. */
+  let lines: LineSplitter | null = null;
+  let known = false;
 
   const hold = (rest: Uint8Array): void => {
     if (size + rest.length > held.length) {
@@ -36,12 +39,25 @@ export function createSseSplitter(limit: number = frameLimit): SseSplitter {
 
   return {
     push(chunk) {
+      if (lines !== null) return lines.push(chunk);
       sawCr ||= chunk.indexOf(cr) >= 0;
       const joined = size > 0;
       if (joined) hold(chunk);
       const bytes = joined ? held.subarray(0, size) : chunk;
       const frames: RawFrame[] = [];
       const start = cut(bytes, joined ? scanned : 0, sawCr, frames);
+      if (!known) {
+        const [first] = frames;
+        const text = first?.text() ?? (bytes.length < longestLook ? decode(bytes) : '');
+        if (separatedByLines(text)) {
+          lines = new LineSplitter(limit);
+          const all = bytes.slice();
+          held = nothing;
+          size = 0;
+          return lines.push(all);
+        }
+        known = text.includes('data:') && first !== undefined;
+      }
       const rest = bytes.length - start;
       if (rest > limit) throw new RangeError('event stream frame too large');
       if (!joined || start > 0) {
@@ -55,6 +71,7 @@ export function createSseSplitter(limit: number = frameLimit): SseSplitter {
       return frames;
     },
     end() {
+      if (lines !== null) return lines.end();
       const rest = held.subarray(0, size);
       held = nothing;
       size = 0;
@@ -62,6 +79,65 @@ export function createSseSplitter(limit: number = frameLimit): SseSplitter {
       return rest;
     },
   };
+}
+
+/** An event without its end is looked into only while it is short. */
+const longestLook = 64 * 1024;
+
+/** Whether what looks like one event is several with one newline between them: its first line of data is a whole object, and another follows. */
+function separatedByLines(text: string): boolean {
+  const start = text.startsWith('data:') ? 0 : text.indexOf('\ndata:') + 1;
+  const next = text.indexOf('\ndata:', start + 1);
+  if (next < 0 || !text.startsWith('data:', start)) return false;
+  const data = text.slice(start + 5, text.indexOf('\n', start + 5)).trim();
+  if (!data.startsWith('{')) return false;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Makes an event of each line of data and the lines before it, with the blank line that it lacks. */
+class LineSplitter {
+  #rest: Uint8Array = nothing;
+  /** Lines of the event that has no data yet. */
+  #before = '';
+
+  constructor(private readonly limit: number) {}
+
+  push(chunk: Uint8Array): RawFrame[] {
+    const bytes = this.#rest.length === 0 ? chunk : new Uint8Array(Buffer.concat([this.#rest, chunk]));
+    const frames: RawFrame[] = [];
+    let start = 0;
+    for (let at = bytes.indexOf(lf); at >= 0; at = bytes.indexOf(lf, start)) {
+      const frame = this.#take(decode(bytes.subarray(start, at)));
+      if (frame !== null) frames.push(rawFrame(Buffer.from(frame)));
+      start = at + 1;
+    }
+    this.#rest = bytes.slice(start);
+    if (this.#rest.length + this.#before.length > this.limit) throw new RangeError('event stream frame too large');
+    return frames;
+  }
+
+  end(): Uint8Array {
+    const frame = this.#take(decode(this.#rest));
+    this.#rest = nothing;
+    return frame === null ? nothing : Buffer.from(frame);
+  }
+
+  /** @returns the event that a line completes. */
+  #take(given: string): string | null {
+    const line = given.endsWith('\r') ? given.slice(0, -1) : given;
+    if (!line.startsWith('data:')) {
+      if (line !== '') this.#before += `${line}\n`;
+      return null;
+    }
+    const frame = `${this.#before}${line}\n\n`;
+    this.#before = '';
+    return frame;
+  }
 }
 
 /** Adds the complete frames to `frames`. @returns where the unfinished one begins. */

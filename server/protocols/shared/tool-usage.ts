@@ -1,5 +1,5 @@
 /** Calls of tools that the provider ran, as usage objects count them: one name for each, whatever the dialect calls it. */
-import { record } from './json.ts';
+import { list, record, text } from './json.ts';
 import { detailCount } from './usage.ts';
 
 export type ToolCalls = Readonly<Record<string, number>>;
@@ -26,10 +26,70 @@ export function toolCallsIn(usage: Readonly<Record<string, unknown>>): ToolCalls
   if (details !== undefined) countsBySuffix(details, '_calls', calls);
   const sources = detailCount(usage.num_sources_used);
   if (sources > 0) calls.live_search = sources;
+  // Model Studio's count of its own searches.
+  const plugged = detailCount(record(record(usage.plugins)?.search)?.count);
+  if (plugged > 0) calls.enable_search = plugged;
   const queries = detailCount(usage.num_search_queries);
   if (queries > 0) calls.search_query = queries;
   const { search_context_size: size } = usage;
   // One request for each answer, dearer with the context that was searched.
   if (typeof size === 'string' && size !== '' && size.length <= 16) calls[`search_request-${size}`] = 1;
   return calls;
+}
+
+/** Items that cost nothing of their own: the client ran them, or their tokens are all there is. */
+const unpaid: ReadonlySet<string> = new Set([
+  'function_call',
+  'custom_tool_call',
+  'local_shell_call',
+  'computer_call',
+  'apply_patch_call',
+  'tool_search_call',
+  'mcp_call',
+]);
+const suffix = '_call';
+
+/**
+ * The tool that a block of an answer says its provider ran.
+ * @param raw as the upstream wrote it. @returns null for everything else, and for what is paid by its tokens.
+ */
+export function hostedCall(raw: unknown): string | null {
+  const block = record(raw);
+  const type = text(block?.type) ?? '';
+  if (block === null) return null;
+  if (type === 'server_tool_use') {
+    const name = text(block.name);
+    // Code is run by tools of several names, in one container. Source: Anthropic's code execution tool.
+    if (name?.endsWith('code_execution') === true) return 'code_execution';
+    return name === 'advisor' || name?.startsWith('tool_search') === true ? null : name;
+  }
+  if (!type.endsWith(suffix) || unpaid.has(type)) return null;
+  const name = type.slice(0, -suffix.length);
+  if (name === 'image_generation') {
+    if (block.status === 'failed') return null;
+    return [name, text(block.quality), text(block.size)].filter((word) => word !== null).join('-');
+  }
+  // A shell without a container is the client's own.
+  return name === 'shell' && containerOf(block) === null ? null : name;
+}
+
+export const containerOf = (block: Readonly<Record<string, unknown>>): string | null =>
+  text(block.container_id) ?? text(record(block.environment)?.container_id);
+
+/** What a whole answer without a usage says that its provider ran. */
+export function hostedCallsIn(body: unknown): ToolCalls {
+  const answer = record(body);
+  const calls: Record<string, number> = {};
+  for (const block of [...list(answer?.output), ...list(answer?.content)]) {
+    const name = hostedCall(block);
+    if (name !== null) addCall(calls, name);
+  }
+  return calls;
+}
+
+const byContainer: ReadonlySet<string> = new Set(['code_interpreter', 'code_execution', 'shell']);
+
+/** A container is paid once, however often it is used. */
+export function addCall(calls: Record<string, number>, name: string): void {
+  calls[name] = byContainer.has(name) ? 1 : (calls[name] ?? 0) + 1;
 }

@@ -1,11 +1,11 @@
 /** Arguments and schemas of tools where dialects disagree: text or object, free text or JSON, ids of every shape. */
 import type { Tool } from '../canonical.ts';
-import { type Json, parseJson, record, text } from './json.ts';
+import { type Json, parseExact, parseJson, record, text } from './json.ts';
 
 /** Dialects that want an object get one, whatever the history says. */
 export function argumentsObject(said: string): Record<string, unknown> {
   if (said.trim() === '') return {};
-  return record(parseJson(said)) ?? { _raw: said };
+  return record(parseExact(said)) ?? { _raw: said };
 }
 
 /** A tool that takes free text, told to dialects that know only JSON. */
@@ -49,3 +49,12 @@ export const bundled = (namespace: string | null, name: string): string =>
 /** Names that every dialect accepts. */
 export const portableName = (name: string): string =>
   fits.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool';
+
+/** Types of tools that the client runs, in forms of their own dialects. */
+const clientRun = /^(?:local_shell|shell|apply_patch|computer|bash|text_editor|str_replace|memory)/;
+
+/** Why a tool is not offered in another dialect. */
+export const notCarried = ({ name }: Tool, index: number): string =>
+  clientRun.test(name)
+    ? `/tools/${index}: ${name} has a form that only its own dialect knows`
+    : `/tools/${index}: ${name} runs only at its own provider`;

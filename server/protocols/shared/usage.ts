@@ -5,9 +5,13 @@ import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 /** Twice the longest context any model has; larger numbers are errors or attacks. */
 const mostTokens = 20_000_000;
 
+/** As some proxies write a count: a number in quotes. */
+const digits = /^\d{1,9}$/;
+
 /** @returns 0 for absent, null for anything that is not a sane count. */
-export function tokenCount(value: unknown): number | null {
-  if (value === undefined || value === null) return 0;
+export function tokenCount(given: unknown): number | null {
+  if (given === undefined || given === null) return 0;
+  const value = typeof given === 'string' && digits.test(given) ? Number(given) : given;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > mostTokens) return null;
   return value;
 }

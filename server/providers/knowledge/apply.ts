@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { bareName } from '../../contract/model-limits.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
-import { record } from '../../protocols/shared/json.ts';
+import { lookUp, record } from '../../protocols/shared/json.ts';
 import { providerRows } from './providers.ts';
 import type { Demand, ProviderRow } from './row.ts';
 
@@ -225,7 +225,7 @@ function met(object: Members, key: string, demand: Met, said: string[]): Members
 function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'oneOf' }>, said: string[]): Members {
   const value = object[key];
   if (typeof value !== 'string' || demand.words.includes(value)) return object;
-  const instead = demand.instead?.[value];
+  const instead = demand.instead === undefined ? undefined : lookUp(demand.instead, value);
   said.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
   return instead === undefined ? without(object, key) : { ...object, [key]: instead };
 }

@@ -4,5 +4,12 @@ import { anthropicModels } from './rows/anthropic.ts';
 import { geminiModels } from './rows/gemini.ts';
 import { openaiModels } from './rows/openai.ts';
 import { otherModels } from './rows/others.ts';
+import { thoughtRows } from './rows/thoughts.ts';
 
-export const modelRows: readonly ModelRow[] = [...openaiModels, ...anthropicModels, ...geminiModels, ...otherModels];
+export const modelRows: readonly ModelRow[] = [
+  ...openaiModels,
+  ...anthropicModels,
+  ...geminiModels,
+  ...otherModels,
+  ...thoughtRows,
+];

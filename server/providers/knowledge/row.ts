@@ -9,12 +9,16 @@ export interface Sourced {
   readonly assumed?: true;
 }
 
+export interface ModelPattern {
+  test(name: string): boolean;
+}
+
 type Sets = 'refuses' | 'refusesThinking';
 
 /** What is said of models. Later rows win, member by member; `refuses` and `refusesThinking` add up, `takes` takes out of both. */
 export interface ModelRow extends Sourced, Partial<Omit<Target, Sets>> {
   /** Upstream names, lower case, without a maker's or region's prefix. */
-  readonly models: RegExp;
+  readonly models: ModelPattern;
   /** Slug of the catalogue where it holds; absent = at every provider. */
   readonly provider?: string;
   readonly refuses?: readonly RefusableMember[];

@@ -81,7 +81,7 @@ const demands = new WeakMap<Target, string>();
 function demandsOf(target: Target): string {
   const known = demands.get(target);
   if (known !== undefined) return known;
-  const { refuses, refusesThinking, ...said } = target;
+  const { refuses, refusesThinking, showsThoughts, tokensPerSecond, ...said } = target;
   const made = JSON.stringify([said, [...refuses].toSorted(), [...refusesThinking].toSorted()]);
   demands.set(target, made);
   return made;

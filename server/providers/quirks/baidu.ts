@@ -1,6 +1,6 @@
 /** Baidu Qianfan's first API: `APIKey|SecretKey` buys a token for the query, the path names the model, errors come with status 200. */
 import type { Message } from '../../protocols/canonical.ts';
-import { flag, number, present, record, records, text } from '../../protocols/shared/json.ts';
+import { flag, lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
@@ -129,7 +129,7 @@ export const baidu: Quirk = {
   formFor: (operation) => (operation === 'embeddings' ? embeddings : null),
   shape(call) {
     if (call.operation !== 'chat' && call.operation !== 'embeddings') return null;
-    const path = endpoints[call.model] ?? call.model.toLowerCase();
+    const path = lookUp(endpoints, call.model) ?? call.model.toLowerCase();
     const url = `${call.baseUrl}/rpc/2.0/ai_custom/v1/wenxinworkshop/${call.operation}/${encodeURIComponent(path)}`;
     return { url, body: call.body };
   },

@@ -1,7 +1,9 @@
 /** Bedrock's Converse wire, for the models that are not Claude. */
+
 import type { ChatEvent, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
 import type { LazyFrame, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
-import { lookUp, number, parseJson, record, records, text } from '../../protocols/shared/json.ts';
+import { endedEarly } from '../../protocols/shared/ended-early.ts';
+import { lookUp, number, parseExact, parseJson, record, records, text } from '../../protocols/shared/json.ts';
 import { detailCount, emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import type { Wire } from '../quirk.ts';
 import { encodeRequest } from './converse-request.ts';
@@ -12,6 +14,9 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  malformed_model_output: 'error',
+  malformed_tool_use: 'error',
   tool_use: 'tool_calls',
   guardrail_intervened: 'content_filter',
   content_filtered: 'content_filter',
@@ -70,11 +75,11 @@ function createReader(): StreamReader {
     ended = true;
     if (stopped !== null)
       return [{ type: 'finish', reason: { unified: lookUp(finishes, stopped) ?? 'other', raw: stopped } }];
-    return [{ type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } }];
+    return [{ type: 'error', error: endedEarly }];
   };
   return {
     feed(frame) {
-      const event = ended ? null : record(parseJson(frame.data));
+      const event = ended ? null : record(parseExact(frame.data));
       if (event === null) return [];
       const index = number(event.contentBlockIndex) ?? 0;
       switch (frame.event || event.type) {

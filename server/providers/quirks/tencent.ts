@@ -2,7 +2,7 @@
 import type { ChatRequest } from '../../protocols/canonical.ts';
 import type { Dropped, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { openaiChat } from '../../protocols/openai-chat/codec.ts';
-import { parseJson, record, text } from '../../protocols/shared/json.ts';
+import { parseExact, record, text } from '../../protocols/shared/json.ts';
 import type { Outgoing, Quirk, SignFacts, Wire } from '../quirk.ts';
 import { signTc3 } from '../signing/tc3.ts';
 
@@ -30,7 +30,7 @@ function plain(body: unknown): unknown {
 }
 
 const plainText = (source: string): string => {
-  const parsed = parseJson(source);
+  const parsed = parseExact(source);
   return parsed === undefined ? source : JSON.stringify(plain(parsed));
 };
 

@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
-import { number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
+import { lookUp, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import { vertexBetas, vertexGates, vertexModels } from '../knowledge/vertex.ts';
 import type { CustomForm, Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
@@ -41,7 +41,7 @@ export function accountOf(key: string): Account {
 /** @param other a region, or JSON of model to region with `default`. @throws AppError upstream_unreachable for what cannot be a part of a host's name. */
 export function regionFor(other: string, model: string): string {
   const table = record(parseJson(other));
-  const named = table === null ? other.trim() : (text(table[model]) ?? text(table.default) ?? '');
+  const named = table === null ? other.trim() : (text(lookUp(table, model)) ?? text(table.default) ?? '');
   const region = named === '' ? fallbackRegion : named;
   if (!/^[a-z\d-]+$/i.test(region)) throw new AppError('upstream_unreachable');
   return region;

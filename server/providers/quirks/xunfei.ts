@@ -1,6 +1,7 @@
 /** iFlytek Spark: keys `APPID|APISecret|APIKey` talk over a socket with a signed address; a password of the HTTP service is sent as it is, in OpenAI's form. */
 import { isAddressPart } from '../../contract/address-part.ts';
 import { AppError } from '../../contract/errors.ts';
+import { lookUp } from '../../protocols/shared/json.ts';
 import type { Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { signUrl, type UrlSecret } from '../signing/signed-url.ts';
 import { sparkWire } from './spark-wire.ts';
@@ -41,8 +42,8 @@ const byDomain = new Map(Object.values(editions).map((one) => [one.domain, one])
 /** Plain `SparkDesk` means the version that the channel names; a name nobody knows is a domain at that version's address. */
 export function sparkEdition(model: string, channelVersion: string): Edition {
   const fallback = channelVersion.trim() || 'v2.1';
-  const version = model === 'SparkDesk' ? fallback : (names[model] ?? model.replace(/^SparkDesk-/, ''));
-  const known = editions[version] ?? byDomain.get(version);
+  const version = model === 'SparkDesk' ? fallback : (lookUp(names, model) ?? model.replace(/^SparkDesk-/, ''));
+  const known = lookUp(editions, version) ?? byDomain.get(version);
   if (known !== undefined) return known;
   return model === 'SparkDesk'
     ? edition(`general${version}`, `/${version}/chat`)

@@ -26,9 +26,14 @@ export const Cap = {
   budgetHeld: 10,
   running: 11,
   rates: 12,
+  cappedMs: 13,
 } as const;
 /** Cells of a group's place, with the same meaning and order as a token's. */
-export const Flow = { running: 11, rates: 12 } as const;
+export const Flow = {
+  running: 11,
+  rates: 12,
+  /** When a request took what was left of the tokens per minute. */ cappedMs: 13,
+} as const;
 const placeCells = 16;
 const patienceMs = 20;
 

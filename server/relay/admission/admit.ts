@@ -1,23 +1,25 @@
 /** Stage 3: the model allowed, the plan made, limits kept and money held: what every paid request passes, whatever it asks for. */
 import { AppError } from '../../contract/errors.ts';
-import { reasonText } from '../../contract/storage-reasons.ts';
+import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import { countedTexts, leastCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/shortage.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { affordableOutput, leastWorth, shorten } from './affordable.ts';
+import { asksForThought } from './answer-limit.ts';
 import type { Balances } from './balances.ts';
 import { checkWords } from './blocked-words.ts';
 import { type ChargeDeps, createCharge } from './charge.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import type { Exchange } from './exchange.ts';
-import { type Borrowing, borrowerOf, elsewhere, mostLoans, toldFor } from './lender.ts';
-import { type Limits, unlimited } from './limits.ts';
+import type { Gates } from './gate.ts';
+import { type Borrowing, borrowerOf, elsewhere, isTakenBalance, mostLoans, toldFor } from './lender.ts';
+import { type Admission, type Limits, unlimited } from './limits.ts';
 import { estimate, holdFor } from './meter.ts';
 import type { Plan } from './plan.ts';
 import { makePlan, type PlanDeps } from './plan.ts';
-import type { SiteRates } from './site-rates.ts';
 
 export interface AdmitDeps {
   readonly plan: PlanDeps;
@@ -25,8 +27,7 @@ export interface AdmitDeps {
   readonly ledger: Ledger;
   readonly balances: Balances;
   readonly limits: Limits;
-  /** Where all machines of a site count together; absent = each for itself. */
-  readonly rates?: SiteRates;
+  readonly gates: Pick<Gates, 'withdraw'>;
   readonly counter: TokenCounter;
   /** @throws AppError model_not_allowed. */
   readonly allowModel: Authorise['allowModel'];
@@ -39,10 +40,16 @@ export interface AdmitDeps {
 export type Admit = (
   inquiry: Inquiry,
   principal: Principal,
-  free: boolean,
-  /** Part of a request that the site has counted: this machine alone counts it. */
-  part?: boolean,
+  /** As it passed the gate; null = the operator's own test, charged to nobody. A request that is refused is withdrawn. */
+  admission: Admission | null,
 ) => Exchange | Promise<Exchange>;
+
+/** A request that passed the gate, until its money is held. */
+interface Entering {
+  readonly inquiry: Inquiry;
+  readonly principal: Principal;
+  readonly admission: Admission;
+}
 
 /** Prompts are counted where their bound takes more than this part of what there is. */
 const countedShare = 1 / 16;
@@ -77,17 +84,17 @@ export function createAdmit(deps: AdmitDeps): Admit {
   const beginsWithin = (inquiry: Inquiry, { user, token }: Principal, plan: Plan): boolean =>
     !isStaged(inquiry, plan) || leastFor(plan, inquiry) <= balances.available(user.id, token?.id ?? 0, plan.house);
 
-  /** @throws AppError limit_*, token_budget_*, *_exhausted. */
-  const enter = (inquiry: Inquiry, principal: Principal, whole: Plan, free: boolean): Exchange => {
-    const plan = !free && isStaged(inquiry, whole) ? begun(principal, whole) : whole;
+  /** @throws AppError limit_tpm, token_budget_*, *_exhausted. */
+  const enter = ({ inquiry, principal, admission }: Entering, whole: Plan): Exchange => {
+    const plan = isStaged(inquiry, whole) ? begun(principal, whole) : whole;
     const epoch = tenure?.epoch() ?? 0;
-    const row = free ? 0 : begin(inquiry, principal, plan, epoch);
+    const row = begin(inquiry, principal, plan, { epoch, row: admission.row });
     try {
-      const admission = free ? unlimited : take(principal, plan, row);
-      const facts = { inquiry, principal, plan, free, admission, row, epoch };
+      take(principal, plan, row, admission);
+      const facts = { inquiry, principal, plan, free: false, admission, row, epoch };
       return { inquiry, plan, charge: createCharge(deps.charge, facts) };
     } catch (error) {
-      open.over(row);
+      if (admission.row === 0) open.over(row);
       throw error;
     }
   };
@@ -98,21 +105,29 @@ export function createAdmit(deps: AdmitDeps): Admit {
     return whole.most * plenty <= available ? whole : staged(whole, settings().stake, available);
   };
 
-  const begin = (inquiry: Inquiry, { user, token, group }: Principal, plan: Plan, epoch: number): number => {
+  /** @param known number of the lease, and the row that the gate began. */
+  const begin = (
+    inquiry: Inquiry,
+    { user, token, group }: Principal,
+    plan: Plan,
+    { epoch, row: known }: { readonly epoch: number; readonly row: number },
+  ): number => {
+    const { model, stream: streams } = inquiry;
+    const facts = { model, streams, promptTokens: plan.promptTokens, house: plan.house, epoch };
+    if (known !== 0) {
+      open.read(known, facts);
+      return known;
+    }
     const tokenId = token?.id ?? 0;
     const row = open.begin({
+      ...facts,
       ref: inquiry.requestId,
-      model: inquiry.model,
       group,
       user: accounts.user(user.id),
       token: tokenId === 0 ? 0 : accounts.token(tokenId),
       userId: user.id,
       tokenId,
       startedMs: inquiry.startedMs,
-      streams: inquiry.stream,
-      promptTokens: plan.promptTokens,
-      house: plan.house,
-      epoch,
     });
     if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
     return row;
@@ -129,65 +144,71 @@ export function createAdmit(deps: AdmitDeps): Admit {
     }
   };
 
-  /** @throws AppError limit_*, token_budget_*, *_exhausted. */
-  const take = (principal: Principal, plan: Plan, row: number) => {
-    const { promptTokens, hold, most, overcommit, house, site } = plan;
+  /** @throws AppError limit_tpm, token_budget_*, *_exhausted. */
+  const take = (principal: Principal, plan: Plan, row: number, admission: Admission): void => {
+    const { promptTokens: tokens, estimate: size, hold, most, overcommit, house } = plan;
     const { user, token } = principal;
-    const admission = inMoney(() => deps.limits.admit(principal, { tokens: promptTokens, hold: most, row, site }));
+    inMoney(() => admission.reserve({ tokens, output: size.maxTokens, hold: most, row }));
     const held = balances.hold(user.id, token?.id ?? 0, hold, { most, overcommit, house, row });
-    if (held.ok) return admission;
-    admission.withdraw();
+    if (held.ok) return;
+    admission.release();
     throw new AppError(
       held.who === 'user' ? 'user_exhausted' : 'token_exhausted',
       shortage(held.remain, hold, settings()),
     );
   };
 
-  const enterShorter = (inquiry: Inquiry, principal: Principal, plan: Plan, room: number): Exchange => {
+  const enterShorter = (entering: Entering, plan: Plan, room: number): Exchange => {
+    const { inquiry } = entering;
     const shorter = settings().passThrough ? null : shorten(inquiry, plan, room);
-    if (shorter !== null) return enter(shorter.inquiry, principal, shorter.plan, false);
+    if (shorter !== null) return enter({ ...entering, inquiry: shorter.inquiry }, shorter.plan);
     // Refused by whoever has too little: said with the least that would do.
     const least = leastFor(plan, inquiry);
     const need = least > room ? least : plan.most;
-    return enter(inquiry, principal, { ...plan, hold: need, most: need, held: plan.estimate.maxTokens }, false);
+    return enter(entering, { ...plan, hold: need, most: need, held: plan.estimate.maxTokens });
   };
 
   /** What is done where there is less than is needed. */
-  type Short<T> = (inquiry: Inquiry, principal: Principal, plan: Plan, room: number) => T;
+  type Short<T> = (entering: Entering, plan: Plan, room: number) => T;
 
-  const recount = async <T>(inquiry: Inquiry, principal: Principal, plan: Plan, short: Short<T>) => {
-    const [tokens = 0] = await deps.counter.count(inquiry.model, [inquiry.prompt.texts.join('\n')]);
-    const counted = tokens * (plan.estimate.answer?.model.countable === true ? 1 : otherEncodings);
+  const recount = async <T>(entering: Entering, plan: Plan, short: Short<T>) => {
+    const { inquiry, principal } = entering;
+    const texts = countedTexts(inquiry.prompt);
+    const tokens = sumOf(await deps.counter.count(inquiry.model, texts));
+    const counted =
+      plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, leastCount(texts));
     const exact = estimate(inquiry, plan, counted);
     const closer = exact.hold < plan.most ? { ...plan, estimate: exact, hold: exact.hold, most: exact.hold } : plan;
     return balances.alone(principal.user.id, () => {
       const room = roomFor(inquiry, principal, closer);
-      return closer.most <= room ? enter(inquiry, principal, closer, false) : short(inquiry, principal, closer, room);
+      return closer.most <= room ? enter(entering, closer) : short(entering, closer, room);
     });
   };
 
   /** What there is must not change between the look and the hold. */
   const entered = <T extends Exchange | null>(
-    inquiry: Inquiry,
-    principal: Principal,
+    entering: Entering,
     plan: Plan,
     short: Short<T>,
   ): Exchange | T | Promise<Exchange | T> => {
+    const { inquiry, principal } = entering;
     const exchange = balances.alone(principal.user.id, () => {
       const room = roomFor(inquiry, principal, plan);
       const fits = plan.most <= room;
       const begins = beginsWithin(inquiry, principal, plan);
-      if (fits && begins) return enter(inquiry, principal, plan, false);
-      const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
+      if (fits && begins) return enter(entering, plan);
+      const { texts, objects } = inquiry.prompt;
+      const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
       const tight = holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room;
       if (countable && (tight || !begins)) return 'uncounted';
-      return fits ? enter(inquiry, principal, plan, false) : short(inquiry, principal, plan, room);
+      return fits ? enter(entering, plan) : short(entering, plan, room);
     });
-    return exchange === 'uncounted' ? recount(inquiry, principal, plan, short) : exchange;
+    return exchange === 'uncounted' ? recount(entering, plan, short) : exchange;
   };
 
   /** Nobody is refused, or answered shorter, for what lies elsewhere and is to be had. */
-  const borrowed = async (borrowing: Borrowing, inquiry: Inquiry, principal: Principal, plan: Plan) => {
+  const borrowed = async (borrowing: Borrowing, entering: Entering, plan: Plan) => {
+    const { inquiry, principal } = entering;
     const { most, house } = plan;
     // What is lent counts as often in what requests may cost together, and once in what they hold.
     const times = isStaged(inquiry, plan) ? plan.overcommit : 1;
@@ -196,49 +217,60 @@ export function createAdmit(deps: AdmitDeps): Admit {
       const loan = await borrowing.borrow(borrowerOf(principal, house), Math.ceil(most / times), room);
       try {
         // Another thread of this machine may have taken what was lent.
-        const exchange = await entered(inquiry, principal, plan, loan === 'lent' ? () => null : enterShorter);
+        const exchange = await entered(entering, plan, loan === 'lent' ? () => null : enterShorter);
         if (exchange !== null) return exchange;
       } catch (error) {
-        throw toldFor(loan === 'lent' ? 'elsewhere' : loan, error, deps.charge.now() / 1000);
+        if (isTakenBalance(loan, error)) continue;
+        throw toldFor(loan, error, deps.charge.now() / 1000);
       }
     }
     throw elsewhere();
   };
 
-  const admitted = (inquiry: Inquiry, principal: Principal, plan: Plan): Exchange | Promise<Exchange> => {
+  const admitted = (entering: Entering, plan: Plan): Exchange | Promise<Exchange> => {
     const { borrowing } = deps.charge;
-    if (borrowing === null) return entered(inquiry, principal, plan, enterShorter);
-    const borrow = () => borrowed(borrowing, inquiry, principal, plan);
-    if (purseRoom(inquiry, principal, plan) < plan.most) return borrow();
-    const exchange = entered(inquiry, principal, plan, () => null);
+    if (borrowing === null) return entered(entering, plan, enterShorter);
+    const borrow = () => borrowed(borrowing, entering, plan);
+    if (purseRoom(entering.inquiry, entering.principal, plan) < plan.most) return borrow();
+    const exchange = entered(entering, plan, () => null);
     return exchange instanceof Promise ? exchange.then((later) => later ?? borrow()) : (exchange ?? borrow());
   };
 
-  /** Nothing stays counted of what was not let in. */
-  const counted = async (rates: SiteRates, inquiry: Inquiry, principal: Principal, plan: Plan): Promise<Exchange> => {
-    const site = await rates.enter(principal, plan.promptTokens);
-    if (site === null) return admitted(inquiry, principal, plan);
-    try {
-      return await admitted(inquiry, principal, { ...plan, site });
-    } catch (error) {
-      site.withdraw();
-      throw error;
-    }
-  };
-
-  return (inquiry, principal, free, part = false) => {
+  const checked = (inquiry: Inquiry, principal: Principal, free: boolean): Plan => {
     deps.allowModel(principal, inquiry.model);
     checkWords(settings(), inquiry.prompt);
     const storage = deps.ledger.healthy();
-    if (!storage.ok) throw new AppError('storage_unavailable', { reason: storage.reason, seconds: retrySeconds });
-    const planned = makePlan(deps.plan, inquiry, principal, free);
-    if (free) return enter(inquiry, principal, { ...planned, hold: 0, most: 0 }, true);
+    if (!storage.ok)
+      throw new AppError('storage_unavailable', { reason: callerReason(storage.reason), seconds: retrySeconds });
+    return makePlan(deps.plan, inquiry, principal, free);
+  };
+
+  const paid = (entering: Entering): Exchange | Promise<Exchange> => {
+    const { inquiry, principal, admission } = entering;
+    const planned = checked(inquiry, principal, false);
     const { overcommit, overrunLine } = settings();
     const exact = overcommit === 1 || balances.overrunOf(principal.user.id) >= overrunLine;
     const plan = exact ? planned : { ...planned, overcommit };
-    return deps.rates === undefined || part
-      ? admitted(inquiry, principal, plan)
-      : counted(deps.rates, inquiry, principal, plan);
+    const counted = admission.site?.reserve(plan.promptTokens, plan.estimate.maxTokens) ?? null;
+    return counted === null ? admitted(entering, plan) : counted.then(() => admitted(entering, plan));
+  };
+
+  return (inquiry, principal, admission) => {
+    if (admission === null) {
+      const plan = { ...checked(inquiry, principal, true), hold: 0, most: 0 };
+      const facts = { inquiry, principal, plan, free: true, admission: unlimited, row: 0, epoch: tenure?.epoch() ?? 0 };
+      return { inquiry, plan, charge: createCharge(deps.charge, facts) };
+    }
+    const refused = (error: unknown): never => {
+      deps.gates.withdraw(admission);
+      throw error;
+    };
+    try {
+      const exchange = paid({ inquiry, principal, admission });
+      return exchange instanceof Promise ? exchange.catch(refused) : exchange;
+    } catch (error) {
+      return refused(error);
+    }
   };
 }
 
@@ -249,8 +281,13 @@ const leastFor = ({ estimate: size, most }: Plan, { body }: Inquiry): number =>
 const stopsOnCancel = ({ setting: { drain } }: ChannelSnapshot): boolean => drain === undefined || drain === false;
 
 /** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
-const isStaged = ({ stream }: Inquiry, { overcommit, estimate: { answer }, candidates }: Plan): boolean =>
-  overcommit > 1 && stream && answer !== null && !answer.model.thinks && candidates.every(stopsOnCancel);
+const isStaged = ({ stream, body }: Inquiry, { overcommit, estimate: { answer }, candidates }: Plan): boolean =>
+  overcommit > 1 &&
+  stream &&
+  answer !== null &&
+  !answer.model.thinks &&
+  !asksForThought(body) &&
+  candidates.every(stopsOnCancel);
 
 /** Begins with a modest hold; what it may cost at most is counted beside it. */
 function staged(plan: Plan, stake: number, available: number): Plan {

@@ -5,7 +5,7 @@ import { allCodecs, codecFor } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { LimitMembers } from '../../protocols/traits.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { mapModel } from '../routing/choose.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
@@ -131,9 +131,10 @@ export function withLimit(inquiry: Inquiry, limit: number, model: ModelLimits): 
   const { limit: members } = codecFor(protocol).traits;
   const { nested } = members;
   if (nested !== undefined) {
+    const exact = exactBody(inquiry);
     const present = nested.objects.filter((name) => record(body[name]) !== null);
     for (const name of present.length === 0 ? nested.objects.slice(0, 1) : present)
-      edits.set(name, JSON.stringify(configWith(record(body[name]) ?? {}, limit, members)));
+      edits.set(name, JSON.stringify(configWith(record(exact[name]) ?? {}, limit, members)));
   } else if (!topWithLimit(edits, body, { limit, members, model })) return null;
   const text = editMembers(json.text, json.shape, edits);
   const shape = outline(text);
@@ -187,3 +188,19 @@ function configWith(config: Members, limit: number, { nested, thoughts }: LimitM
 
 /** A name that wishes for thought is given at least so much room, whatever the client says. */
 export const leastOutput = (model: string): number => (model.endsWith('-thinking') ? leastTokens : 0);
+
+/** Whether a request asks for thoughts, in the words of any dialect. */
+export function asksForThought(body: Members): boolean {
+  const reasoning = record(body.reasoning);
+  const effort = body.reasoning_effort ?? reasoning?.effort;
+  if (typeof effort === 'string' && effort !== 'none') return true;
+  if (reasoning !== null && (reasoning.enabled === true || limitIn(reasoning.max_tokens) > 0)) return true;
+  const thinking = record(body.thinking);
+  if (thinking !== null && thinking.type !== 'disabled') return true;
+  const config = record(body.generationConfig) ?? record(body.generation_config);
+  const asked = record(config?.thinkingConfig) ?? record(config?.thinking_config);
+  if (asked !== null && asked.thinkingBudget !== 0 && asked.thinking_budget !== 0) return true;
+  const template = record(body.chat_template_kwargs);
+  if (template?.enable_thinking === true || template?.thinking === true) return true;
+  return body.enable_thinking === true || (body.think !== undefined && body.think !== null && body.think !== false);
+}

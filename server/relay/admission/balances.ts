@@ -60,6 +60,12 @@ export interface Balances {
   settle(userId: number, tokenId: number, spent: Spent): void;
   /** What a user, or a token, has left and has used; `limit` Infinity = without end. */
   standing(userId: number, tokenId: number | null): { readonly limit: number; readonly used: number };
+  /** Whose money is used up, so that nothing could be held; null = something could. */
+  lacking(
+    userId: number,
+    tokenId: number,
+    house: boolean,
+  ): { readonly who: 'user' | 'token'; readonly remain: number } | null;
   /** What a request could hold now. */
   available(userId: number, tokenId: number, house?: boolean): number;
   /** What a request may cost at most to be let in now. */
@@ -223,6 +229,21 @@ export function createBalances(money: Money = createMoney()): Balances {
         if (cap === 0) return { limit: 0, used: 0 };
         return { limit: isUnlimited(cap) ? Number.POSITIVE_INFINITY : get(cap + Cap.limit), used: get(cap + Cap.used) };
       });
+    },
+    lacking(userId, tokenId, house) {
+      const purse = accounts.user(userId);
+      if (isGone(purse)) return { who: 'user', remain: 0 };
+      const cap = capOf(tokenId);
+      if (isOver(cap, house)) return { who: house ? 'token' : 'user', remain: 0 };
+      const stripe = userStripe(purse);
+      memory.lock(stripe);
+      try {
+        const left = cap === 0 ? most : get(cap + Cap.gone) === 1 ? 0 : room(cap);
+        if (left < 1) return { who: 'token', remain: Math.max(0, left) };
+        return house || free(purse) >= 1 ? null : { who: 'user', remain: Math.max(0, free(purse)) };
+      } finally {
+        memory.unlock(stripe);
+      }
     },
     available: (userId, tokenId, house = false) => lessOf(userId, tokenId, house, null),
     spare: (userId, tokenId, overcommit, house) => lessOf(userId, tokenId, house, overcommit),

@@ -3,12 +3,25 @@ import { AppError } from '../../contract/errors.ts';
 import type { Prompt } from '../intake/prompt.ts';
 import type { RelaySettings } from '../state/settings.ts';
 
+/** Characters that are not shown: they hide a word from a search, and from no reader. */
+const unseen = /\p{Default_Ignorable_Code_Point}/gu;
+/** As JSON inside of a string writes a character. */
+const escaped = /\\u([\da-f]{4})/gi;
+
+const shown = (text: string): string =>
+  text
+    .replace(escaped, (_whole, code: string) => String.fromCharCode(Number.parseInt(code, 16)).toLowerCase())
+    .replace(unseen, '');
+
 /** @throws AppError sensitive_words. Case does not matter. */
 export function checkWords(settings: RelaySettings, prompt: Prompt): void {
   const { blockedWords } = settings;
   if (blockedWords.length === 0) return;
-  for (const text of prompt.texts) {
-    const lower = text.toLowerCase();
-    for (const word of blockedWords) if (lower.includes(word)) throw new AppError('sensitive_words');
-  }
+  for (const list of [prompt.texts, prompt.frame, prompt.objectTexts, prompt.objectFrame])
+    for (const text of list) {
+      const lower = text.toLowerCase();
+      const plain = shown(lower);
+      for (const word of blockedWords)
+        if (lower.includes(word) || (plain !== lower && plain.includes(word))) throw new AppError('sensitive_words');
+    }
 }

@@ -36,6 +36,8 @@ export interface Finish {
   readonly compaction?: string | undefined;
   /** How the upstream says that a stream ended, for whoever wants to know. */
   readonly finishReason?: () => FinishReason | null;
+  /** What of the usage was charged for thoughts by their time. */
+  readonly thought?: { readonly tokens: number; readonly ms: number; readonly tokensPerSecond: number } | undefined;
   /** The JSON of a whole answer. */
   readonly answer?: unknown;
   /** Words for an error row. */
@@ -356,6 +358,10 @@ function factsOf(
   if (effort !== null) facts.reasoning_effort = effort;
   if (inquiry.route.path !== usualPath) facts.request_path = inquiry.route.path;
   if (finish.failure !== undefined) facts.failure = finish.failure;
+  if (finish.thought !== undefined) {
+    const { tokens, ms, tokensPerSecond } = finish.thought;
+    facts.estimated_thought = { tokens, ms, tokens_per_second: tokensPerSecond };
+  }
   if (finish.compaction !== undefined) facts.compaction = finish.compaction;
   if (finish.dropped.length > 0) facts.dropped = finish.dropped;
   const admin: Record<string, unknown> = { use_channel: tried.map(channelIdOf) };

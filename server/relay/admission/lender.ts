@@ -5,10 +5,10 @@ import type { Principal } from '../intake/inquiry.ts';
 import { isUnbounded } from './accounts.ts';
 
 /**
- * `exhausted` = all that there was has been lent, and it was less; `day`, `month` = so it is with the key's budget for that
- * period; `elsewhere` = other machines have it in hand.
+ * `exhausted` = all that there was of the balance has been lent, and it was less; `token-exhausted` = so it is with the key's
+ * limit; `day`, `month` = with the key's budget for that period; `elsewhere` = other machines have it in hand.
  */
-export type Loan = 'lent' | 'exhausted' | Period | 'elsewhere';
+export type Loan = 'lent' | 'exhausted' | 'token-exhausted' | Period | 'elsewhere';
 
 /** Whose money. */
 export interface Borrower {
@@ -44,6 +44,8 @@ export interface Borrowing {
    * @throws AppError storage_unavailable.
    */
   borrow(to: Borrower, need: number, room: () => number): Promise<Loan>;
+  /** The last loan was not given: the next caller is only heard when there is something again. */
+  wasRefused(to: Borrower): boolean;
   /** Nobody waits for it. */
   ahead(to: Borrower, need: number, room: () => number): void;
 }
@@ -58,6 +60,7 @@ interface Waiter {
 /** One question about an account at a time, for all who wait together. */
 export function createBorrowing(lender: Lender): Borrowing {
   const queues = new Map<string, Waiter[]>();
+  const refused = new Set<string>();
 
   /** Those who may go, in their order; they have taken what they need when the next turn begins. */
   const letGo = (queue: Waiter[]): void => {
@@ -93,9 +96,21 @@ export function createBorrowing(lender: Lender): Borrowing {
 
   const borrow = (to: Borrower, need: number, room: () => number): Promise<Loan> => {
     const { promise, resolve, reject } = Promise.withResolvers<Loan>();
-    const key = `${to.house ? 0 : to.userId} ${to.tokenId}`;
+    const key = keyOf(to);
     const known = queues.get(key);
-    const waiter = { need, room, resolve, reject };
+    const waiter: Waiter = {
+      need,
+      room,
+      reject,
+      resolve(loan) {
+        if (loan === 'lent') refused.delete(key);
+        else {
+          if (refused.size >= mostRefused) refused.clear();
+          refused.add(key);
+        }
+        resolve(loan);
+      },
+    };
     if (known !== undefined) known.push(waiter);
     else {
       const queue = [waiter];
@@ -106,11 +121,16 @@ export function createBorrowing(lender: Lender): Borrowing {
   };
   return {
     borrow,
+    wasRefused: (to) => refused.has(keyOf(to)),
     ahead(to, need, room) {
       if (room() < need) void borrow(to, need, room).catch(() => undefined);
     },
   };
 }
+
+const keyOf = (to: Borrower): string => `${to.house ? 0 : to.userId} ${to.tokenId}`;
+/** Borrowers that are remembered. */
+const mostRefused = 10_000;
 
 /** So often it is asked for. */
 export const mostLoans = 8;
@@ -132,13 +152,17 @@ const elsewhereSeconds = 2;
 export const elsewhere = (error?: unknown): AppError =>
   new AppError('balance_elsewhere', { seconds: elsewhereSeconds }, error);
 
+/** The books had enough of the balance, or the key would not be in question: another thread or machine has taken it since. */
+export const isTakenBalance = (loan: Loan, error: unknown): boolean =>
+  (loan === 'token-exhausted' || loan === 'day' || loan === 'month') &&
+  error instanceof AppError &&
+  error.code === 'user_exhausted';
+
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
 export function toldFor(loan: Loan, error: unknown, now: number): unknown {
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
-  if (loan === 'elsewhere') return elsewhere(error);
-  if (loan !== 'day' && loan !== 'month') return error;
-  // What was lent of the balance was enough, or the budget would not be in question: another thread has taken it.
-  if (error.code === 'user_exhausted') return elsewhere(error);
+  if (loan === 'elsewhere' || loan === 'lent') return elsewhere(error);
+  if (loan === 'exhausted' || loan === 'token-exhausted') return error;
   const seconds = Math.ceil(nextPeriod(loan, now) - now);
   return new AppError(loan === 'day' ? 'token_budget_day' : 'token_budget_month', { ...error.params, seconds }, error);
 }

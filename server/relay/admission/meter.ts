@@ -3,18 +3,28 @@ import { modelLimits } from '../../contract/model-limits.ts';
 import type { Prices } from '../../contract/prices.ts';
 import { type HoldSize, holdEstimate } from '../../contract/pricing-hold.ts';
 import { imagePrices } from '../../contract/pricing-images.ts';
+import { toolPrice } from '../../contract/quota.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
-import { countedBound, countMedia, type Prompt, promptBound, usualPromptTokens } from '../intake/prompt.ts';
+import {
+  countedBound,
+  countedTexts,
+  leastCount,
+  type Prompt,
+  promptBound,
+  sumOf,
+  usualPromptTokens,
+} from '../intake/prompt.ts';
 import type { Operation } from '../intake/routes.ts';
-import type { DeliveredText } from '../shared/delivered-text.ts';
+import { type DeliveredText, textByChoice } from '../shared/delivered-text.ts';
+import { audioSeconds } from '../shared/recordings/length.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { type AnswerLimit, answerLimit } from './answer-limit.ts';
-import { audioSeconds } from './audio-length.ts';
 import type { TokenCounter } from './counting/counter.ts';
+import { largestUses } from './terms.ts';
 
 /** What a request costs at most, and what that follows from. */
 export interface Estimate extends HoldSize {
@@ -64,17 +74,21 @@ export function estimate(
     // Each document is read together with the question.
     const reads = operation === 'rerank' && Array.isArray(body.documents) ? body.documents.length : 0;
     const question = typeof body.query === 'string' ? 3 * body.query.length : 0;
-    return sized(prices, { promptTokens: words + reads * question, media: prompt.bound.media, maxTokens: 0 }, usual);
+    const files = filesWithin(prompt, 0, modelLimits(inquiry.model).context);
+    const size = { promptTokens: words + reads * question, media: prompt.bound.media, files, maxTokens: 0 };
+    return sized(prices, size, usual);
   }
   const answer = answerLimit(inquiry, candidates);
   const { context } = answer.model;
+  const promptTokens = Math.min(words, context);
   const size: HoldSize = {
-    promptTokens: Math.min(words, context),
+    promptTokens,
     media: mediaWithin(prompt, context),
+    files: filesWithin(prompt, promptTokens, context),
     caches: prompt.caches,
     maxTokens: answer.tokens * answer.choices,
     speaks: speaks(body),
-    toolCalls: pricedCalls(body, prices),
+    toolCalls: pricedCalls(inquiry, prices, candidates),
   };
   return { ...size, prices, hold: holdEstimate(prices, size), usual, answer };
 }
@@ -100,13 +114,18 @@ function mediaWithin({ bound }: Prompt, context: number): Media {
   return within;
 }
 
+/** What most models read that stand in no table. */
+const usualContext = 200_000;
+
+/** A file whose length is not known takes all that the model reads besides the words. */
+const filesWithin = ({ bound }: Prompt, words: number, context: number): number =>
+  bound.files ? Math.max(0, (Number.isFinite(context) ? context : words + usualContext) - words) : 0;
+
 /** Words of the prompt, in tokens. */
 function wordsAtMost({ json, body, prompt }: Inquiry, counted: number | null): number {
   if (counted !== null) return countedBound(prompt, body, counted);
   if (json !== null) return promptBound(prompt, body, json.bytes.length);
-  let bytes = 0;
-  for (const text of prompt.texts) bytes += Buffer.byteLength(text);
-  return promptBound(prompt, body, bytes);
+  return promptBound(prompt, body, Buffer.byteLength(countedTexts(prompt).join('\n')));
 }
 
 const speaks = (body: Inquiry['body']): boolean => {
@@ -115,24 +134,25 @@ const speaks = (body: Inquiry['body']): boolean => {
   return Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
 };
 
-/** A tool that the provider runs is called so often at most where the request does not say. */
-const usualCalls = 5;
 const noCalls: Readonly<Record<string, number>> = {};
 
-function pricedCalls({ tools }: Inquiry['body'], { toolPrices }: Prices): Readonly<Record<string, number>> {
-  if (!Array.isArray(tools) || toolPrices.size === 0) return noCalls;
-  const calls: Record<string, number> = {};
-  for (const tool of tools) {
-    const type = record(tool)?.type;
-    if (typeof type !== 'string' || type === 'function') continue;
-    const uses = wholeNumber(record(tool)?.max_uses) ?? usualCalls;
-    for (const name of toolPrices.keys()) if (type.startsWith(name)) calls[name] = Math.min(uses, 1000);
-  }
-  return calls;
+/** Units of tools that have a price. */
+function pricedCalls(
+  inquiry: Inquiry,
+  prices: Prices,
+  candidates: readonly ChannelSnapshot[],
+): Readonly<Record<string, number>> {
+  const units = prices.toolPrices.size === 0 ? null : largestUses(inquiry, candidates);
+  if (units === null) return noCalls;
+  for (const tool in units) if (toolPrice(prices, tool) === 0) delete units[tool];
+  return units;
 }
 
 /** Tokens of one picture by its quality, where pictures are paid by tokens. Source: OpenAI's image guide, 1024 x 1536. */
-const pictureTokens: Readonly<Record<string, number>> = { low: 408, medium: 1584 };
+const pictureTokens: ReadonlyMap<unknown, number> = new Map([
+  ['low', 408],
+  ['medium', 1584],
+]);
 const finestPicture = 6240;
 /** Pictures that an edit reads. */
 const picturesRead = 4 * 5000;
@@ -141,7 +161,7 @@ function pictureEstimate(inquiry: Inquiry, prices: Prices, counted: number | nul
   const byPiece = sized(picturePrices(inquiry, prices, null), { promptTokens: 1, maxTokens: 0 });
   if (prices.modelPrice !== null) return byPiece;
   const { quality, n } = inquiry.body;
-  const each = (typeof quality === 'string' ? pictureTokens[quality] : undefined) ?? finestPicture;
+  const each = pictureTokens.get(quality) ?? finestPicture;
   const byTokens = sized(prices, {
     promptTokens: wordsAtMost(inquiry, counted),
     media: inquiry.form === null ? inquiry.prompt.bound.media : { imageInput: picturesRead },
@@ -186,16 +206,26 @@ export async function countLocally(counter: TokenCounter, inquiry: Inquiry, deli
   if (pictures.has(operation)) return { ...emptyUsage, input: 1 };
   if (operation === 'speech') return { ...emptyUsage, input: spokenLength(inquiry) };
   if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(inquiry, delivered) };
-  const { texts, units } = delivered.told;
-  const written = textOut.has(operation) ? texts.join('') : '';
-  const [promptTokens = 0, outputTokens = 0] = await counter.count(inquiry.model, [prompt.texts.join('\n'), written]);
+  const { units } = delivered.told;
+  const written = textOut.has(operation) ? textByChoice(delivered.told) : [];
+  const read = countedTexts(prompt);
+  const counts = await counter.count(inquiry.model, [...written, ...read]);
+  const inWords = sumOf(counts.slice(written.length));
+  const promptTokens = modelLimits(inquiry.model).countable ? inWords : Math.max(inWords, leastCount(read));
+  const outputTokens = sumOf(counts.slice(0, written.length));
+  let kept = 0;
+  for (const text of written) kept += text.length;
   // 3 tokens of framing per message and 3 for the reply; as in new-api.
   const framing = operation === 'chat' ? 6 : 0;
   // What was not kept is counted like what was.
-  const output =
-    written.length < units && written !== '' ? Math.ceil((outputTokens * units) / written.length) : outputTokens;
-  return { ...emptyUsage, input: Math.ceil(promptTokens + countMedia(prompt) + framing), output };
+  const all = kept < units && kept > 0 ? Math.ceil((outputTokens * units) / kept) : outputTokens;
+  const output = operation === 'completions' ? Math.ceil(all * triesPerChoice(inquiry.body)) : all;
+  return { ...emptyUsage, input: Math.ceil(promptTokens + prompt.tokens + prompt.media + framing), output };
 }
+
+/** `best_of` answers are written and paid for, of which `n` are delivered. */
+const triesPerChoice = ({ best_of: written, n: delivered }: Inquiry['body']): number =>
+  Math.max(1, (wholeNumber(written) ?? 1) / (wholeNumber(delivered) ?? 1));
 
 const wholeNumber = (value: unknown): number | null => {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
@@ -217,12 +247,14 @@ const countOf = (body: unknown): number | null => {
   return Array.isArray(data) && data.length > 0 ? data.length : null;
 };
 
-/** Speech is priced by the character. As new-api does. */
-const spokenLength = (inquiry: Inquiry): number =>
-  Math.max(1, typeof inquiry.body.input === 'string' ? [...inquiry.body.input].length : 0);
+/** Speech is priced by the character. As new-api does. How it is to sound is read by the model as well. */
+const spokenLength = ({ body: { input, instructions } }: Inquiry): number =>
+  Math.max(1, charactersOf(input) + charactersOf(instructions));
+
+const charactersOf = (value: unknown): number => (typeof value === 'string' ? [...value].length : 0);
 
 function recordingTokens(inquiry: Inquiry, delivered?: Delivered): number {
-  const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitleSeconds(delivered.told.texts));
+  const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitlesIn(inquiry, delivered));
   const { form } = inquiry;
   const seconds = told ?? (form?.file == null ? 60 : audioSeconds(form.file, form.fileSize()));
   return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
@@ -234,13 +266,17 @@ const toldSeconds = (body: unknown): number | null => {
   return Number.isFinite(value) && value >= 0 ? value : null;
 };
 
-const timestamp = /(\d{1,3}):(\d{2}):(\d{2})[.,]\d{3}/g;
+/** What is said in a text without times may name any time. */
+const subtitlesIn = ({ body }: Inquiry, { told }: Delivered): number | null =>
+  body.response_format === 'srt' || body.response_format === 'vtt' ? subtitleSeconds(told.texts) : null;
+
+const timestamp = /--> *(\d{1,3}):(\d{2}):(\d{2})[.,]\d{3}/g;
 
 /** The last moment that subtitles name. */
 function subtitleSeconds(texts: readonly string[]): number | null {
   let last: number | null = null;
   for (const [, hours, minutes, seconds] of texts.join('').matchAll(timestamp)) {
-    last = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) + 1;
+    last = Math.max(last ?? 0, Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) + 1);
   }
   return last;
 }

@@ -6,6 +6,8 @@ import type { EndedRequest } from './charge.ts';
 export interface Seen {
   principal: Principal | null;
   inquiry: Inquiry | null;
+  /** It was refused before its body, which names the model, was read. */
+  unread?: true;
 }
 
 export interface TurnedAway {

@@ -75,9 +75,14 @@ export interface Begun {
   readonly epoch: number;
 }
 
+/** What is only known when the request was read. */
+export type ReadFacts = Pick<Begun, 'model' | 'streams' | 'promptTokens' | 'house' | 'epoch'>;
+
 export interface OpenRequests {
   /** @returns its row; 0 = nobody needs one, null = there is none left. */
   begin(begun: Begun): number | null;
+  /** Of a row that began before the request was read. */
+  read(row: number, facts: ReadFacts): void;
   /** Nothing is left to be done about it. */
   over(row: number): void;
   /** @param frames that went out. */
@@ -93,6 +98,7 @@ export interface OpenRequests {
 /** Where the only relay is in the main thread, nobody is left to end what it had open: the next start does. */
 export const untold: OpenRequests = {
   begin: () => 0,
+  read: () => undefined,
   over: () => undefined,
   delivered: () => undefined,
   used: () => undefined,
@@ -113,29 +119,36 @@ export function createOpenRequests(memory: Memory): OpenRequests {
     return free.pop() ?? 0;
   };
 
+  const { set, write } = memory;
+  const read = (row: number, { model, streams, promptTokens, house, epoch }: ReadFacts) => {
+    set(row + Row.house, house ? 1 : 0);
+    set(row + Row.epoch, epoch);
+    set(row + Row.streams, streams ? 1 : 0);
+    set(row + Row.promptTokens, promptTokens);
+    set(row + Row.modelUnits, write(row + Row.model, model, modelUnits));
+  };
+
   return {
     begin(begun) {
       const row = next();
       if (row === 0) return null;
-      const { set, write } = memory;
       set(row + Row.user, begun.user);
       set(row + Row.token, begun.token);
       for (let cell = row + Row.group; cell <= row + Row.budgetHeld; cell++) set(cell, 0);
-      set(row + Row.house, begun.house ? 1 : 0);
-      set(row + Row.epoch, begun.epoch);
       set(row + Row.userId, begun.userId);
       set(row + Row.tokenId, begun.tokenId);
       set(row + Row.channelId, 0);
       set(row + Row.startedMs, begun.startedMs);
-      set(row + Row.streams, begun.streams ? 1 : 0);
-      set(row + Row.promptTokens, begun.promptTokens);
       for (let cell = row + Row.delivered; cell <= row + Row.charged; cell++) set(cell, 0);
       for (let cell = row + Row.usage; cell < row + Row.usage + buckets.length; cell++) set(cell, 0);
       set(row + Row.refUnits, write(row + Row.ref, begun.ref, refUnits));
-      set(row + Row.modelUnits, write(row + Row.model, begun.model, modelUnits));
+      read(row, begun);
       set(row + Row.groupUnits, write(row + Row.groupName, begun.group, groupUnits));
       set(row + Row.state, RowState.open);
       return row;
+    },
+    read(row, facts) {
+      if (row !== 0) read(row, facts);
     },
     over(row) {
       if (row === 0 || memory.get(row + Row.state) === RowState.free) return;

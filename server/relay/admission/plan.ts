@@ -1,22 +1,24 @@
 /** Stage 3: which channels may serve the request, in which order, and what is held for it. */
-import { ChannelStatus, Role } from '../../contract/enums.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Prices } from '../../contract/prices.ts';
 import { resolvePrices } from '../../contract/pricing-tables.ts';
 import { underTerms } from '../../contract/pricing-terms.ts';
+import { text } from '../../protocols/shared/json.ts';
+import { looseName } from '../../protocols/shared/member-name.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
-import { type Affinity, conversationKey, keptIds } from '../routing/affinity.ts';
+import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
 import { type ChooseFacts, orderChannels } from '../routing/choose.ts';
 import type { Health } from '../routing/health.ts';
 import type { Kept } from '../routing/hearsay.ts';
 import { traceOf } from '../routing/trace.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { PriorityTier, RelayState, Route } from '../state/state.ts';
+import { isPaidByHouse } from './gate.ts';
 import type { Estimate } from './meter.ts';
 import { estimate } from './meter.ts';
-import type { SiteVisit } from './site-rates.ts';
 import type { Pricing } from './terms.ts';
-import { largestSurcharges } from './terms.ts';
+import { allowedCandidates, largestSurcharges } from './terms.ts';
 
 export interface PlanDeps {
   readonly state: RelayState;
@@ -30,7 +32,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   const { state } = deps;
   const { group, user } = principal;
   const pinned = principal.pinnedChannel;
-  const kept = keptFor(deps.affinity, inquiry, user.id);
+  const { kept, unknown } = continuedBy(deps.affinity, inquiry, user.id);
   const route =
     pinned === null ? continuing(kept, state.route(group, inquiry.model)) : [[pinnedChannel(state, pinned, test)]];
   // With nobody to choose from, nothing needs to be remembered.
@@ -41,12 +43,15 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     waitMs: deps.health.waitMs,
     preferred: () => deps.affinity.find(conversation),
   };
-  const candidates = orderChannels(route, facts);
-  if (candidates.length === 0) {
+  const ordered = orderChannels(route, facts);
+  if (ordered.length === 0) {
     const known = state.configured(group, inquiry.model);
     throw new AppError(known ? 'channel_unavailable' : 'model_not_found', { group, model: inquiry.model });
   }
   const settings = state.settings();
+  // Where one person pays for all, all is theirs.
+  const keeping = channelsFor(ordered, inquiry, unknown && !settings.selfUse);
+  const candidates = allowedCandidates(inquiry, keeping, settings);
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const pricing = { tables: settings.priceTables, group, userGroup: user.group };
   const ordinary = resolvePrices(pricing.tables, inquiry.model, { ...pricing, acceptUnset });
@@ -63,7 +68,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     most: size.hold,
     held: size.maxTokens,
     overcommit: 1,
-    house: settings.selfUse && user.role >= Role.root,
+    house: isPaidByHouse(settings, principal),
     ownerId: user.id,
     conversation,
     showCost: settings.showCost,
@@ -73,15 +78,91 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
 
 const hasChoice = (tier: PriorityTier): boolean => tier.length > 1;
 
-/** What the request continues. The upstream knows our key alone: whose it is only we can tell. @throws AppError previous_response_not_found. */
-function keptFor(affinity: Affinity, inquiry: Inquiry, userId: number): Kept | null {
+interface Continued {
+  /** What the request continues. */
+  readonly kept: Kept | null;
+  /** It names things whose owner nobody knows. */
+  readonly unknown: boolean;
+}
+const nothingContinued: Continued = { kept: null, unknown: false };
+
+/** The upstream knows our key alone: whose something is only we can tell. @throws AppError previous_response_not_found. */
+function continuedBy(affinity: Affinity, inquiry: Inquiry, userId: number): Continued {
+  const ids = keptIds(inquiry);
+  const recalled = recalledIds(inquiry);
+  if (ids.length === 0 && recalled.length === 0) return nothingContinued;
   let first: Kept | null = null;
-  for (const id of keptIds(inquiry)) {
+  let unknown = false;
+  const look = (id: string): Kept | null => {
     const kept = affinity.kept(id);
     if (kept !== null && kept.ownerId !== userId) throw new AppError('previous_response_not_found');
     first ??= kept;
+    return kept;
+  };
+  for (const id of ids) if (look(id) === null) unknown = true;
+  for (const id of recalled) look(id);
+  return { kept: first, unknown };
+}
+
+/**
+ * The channels that may be asked for what the request names. What an answer made has an owner, so that an unknown id is
+ * passed on only where the operator allows it; files and vector stores are made by the operator beside this site, so that
+ * they are passed on unless the operator forbids it. @throws AppError previous_response_not_found, stored_id_refused.
+ */
+function channelsFor(
+  candidates: readonly ChannelSnapshot[],
+  { body }: Inquiry,
+  unknown: boolean,
+): readonly ChannelSnapshot[] {
+  const open = unknown ? candidates.filter(({ setting }) => setting.unknown_ids === 'allow') : candidates;
+  if (open.length === 0) throw new AppError('previous_response_not_found');
+  if (!open.some(refusesUnknown)) return open;
+  const id = firstFileIn(body);
+  if (id === null) return open;
+  const allowed = open.filter((channel) => !refusesUnknown(channel));
+  if (allowed.length === 0) throw new AppError('stored_id_refused', { id });
+  return allowed;
+}
+
+const refusesUnknown = ({ setting }: ChannelSnapshot): boolean => setting.unknown_ids === 'refuse';
+
+/** Members that name files and the like, by their loose names. */
+const fileNames: ReadonlySet<string> = new Set([
+  'fileid',
+  'fileids',
+  'vectorstoreid',
+  'vectorstoreids',
+  'fileuri',
+  'cachedcontent',
+]);
+/** What a function takes is no request. */
+const ofFunctions: ReadonlySet<string> = new Set([
+  'parameters',
+  'inputschema',
+  'arguments',
+  'args',
+  'properties',
+  'schema',
+]);
+
+function firstFileIn(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const id = firstFileIn(item);
+      if (id !== null) return id;
+    }
+    return null;
   }
-  return first;
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const name in members) {
+    const loose = looseName(name);
+    if (ofFunctions.has(loose) || (loose === 'input' && members.type === 'tool_use')) continue;
+    const said = members[name];
+    const id = fileNames.has(loose) ? text(Array.isArray(said) ? said[0] : said) : firstFileIn(said);
+    if (id !== null) return id;
+  }
+  return null;
 }
 
 /** It continues where it was made, as long as that channel still serves the caller. */
@@ -117,8 +198,6 @@ export interface Plan {
   readonly house: boolean;
   /** As usual text has them; the bound of the hold is larger. */
   readonly promptTokens: number;
-  /** The whole site has counted it in; absent where this machine alone counts. */
-  readonly site?: SiteVisit;
   /** Whose request it is: what the upstream keeps of it is theirs. */
   readonly ownerId: number;
   /** Names the conversation whose prompt an upstream may have cached. */

@@ -9,6 +9,8 @@ import type { RateLimits } from '../state/snapshot.ts';
 
 /** A request that was counted in; told once how it ended. */
 export interface SiteVisit {
+  /** Takes what it may use of the tokens per minute. @returns null where nobody has to be asked. @throws AppError limit_tpm */
+  reserve(prompt: number, output: number): Promise<void> | null;
   ended(tokens: number, success: boolean): void;
   /** It never ran. */
   withdraw(): void;
@@ -16,7 +18,7 @@ export interface SiteVisit {
 
 export interface SiteRates {
   /** @returns null where nothing is to be counted, or nobody can be asked: then this machine's own share holds. @throws AppError limit_* */
-  enter(principal: Principal, tokens: number): Promise<SiteVisit | null>;
+  enter(principal: Principal): Promise<SiteVisit | null>;
 }
 
 export interface SiteRatesDeps {
@@ -33,9 +35,11 @@ export interface SiteRatesDeps {
 interface Window {
   readonly key: string;
   readonly spanMs: number;
-  /** What may be in it already. */
+  /** What may be in it, -1 = anything. */
   readonly most: number;
   readonly adds: number;
+  /** Where not all of it fits, so much must: then one at a time may take what is left. */
+  readonly least: number;
   readonly refused: () => AppErrorFacts;
 }
 interface AppErrorFacts {
@@ -60,33 +64,49 @@ local function read(key, width)
 end
 `;
 
-/** All windows have room and it is counted in all, or it is counted in none. Answers 0 and the time, or which one refuses and how long it does. */
+/**
+ * All windows have room and it is counted in all, or it is counted in none. Answers 0, the time and what was added to each, or
+ * which one refuses and how long it does. Who took what was left is noted for as long as that counts.
+ */
 const enter = `${ring}
+local added = {}
 for at = 1, #KEYS do
-  local span, most = tonumber(ARGV[at * 3 - 2]), tonumber(ARGV[at * 3 - 1])
+  local span, most = tonumber(ARGV[at * 4 - 3]), tonumber(ARGV[at * 4 - 2])
+  local adds, least = tonumber(ARGV[at * 4 - 1]), tonumber(ARGV[at * 4])
   local width = span / slots
   local newest, sum, kept = read(KEYS[at], width)
-  if most >= 0 and sum > most then
-    table.sort(kept, function(one, other) return one[1] < other[1] end)
-    for _, slot in ipairs(kept) do
-      sum = sum - slot[2]
-      if sum <= most then return { at, math.max(1, math.ceil((slot[1] + 1) * width + span - now)) } end
+  added[at] = adds
+  if most >= 0 and sum + math.max(adds, least) > most then
+    local rest = math.max(0, most - least)
+    if sum > rest then
+      table.sort(kept, function(one, other) return one[1] < other[1] end)
+      for _, slot in ipairs(kept) do
+        sum = sum - slot[2]
+        if sum <= rest then return { at, math.max(1, math.ceil((slot[1] + 1) * width + span - now)) } end
+      end
+      return { at, span }
     end
-    return { at, span }
+    if least < adds then
+      if redis.call('EXISTS', KEYS[at] .. ':capped') == 1 then return { at, 1000 } end
+      added[at] = -math.max(least, most - sum)
+    end
   end
 end
 for at = 1, #KEYS do
-  local span, adds = tonumber(ARGV[at * 3 - 2]), tonumber(ARGV[at * 3])
-  redis.call('HINCRBY', KEYS[at], math.floor(now / (span / slots)), adds)
+  local span = tonumber(ARGV[at * 4 - 3])
+  if added[at] < 0 then redis.call('SET', KEYS[at] .. ':capped', now, 'PX', span) end
+  redis.call('HINCRBY', KEYS[at], math.floor(now / (span / slots)), math.abs(added[at]))
   redis.call('PEXPIRE', KEYS[at], math.ceil(span * 2))
 end
-return { 0, now }`;
+return { 0, now, unpack(added) }`;
 
-/** More is counted now; less is taken back where it was counted, as long as it still counts. */
+/** More is counted now; less is taken back where it was counted, as long as it still counts. Who took what was left has ended. */
 const change = `${ring}
 for at = 1, #KEYS do
-  local span, adds, entered = tonumber(ARGV[at * 3 - 2]), tonumber(ARGV[at * 3 - 1]), tonumber(ARGV[at * 3])
+  local span, adds, entered = tonumber(ARGV[at * 4 - 3]), tonumber(ARGV[at * 4 - 2]), tonumber(ARGV[at * 4 - 1])
   local width = span / slots
+  local capped = KEYS[at] .. ':capped'
+  if ARGV[at * 4] == '1' and redis.call('GET', capped) == ARGV[at * 4 - 1] then redis.call('DEL', capped) end
   if adds > 0 then
     redis.call('HINCRBY', KEYS[at], math.floor(now / width), adds)
     redis.call('PEXPIRE', KEYS[at], math.ceil(span * 2))
@@ -100,79 +120,153 @@ return { 0 }`;
 
 export const rateScripts = { enter, change } as const;
 
-function scopeWindows(name: string, key: string, { rpm, tpm }: RateLimits, tokens: number): Window[] {
-  const window = (kind: string, code: ErrorCode, limit: number, adds: number): Window => ({
-    key: `${key}:${kind}`,
-    spanMs: minuteMs,
-    // Counted where there is no limit, too: one may be set while it runs. A prompt larger than the limit may go alone.
-    most: limit === 0 ? -1 : Math.max(0, limit - adds),
-    adds,
-    refused: () => ({ code, params: { who: name, limit } }),
-  });
-  return [window('requests', 'limit_rpm', rpm, 1), window('tokens', 'limit_tpm', tpm, tokens)];
+/** Tokens are only looked at before their number is known. */
+function scopeWindows(name: string, key: string, { rpm, tpm }: RateLimits): Window[] {
+  return [
+    {
+      key: `${key}:requests`,
+      spanMs: minuteMs,
+      // Counted where there is no limit, too: one may be set while it runs.
+      most: rpm === 0 ? -1 : rpm,
+      adds: 1,
+      least: 1,
+      refused: () => ({ code: 'limit_rpm', params: { who: name, limit: rpm } }),
+    },
+    tokenWindow(name, key, tpm, 0, 1),
+  ];
 }
 
-function windowsOf({ token, user, group }: Principal, settings: RelaySettings, tokens: number): Window[] {
-  const windows: Window[] = [];
+const tokenWindow = (name: string, key: string, tpm: number, adds: number, least: number): Window => ({
+  key: `${key}:tokens`,
+  spanMs: minuteMs,
+  most: tpm === 0 ? -1 : tpm,
+  adds,
+  least,
+  refused: () => ({ code: 'limit_tpm', params: { who: name, limit: tpm } }),
+});
+
+interface Scope {
+  readonly name: string;
+  readonly key: string;
+  readonly limits: RateLimits;
+}
+
+function scopesOf({ token, group }: Principal, settings: RelaySettings): readonly Scope[] {
+  const scopes: Scope[] = [];
   if (token !== null && token.limits !== null)
-    windows.push(...scopeWindows(`API key ${token.name}`, `t${token.id}`, token.limits, tokens));
+    scopes.push({ name: `API key ${token.name}`, key: `t${token.id}`, limits: token.limits });
   const groupLimits = settings.groupLimits.get(group);
-  if (groupLimits !== undefined) windows.push(...scopeWindows(`group ${group}`, `g:${group}`, groupLimits, tokens));
+  if (groupLimits !== undefined) scopes.push({ name: `group ${group}`, key: `g:${group}`, limits: groupLimits });
+  return scopes;
+}
+
+function visitWindows({ user }: Principal, settings: RelaySettings): readonly Window[] {
   const rule = user.id === 0 ? null : settings.modelRequests;
-  if (rule === null) return windows;
+  if (rule === null) return [];
   const minutes = rule.periodMs / minuteMs;
   const visits = (kind: string, code: ErrorCode, limit: number): Window => ({
     // Another span counts anew.
     key: `u${user.id}:${kind}:${rule.periodMs}`,
     spanMs: rule.periodMs,
-    most: limit === 0 ? -1 : limit - 1,
+    most: limit === 0 ? -1 : limit,
     adds: 1,
+    least: 1,
     refused: () => ({ code, params: { limit, minutes } }),
   });
-  return [...windows, visits('all', 'limit_requests', rule.total), visits('good', 'limit_successes', rule.success)];
+  return [visits('all', 'limit_requests', rule.total), visits('good', 'limit_successes', rule.success)];
 }
 
-const isTokens = ({ key }: Window): boolean => key.endsWith(':tokens');
 const isGood = ({ key }: Window): boolean => key.includes(':good:');
 
 export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
-  const changed = (windows: readonly Window[], by: (window: Window) => number, at: number): void => {
-    const moved = windows.filter((window) => by(window) !== 0);
+  /** @returns what was counted in each, null = nobody answers. @throws AppError limit_* */
+  const counted = async (windows: readonly Window[]): Promise<Counted[] | null> => {
+    const answer = await run(
+      'enter',
+      windows.map(({ key }) => key),
+      windows.flatMap(({ spanMs, most, adds, least }) => [spanMs, most, adds, least]),
+    );
+    if (answer === null) return null;
+    const [refusing = 0, told = 0, ...added] = answer;
+    const window = windows[refusing - 1];
+    if (window !== undefined) {
+      const { code, params } = window.refused();
+      throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(told / 1000)) });
+    }
+    return windows.map((each, at) => {
+      const amount = added[at] ?? each.adds;
+      return { window: each, amount: Math.abs(amount), atMs: told, capped: amount < 0 };
+    });
+  };
+  const change = (all: readonly Counted[], by: (one: Counted) => number): void => {
+    const moved = all.filter((one) => by(one) !== 0 || one.capped);
     if (moved.length === 0) return;
-    const values = moved.flatMap((window) => [window.spanMs, by(window), at]);
+    const values = moved.flatMap((one) => [one.window.spanMs, by(one), one.atMs, one.capped ? 1 : 0]);
     void run(
       'change',
-      moved.map(({ key }) => key),
+      moved.map(({ window }) => window.key),
       values,
     );
   };
+
   return {
-    async enter(principal, tokens) {
-      const windows = windowsOf(principal, settings(), tokens);
-      if (windows.length === 0) return null;
-      const answer = await run(
-        'enter',
-        windows.map(({ key }) => key),
-        windows.flatMap(({ spanMs, most, adds }) => [spanMs, most, adds]),
-      );
-      if (answer === null) return null;
-      const [refusing = 0, told = 0] = answer;
-      const window = windows[refusing - 1];
-      if (window !== undefined) {
-        const { code, params } = window.refused();
-        throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(told / 1000)) });
-      }
+    async enter(principal) {
+      const scopes = scopesOf(principal, settings());
+      const visits = visitWindows(principal, settings());
+      if (scopes.length === 0 && visits.length === 0) return null;
+      const all = await counted([
+        ...scopes.flatMap(({ name, key, limits }) => scopeWindows(name, key, limits)),
+        ...visits,
+      ]);
+      if (all === null) return null;
+      const requests = all.filter(({ window }) => window.adds !== 0);
+      const enteredMs = all[0]?.atMs ?? 0;
+      const noTokens = (): Counted[] =>
+        scopes.map(({ name, key }) => ({
+          window: tokenWindow(name, key, 0, 0, 0),
+          amount: 0,
+          atMs: enteredMs,
+          capped: false,
+        }));
+      let tokens = noTokens();
       let over = false;
-      const end = (by: (window: Window) => number) => {
+      const end = (by: (one: Counted) => number, ofTokens: (one: Counted) => number) => {
         if (over) return;
         over = true;
-        changed(windows, by, told);
+        change(requests, by);
+        change(tokens, ofTokens);
       };
       return {
+        reserve(prompt, output) {
+          if (scopes.every(({ limits }) => limits.tpm === 0)) return null;
+          const wanted = scopes.map(({ name, key, limits }) =>
+            tokenWindow(name, key, limits.tpm, prompt + output, Math.max(1, prompt)),
+          );
+          return counted(wanted).then((taken) => {
+            tokens = taken ?? noTokens();
+          });
+        },
         ended: (used, success) =>
-          end((one) => (isTokens(one) ? used - tokens : isGood(one) && !success ? -one.adds : 0)),
-        withdraw: () => end(({ adds }) => -adds),
+          end(
+            ({ window }) => (isGood(window) && !success ? -window.adds : 0),
+            ({ amount }) => used - amount,
+          ),
+        withdraw: () =>
+          end(
+            ({ window }) => -window.adds,
+            ({ amount }) => -amount,
+          ),
       };
     },
   };
+}
+
+/** What was counted in a window. */
+interface Counted {
+  readonly window: Window;
+  readonly amount: number;
+  /** By the clock of the server that counts. */
+  readonly atMs: number;
+  /** It took what was left. */
+  readonly capped: boolean;
 }

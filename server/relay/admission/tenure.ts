@@ -18,7 +18,8 @@ export interface OwnTenure extends Tenure {
   sent(): () => void;
   /** Nothing is spent until the next begins, and its first sign of life is confirmed. */
   ended(): void;
-  begins(epoch: number): void;
+  /** @param leaseSeconds for which the database lets it live after each sign of life. */
+  begins(epoch: number, leaseSeconds?: number): void;
 }
 
 export interface Clocks {
@@ -28,10 +29,11 @@ export interface Clocks {
   wall(): number;
 }
 
-/** By the database's clock fifteen seconds from the commit on; three less from the sending on. */
-const lifeMs = 12_000;
+const usualLeaseSeconds = 15;
+/** The database counts from the commit on and the node from the sending on, each by a clock of its own. */
+const marginMs = 3000;
 /** Below the first that memory gives out. */
-const Cell = { epoch: 1, steady: 2, wall: 3 } as const;
+const Cell = { epoch: 1, steady: 2, wall: 3, lifeMs: 4 } as const;
 
 export function createTenure(memory: Pick<Memory, 'get' | 'set'>, { steady, wall }: Clocks): OwnTenure {
   const { get, set } = memory;
@@ -40,7 +42,7 @@ export function createTenure(memory: Pick<Memory, 'get' | 'set'>, { steady, wall
     lasts: () =>
       get(Cell.epoch) !== 0 &&
       get(Cell.steady) !== 0 &&
-      Math.max(steady() - get(Cell.steady), Math.abs(wall() - get(Cell.wall))) < lifeMs,
+      Math.max(steady() - get(Cell.steady), Math.abs(wall() - get(Cell.wall))) < get(Cell.lifeMs),
     sent() {
       const at = { steady: steady(), wall: wall() };
       return () => {
@@ -53,6 +55,9 @@ export function createTenure(memory: Pick<Memory, 'get' | 'set'>, { steady, wall
       set(Cell.epoch, 0);
       set(Cell.steady, 0);
     },
-    begins: (epoch) => set(Cell.epoch, epoch),
+    begins(epoch, leaseSeconds = usualLeaseSeconds) {
+      set(Cell.lifeMs, leaseSeconds * 1000 - marginMs);
+      set(Cell.epoch, epoch);
+    },
   };
 }

@@ -2,6 +2,7 @@
 import type { Memory } from './memory.ts';
 
 export interface Windows {
+  readonly spanMs: number;
   add(ring: number, amount: number, nowMs: number): void;
   /** Takes back what was added at `atMs`, as long as it still counts. */
   take(ring: number, amount: number, atMs: number): void;
@@ -46,6 +47,7 @@ export function createWindows(memory: Memory, spanMs: number): Windows {
   };
 
   return {
+    spanMs,
     add(ring, amount, nowMs) {
       change(ring + (advance(ring, slotOf(nowMs)) % size), amount);
     },

@@ -1,19 +1,21 @@
 /** Stages 4 to 7: what the channels gave becomes the client's answer, and the request's money is closed by how it ended. */
 import { AppError } from '../../contract/errors.ts';
 import type { ChatEvent, Usage } from '../../protocols/canonical.ts';
-import type { Reshape } from '../../protocols/codec.ts';
+import type { ClientError, Reshape } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { reportedUsage } from '../admission/meter.ts';
-import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
+import { type DeliveredText, nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
+import { failureError, isLasting } from '../shared/failure.ts';
 import { clientError, errorResponse, retryAfterOf, toldTo } from '../shared/render-error.ts';
 import { jsonType } from '../shared/sealed.ts';
 import { shortage } from '../shared/shortage.ts';
 import { spokenTokens } from '../shared/sound.ts';
-import { type Cuttable, createDeparture, type Departure } from '../upstream/client-disconnect.ts';
-import { type OpenStream, readToEnd } from '../upstream/open-stream.ts';
+import { type Cuttable, createDeparture, type Departure, type Drains } from '../upstream/client-disconnect.ts';
+import { isWholeBill, type OpenStream, readToEnd } from '../upstream/open-stream.ts';
+import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
 import {
   type AttemptsDeps,
   changeFor,
@@ -23,15 +25,14 @@ import {
   type Outcome,
   tryChannels,
 } from '../upstream/try-channels.ts';
-import { wordsOf } from '../upstream/whole.ts';
 import { relayBytes } from './bytes.ts';
 import { createCover } from './cover.ts';
 import { finishFailed, type Refusal, refusalOf } from './finish-request.ts';
 import { ownHeaders, shownFrom, streamHeadersOf } from './headers.ts';
 import { whenDurable } from './held-back.ts';
 import type { ItemKeeping } from './items.ts';
-import { judgeEnd } from './judge-end.ts';
-import { isKept, keptIn, noteKept } from './kept.ts';
+import { judgeEnd, reportedIn } from './judge-end.ts';
+import { isKept, noteKept } from './kept.ts';
 import { relayStream } from './pump.ts';
 import { settle } from './settle.ts';
 import { createWordWatch } from './stop-words.ts';
@@ -46,6 +47,8 @@ export interface AnswerDeps extends AttemptsDeps {
   readonly commitPingMs: number;
   /** What can be ended from outside; `ended` takes it out. */
   readonly running: Map<Request, Cuttable>;
+  /** Upstreams that are read on for clients that left. */
+  readonly drains: Drains;
   /** The answer to this request goes on after it was handed over. */
   readonly lasting: (request: Request) => void;
   /** Called once when the request is over, streams included. */
@@ -60,7 +63,7 @@ export type Reached = Exclude<Outcome, { kind: 'failed' }>;
 export async function answer(deps: AnswerDeps, exchange: Exchange): Promise<Response> {
   const { inquiry } = exchange;
   const { request } = inquiry;
-  const departure = createDeparture(request.signal, deps.billMs);
+  const departure = createDeparture(request.signal, deps.billMs, deps.drains);
   deps.running.set(request, departure);
   try {
     const trying = tryChannels(deps, exchange, departure);
@@ -73,6 +76,7 @@ export async function answer(deps: AnswerDeps, exchange: Exchange): Promise<Resp
     }
     return await respond(deps, exchange, await trying, departure);
   } catch (error) {
+    departure.over();
     deps.running.delete(request);
     throw error;
   }
@@ -110,8 +114,8 @@ function respond(
           stopped: () => departure.cutBy() !== null,
           idleMs: deps.idleMs(),
           finish: (end) => {
-            judgeEnd(deps, exchange, outcome, end);
-            return close(deps, exchange, outcome, end);
+            const tried = judgeEnd(deps, exchange, outcome, end);
+            return close(deps, exchange, { prepared: outcome.prepared, tried }, end);
           },
         }),
         {
@@ -129,7 +133,7 @@ const close = (
   end: StreamEnd,
 ): Promise<void> => {
   deps.items.keep(exchange);
-  return settle(deps.counter, exchange, outcome, end).then(() => deps.ended(exchange.inquiry.request));
+  return settle(deps, exchange, outcome, end).then(() => deps.ended(exchange.inquiry.request));
 };
 
 async function refuse(deps: AnswerDeps, exchange: Exchange, outcome: Failed, departure: Departure): Promise<Response> {
@@ -178,7 +182,7 @@ function whole(deps: AnswerDeps, exchange: Exchange, outcome: Extract<Outcome, {
   const { upstream } = prepared;
   const usage = reportedUsage(inquiry, upstream, body);
   const retell = prepared.retold || (inquiry.stream && inquiry.operation === 'chat');
-  const events = retell || usage === null ? upstream.decodeResponse(body) : [];
+  const events = outcome.events ?? (retell || usage === null ? upstream.decodeResponse(body) : []);
   const { retell: convert } = prepared;
   const told =
     convert !== null
@@ -186,16 +190,16 @@ function whole(deps: AnswerDeps, exchange: Exchange, outcome: Extract<Outcome, {
       : retell
         ? retold(exchange, changed(events, changeFor(prepared)), deps.now())
         : null;
-  if (isKept(exchange, prepared)) noteKept(deps.affinity, exchange, prepared, keptIn(body));
+  if (isKept(exchange, prepared)) noteKept(deps.affinity, exchange, prepared, body);
   const durable = close(deps, exchange, outcome, {
     endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
-    delivered: usage === null ? deliveredTextOf(wordsOf(events)) : nothingDelivered,
+    delivered: usage === null ? textOfEvents(events) : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
   });
   const shape = told === null ? null : reshapeFor(exchange);
-  const piece = told === null ? bytes : shape === null ? told : shape.push(told) + shape.end();
+  const piece = inForm(exchange, told === null ? bytes : shape === null ? told : shape.push(told) + shape.end());
   const shown = shownFrom(response);
   const headers = {
     ...shown,
@@ -213,6 +217,13 @@ function whole(deps: AnswerDeps, exchange: Exchange, outcome: Extract<Outcome, {
     piece,
     (sent) => new Response(sent, { status: response.status, headers }),
   );
+}
+
+/** Some addresses take an answer in one piece in another form than the dialect's chat. */
+function inForm<T extends string | Uint8Array<ArrayBuffer>>({ inquiry }: Exchange, piece: T): T | string {
+  const form = inquiry.stream ? undefined : codecFor(inquiry.protocol).client.wholeForm?.(inquiry.request.url);
+  if (form == null) return piece;
+  return form(typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8'));
 }
 
 const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeFor>): readonly ChatEvent[] =>
@@ -240,33 +251,34 @@ async function gathered(
   departure: Departure,
 ): Promise<Response> {
   const { stream } = outcome;
-  departure.expecting(() => stream.frameRelay.nearEnd());
+  const { prepared } = outcome;
+  const thinks = () => thinksUnseen(exchange, prepared, deps.settings(), stream.frameRelay.thinking());
+  departure.expecting(() => stream.frameRelay.nearEnd() || thinks());
   const broken = !(await readToEnd(stream, deps.idleMs()));
   const usage = stream.frameRelay.usage();
   const gone = departure.gone();
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
   const stopped = departure.cutBy();
+  const whole = isWholeBill(stream.frameRelay, !broken);
   const end: StreamEnd = {
     endReason: gone ? 'client_gone' : !broken ? 'completed' : stopped === null ? 'upstream_broken' : 'stopped',
     usage,
-    usageSource: usage === null ? null : broken && !stream.frameRelay.billed() ? 'partial' : 'reported',
-    delivered: !failed && (usage === null || broken) ? stream.frameRelay.words() : nothingDelivered,
+    usageSource: usage === null ? null : whole ? 'reported' : 'partial',
+    delivered: failed || whole ? nothingDelivered : stream.frameRelay.words(),
+    thought: broken && gone && !whole && thinks() ? thoughtTime(stream, deps.now()) : null,
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
   };
-  judgeEnd(deps, exchange, outcome, end);
-  const told = broken ? '' : retold(exchange, stream.frameRelay.events(), deps.now());
-  const durable = close(deps, exchange, outcome, end);
+  const tried = judgeEnd(deps, exchange, outcome, end);
+  const told = broken ? '' : inForm(exchange, retold(exchange, stream.frameRelay.events(), deps.now()));
+  const durable = close(deps, exchange, { prepared: outcome.prepared, tried }, end);
   departure.upstream.abort();
   if (broken) {
     await durable;
-    const error = stopped ?? new AppError('upstream_broken');
-    return errorResponse(
-      exchange.inquiry.protocol,
-      toldTo(exchange.inquiry.request, clientError(error, exchange.inquiry.requestId)),
-      retryAfterOf(error),
-    );
+    const { inquiry } = exchange;
+    const error = stopped === null ? brokenError(exchange, outcome) : clientError(stopped, inquiry.requestId);
+    return errorResponse(inquiry.protocol, toldTo(inquiry.request, error), retryAfterOf(stopped));
   }
   return whenDurable(
     durable,
@@ -282,6 +294,13 @@ async function gathered(
 
 type Streamed = Extract<Outcome, { kind: 'stream' }>;
 
+/** A stream that broke, in the upstream's words where it said why. */
+function brokenError({ inquiry }: Exchange, outcome: Streamed | null): ClientError {
+  const failure = outcome === null ? null : reportedIn(outcome);
+  const error = failure === null ? new AppError('upstream_broken') : failureError(failure, isLasting(failure));
+  return clientError(error, inquiry.requestId, failure);
+}
+
 function streamOf(
   deps: AnswerDeps,
   exchange: Exchange,
@@ -289,8 +308,7 @@ function streamOf(
   departure: Departure,
 ): ReadableStream<Uint8Array> {
   const { prepared, stream: opening } = outcome;
-  if (isKept(exchange, prepared))
-    noteKept(deps.affinity, exchange, prepared, { response: opening.frameRelay.responseId(), container: null });
+  if (isKept(exchange, prepared)) noteKept(deps.affinity, exchange, prepared, { id: opening.frameRelay.responseId() });
   return relayStream({ ...pumpOptions(deps, exchange, departure, () => outcome), opening });
 }
 
@@ -348,25 +366,30 @@ function pumpOptions(deps: AnswerDeps, exchange: Exchange, departure: Departure,
     finish: async (end: StreamEnd) => {
       const outcome = reached();
       if (outcome === null) return;
-      judgeEnd(deps, exchange, outcome, end);
-      await close(deps, exchange, outcome, end);
+      const tried = judgeEnd(deps, exchange, outcome, end);
+      if (isKept(exchange, outcome.prepared)) {
+        const whole = outcome.stream.frameRelay.answer();
+        if (whole !== null) noteKept(deps.affinity, exchange, outcome.prepared, whole);
+      }
+      await close(deps, exchange, { prepared: outcome.prepared, tried }, end);
     },
-    errorFrame: (kind: StreamError) =>
-      client.encodeStreamError(
-        toldTo(
-          exchange.inquiry.request,
-          clientError(
-            (kind === 'stopped' ? departure.cutBy() : null) ??
-              new AppError(
-                kind === 'quota' ? 'user_exhausted' : kind === 'word' ? 'answer_stopped' : 'upstream_broken',
-                shortage(0, 1, deps.settings()),
-              ),
-            exchange.inquiry.requestId,
-          ),
-        ),
-      ),
+    errorFrame: (kind: StreamError) => {
+      const { request, requestId } = exchange.inquiry;
+      const own =
+        kind === 'stopped'
+          ? departure.cutBy()
+          : kind === 'quota' || kind === 'word'
+            ? new AppError(kind === 'quota' ? 'user_exhausted' : 'answer_stopped', shortage(0, 1, deps.settings()))
+            : null;
+      const error = own === null ? brokenError(exchange, reached()) : clientError(own, requestId);
+      return client.encodeStreamError(toldTo(request, error));
+    },
     cover: createCover(exchange, deps.settings().stake),
     borrow: () => exchange.charge.borrow(),
+    thinks: ({ frameRelay }: OpenStream) => {
+      const prepared = reached()?.prepared;
+      return prepared !== undefined && thinksUnseen(exchange, prepared, deps.settings(), frameRelay.thinking());
+    },
     watch: createWordWatch(deps.settings().stopWords),
     delivered: (frames: number) => {
       const channel = reached()?.prepared.channel;

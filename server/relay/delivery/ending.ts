@@ -2,7 +2,8 @@
 import type { EndReason } from '../../contract/enums.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import { type DeliveredText, nothingDelivered } from '../shared/delivered-text.ts';
-import type { OpenStream } from '../upstream/open-stream.ts';
+import { isWholeBill, type OpenStream } from '../upstream/open-stream.ts';
+import { thoughtTime } from '../upstream/thinking.ts';
 import type { ClientSide } from './client-side.ts';
 import type { PumpOptions } from './stream-options.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -37,12 +38,14 @@ export function createEnding(
     settled = true;
     watchdog.settled();
     client.calm();
+    const { frameRelay } = opened;
     // What came with the end or behind it is the whole bill, however the stream ended.
-    const whole = reason === 'completed' || opened.frameRelay.billed();
+    const whole = isWholeBill(frameRelay, reason === 'completed');
     // Read to its end for the sake of the bill alone.
     const unbroken = reason !== 'completed' && departure.cutBy() !== null ? 'stopped' : reason;
+    // Words that were read to find out may have brought a later report.
+    const usage = frameRelay.usage();
     const endReason = reason === 'completed' && departure.gone() ? 'client_gone' : unbroken;
-    const usage = opened.frameRelay.usage();
     const sign = () => {
       client.ping();
       calm = patience.start(options.commitPingMs, sign);
@@ -53,7 +56,8 @@ export function createEnding(
         endReason,
         usage,
         usageSource: usage === null ? null : whole ? 'reported' : 'partial',
-        delivered: usage === null || !whole ? words() : nothingDelivered,
+        delivered: whole ? nothingDelivered : words(),
+        thought: whole || reason === 'completed' || !options.thinks(opened) ? null : thoughtTime(opened, now()),
         firstByteMs: opened.firstByteMs ?? now(),
         ...(failure === undefined ? {} : { failure }),
         finishReason: () => opened.frameRelay.finish()?.reason ?? null,

@@ -5,10 +5,11 @@ import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { finalPrices } from '../admission/meter.ts';
-import { reportedPrices, type SentTerms } from '../admission/terms.ts';
+import { reportedPrices, type SentTerms, withUses } from '../admission/terms.ts';
 import { failureError, type Tried } from '../shared/failure.ts';
 import { candidError, clientError, retryAfterOf } from '../shared/render-error.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
+import type { EstimatedThought } from '../upstream/thinking.ts';
 import type { Failed } from '../upstream/try-channels.ts';
 
 /** Who served it, and how it was asked. */
@@ -36,6 +37,8 @@ export interface Ended {
   readonly finishReason?: () => FinishReason | null;
   /** In order. */
   readonly tried: readonly Tried[];
+  /** What of the usage was charged for thoughts by their time. */
+  readonly thought?: EstimatedThought | null;
   /** Words for the log row. */
   readonly content?: string;
   readonly failure?: string;
@@ -58,11 +61,12 @@ export function finishRequest(
   // Member by member: this runs for each request, and copies of whole objects cost as much as all the rest of it.
   return charge.finish({
     endReason: ended.endReason,
-    usage: ended.usage,
+    usage: terms === undefined ? ended.usage : withUses(ended.usage, terms, prices),
     usageSource: ended.usageSource,
     firstByteMs: ended.firstByteMs,
     finishReason: ended.finishReason,
     tried: ended.tried,
+    thought: ended.thought ?? undefined,
     content: ended.content,
     failure: ended.failure,
     prices: served === null ? prices : finalPrices(inquiry, prices, reported, body),
@@ -99,7 +103,7 @@ export function refusalOf(
     stopped ??
     failed.error ??
     (failure !== null
-      ? failureError(failure)
+      ? failureError(failure, failed.final)
       : tried.length === 0 && !gone
         ? new AppError('operation_unsupported', { operation: inquiry.operation })
         : new AppError('upstream_unreachable'));

@@ -1,9 +1,9 @@
 /** Brings the frames of one stream to its client, as far as they can be paid for. */
 import type { RawFrame } from '../../protocols/shared/sse.ts';
 import { untilHeld } from '../admission/lender.ts';
-import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
+import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { joining, type Outgoing, pieceOf, sizeOf } from '../shared/sink.ts';
-import type { OpenStream } from '../upstream/open-stream.ts';
+import { type OpenStream, readLate } from '../upstream/open-stream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { Ending } from './ending.ts';
 import type { WordWatch } from './stop-words.ts';
@@ -53,7 +53,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
   const saysWord = (asked: WordWatch, before: number): boolean => {
     const said = frameRelay.words();
     if (!asked(said)) return false;
-    cutAt = deliveredTextOf(said.texts.slice(0, before));
+    cutAt = textBefore(said, before);
     return true;
   };
 
@@ -91,7 +91,8 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
 
   const stayed = (): false => {
     // Read on for the bill, and the answer goes on instead.
-    if (departure.forBillAlone() && !frameRelay.isLast() && !frameRelay.nearEnd()) throw new Error('client gone');
+    if (departure.forBillAlone() && !frameRelay.isLast() && !frameRelay.nearEnd() && !options.thinks(opened))
+      throw new Error('client gone');
     return false;
   };
   const sent = ({ wrote }: Chunk): Over => {
@@ -119,12 +120,14 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
         await ending.cutAtWord(opened, cutAt);
         return true;
       } else if (frameRelay.error() !== null) {
+        await readLate(opened, chunk.frames.slice(chunk.next));
         departure.upstream.abort();
         await ending.end(opened, 'upstream_broken', 'error');
         client.release();
         client.write(ending.bad('failed'));
         return true;
       } else {
+        if (!client.waited()) await readLate(opened, chunk.frames.slice(chunk.next));
         await ending.end(opened, 'completed');
         client.release();
         if (end !== null) out.add(end);
@@ -196,6 +199,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
         await taken();
       }
       if (last !== null) {
+        await readLate(opened, ahead);
         await ending.end(opened, 'completed');
         client.write(pieceOf(last));
       }

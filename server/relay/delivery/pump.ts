@@ -1,6 +1,6 @@
 /** Carries an upstream's event stream to the client; the last frame waits for the bill. */
 import { createDeadlines } from '../shared/deadlines.ts';
-import { deliveredTextOf } from '../shared/delivered-text.ts';
+import { textBefore } from '../shared/delivered-text.ts';
 import { nowhere, reshaped, type Sink, whilePresent } from '../shared/sink.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import { createClientSide, pinging } from './client-side.ts';
@@ -103,7 +103,7 @@ async function carry(options: PumpOptions, opened: OpenStream, ends: Ends): Prom
   const { frameRelay, reader, framing } = opened;
   const frames = createFrames(options, opened, ends);
   watchdog.listen(reader);
-  options.departure.expecting(() => frameRelay.nearEnd());
+  options.departure.expecting(() => frameRelay.nearEnd() || options.thinks(opened));
   if (await frames.begin()) return;
   for (;;) {
     const { done, value } = await reader.read();
@@ -118,7 +118,7 @@ async function carry(options: PumpOptions, opened: OpenStream, ends: Ends): Prom
   const before = options.watch === null ? 0 : frameRelay.words().texts.length;
   const rest = frameRelay.close(framing.end());
   if (options.watch?.(frameRelay.words()) === true)
-    return ending.cutAtWord(opened, deliveredTextOf(frameRelay.words().texts.slice(0, before)));
+    return ending.cutAtWord(opened, textBefore(frameRelay.words(), before));
   // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
   if (ended || frameRelay.finish() !== null || (frameRelay.usage() !== null && frameRelay.error() === null)) {
     await ending.end(opened, 'completed');

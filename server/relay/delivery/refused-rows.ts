@@ -86,6 +86,7 @@ export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsD
       const { code, status, message, requestId } = shown();
       const facts: Record<string, unknown> = { refused: code, status, request_path: path };
       if (seen.inquiry !== null) facts.ms = Math.round(endedMs - seen.inquiry.startedMs);
+      if (seen.unread === true) facts.unread = true;
       if (skipped > 0) facts.skipped = skipped;
       if (owner === null && peer !== null) facts.admin_info = { ip: peer.ip() };
       void ledger

@@ -2,12 +2,15 @@
 
 import { completionTokensOf } from '../../contract/quota.ts';
 import type { Usage } from '../../protocols/canonical.ts';
+import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { countLocally } from '../admission/meter.ts';
 import type { Tried } from '../shared/failure.ts';
 import { spokenTokens } from '../shared/sound.ts';
+import type { RelaySettings } from '../state/settings.ts';
 import type { Prepared } from '../upstream/prepare.ts';
+import { type EstimatedThought, estimateThought } from '../upstream/thinking.ts';
 import { finishRequest } from './finish-request.ts';
 import type { StreamEnd } from './stream-options.ts';
 
@@ -19,13 +22,32 @@ export interface SettleFacts {
   readonly body?: unknown;
 }
 
-export function settle(counter: TokenCounter, exchange: Exchange, facts: SettleFacts, end: StreamEnd): Promise<void> {
-  if (end.usage !== null && end.usageSource === 'reported') return finish(exchange, facts, end, end.usage);
-  if (end.endReason !== 'completed' && end.firstByteMs === null) return finish(exchange, facts, end, null);
-  return counted(counter, exchange, end, facts.body ?? null).then((usage) => finish(exchange, facts, end, usage));
+export interface SettleDeps {
+  readonly counter: TokenCounter;
+  readonly settings: () => Pick<RelaySettings, 'modelRules'>;
 }
 
-function finish(exchange: Exchange, facts: SettleFacts, end: StreamEnd, usage: Usage | null): Promise<void> {
+export function settle(deps: SettleDeps, exchange: Exchange, facts: SettleFacts, end: StreamEnd): Promise<void> {
+  if (end.usage !== null && end.usageSource === 'reported') return finish(exchange, facts, end, end.usage);
+  if (end.endReason !== 'completed' && end.firstByteMs === null) return finish(exchange, facts, end, null);
+  return counted(deps.counter, exchange, end, facts.body ?? null).then(({ usage, local }) => {
+    const { thought: time = null, delivered } = end;
+    const thought =
+      time === null
+        ? null
+        : estimateThought(exchange, facts.prepared, deps.settings(), { time, delivered, local, usage });
+    const all = thought === null ? usage : { ...usage, reasoning: usage.reasoning + thought.tokens };
+    return finish(exchange, facts, end, all, thought);
+  });
+}
+
+function finish(
+  exchange: Exchange,
+  facts: SettleFacts,
+  end: StreamEnd,
+  usage: Usage | null,
+  thought: EstimatedThought | null = null,
+): Promise<void> {
   return finishRequest(exchange, facts.prepared, {
     endReason: end.endReason,
     usage,
@@ -36,18 +58,40 @@ function finish(exchange: Exchange, facts: SettleFacts, end: StreamEnd, usage: U
     tried: facts.tried,
     failure: end.failure,
     finishReason: end.finishReason,
+    thought,
   });
 }
 
-async function counted(counter: TokenCounter, exchange: Exchange, end: StreamEnd, body: unknown): Promise<Usage> {
+interface Counted {
+  readonly usage: Usage;
+  /** What was counted here alone. */
+  readonly local: Usage;
+}
+
+async function counted(counter: TokenCounter, exchange: Exchange, end: StreamEnd, body: unknown): Promise<Counted> {
   const words = await countLocally(counter, exchange.inquiry, { body, told: end.delivered });
-  const { spokenSeconds } = end.delivered;
-  const local = spokenSeconds === 0 ? words : { ...words, audioOutput: spokenTokens(spokenSeconds) };
-  const reported = end.usage;
+  const { spokenSeconds, calls } = end.delivered;
+  const heard = spokenSeconds === 0 ? words : { ...words, audioOutput: spokenTokens(spokenSeconds) };
+  const local = withCalls(heard, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
+  const reported = end.usage === null ? null : withCalls(end.usage, local.toolCalls);
   // Part of the story was told by the upstream: what it reported first, but no less than what was delivered.
-  if (reported === null) return local;
+  if (reported === null) return { usage: local, local };
   if (local.audioOutput > reported.audioOutput)
-    return { ...reported, output: local.output, audioOutput: local.audioOutput };
+    return { usage: { ...reported, output: local.output, audioOutput: local.audioOutput }, local };
   const more = local.output - completionTokensOf(reported);
-  return more > 0 ? { ...reported, output: reported.output + more } : reported;
+  return { usage: more > 0 ? { ...reported, output: reported.output + more } : reported, local };
+}
+
+const noCalls: Usage['toolCalls'] = {};
+
+/** Calls that were seen count although no usage reports them. */
+function withCalls(usage: Usage, seen: Usage['toolCalls']): Usage {
+  let toolCalls: Record<string, number> | null = null;
+  for (const tool in seen) {
+    const count = seen[tool] ?? 0;
+    if (count <= (usage.toolCalls[tool] ?? 0)) continue;
+    toolCalls ??= { ...usage.toolCalls };
+    toolCalls[tool] = count;
+  }
+  return toolCalls === null ? usage : { ...usage, toolCalls };
 }

@@ -9,12 +9,21 @@ export function createWordWatch(words: readonly string[]): WordWatch | null {
   if (words.length === 0) return null;
   const longest = Math.max(...words.map((word) => word.length));
   let read = 0;
-  let tail = '';
-  return ({ texts }) => {
+  /** The end of what each choice says, which may be the beginning of a word. */
+  const tails = new Map<number, string>();
+  return ({ texts, choices }) => {
     if (read === texts.length) return false;
-    const said = tail + texts.slice(read).join('').toLowerCase();
-    read = texts.length;
-    tail = said.slice(Math.max(0, said.length - longest + 1));
-    return words.some((word) => said.includes(word));
+    const fresh = new Map<number, string>();
+    for (; read < texts.length; read++) {
+      const choice = choices?.[read] ?? 0;
+      fresh.set(choice, (fresh.get(choice) ?? tails.get(choice) ?? '') + (texts[read] ?? ''));
+    }
+    let found = false;
+    for (const [choice, text] of fresh) {
+      const said = text.toLowerCase();
+      tails.set(choice, said.slice(Math.max(0, said.length - longest + 1)));
+      found ||= words.some((word) => said.includes(word));
+    }
+    return found;
   };
 }

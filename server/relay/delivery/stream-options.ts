@@ -5,6 +5,7 @@ import type { Reshape } from '../../protocols/codec.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { Departure } from '../upstream/client-disconnect.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
+import type { ThoughtTime } from '../upstream/thinking.ts';
 import type { Cover } from './cover.ts';
 import type { WordWatch } from './stop-words.ts';
 
@@ -14,6 +15,8 @@ export interface StreamEnd {
   readonly usageSource: UsageSource | null;
   /** Text the client received, when no usage came. */
   readonly delivered: DeliveredText;
+  /** Set where the upstream may have thought unseen and never reported it. */
+  readonly thought?: ThoughtTime | null;
   readonly firstByteMs: number | null;
   readonly failure?: string;
   /** How the upstream says that it ended, for whoever wants to know. */
@@ -52,6 +55,8 @@ export interface PumpOptions {
   readonly borrow: () => Promise<boolean>;
   /** Asked about what is said before it is delivered; true ends the stream. null = nobody wants to know. */
   readonly watch: WordWatch | null;
+  /** Whether the upstream may have thought something that the client does not see. */
+  readonly thinks: (opened: OpenStream) => boolean;
   /** Told how many frames went out. */
   readonly delivered: (frames: number) => void;
   /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. @param durably what is owed is written down too. */

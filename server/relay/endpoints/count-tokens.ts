@@ -2,10 +2,11 @@
 import { codecFor } from '../../protocols/registry.ts';
 import { number, record } from '../../protocols/shared/json.ts';
 import { checkWords } from '../admission/blocked-words.ts';
-import { tokensAround } from '../admission/counting/around.ts';
+import { plainWords, tokensAround } from '../admission/counting/around.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally } from '../admission/meter.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import { noPrompt, unitsOf } from '../intake/prompt.ts';
 import type { Health } from '../routing/health.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import { nothingDelivered } from '../shared/delivered-text.ts';
@@ -24,10 +25,18 @@ export interface CountDeps extends Pick<AttemptsDeps, 'dispatch' | 'now' | 'toke
 
 /** Counting costs nobody anything, so it may not take an upstream's time from paid requests. */
 const mostAtOnce = 16;
+/** Longer prompts are counted by their beginning and their end: a count is free, and others wait for the thread that counts. */
+const countedUnits = 256 * 1024;
+const sampledUnits = 64 * 1024;
+/** While so many long ones are counted, the others are told what their bytes say. */
+const mostLong = 2;
+/** Bytes of a token: 3 of Chinese, 4 of English. */
+const tokenBytes = 3;
 
 export function createTokenCount(deps: CountDeps) {
   const limits = createDeadlines(50);
   let atOnce = 0;
+  let long = 0;
 
   /** @returns the upstream's own answer; null = it gave none that can be read. */
   const asked = async (prepared: Prepared, inquiry: Inquiry): Promise<Uint8Array<ArrayBuffer> | string | null> => {
@@ -78,15 +87,48 @@ export function createTokenCount(deps: CountDeps) {
     return null;
   };
 
+  /** Tokens of the words and media of a prompt. */
+  const counted = async (inquiry: Inquiry): Promise<number> => {
+    // What stands round the words is added by what providers make of it.
+    const prompt = { ...inquiry.prompt, ...plainWords(inquiry.prompt) };
+    const chat: Inquiry = { ...inquiry, operation: 'chat', prompt };
+    const nothing = { body: null, told: nothingDelivered };
+    const units = unitsOf(prompt.texts);
+    if (units <= countedUnits) return (await countLocally(deps.counter, chat, nothing)).input;
+    if (long >= mostLong) return Math.ceil((inquiry.json?.bytes.length ?? 3 * units) / tokenBytes);
+    long++;
+    try {
+      const texts = [beginningOf(prompt.texts), endOf(prompt.texts)];
+      const sample = await countLocally(deps.counter, { ...chat, prompt: { ...noPrompt, texts } }, nothing);
+      return Math.ceil((sample.input * units) / (2 * sampledUnits)) + prompt.media;
+    } finally {
+      long--;
+    }
+  };
+
   return async (inquiry: Inquiry, principal: Principal): Promise<Response> => {
     const headers = { 'content-type': 'application/json; charset=utf-8', 'x-oneapi-request-id': inquiry.requestId };
     const native = await natively(inquiry, principal);
     if (native !== null) return new Response(native, { headers });
-    const chat: Inquiry = { ...inquiry, operation: 'chat' };
-    const usage = await countLocally(deps.counter, chat, { body: null, told: nothingDelivered });
-    const tokens = usage.input + tokensAround(inquiry.body);
+    const tokens = (await counted(inquiry)) + tokensAround(inquiry.body);
     return Response.json(codecFor(inquiry.protocol).traits.countAnswer(tokens), { headers });
   };
+}
+
+function beginningOf(texts: readonly string[]): string {
+  let found = '';
+  for (const text of texts) {
+    if (found.length >= sampledUnits) break;
+    found += text.slice(0, sampledUnits - found.length);
+  }
+  return found;
+}
+
+function endOf(texts: readonly string[]): string {
+  let found = '';
+  for (let at = texts.length - 1; at >= 0 && found.length < sampledUnits; at--)
+    found = (texts[at] ?? '').slice(found.length - sampledUnits) + found;
+  return found;
 }
 
 /** Where the dialects tell the count; `inputTokens` is none of theirs. */

@@ -1,12 +1,14 @@
-/** Lists the models a key may use, in the shape of whoever asks. */
+/** Lists or describes the models a key may use, in the shape of whoever asks. */
 import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
+import { parseJson, record } from '../../protocols/shared/json.ts';
 import type { Target } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import type { Authorise } from '../intake/authorise.ts';
-import type { Peer } from '../intake/inquiry.ts';
+import type { Peer, Principal } from '../intake/inquiry.ts';
+import { readBody } from '../intake/packed-body.ts';
 import { mapModel } from '../routing/choose.ts';
 import type { RelayState } from '../state/state.ts';
 
@@ -22,6 +24,47 @@ const asked = [...lists.filter(({ id }) => id !== commonProtocol), ...lists.filt
 /** A list of models, or one of them by name. */
 export const isModelsPath = (path: string): boolean => lists.some(({ models }) => models.named(path) !== null);
 
+const fixed = new Map(allCodecs.flatMap(({ traits }) => Object.entries(traits.fixed ?? {})));
+const descriptions = new Map(
+  allCodecs.flatMap(({ traits: { describes } }) =>
+    describes === undefined ? [] : [[describes.path, describes] as const],
+  ),
+);
+
+/** What clients look up besides lists, at addresses of their own. */
+export const isFactPath = (path: string): boolean => fixed.has(path) || descriptions.has(path);
+
+/** @throws AppError as `identify` and `readBody` do; model_unknown. */
+export async function answerFact(
+  deps: ListModelsDeps,
+  { request, path, peer, bodyLimit }: FactRequest,
+): Promise<Response> {
+  const describes = descriptions.get(path);
+  if (request.method !== (describes === undefined ? 'GET' : 'POST'))
+    throw new AppError('method_not_allowed', { method: request.method });
+  if (describes === undefined) return Response.json(fixed.get(path));
+  const principal = deps.authorise.identify(request, peer);
+  const body = record(parseJson(new TextDecoder().decode(await readBody(request, bodyLimit))));
+  if (body === null) throw new AppError('body_not_json');
+  const model = describes.modelIn(body);
+  if (typeof model !== 'string' || model === '') throw new AppError('model_missing');
+  if (!namesFor(deps, principal).includes(model)) throw new AppError('model_unknown', { model });
+  return Response.json(describes.card(knownOf(deps.state, principal.group, model)));
+}
+
+interface FactRequest {
+  readonly request: Request;
+  readonly path: string;
+  readonly peer: Peer;
+  readonly bodyLimit: number;
+}
+
+function namesFor({ state }: ListModelsDeps, { group, token }: Principal): readonly string[] {
+  const served = state.models(group);
+  const limits = token?.modelLimits ?? null;
+  return (limits === null ? [...served] : served.filter((name) => limits.includes(name))).sort();
+}
+
 /** In whose form models are listed. */
 const askerFor = (path: string, headers: Headers) =>
   asked.find(({ models }) => models.named(path) !== null && models.asks(path, headers));
@@ -35,9 +78,7 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   if (asker === undefined) throw new AppError('route_unknown', { method: request.method, path });
   if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
   const principal = deps.authorise.identify(request, peer);
-  const served = deps.state.models(principal.group);
-  const limits = principal.token?.modelLimits ?? null;
-  const names = (limits === null ? [...served] : served.filter((name) => limits.includes(name))).sort();
+  const names = namesFor(deps, principal);
   const shape = asker.models;
   const cardOf = (name: string) => shape.card(name, knownOf(deps.state, principal.group, name));
   const wanted = shape.named(path);

@@ -1,6 +1,7 @@
 /** Members that the meter or the router reads, and names that another parser may take for one of them. */
 import { AppError } from '../../contract/errors.ts';
 import { allCodecs } from '../../protocols/registry.ts';
+import { foldedName } from '../../protocols/shared/member-name.ts';
 
 /** Also those whose words are checked or counted: read differently upstream they are as good as unread. */
 const common = [
@@ -66,25 +67,6 @@ const inContainer: readonly string[] = [
     ...(gate?.inObjects ?? []),
   ]),
 ];
-
-const plainName = /^[a-z0-9_]*$/;
-
-/**
- * How the most forgiving parser reads a name: case aside (with U+212A, U+017F and the dotless i, which Go and others
- * fold), width aside, as far as the first NUL, without blanks around it and halves of characters in it.
- */
-export function foldedName(name: string): string {
-  if (plainName.test(name)) return name;
-  const [start = ''] = name.split('\0', 1);
-  return start
-    .replaceAll(/\p{Surrogate}/gu, '')
-    .normalize('NFKC')
-    .trim()
-    .toLowerCase()
-    .replaceAll('ſ', 's')
-    .replaceAll('ı', 'i')
-    .replaceAll('i\u0307', 'i');
-}
 
 const foldsOf = (names: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> => {
   const folds = new Map<string, Set<string>>();

@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { CompactionRules } from '../../protocols/traits.ts';
-import type { Capsule, Compaction, Inquiry, JsonContent } from './inquiry.ts';
+import { type Capsule, type Compaction, exactBody, type Inquiry, type JsonContent } from './inquiry.ts';
 import { outline } from './json-text.ts';
 import type { RelayRoute } from './routes.ts';
 
@@ -10,12 +10,12 @@ type Body = Readonly<Record<string, unknown>>;
 
 const encoder = new TextEncoder();
 
-/** @throws AppError body_too_deep. */
-export function jsonOf(body: Body): JsonContent {
-  const text = JSON.stringify(body);
+/** @param exact as `exactBody` gives it. @throws AppError body_too_deep. */
+export function contentOf(exact: Body): { readonly body: Body; readonly json: JsonContent } {
+  const text = JSON.stringify(exact);
   const shape = outline(text);
   if (!shape.ok) throw new AppError('body_too_deep');
-  return { bytes: encoder.encode(text), text, shape };
+  return { body: JSON.parse(text) as Body, json: { bytes: encoder.encode(text), text, shape } };
 }
 
 const rulesOf = (route: RelayRoute): CompactionRules | undefined =>
@@ -53,8 +53,8 @@ export function asSummary(inquiry: Inquiry): Inquiry {
   if (known !== undefined) return known;
   const { compaction } = inquiry;
   if (compaction === undefined || compaction.plain === true) return inquiry;
-  const body = summaryBody(inquiry.route, inquiry.body);
-  const summary: Inquiry = { ...inquiry, body, json: jsonOf(body), compaction: { ...compaction, plain: true } };
+  const content = contentOf(summaryBody(inquiry.route, exactBody(inquiry)));
+  const summary: Inquiry = { ...inquiry, ...content, compaction: { ...compaction, plain: true } };
   summaries.set(inquiry, summary);
   return summary;
 }

@@ -23,6 +23,8 @@ export interface FormScan {
 /** Values longer than this are files in all but name. */
 const fieldLimit = 64 * 1024;
 const headersLimit = 16 * 1024;
+/** Clients send some twenty fields and as many pictures. */
+const mostParts = 1000;
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const none = Buffer.alloc(0);
 
@@ -37,6 +39,7 @@ export function scanForm(boundary: string): FormScan {
   let rest: Buffer = none;
   let at = 0;
   let part: PartHead | null = null;
+  let parts = 0;
   let contentStart = 0;
   /** The content of a text field so far. */
   let value: Buffer[] = [];
@@ -70,6 +73,7 @@ export function scanForm(boundary: string): FormScan {
     if (end < 0) return false;
     const text = rest.toString('latin1', 0, end);
     if (text.includes(mark.toString('latin1'))) throw refused('the boundary appears inside of a part');
+    if (++parts > mostParts) throw refused(`the form has more than ${mostParts} parts`);
     headersStart = at;
     take(end + 4);
     part = readPartHead(text);

@@ -1,4 +1,5 @@
 import type { ProtocolId } from '../../protocols/canonical.ts';
+import { ExactNumber, hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../state/snapshot.ts';
 import type { Form } from './form.ts';
 import type { Outline } from './json-text.ts';
@@ -43,6 +44,20 @@ export interface Inquiry {
   /** Set where work is ordered that is fetched later. */
   readonly order?: Order;
   readonly request: Request;
+}
+
+/**
+ * The body for translations: numbers inside of its members keep their digits. What admits, prices and limits reads
+ * `body`, where every number is one.
+ */
+export const exactBody = ({ body, json }: Pick<Inquiry, 'body' | 'json'>): Inquiry['body'] =>
+  json !== null && hasExactNumbers(json.text) ? exactMembers(json.text) : body;
+
+function exactMembers(text: string): Inquiry['body'] {
+  const members = record(parseExact(text)) ?? {};
+  for (const [name, value] of Object.entries(members))
+    if (value instanceof ExactNumber) members[name] = Number(value.source);
+  return members;
 }
 
 /** Seals words so that only this site reads them again, whichever of its threads and whenever. */

@@ -5,7 +5,7 @@ import { allCodecs } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
 import { billedObjects, checkMemberNames } from './billed-members.ts';
 import type { JsonContent } from './inquiry.ts';
-import { outline } from './json-text.ts';
+import { mostMembers, outline } from './json-text.ts';
 import type { MatchedRoute, Operation } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -33,8 +33,9 @@ export function checkMembers({ text, shape }: JsonContent, body: Body, { route, 
   checkMemberNames(shape.members, 'body');
   for (const { key, valueStart, valueEnd } of shape.members) {
     if (!containers.has(key)) continue;
-    const inner = outline(text.slice(valueStart, valueEnd));
+    const inner = outline(text.slice(valueStart, valueEnd), mostMembers);
     if (inner.ok) checkMemberNames(inner.members, 'container');
+    else if (inner.reason === 'too_deep') throw new AppError('body_too_deep');
   }
   checkNumbers(body, numbers);
   for (const [name, inner] of configs) {

@@ -8,18 +8,13 @@ import {
   zstdDecompress as zstdDecompressOf,
 } from 'node:zlib';
 import { AppError } from '../../contract/errors.ts';
+import { hasZlibHeader } from '../shared/zlib-header.ts';
 
 type Unpack = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
 
 const gunzip: Unpack = promisify(gunzipOf);
 const inflate: Unpack = promisify(inflateOf);
 const inflateRaw: Unpack = promisify(inflateRawOf);
-
-/** RFC 1950 says a deflated body has a header of two bytes; many clients send it without one. */
-const hasZlibHeader = (bytes: Uint8Array): boolean => {
-  const [first = 0, second = 0] = bytes;
-  return (first & 15) === 8 && (first * 256 + second) % 31 === 0;
-};
 
 const codings: Readonly<Record<string, Unpack>> = {
   gzip: gunzip,
@@ -28,6 +23,13 @@ const codings: Readonly<Record<string, Unpack>> = {
   br: promisify(brotliDecompressOf),
   zstd: promisify(zstdDecompressOf),
 };
+
+/**
+ * How often its packed size a body may become, beyond a size that costs little. Conversations of agents become 3 to 5 times as
+ * large, one that repeats the same file 30 times 22 (gzip) to 74 times (brotli); bombs become 1,000 times and more.
+ */
+const mostGrowth = 100;
+const smallEnough = 1024 * 1024;
 
 /** How a body is packed; null = it is not. */
 const codingOf = (request: Request): string | null => {
@@ -54,12 +56,20 @@ export async function plainBody(request: Request, limit: number): Promise<Pick<R
   return { headers: request.headers, body: new Blob([await readBody(request, limit)]).stream() };
 }
 
+/** Unpacking ends with the first piece beyond the bound. */
 async function unpacked(unpack: Unpack, bytes: Uint8Array, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+  const grown = Math.max(smallEnough, bytes.length * mostGrowth);
   try {
-    return new Uint8Array(await unpack(bytes, { maxOutputLength: limit }));
+    return new Uint8Array(await unpack(bytes, { maxOutputLength: Math.min(limit, grown) }));
   } catch (cause) {
-    if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE')
-      throw new AppError('body_too_large', { limit }, cause);
+    if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') {
+      if (limit <= grown) throw new AppError('body_too_large', { limit }, cause);
+      throw new AppError(
+        'body_invalid',
+        { detail: `unpacked, the body is more than ${mostGrowth} times as large as packed; send it plain` },
+        cause,
+      );
+    }
     throw new AppError('body_invalid', { detail: 'the packed body cannot be unpacked' }, cause);
   }
 }

@@ -1,9 +1,9 @@
 /** Stage 1: path and body become an inquiry; everything that is wrong with them is said here. */
 import { AppError } from '../../contract/errors.ts';
-import { compactionOf, jsonOf, openedSummaries, summaryBody } from './compaction.ts';
+import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
 import { type Form, readForm } from './form.ts';
-import type { Capsule, Inquiry, JsonContent } from './inquiry.ts';
-import { outline } from './json-text.ts';
+import { type Capsule, exactBody, type Inquiry, type JsonContent } from './inquiry.ts';
+import { mostMembers, outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName } from './members.ts';
 import { plainBody, readBody } from './packed-body.ts';
 import { readPrompt } from './prompt.ts';
@@ -33,11 +33,14 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   if (given.json === null) checkFields(given.body, route.operation);
   else checkMembers(given.json, given.body, matched);
   const { capsule } = context;
-  const recalled = recalledContent(given, route, context);
-  const whole = recalled === null ? given : await recalled;
+  const chat = route.asChat === undefined ? given : asChat(given, route.asChat);
+  const recalled = recalledContent(chat, route, context);
+  const whole = recalled === null ? chat : await recalled;
   const content = capsule === undefined ? whole : plain(whole, route, capsule);
   const { body } = content;
   const compaction = capsule === undefined ? null : compactionOf(route, body, capsule);
+  if (route.operation === 'speech' && body.input !== undefined && typeof body.input !== 'string')
+    throw new AppError('body_invalid', { detail: 'input must be a string' });
   const model = matched.model ?? body.model ?? route.defaultModel;
   if (model === undefined || model === null || model === '') throw new AppError('model_missing');
   if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
@@ -64,18 +67,26 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   };
 }
 
+/** In the form of the dialect's chat, before anything counts, prices or routes it. */
+function asChat(content: Content, change: NonNullable<RelayRoute['asChat']>): Content {
+  return { ...contentOf(change(exactBody(content))), form: null };
+}
+
 /** Without summaries that nobody but this site can read. */
 function plain(content: Content, route: RelayRoute, capsule: Capsule): Content {
-  const body = content.json === null ? null : openedSummaries(route, content.body, capsule);
-  return body === null ? content : { body, json: jsonOf(body), form: null };
+  const opened = content.json === null ? null : openedSummaries(route, content.body, capsule);
+  if (opened === null) return content;
+  const exact = exactBody(content);
+  const whole = exact === content.body ? opened : (openedSummaries(route, exact, capsule) ?? opened);
+  return { ...contentOf(whole), form: null };
 }
 
 /** With what it names in full; null = it names nothing. */
 function recalledContent(content: Content, route: RelayRoute, context: ParseContext): Promise<Content> | null {
   const { recall, bodyLimit } = context;
   if (content.json === null || recall === undefined) return null;
-  const recalled = recalledBody(route, content.body, { recall, bodyLimit });
-  return recalled?.then((body) => (body === null ? content : { body, json: jsonOf(body), form: null })) ?? null;
+  const recalled = recalledBody(route, content, { recall, bodyLimit });
+  return recalled?.then((body) => (body === null ? content : { ...contentOf(body), form: null })) ?? null;
 }
 
 interface Content {
@@ -93,7 +104,7 @@ async function readFormContent(request: Request, context: ParseContext, operatio
 
 function jsonContent(bytes: Uint8Array<ArrayBuffer>): Content {
   const text = decode(bytes);
-  const shape = outline(text);
+  const shape = outline(text, mostMembers);
   if (!shape.ok) {
     if (shape.reason === 'too_deep') throw new AppError('body_too_deep');
     throw new AppError('body_not_json');

@@ -1,97 +1,310 @@
 /** Reads the text out of a request body, whatever the dialect: for the size of a hold, for word checks, for counting when no usage comes. */
+import type { MediaBucket } from '../../contract/buckets.ts';
 import type { CacheLife } from '../../contract/pricing-hold.ts';
-import { type MediaBound, type MediaSums, mediaBound, noMedia, remoteKeys, remoteTokens } from './media-bound.ts';
+import { type Found, leading, leadingFromTop, mediaIn } from './media.ts';
 
-/** A picture or sound without a known size; as in new-api (3 x 85 tiles, audio part 100), rounded up. */
-const mediaTokens = 1000;
-/** Strings that carry bytes, not words. */
-const mediaKeys = new Set([
-  'data',
-  'audio',
-  'file_data',
-  'image_url',
-  'url',
-  'input_audio',
-  'images',
-  'inlineData',
-  'inline_data',
+/** What of a prompt is no words of the body. */
+export interface MediaBound {
+  /** UTF-16 units of strings that carry bytes instead of words. */
+  readonly units: number;
+  /** Tokens at most, by what they may be priced as. */
+  readonly media: Readonly<Partial<Record<MediaBucket, number>>>;
+  /** It names or carries what may be as long as all that the model reads. */
+  readonly files: boolean;
+}
+
+interface MediaSums extends MediaBound {
+  units: number;
+  readonly media: Partial<Record<MediaBucket, number>>;
+  files: boolean;
+}
+
+export interface Prompt {
+  /** The words of turns and parts, and of all else that a dialect has as text, in order. */
+  readonly texts: readonly string[];
+  /** What stands round them and may be read with them: roles, types, ids, numbers, names that no dialect knows. */
+  readonly frame: readonly string[];
+  /** Ids and signatures that were made by chance: no words can be looked for in them. */
+  readonly marks: readonly string[];
+  /** What a model reads as JSON: tools, schemas, inputs and results of calls, documents, whatever else the caller made. */
+  readonly objects: readonly object[];
+  /** The strings in these objects, and the names, types and numbers. */
+  readonly objectTexts: readonly string[];
+  readonly objectFrame: readonly string[];
+  /** Words that were sent as numbers of tokens, one each. */
+  readonly tokens: number;
+  /** Tokens of media where no usage is reported. */
+  readonly media: number;
+  /** What its media take at most. */
+  readonly bound: MediaBound;
+  /** Bytes that a translation may add: to what stands where media should, and to a number that is written in full. */
+  readonly growth: number;
+  /** Whether parts of it are to be written to a cache, as far as the dialects say it in the body. */
+  readonly caches: CacheLife;
+}
+
+const noMedia: MediaBound = { units: 0, media: {}, files: false };
+
+export const noPrompt: Prompt = {
+  texts: [],
+  frame: [],
+  marks: [],
+  objects: [],
+  objectTexts: [],
+  objectFrame: [],
+  tokens: 0,
+  media: 0,
+  bound: noMedia,
+  growth: 0,
+  caches: 'none',
+};
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Names that turns and parts have in the dialects; they are no words of the prompt. Every other name is. */
+const partNames: ReadonlySet<string> = new Set([
+  ...leading,
+  'role',
+  'type',
+  'text',
+  'id',
+  'name',
+  'status',
+  'arguments',
+  'function',
+  'functionCall',
+  'function_call',
+  'tool_calls',
+  'tool_call_id',
+  'tool_use_id',
+  'call_id',
+  'input',
+  'args',
+  'response',
+  'detail',
+  'format',
+  'media_type',
+  'mimeType',
+  'mime_type',
+  'filename',
+  'title',
+  'context',
+  'is_error',
+  'thought',
+  'thinking',
+  'signature',
+  'thoughtSignature',
+  'thought_signature',
+  'encrypted_content',
+  'summary',
+  'refusal',
+  'reasoning_content',
+  'cache_control',
+  'citations',
+  'annotations',
+  'logprobs',
+  'index',
 ]);
-const skippedKeys = new Set([
+/** A name of the request itself is read by no model; one of this length says something. */
+const longestName = 64;
+
+const frameNames: ReadonlySet<string> = new Set([
   'model',
   'type',
   'role',
   'id',
   'tool_call_id',
   'call_id',
-  'cache_control',
   'signature',
   'encrypted_content',
 ]);
 
-export interface Prompt {
-  /** All words of the request, in order. */
-  readonly texts: readonly string[];
-  readonly media: number;
-  /** UTF-16 units of all names of members: those of tools' parameters are read by the model as well. */
-  readonly nameUnits: number;
-  /** What its media take at most. */
-  readonly bound: MediaBound;
-  /** Whether parts of it are to be written to a cache, as far as the dialects say it in the body. */
-  readonly caches: CacheLife;
-}
+const markNames: ReadonlySet<string> = new Set([
+  'id',
+  'call_id',
+  'tool_call_id',
+  'tool_use_id',
+  'signature',
+  'thoughtSignature',
+  'thought_signature',
+  'encrypted_content',
+]);
+/** An id that no dialect takes is replaced by one of this length. */
+const plainId = /^[\w-]+$/;
+const replacedId = 'call_27k1wwwhf13t9';
+const isReplaced = (name: string, id: string): boolean =>
+  id.length < replacedId.length && markNames.has(name) && !plainId.test(id);
+/** Of no language: one word of small and capital letters and digits. */
+const byChance = /^(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])[\w+/=.:|-]+$/;
 
-export const noPrompt: Prompt = {
-  texts: [],
-  media: 0,
-  nameUnits: 0,
-  bound: noMedia,
-  caches: 'none',
-};
+const isMark = (name: string, text: string, { type }: Members): boolean =>
+  (markNames.has(name) || (name === 'data' && type === 'redacted_thinking')) && byChance.test(text);
 
-type Members = Readonly<Record<string, unknown>>;
+class PromptReader implements Prompt {
+  readonly texts: string[] = [];
+  readonly frame: string[] = [];
+  readonly marks: string[] = [];
+  readonly objects: object[] = [];
+  readonly objectTexts: string[] = [];
+  readonly objectFrame: string[] = [];
+  readonly bound: MediaSums = { units: 0, media: {}, files: false };
+  tokens = 0;
+  media = 0;
+  growth = 0;
+  caches: CacheLife = 'none';
 
-export function readPrompt(body: Members): Prompt {
-  const texts: string[] = [];
-  const bound: MediaSums = { units: 0, words: 0, media: {} };
-  let media = 0;
-  let nameUnits = 0;
-  let caches: CacheLife = 'none';
-  /** @param owner the object the value lies in, by arrays or directly. @param ownerKey its own name. */
-  const walk = (value: unknown, key: string, owner: Members, ownerKey: string) => {
+  top(body: Members): void {
+    for (const name in body) {
+      if (name.length > longestName) this.frame.push(name);
+      const value = body[name];
+      const leads = leadingFromTop.has(name);
+      // A model that is served has a name that the operator knows; a plain number or switch says how to answer.
+      if (typeof value === 'string') {
+        if (name !== 'model') this.string(value, name, body, '', body, leads);
+      } else if (typeof value !== 'object' || value === null) continue;
+      else if (isTokens(value) && (name === 'input' || name === 'prompt')) this.tokens += value.flat().length;
+      else if (leads) this.walk(value, name, body, '', body);
+      else this.object(value, name);
+    }
+    this.bound.files ||= continues(body);
+  }
+
+  /**
+   * Where a dialect may have media.
+   * @param owner the object the value lies in, by arrays or directly. @param ownerKey its own name.
+   * @param part the object round that one.
+   */
+  private walk(value: unknown, key: string, owner: Members, ownerKey: string, part: Members): void {
     if (typeof value === 'string') {
-      const isData = value.startsWith('data:');
-      if (isData || (mediaKeys.has(key) && value.length > 0)) {
-        media++;
-        mediaBound(bound, value, { key, owner, ownerKey });
-      } else if (!skippedKeys.has(key)) {
-        texts.push(value);
-        if (remoteKeys.has(key)) bound.words += remoteTokens;
-      }
+      this.string(value, key, owner, ownerKey, part, true);
+      return;
+    }
+    if (typeof value !== 'object' || value === null) {
+      this.scalar(value, this.frame);
       return;
     }
     if (Array.isArray(value)) {
-      for (const item of value) walk(item, key, owner, ownerKey);
+      for (const item of value) this.walk(item, key, owner, ownerKey, part);
       return;
     }
-    if (typeof value === 'object' && value !== null) {
-      const members = value as Members;
-      if (key === 'cache_control') caches = members.ttl === '1h' || caches === '1h' ? '1h' : '5m';
-      for (const name in members) {
-        nameUnits += name.length;
-        walk(members[name], name, members, key);
-      }
+    const members = value as Members;
+    for (const name in members) {
+      const inner = members[name];
+      const known = partNames.has(name);
+      if (!known) this.frame.push(name);
+      else if (typeof inner === 'string' && isReplaced(name, inner)) this.frame.push(replacedId);
+      if (leading.has(name)) this.walk(inner, name, members, key, owner);
+      else if (typeof inner === 'object' && inner !== null) this.object(inner, name);
+      else if (typeof inner !== 'string') this.scalar(inner, this.frame);
+      else if (known && isMark(name, inner, members)) this.marks.push(inner);
+      else this.string(inner, name, members, key, owner, false);
     }
-  };
-  walk(body, '', body, '');
-  return { texts, media, nameUnits, bound, caches };
+  }
+
+  private object(value: object, key: string): void {
+    this.objects.push(value);
+    this.within(value, key);
+  }
+
+  private within(value: unknown, key: string): void {
+    if (typeof value === 'string') {
+      (frameNames.has(key) ? this.objectFrame : this.objectTexts).push(value);
+      return;
+    }
+    if (typeof value !== 'object' || value === null) {
+      this.scalar(value, this.objectFrame);
+      return;
+    }
+    if (Array.isArray(value)) {
+      for (const item of value) this.within(item, key);
+      return;
+    }
+    const members = value as Members;
+    if (key === 'cache_control') this.caches = members.ttl === '1h' || this.caches === '1h' ? '1h' : '5m';
+    for (const name in members) {
+      this.objectFrame.push(name);
+      this.within(members[name], name);
+    }
+  }
+
+  private string(text: string, key: string, owner: Members, ownerKey: string, part: Members, leads: boolean): void {
+    const found = leads ? mediaIn(text, { key, owner, ownerKey, part }) : null;
+    if (found !== null) this.add(found);
+    else (frameNames.has(key) ? this.frame : this.texts).push(text);
+  }
+
+  private scalar(value: unknown, frame: string[]): void {
+    const text = String(value);
+    frame.push(text);
+    // 1e20 is written in full where the request is translated.
+    if (typeof value === 'number') this.growth += Math.max(0, text.length - value.toExponential().length + 1);
+  }
+
+  private add({ bucket, most, usual, units, words }: Found): void {
+    const { bound } = this;
+    this.media += usual;
+    bound.units += units;
+    if (words !== null) this.texts.push(words);
+    if (bucket === 'file') bound.files = true;
+    else if (bucket === 'words') this.growth += most;
+    else bound.media[bucket] = (bound.media[bucket] ?? 0) + most;
+  }
+}
+
+const isNumbers = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'number');
+const isTokens = (value: unknown): value is readonly unknown[] =>
+  Array.isArray(value) && value.length > 0 && (isNumbers(value) || value.every(isNumbers));
+
+/** Members that name what the upstream has kept, or looks for, and reads with the prompt. */
+const elsewhere = [
+  'previous_response_id',
+  'conversation',
+  'cachedContent',
+  'cached_content',
+  'web_search_options',
+] as const;
+
+function continues(body: Members): boolean {
+  for (const name of elsewhere) if (body[name] !== undefined && body[name] !== null) return true;
+  const { prompt } = body;
+  return typeof prompt === 'object' && prompt !== null && 'id' in prompt;
+}
+
+export function readPrompt(body: Members): Prompt {
+  const reader = new PromptReader();
+  reader.top(body);
+  return reader;
 }
 
 /** What ordinary text takes at most: one token per 2 UTF-16 units, plus framing. For rates and guesses; a hold needs `promptBound`. */
-export function usualPromptTokens(prompt: Prompt): number {
-  let units = 0;
-  for (const text of prompt.texts) units += text.length;
-  return Math.ceil(units / 2) + prompt.texts.length * 4 + prompt.media * mediaTokens;
+export function usualPromptTokens({ texts, frame, marks, objectTexts, objectFrame, tokens, media }: Prompt): number {
+  const words = unitsOf(texts) + unitsOf(objectTexts) + unitsOf(marks);
+  const around = unitsOf(frame) + unitsOf(objectFrame);
+  return Math.ceil(words / 2 + around / 4) + (texts.length + objectTexts.length) * 4 + tokens + media;
 }
+
+export function unitsOf(texts: readonly string[]): number {
+  let units = 0;
+  for (const text of texts) units += text.length;
+  return units;
+}
+
+/** All that may be read as words, to be counted one by one: at their borders nothing becomes one token. */
+export const countedTexts = ({ texts, frame, marks, objects }: Prompt): readonly string[] => [
+  ...texts,
+  ...frame,
+  ...marks,
+  ...objects.map((object) => JSON.stringify(object)),
+];
+
+/** No known encoding makes fewer tokens of ordinary text; of blanks and repetitions each makes what it likes. */
+export const leastCount = (texts: readonly string[]): number => {
+  let bytes = 0;
+  for (const text of texts) bytes += Buffer.byteLength(text);
+  return Math.ceil(bytes / 4);
+};
+
+export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
 /** What providers put in front of a prompt: roles and turns, and a page about tools where there are any. */
 const framingTokens = 16;
@@ -105,12 +318,9 @@ const framingOf = (body: Members): number =>
  * least as many bytes as all the words, names and numbers in it.
  * @param bytes of the whole request.
  */
-export const promptBound = (prompt: Prompt, body: Members, bytes: number): number =>
-  Math.max(0, bytes - prompt.bound.units) + prompt.bound.words + framingOf(body);
+export const promptBound = ({ bound, growth }: Prompt, body: Members, bytes: number): number =>
+  Math.max(0, bytes - bound.units) + growth + framingOf(body);
 
-/** The same from a count of the texts. Tokens of names are no more than their letters; a turn's frame takes some 4. */
-export const countedBound = (prompt: Prompt, body: Members, counted: number): number =>
-  Math.ceil(counted) + prompt.nameUnits + prompt.texts.length * 4 + prompt.bound.words + framingOf(body);
-
-/** Tokens of the media parts, for a local count next to the counted words. */
-export const countMedia = (prompt: Prompt): number => prompt.media * mediaTokens;
+/** The same from a count of `countedTexts`. A turn's frame takes some 4 tokens. */
+export const countedBound = ({ texts, objects, tokens }: Prompt, body: Members, counted: number): number =>
+  Math.ceil(counted) + (texts.length + objects.length) * 4 + tokens + framingOf(body);

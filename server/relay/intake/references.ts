@@ -1,10 +1,13 @@
 /** Items that a request names instead of repeating them are put in their places, before anything counts, prices or routes it. */
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import { parseExact } from '../../protocols/shared/json.ts';
 import type { ReferenceRules } from '../../protocols/traits.ts';
+import { exactBody } from './inquiry.ts';
 import type { RelayRoute } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
+type Content = Parameters<typeof exactBody>[0];
 
 /** The JSON of the caller's own items, by id. */
 export type Recall = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
@@ -13,11 +16,11 @@ export type Recall = (ids: readonly string[]) => Promise<ReadonlyMap<string, str
 const mostItems = 10_000;
 
 /** At once where nothing is named. @returns null = nothing is named that was made here. @throws AppError item_reference_not_found, body_too_large. */
-export function recalledBody(route: RelayRoute, body: Body, from: RecallFrom): Promise<Body | null> | null {
+export function recalledBody(route: RelayRoute, content: Content, from: RecallFrom): Promise<Body | null> | null {
   if (route.operation !== 'chat' && route.operation !== 'count_tokens') return null;
   const rules = codecFor(route.protocol).traits.references;
-  const named = rules?.asked(body) ?? [];
-  return rules === undefined || named.length === 0 ? null : recalled(rules, named, body, from);
+  const named = rules?.asked(content.body) ?? [];
+  return rules === undefined || named.length === 0 ? null : recalled(rules, named, exactBody(content), from);
 }
 
 interface RecallFrom {
@@ -43,5 +46,5 @@ async function recalled(
   }
   // A short request may name much.
   if (size > bodyLimit) throw new AppError('body_too_large', { limit: bodyLimit });
-  return rules.resolved(body, (id) => JSON.parse(kept.get(id) ?? 'null'));
+  return rules.resolved(body, (id) => parseExact(kept.get(id) ?? 'null'));
 }

@@ -1,6 +1,7 @@
 /** The relay's routes: which path means which dialect and operation. One row per path; the pipeline is the same for all. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
+import type { DialectRoute } from '../../protocols/traits.ts';
 
 export type Operation =
   | 'chat'
@@ -36,6 +37,7 @@ export interface RelayRoute {
   readonly session?: true;
   /** Makes a conversation short. */
   readonly compacts?: true;
+  readonly asChat?: DialectRoute['asChat'];
 }
 
 const row = (
@@ -164,11 +166,21 @@ export const isRelayPath = (path: string): boolean =>
 /** Paths of dialects outside of the relay's own folders: these and nothing beside them. */
 const dialectPaths: ReadonlySet<string> = new Set(
   allCodecs
-    .flatMap(({ traits }) => [...traits.routes.map(({ path }) => path), ...(traits.paths ?? [])])
+    .flatMap(({ traits }) => [
+      ...traits.routes.map(({ path }) => path),
+      ...(traits.paths ?? []),
+      ...Object.keys(traits.fixed ?? {}),
+      ...(traits.describes === undefined ? [] : [traits.describes.path]),
+      ...(traits.absent ?? []),
+    ])
     .filter((path) => !relayPrefixes.some((prefix) => path.startsWith(prefix))),
 );
 const isDialectPath = (path: string): boolean => dialectPaths.has(path.endsWith('/') ? path.slice(0, -1) : path);
 
+const absentPaths: ReadonlySet<string> = new Set(allCodecs.flatMap(({ traits }) => traits.absent ?? []));
+
+/** Documented, and not served. */
+export const isUnimplemented = (path: string): boolean => unimplementedPaths.test(path) || absentPaths.has(path);
+
 /** Paths of providers' state that no channel can be picked for: answered, not forgotten. */
-export const unimplementedPaths =
-  /^\/v1\/(edits|files|fine[-_]tun\w*|batches|uploads|assistants|threads|vector_stores)(\/|$)/;
+const unimplementedPaths = /^\/v1\/(edits|files|fine[-_]tun\w*|batches|uploads|assistants|threads|vector_stores)(\/|$)/;

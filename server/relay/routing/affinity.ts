@@ -1,6 +1,9 @@
-/** Remembers which channel served a conversation, so that its prompt cache is met again. Memory only, bounded. */
+/** Remembers which channel served a conversation, so that its prompt cache is met again, and whose the things are that upstreams keep. Bounded. */
+
+import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { ItemStore } from '../shared/items.ts';
 import type { Hearsay, Kept } from './hearsay.ts';
 
 export interface Affinity {
@@ -12,6 +15,8 @@ export interface Affinity {
   /** An upstream that keeps responses can only continue those of its own, and for whom it made them. */
   rememberKept(id: string, kept: Kept): void;
   kept(id: string): Kept | null;
+  /** Asks the store for what this thread does not remember. @returns null = it remembers all. @throws AppError body_invalid, storage_unavailable. */
+  learn(ids: readonly string[]): Promise<void> | null;
   /** Takes over what another thread remembers. */
   hear(news: Pick<Hearsay, 'served' | 'kept'>): void;
 }
@@ -21,6 +26,12 @@ export interface AffinityTold {
   served(key: string, channelId: number): void;
   kept(id: string, kept: Kept): void;
 }
+
+/** Where owners outlast this process; other machines write there, too. */
+export type OwnerStore = Pick<ItemStore, 'keepOwners' | 'ownersOf'>;
+
+/** Waits as a timer does. */
+export type Wait = (ms: number, done: () => void) => unknown;
 
 /** Prompt caches live five minutes to an hour. */
 const lifetimeMs = 15 * 60_000;
@@ -32,10 +43,24 @@ const keptMs = 30 * 24 * 3_600_000;
 const mostKept = 50_000;
 /** What others were told so long ago they are told again before they forget it. */
 const againMs = lifetimeMs / 3;
+/** Owners that are named again are written again before they are forgotten. */
+const writtenAgainMs = 24 * 3_600_000;
+/** Owners are written together. */
+const togetherMs = 20;
+/** Another thread, or machine, may have an answer's owner on its way. */
+const onItsWayMs = 250;
+/** Conversations have hundreds of turns, not tens of thousands. */
+const mostNamed = 10_000;
 
-export function createAffinity(now: () => number, told: AffinityTold | null = null): Affinity {
+/** @param owners absent = what is kept is known to this process alone. */
+export function createAffinity(
+  now: () => number,
+  told: AffinityTold | null = null,
+  owners: { readonly store: OwnerStore; readonly wait: Wait } | null = null,
+): Affinity {
   const served = new Map<string, { readonly channelId: number; readonly until: number; readonly toldMs: number }>();
-  const owned = new Map<string, Kept & { readonly until: number }>();
+  const owned = new Map<string, Kept & { readonly until: number; readonly writtenMs: number }>();
+  let unwritten = new Map<string, Kept>();
   const put = (key: string, channelId: number, toldMs: number) => {
     served.delete(key);
     served.set(key, { channelId, until: now() + lifetimeMs, toldMs });
@@ -43,9 +68,9 @@ export function createAffinity(now: () => number, told: AffinityTold | null = nu
     const oldest = served.keys().next().value;
     if (oldest !== undefined) served.delete(oldest);
   };
-  const keep = (id: string, kept: Kept) => {
+  const keep = (id: string, kept: Kept, writtenMs: number) => {
     owned.delete(id);
-    owned.set(id, { ...kept, until: now() + keptMs });
+    owned.set(id, { ...kept, until: now() + keptMs, writtenMs });
     if (owned.size <= mostKept) return;
     const oldest = owned.keys().next().value;
     if (oldest !== undefined) owned.delete(oldest);
@@ -53,6 +78,27 @@ export function createAffinity(now: () => number, told: AffinityTold | null = nu
   const get = (key: string): number | null => {
     const entry = served.get(key);
     return entry === undefined || entry.until < now() || entry.channelId === nobody ? null : entry.channelId;
+  };
+  const write = () => {
+    const batch = [...unwritten].map(([id, { ownerId, channelId }]) => ({ id, ownerId, channelId }));
+    unwritten = new Map();
+    // What cannot be written is known to this process, and refused by those that come after it.
+    owners?.store.keepOwners(batch).catch(() => undefined);
+  };
+  const keptAt = (id: string): Kept | null => {
+    const entry = owned.get(id);
+    return entry === undefined || entry.until < now() ? null : entry;
+  };
+  const ask = async ({ store, wait }: NonNullable<typeof owners>, ids: readonly string[]): Promise<void> => {
+    let missing = ids;
+    for (let last = false; ; last = true) {
+      for (const { id, ownerId, channelId } of await store.ownersOf(missing)) keep(id, { ownerId, channelId }, now());
+      missing = missing.filter((id) => keptAt(id) === null);
+      if (missing.length === 0 || last) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wait(onItsWayMs, resolve);
+      await promise;
+    }
   };
   return {
     find: (key) => (key === null ? null : get(key)),
@@ -69,16 +115,27 @@ export function createAffinity(now: () => number, told: AffinityTold | null = nu
       told?.served(key, nobody);
     },
     rememberKept(id, { channelId, ownerId }) {
-      keep(id, { channelId, ownerId });
+      const known = owned.get(id);
+      const isNews =
+        known?.channelId !== channelId || known.ownerId !== ownerId || now() - known.writtenMs >= writtenAgainMs;
+      keep(id, { channelId, ownerId }, isNews ? now() : known.writtenMs);
       told?.kept(id, { channelId, ownerId });
+      if (!isNews || owners === null) return;
+      if (unwritten.size === 0) owners.wait(togetherMs, write);
+      unwritten.set(id, { channelId, ownerId });
     },
     hear(news) {
       for (const [key, channelId] of news.served) put(key, channelId, now());
-      for (const [id, kept] of news.kept) keep(id, kept);
+      for (const [id, kept] of news.kept) keep(id, kept, now());
     },
-    kept(id) {
-      const entry = owned.get(id);
-      return entry === undefined || entry.until < now() ? null : entry;
+    kept: keptAt,
+    learn(ids) {
+      if (owners === null || ids.length === 0) return null;
+      const missing = [...new Set(ids)].filter((id) => keptAt(id) === null);
+      if (missing.length === 0) return null;
+      if (missing.length > mostNamed)
+        throw new AppError('body_invalid', { detail: `more than ${mostNamed} items are named` });
+      return ask(owners, missing);
     },
   };
 }
@@ -86,6 +143,10 @@ export function createAffinity(now: () => number, told: AffinityTold | null = nu
 /** Ids by which a request asks for something that its upstream keeps. */
 export const keptIds = ({ protocol, body }: Pick<Inquiry, 'protocol' | 'body'>): readonly string[] =>
   codecFor(protocol).traits.kept?.asked(body) ?? [];
+
+/** Ids that are refused to others than their owner, and pass where none is known. */
+export const recalledIds = ({ protocol, body }: Pick<Inquiry, 'protocol' | 'body'>): readonly string[] =>
+  codecFor(protocol).traits.kept?.recalled?.(body) ?? [];
 
 /** Headers and members by which clients name their conversation. */
 const sessionHeaders = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'] as const;

@@ -3,6 +3,7 @@ import type { FailureClass } from '../../contract/errors/row.ts';
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
+import { type Refusal, refusalIn } from '../../providers/knowledge/refusals.ts';
 
 export interface UpstreamFailure {
   readonly class: FailureClass;
@@ -30,6 +31,10 @@ export interface UpstreamFailure {
   readonly delivered?: true;
   /** It may have been carried out all the same: nobody else is asked for it once more. */
   readonly ordered?: true;
+  /** What the words mean, where a row knows them. */
+  readonly refusal?: Refusal;
+  /** It came inside of a response that had begun well. */
+  readonly inBody?: true;
 }
 
 /** Nobody answered. */
@@ -54,8 +59,10 @@ export interface FailedAttempt {
   readonly reason: UpstreamFailure['reason'];
   /** From asking to knowing. */
   readonly ms: number;
-  /** The upstream's own words, redacted. */
+  /** The upstream's own words without keys and addresses. */
   readonly message: string;
+  /** What it says besides its message. */
+  readonly detail?: string;
 }
 
 export const triedOnly = ({ id, name }: { readonly id: number; readonly name: string }): Tried => ({
@@ -64,13 +71,12 @@ export const triedOnly = ({ id, name }: { readonly id: number; readonly name: st
   failed: null,
 });
 
-const longestMessage = 300;
-
 export const failedAttempt = (failure: UpstreamFailure, ms: number): FailedAttempt => ({
   status: failure.status,
   reason: failure.reason,
   ms: Math.round(ms),
-  message: (failure.error?.message ?? '').slice(0, longestMessage),
+  message: failure.error?.message ?? '',
+  ...(failure.error?.detail === undefined ? {} : { detail: failure.error.detail }),
 });
 
 const keyStatuses = new Set([401, 402, 403, 429]);
@@ -83,6 +89,29 @@ export function classify(status: number, error: UpstreamError | null): FailureCl
   if (status >= 500 || status === 408 || status === 404 || (status >= 300 && status < 400)) return 'host';
   if (/content_filter|content_policy/.test(`${error?.code ?? ''} ${error?.type ?? ''}`)) return 'refusal';
   return 'client';
+}
+
+/** @param status of the response, or the one that an error inside of a stream stands for. @param error without keys and addresses. */
+export function statusFailure(status: number, error: UpstreamError, retryAfter: number | null): UpstreamFailure {
+  const refusal = refusalIn(error);
+  const failure = { class: classify(status, error), status, error, retryAfter, reason: 'status' } as const;
+  if (refusal === null) return failure;
+  const { means } = refusal;
+  // Throttling and refused keys mention tokens and lengths too.
+  if (means === 'context' && failure.class === 'key') return failure;
+  // The same prompt is too long everywhere, and every client knows 400 for it.
+  if (means === 'context') return { ...failure, class: 'client', status: 400, refusal };
+  return { ...failure, class: means === 'spent' ? 'key' : 'host', refusal };
+}
+
+/** Clients give up at longer waits: https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/googleQuotaErrors.ts */
+const longestClientWaitSeconds = 300;
+
+/** Whether the channel would answer the same request with the same failure as long as a client would retry it. */
+export function isLasting({ class: kind, status, reason, retryAfter, refusal, named }: UpstreamFailure): boolean {
+  if (reason !== 'status') return false;
+  if (refusal !== undefined || named === true || status === 404 || status === 501) return true;
+  return kind === 'key' && (status !== 429 || (retryAfter ?? 0) > longestClientWaitSeconds);
 }
 
 /**
@@ -109,8 +138,11 @@ export const mayRetry = (failure: UpstreamFailure): boolean =>
 /** Too much to do, in the status of one dialect; in the others a plain 503. */
 const overloaded = 529;
 
-/** The error a client gets when no channel is left. Client mistakes keep the upstream's status and words; the rest says nothing about who failed. */
-export function failureError(failure: UpstreamFailure): AppError {
+/**
+ * The error a client gets when no channel is left. Client mistakes keep the upstream's status and words.
+ * @param final every channel refuses the same request again: its status is one that no client retries.
+ */
+export function failureError(failure: UpstreamFailure, final = false): AppError {
   switch (failure.reason) {
     case 'unreachable':
       return new AppError('upstream_unreachable');
@@ -130,11 +162,33 @@ export function failureError(failure: UpstreamFailure): AppError {
     case 'uncompacted':
       return new AppError('upstream_invalid');
     case 'status':
+      if (final) return new AppError(lastingCode(failure), reasonOf(failure));
       if (failure.status === overloaded) return new AppError('upstream_overloaded');
       if (failure.status === 429) return new AppError('upstream_busy');
-      if (failure.class === 'key') return new AppError('upstream_key');
+      if (failure.inBody === true) return new AppError('upstream_failed', reasonOf(failure));
       return new AppError('upstream_status', { status: failure.status ?? 0 });
   }
+}
+
+function lastingCode({
+  class: kind,
+  status,
+  refusal,
+}: UpstreamFailure): 'upstream_key' | 'upstream_spent' | 'upstream_missing' {
+  if (refusal?.means === 'spent' || status === 402 || status === 429) return 'upstream_spent';
+  return kind === 'key' ? 'upstream_key' : 'upstream_missing';
+}
+
+/** What readers put in where an error came without words. */
+const noWords = /^bad response status code \d+$/;
+
+/** The upstream's words behind ours, in both languages' punctuation. */
+export function reasonOf({ error }: Pick<UpstreamFailure, 'error'>): {
+  readonly reason_zh: string;
+  readonly reason_en: string;
+} {
+  const words = error === null || noWords.test(error.message) ? '' : withoutAccount(error.message);
+  return words === '' ? { reason_zh: '', reason_en: '' } : { reason_zh: `：${words}`, reason_en: `: ${words}` };
 }
 
 /** Takes addresses and keys out of an upstream's words before anybody else reads them. */
@@ -147,3 +201,57 @@ export function redact(text: string, secrets: readonly string[]): string {
     .replace(/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '***')
     .slice(0, 2000);
 }
+
+/** An upstream's error without keys and addresses: so it goes into rows that administrators read. */
+export function redacted(
+  error: UpstreamError,
+  { keys, baseUrl }: { readonly keys: readonly string[]; readonly baseUrl: string },
+): UpstreamError {
+  const secrets = [...keys, baseUrl];
+  const message = redact(error.message, secrets);
+  return error.detail === undefined
+    ? { ...error, message }
+    : { ...error, message, detail: redact(error.detail, secrets) };
+}
+
+const hidden = '***';
+const account = 'organi[sz]ation|account|project|workspace|team|tenant|subscription|resource';
+const quoted = '"[^"]{1,100}"|\'[^\']{1,100}\'|`[^`]{1,100}`|“[^”]{1,100}”';
+const amount = '-?[$€£¥￥＄]?\\s*-?\\d[\\d,]*(?:\\.\\d+)?';
+
+/** What an upstream's words say of the account that it serves, and what stands in its place. */
+const accountWords: readonly (readonly [RegExp, string])[] = [
+  [/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, hidden],
+  [/\barn:[^\s"',;)]+/g, hidden],
+  [/\bprojects\/[^\s/"',;)]+/g, `projects/${hidden}`],
+  // Ids have digits or capitals; members of requests have neither.
+  [
+    /["'`]?\b(?:org|proj|acct|team|user|ws|wrkspc|workspace|sub|cus|ak)[-_](?=[a-z]*[A-Z\d])[A-Za-z\d]{8,}\b["'`]?/g,
+    hidden,
+  ],
+  [/\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi, hidden],
+  [new RegExp(`\\b((?:${account})(?:[ _](?:name|id|number))?)\\s*[:=]?\\s*(?:${quoted})`, 'gi'), `$1 ${hidden}`],
+  [new RegExp(`\\b((?:${account})(?:[ _](?:name|id|number))?\\s*[:=])\\s*(?!\\*)[^\\s,;)]+`, 'gi'), `$1 ${hidden}`],
+  [new RegExp(`\\b((?:${account})) [A-Z][\\w-]*(?: [A-Z][\\w-]*)*`, 'g'), `$1 ${hidden}`],
+  [
+    new RegExp(
+      `((?:balance|quota|credits?|余额|额度)(?:\\s*[:=：])?)\\s*${amount}(?:\\s*(?:USD|EUR|CNY|RMB|元|美元))?`,
+      'gi',
+    ),
+    `$1 ${hidden}`,
+  ],
+  [/-?(?:US)?[$€£¥￥＄]\s*-?\d[\d,]*(?:\.\d+)?/g, hidden],
+  [
+    /\b(?:USD|EUR|CNY|RMB)\s*-?\d[\d,]*(?:\.\d+)?|-?\d[\d,]*(?:\.\d+)?\s*(?:\b(?:USD|EUR|CNY|RMB|dollars?|credits?)\b|元|美元)/gi,
+    hidden,
+  ],
+  [/\b\d{9,}\b/g, hidden],
+  [
+    /\b(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+(?:com|net|org|io|ai|cn|dev|app|cloud|co|us|eu|de|example|internal|local)\b(?::\d+)?(?:\/[^\s"'<>),]*)?/gi,
+    hidden,
+  ],
+];
+
+/** An upstream's words as its clients may read them: without its account, hosts and amounts. @param text without keys and addresses. */
+export const withoutAccount = (text: string): string =>
+  accountWords.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), text);

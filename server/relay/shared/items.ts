@@ -5,10 +5,20 @@ export interface SealedItem {
   readonly sealed: string;
 }
 
+/** A thing that an upstream keeps under an id. */
+export interface Owned {
+  readonly id: string;
+  readonly ownerId: number;
+  readonly channelId: number;
+}
+
 /** Bounded: the oldest go first. Whose they are is part of every question. */
 export interface ItemStore {
   /** @param days until they are forgotten. */
   keepItems(userId: number, items: readonly SealedItem[], days: number): Promise<void>;
   /** @returns those that are there, in no order. */
   keptItems(userId: number, ids: readonly string[]): Promise<readonly SealedItem[]>;
+  keepOwners(owned: readonly Owned[]): Promise<void>;
+  /** @returns those that are known, in no order. */
+  ownersOf(ids: readonly string[]): Promise<readonly Owned[]>;
 }

@@ -4,18 +4,27 @@ import { languageNamed } from '../../contract/language.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
-import type { UpstreamFailure } from './failure.ts';
+import { type UpstreamFailure, withoutAccount } from './failure.ts';
 
 /** @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
 export function clientError(error: unknown, requestId: string, failure: UpstreamFailure | null = null): ClientError {
-  if (failure?.error != null && (failure.class === 'client' || failure.class === 'refusal')) {
+  if (
+    failure?.error != null &&
+    failure.reason === 'status' &&
+    (failure.class === 'client' || failure.class === 'refusal')
+  ) {
+    const { type, code, message, param } = failure.error;
     const status = failure.status ?? 400;
+    const overflow = failure.refusal?.means === 'context' ? failure.refusal : null;
     return {
       status,
-      type: failure.error.type ?? 'invalid_request_error',
-      code: failure.error.code ?? 'upstream_status',
-      message: `${failure.error.message} (request id: ${requestId})`,
+      // Some dialects have statuses in capitals for types.
+      type: overflow === null && /^[a-z_]+$/.test(type ?? '') ? (type ?? '') : 'invalid_request_error',
+      code: overflow === null ? (code ?? 'upstream_status') : 'context_length_exceeded',
+      message: `${withoutAccount(message)} (request id: ${requestId})`,
       requestId,
+      ...(param === undefined || overflow !== null ? {} : { param }),
+      ...(overflow === null ? {} : { overflow }),
       ...(passing.has(status) ? {} : final),
     };
   }
@@ -70,13 +79,15 @@ const undone = 501;
 
 /** Whether the same request would fail again: a window reopens and an upstream recovers, a wrong key stays wrong. */
 const isFinal = ({ row }: AppError): boolean =>
-  row.status === undone ||
-  ((row.class === 'client' || row.class === 'refusal') &&
-    (!passing.has(row.status) || row.type === 'insufficient_quota'));
+  row.status === undone || (row.status < 500 && (!passing.has(row.status) || row.type === 'insufficient_quota'));
 
 /** Official SDKs, and the agents built on them, ask again after nearly every failure unless this tells them not to. */
 const retryHeaders = (error: ClientError, retryAfter: number | null): Record<string, string> => ({
-  ...(error.final === true ? { 'x-should-retry': 'false' } : {}),
+  ...(error.final === true
+    ? { 'x-should-retry': 'false' }
+    : error.status === 503 && retryAfter !== null
+      ? { 'x-should-retry': 'true' }
+      : {}),
   ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
 });
 

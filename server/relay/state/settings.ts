@@ -3,6 +3,7 @@
 import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables } from '../../contract/pricing-tables.ts';
+import { lookUp } from '../../protocols/shared/json.ts';
 import type { OperatorSettings, ThinkingSettings } from '../../protocols/traits.ts';
 import { ownRows } from '../../providers/knowledge/own.ts';
 import type { ModelRow } from '../../providers/knowledge/row.ts';
@@ -187,14 +188,14 @@ const maxTokensByModel =
   (table: Readonly<Record<string, unknown>>, set: boolean) =>
   (model: string, asked = model): number | null => {
     // Operators list a model also by the name that asks it to think.
-    const found = table[asked] ?? table[model] ?? table.default;
+    const found = lookUp(table, asked) ?? lookUp(table, model) ?? table.default;
     return set && typeof found === 'number' && found > 0 ? found : null;
   };
 
 const textByModel =
   (table: Readonly<Record<string, unknown>>, fallback: string) =>
   (model: string): string => {
-    const found = table[model] ?? table.default;
+    const found = lookUp(table, model) ?? table.default;
     return typeof found === 'string' && found !== '' ? found : fallback;
   };
 
@@ -202,7 +203,7 @@ const textByModel =
 const headersByModel =
   (table: Readonly<Record<string, unknown>>) =>
   (model: string): Readonly<Record<string, string>> => {
-    const found = table[model];
+    const found = lookUp(table, model);
     if (typeof found !== 'object' || found === null) return {};
     return Object.fromEntries(
       Object.entries(found).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),

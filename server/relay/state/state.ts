@@ -1,5 +1,6 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
 import { ChannelStatus } from '../../contract/enums.ts';
+import { mayCostNothing } from '../../contract/pricing-tables.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
 import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from './snapshot.ts';
 
@@ -24,6 +25,8 @@ export interface RelayState {
   configured(group: string, model: string): boolean;
   /** Model names some enabled channel serves to `group`. */
   models(group: string): readonly string[];
+  /** Some model that `group` is served, '' = any group that may be chosen, has no price for a user of `userGroup`. Decided once for as long as channels and options stay. */
+  mayBeFree(group: string, userGroup: string): boolean;
   /** Called with the id of each channel that was edited. */
   onChannel(listener: (id: number) => void): void;
   /** Called after every change. @returns ends it. */
@@ -53,6 +56,8 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   let settings = compileSettings(options);
   let routes = new Map<string, Map<string, Route>>();
   let resting = new Map<string, Set<string>>();
+  /** By user's group, then group. */
+  const free = new Map<string, Map<string, boolean>>();
   let revision = 0;
   let seq = 0;
   let nodes = 1;
@@ -108,11 +113,15 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
         if (value === null) options.delete(key);
         else options.set(key, value);
       }
-      if (news.kind === 'snapshot' || Object.keys(news.options).length > 0) settings = compileSettings(options);
+      if (news.kind === 'snapshot' || Object.keys(news.options).length > 0) {
+        settings = compileSettings(options);
+        free.clear();
+      }
       const rerouted = news.channels.length > 0 || (news.kind === 'delta' && news.removed.channels.length > 0);
       if (news.kind === 'snapshot' || rerouted) {
         routes = buildRoutes(channels.values());
         resting = restingModels(channels.values());
+        free.clear();
       }
       if (news.kind === 'snapshot') arrived();
       for (const watcher of watchers) watcher();
@@ -125,6 +134,18 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     channels: () => channels.values(),
     route: (group, model) => routes.get(group)?.get(model) ?? [],
     configured: (group, model) => routes.get(group)?.has(model) === true || resting.get(group)?.has(model) === true,
+    mayBeFree(group, userGroup) {
+      const own = free.get(userGroup) ?? new Map<string, boolean>();
+      free.set(userGroup, own);
+      const known = own.get(group);
+      if (known !== undefined) return known;
+      const groups = group === '' ? [userGroup, ...settings.usableGroups] : [group];
+      const found = groups.some((name) =>
+        mayCostNothing(settings.priceTables, routes.get(name)?.keys() ?? [], { group: name, userGroup }),
+      );
+      own.set(group, found);
+      return found;
+    },
     models: (group) => [...(routes.get(group)?.keys() ?? [])],
     onChannel: (listener) => void listeners.push(listener),
     onNews(listener) {

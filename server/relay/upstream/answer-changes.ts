@@ -1,15 +1,18 @@
-/** What must change in an answer besides its dialect: names of tools, calls that were written as words, thoughts between marks. */
+/** What must change in an answer besides its dialect: names of tools, calls that were written as words, thoughts between marks or not asked for. */
 import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
+import { codecFor } from '../../protocols/registry.ts';
 import { writtenTool } from '../../protocols/shared/fit.ts';
 import { toolRestorer } from '../../protocols/shared/restore.ts';
 import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import { portableName } from '../../protocols/shared/tools.ts';
 import { writtenCall } from '../../protocols/shared/written-call.ts';
+import type { ModelSuffix } from '../../protocols/traits.ts';
 import { straysFrom } from '../../providers/knowledge/answers.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { RelaySettings } from '../state/settings.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { decodedRequest } from './body.ts';
 
 type Change = (event: ChatEvent) => readonly ChatEvent[];
@@ -21,6 +24,9 @@ export interface AnswerFacts {
   readonly upstreamModel: string;
   readonly translated: boolean;
   readonly settings: RelaySettings;
+  readonly channel: ChannelSnapshot;
+  /** What the model's name asks for. */
+  readonly suffix: ModelSuffix | null;
 }
 
 export interface AnswerChanges {
@@ -32,8 +38,29 @@ export interface AnswerChanges {
 
 const none: AnswerChanges = { restore: null, retold: false };
 
-/** One answer alone can be told anew, and a client that asked for JSON expects nothing in front of it. */
-export function answerChanges(facts: AnswerFacts): AnswerChanges {
+const unasked = '/reasoning: thoughts that were not asked for are left out';
+
+/** @returns how much of the thoughts the client gets. */
+function thoughtsFor({ inquiry, channel, suffix }: AnswerFacts): 'words' | 'seals' | 'nothing' {
+  // The operator wants them among the words of the answer.
+  if (channel.setting.thinking_to_content === true) return 'words';
+  if (suffix !== null && suffix.budget !== 0 && suffix.effort !== 'none') return 'words';
+  return codecFor(inquiry.protocol).traits.thoughts?.(inquiry.body) ?? 'words';
+}
+
+/** As the client's own provider does it. */
+const withoutThoughts =
+  (wanted: 'seals' | 'nothing', dropped: string[]): Change =>
+  (event) => {
+    if (event.type === 'reasoning-delta') {
+      if (!dropped.includes(unasked)) dropped.push(unasked);
+      return [];
+    }
+    return wanted === 'nothing' && (event.type === 'reasoning-start' || event.type === 'reasoning-end') ? [] : [event];
+  };
+
+/** One answer alone can be told anew, and a client that asked for JSON expects nothing in front of it. @param dropped receives what an answer held and its client did not ask for. */
+export function answerChanges(facts: AnswerFacts, dropped: string[]): AnswerChanges {
   const { inquiry, provider, dialect, upstreamModel, translated, settings } = facts;
   if (inquiry.operation !== 'chat') return none;
   const place = { provider: provider.slug, dialect, model: upstreamModel };
@@ -48,6 +75,8 @@ export function answerChanges(facts: AnswerFacts): AnswerChanges {
   const makers: (() => Change)[] = tagged ? [taggedThoughts] : [];
   const written = request.tools.length === 0 ? undefined : writtenTool(request, target);
   if (written !== undefined) makers.push(() => writtenCall(portableName(written.name), `call_${inquiry.requestId}`));
+  const thoughts = target.thinking === 'none' ? 'words' : thoughtsFor(facts);
+  if (thoughts !== 'words') makers.push(() => withoutThoughts(thoughts, dropped));
   const restorer = toolRestorer(request.tools);
   if (restorer !== null) makers.push(restorer);
   const [first, ...more] = makers;

@@ -3,7 +3,7 @@ import type { ChatRequest, ProtocolId } from '../../protocols/canonical.ts';
 import type { Translation } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Target } from '../../protocols/target.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { editMembers } from '../intake/json-text.ts';
 import type { UpstreamCall } from './call.ts';
 
@@ -31,7 +31,7 @@ const decodedRequests = new WeakMap<Inquiry, ChatRequest>();
 export function decodedRequest(inquiry: Inquiry): ChatRequest {
   const known = decodedRequests.get(inquiry);
   if (known !== undefined) return known;
-  const decoded = codecFor(inquiry.protocol).translation.decodeRequest(inquiry.body, {
+  const decoded = codecFor(inquiry.protocol).translation.decodeRequest(exactBody(inquiry), {
     model: inquiry.model,
     stream: inquiry.stream,
   });
@@ -66,13 +66,13 @@ export interface EmbeddingsBody {
 export function embeddingsBody(inquiry: Inquiry, dialect: ProtocolId, model: string): EmbeddingsBody {
   const { body } = inquiry;
   const own = codecFor(inquiry.protocol).traits.embeddings?.common ?? null;
-  const other = codecFor(dialect).traits.embeddings?.common ?? null;
+  const other = codecFor(dialect).traits.embeddings?.common?.upstream;
   const common = own === null ? body : own.toRequest(body, model);
   return {
-    body: JSON.stringify(other === null ? common : other.fromRequest(common, model)),
+    body: JSON.stringify(other === undefined ? common : other.fromRequest(common, model)),
     retell: (answer) => {
-      const plain = other === null ? answer : other.toAnswer(answer, inquiry.model, body.encoding_format);
-      return own === null ? plain : own.fromAnswer(plain, body);
+      const plain = other === undefined ? answer : other.toAnswer(answer, inquiry.model, body.encoding_format);
+      return own === null ? plain : own.fromAnswer(plain, body, inquiry.model);
     },
   };
 }

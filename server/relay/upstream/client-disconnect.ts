@@ -6,6 +6,13 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 export interface Cuttable {
   /** The client is told why. */
   cut(reason: AppError): void;
+  /** The request is over. */
+  over?(): void;
+}
+
+/** Upstreams that are read on for clients that left. */
+export interface Drains {
+  open: number;
 }
 
 /** The upstream's side of a request, whichever call it is at. */
@@ -32,7 +39,12 @@ export interface Departure extends Cuttable {
   expecting(near: () => boolean): void;
   /** The client has left, and the upstream is read on for the bill and for nothing else. */
   forBillAlone(): boolean;
+  /** The request is over. */
+  over(): void;
 }
+
+/** Above it nobody's upstream is read on: what was delivered is counted. */
+const mostDrains = 256;
 
 /** `drain: true` reads on so long; a number is seconds. */
 const drainMs = 30_000;
@@ -40,8 +52,9 @@ const longestDrainMs = 300_000;
 
 const notNear = () => false;
 
-/** @param billMs how long a bill is waited for. */
-export const createDeparture = (client: AbortSignal, billMs: number): Departure => new RequestDeparture(client, billMs);
+/** @param billMs how long a bill is waited for. @param drains of all requests of this relay. */
+export const createDeparture = (client: AbortSignal, billMs: number, drains: Drains = { open: 0 }): Departure =>
+  new RequestDeparture(client, billMs, drains);
 
 class RequestSide implements UpstreamSide {
   aborted = false;
@@ -71,10 +84,12 @@ class RequestDeparture implements Departure {
   private near = notNear;
   private billAlone = false;
   private reason: AppError | null = null;
+  private waiting: ReturnType<typeof setTimeout> | null = null;
 
   constructor(
     client: AbortSignal,
     private readonly billMs: number,
+    private readonly drains: Drains,
   ) {
     if (client.aborted) this.leave();
     else client.addEventListener('abort', this, { once: true });
@@ -101,10 +116,14 @@ class RequestDeparture implements Departure {
     if (this.hasLeft) return;
     this.hasLeft = true;
     const drain = this.asked === null ? 0 : drainOf(this.asked);
-    this.billAlone = drain === 0 && this.near();
+    this.billAlone = drain === 0 && this.drains.open < mostDrains && this.near();
     const ms = this.billAlone ? this.billMs : drain;
     if (ms === 0) this.upstream.abort();
-    else setTimeout(() => this.upstream.abort(), ms).unref();
+    else {
+      this.waiting = setTimeout(() => this.upstream.abort(), ms);
+      this.waiting.unref();
+      this.drains.open++;
+    }
     for (const listener of this.leavers ?? []) listener();
   }
 
@@ -133,6 +152,13 @@ class RequestDeparture implements Departure {
 
   forBillAlone(): boolean {
     return this.billAlone;
+  }
+
+  over(): void {
+    if (this.waiting === null) return;
+    clearTimeout(this.waiting);
+    this.waiting = null;
+    this.drains.open--;
   }
 }
 

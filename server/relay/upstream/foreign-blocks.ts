@@ -1,7 +1,7 @@
 /** Takes out of a request what its upstream did not sign: after a change of channel it would refuse the whole conversation for it. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
-import { parseJson, record } from '../../protocols/shared/json.ts';
+import { parseExact, record } from '../../protocols/shared/json.ts';
 import type { ForeignBlock, Signing } from '../../protocols/shared/signatures.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { type DeepEdit, editPaths } from '../intake/json-paths.ts';
@@ -45,5 +45,5 @@ export function withoutForeign(body: Members, dialect: ProtocolId, signing: Sign
   const blocks = codecFor(dialect).foreignBlocks?.(body, signing) ?? [];
   if (blocks.length === 0) return body;
   declare(blocks, dropped);
-  return record(parseJson(editPaths(JSON.stringify(body), blocks.map(editOf)))) ?? body;
+  return record(parseExact(editPaths(JSON.stringify(body), blocks.map(editOf)))) ?? body;
 }

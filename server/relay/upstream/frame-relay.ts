@@ -2,8 +2,9 @@
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { StreamReader, StreamWriter, UpstreamHalf } from '../../protocols/codec.ts';
 import { parseFrame, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
-import { createDeliveredText, type DeliveredText, type DeliveredTextTally } from '../shared/delivered-text.ts';
+import { createDeliveredText, type DeliveredText, wordOf } from '../shared/delivered-text.ts';
 import type { Outgoing } from '../shared/sink.ts';
+import { failureIn } from './whole.ts';
 
 export interface FrameRelay {
   /** @returns what the client gets for this frame, null = nothing. */
@@ -21,10 +22,17 @@ export interface FrameRelay {
   /** Something of worth has been seen: from here on nothing is tried elsewhere. */
   hasContent(): boolean;
   usage(): Usage | null;
+  /** Words followed the last usage: it is not the whole bill. */
+  saidSinceUsage(): boolean;
+  /** A frame behind the end, or behind an error, is read for its usage alone. */
+  late(frame: RawFrame): void;
+  thinking(): Thinking;
   /** How the upstream says it ended. */
   finish(): (ChatEvent & { type: 'finish' }) | null;
   error(): UpstreamError | null;
   responseId(): string | null;
+  /** What the stream says of its answer as a whole, where its dialect keeps something of it. */
+  answer(): unknown;
   /** So much is unread that it should be read now to keep memory bounded. */
   overdue(): boolean;
   /** Words the client received so far. */
@@ -33,29 +41,47 @@ export interface FrameRelay {
   events(): readonly ChatEvent[];
 }
 
+/** What the stream says of thoughts that need not be seen. */
+export type Thinking = Readonly<Pick<Seen, 'thought' | 'firstWordMs' | 'usageAfterWord'>>;
+
 interface Seen {
   content: boolean;
   /** Usage that came with the end or behind it. */
   billed: boolean;
   usage: Usage | null;
+  /** The last usage came with words of the answer, or behind them: what was thought before is in it. */
+  usageAfterWord: boolean;
+  /** Thoughts were mentioned, if only as sealed ones. */
+  thought: boolean;
+  /** When the first words came that are no thoughts. */
+  firstWordMs: number | null;
   finish: (ChatEvent & { type: 'finish' }) | null;
   error: UpstreamError | null;
   responseId: string | null;
 }
 
-function note(seen: Seen, event: ChatEvent): void {
+function note(seen: Seen, event: ChatEvent, now: () => number): void {
   switch (event.type) {
     case 'response-start':
       seen.responseId ??= event.id;
       return;
     case 'usage':
       seen.usage = event.usage;
+      if (event.repeated !== true) seen.usageAfterWord = seen.firstWordMs !== null;
       return;
     case 'finish':
       seen.finish ??= event;
       return;
     case 'error':
       seen.error ??= event.error;
+      return;
+    case 'reasoning-start':
+    case 'reasoning-delta':
+      seen.thought = true;
+      seen.content = true;
+      return;
+    case 'other-choice':
+      note(seen, event.event, now);
       return;
     case 'text-start':
     case 'text-end':
@@ -64,32 +90,34 @@ function note(seen: Seen, event: ChatEvent): void {
       return;
     default:
       seen.content = true;
+      seen.firstWordMs ??= now();
   }
 }
 
-const blank = (): Seen => ({ content: false, billed: false, usage: null, finish: null, error: null, responseId: null });
+const blank = (): Seen => ({
+  content: false,
+  billed: false,
+  usage: null,
+  usageAfterWord: false,
+  thought: false,
+  firstWordMs: null,
+  finish: null,
+  error: null,
+  responseId: null,
+});
 
-const isUsage = (event: ChatEvent): boolean => event.type === 'usage';
+const isUsage = (event: ChatEvent): boolean => event.type === 'usage' && event.repeated !== true;
 
-function wordOf(event: ChatEvent): string | null {
-  switch (event.type) {
-    case 'text-delta':
-    case 'reasoning-delta':
-    case 'refusal-delta':
-      return event.text;
-    case 'tool-call-delta':
-      return event.arguments;
-    default:
-      return null;
+const noteLate = (seen: Seen, events: readonly ChatEvent[]): void => {
+  for (const event of events) {
+    if (event.type !== 'usage') continue;
+    seen.usage = event.usage;
+    seen.billed = true;
   }
-}
+};
 
-function tellTo(telling: DeliveredTextTally, event: ChatEvent): void {
-  const word = wordOf(event);
-  if (word !== null) telling.add(word);
-  else if (event.type === 'media' && event.part.type === 'audio' && event.part.source.kind === 'base64')
-    telling.speak(event.part.source.data);
-}
+/** Grows with all that is said. */
+const saidBy = ({ units, spokenSeconds }: DeliveredText): number => units + spokenSeconds;
 
 /** Frames are kept unread up to this many characters. */
 const unreadLimit = 16 * 1024;
@@ -97,9 +125,9 @@ const unreadLimit = 16 * 1024;
 /**
  * The bytes pass untouched. Two readers: one sees the frames that may carry usage, an end or an error (and all until the
  * first content); the other reads the words, and only when somebody asks, because most streams report their usage.
- * @param dropUsageFrame the frame was our wish, not the client's.
+ * @param dropUsageFrame the frame was our wish, not the client's. @param now epoch milliseconds.
  */
-export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean): FrameRelay {
+export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean, now: () => number): FrameRelay {
   const signals = upstream.reader();
   const seen = blank();
   let words: StreamReader | null = null;
@@ -109,13 +137,22 @@ export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean): 
   let last = false;
   let awaits = false;
   const telling = createDeliveredText();
+  /** Of the words when the last usage was read among them. */
+  let saidAtUsage = 0;
   const take = (events: readonly ChatEvent[]) => {
-    for (const event of events) note(seen, event);
+    for (const event of events) note(seen, event, now);
   };
   const read = (): StreamReader => {
     words ??= upstream.reader();
     for (const text of unread) {
-      for (const event of words.feed(parseFrame(text))) tellTo(telling, event);
+      for (const event of words.feed(parseFrame(text))) {
+        telling.take(event);
+        if (event.type !== 'usage' || event.repeated === true) continue;
+        saidAtUsage = saidBy(telling);
+        if (seen.billed) continue;
+        seen.usage = event.usage;
+        seen.usageAfterWord ||= saidAtUsage > 0 && seen.firstWordMs !== null;
+      }
     }
     unread = [];
     unreadSize = 0;
@@ -128,7 +165,9 @@ export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean): 
       unread.push(text);
       unreadSize += text.length;
       let told: readonly ChatEvent[] = [];
-      if (!seen.content || upstream.mayMatter(text)) {
+      const stopped = signals.standing?.() === 'stopped';
+      const thinks = seen.thought && seen.firstWordMs === null;
+      if (!seen.content || thinks || stopped || upstream.mayMatter(text)) {
         told = signals.feed({ event: frame.event(), data: frame.data() });
         take(told);
         if (seen.error !== null) return null;
@@ -160,6 +199,12 @@ export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean): 
     },
     hasContent: () => seen.content,
     usage: () => seen.usage,
+    saidSinceUsage() {
+      read();
+      return saidBy(telling) > saidAtUsage;
+    },
+    late: (frame) => noteLate(seen, signals.feed({ event: frame.event(), data: frame.data() })),
+    thinking: () => seen,
     finish() {
       // The frame that ends it says nothing else, and was not read.
       if (last && seen.finish === null) take(signals.end());
@@ -167,6 +212,7 @@ export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean): 
     },
     error: () => seen.error,
     responseId: () => seen.responseId,
+    answer: () => signals.answer?.() ?? null,
     overdue: () => unreadSize > unreadLimit,
     words() {
       read();
@@ -180,21 +226,29 @@ export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean): 
 export function translatingRelay(
   upstream: UpstreamHalf,
   writer: StreamWriter | null,
+  now: () => number,
   change: (event: ChatEvent) => readonly ChatEvent[] = (event) => [event],
 ): FrameRelay {
   const reader = upstream.reader();
   const seen = blank();
   const telling = createDeliveredText();
   const gathered: ChatEvent[] = [];
+  let saidAtUsage = 0;
   const tell = (events: readonly ChatEvent[]): string | null => {
     let out = '';
     let more = false;
     for (const event of events) {
-      note(seen, event);
-      tellTo(telling, event);
+      const failed = event.type === 'finish' ? failureIn(event) : null;
+      if (failed !== null) {
+        seen.error ??= failed;
+        continue;
+      }
+      note(seen, event, now);
+      telling.take(event);
+      if (isUsage(event)) saidAtUsage = saidBy(telling);
       more ||= wordOf(event) !== null;
       // Errors are told by whoever ends the stream, redacted.
-      if (event.type === 'error') continue;
+      if (event.type === 'error' || event.type === 'other-choice') continue;
       if (writer === null) gathered.push(...change(event));
       else for (const told of change(event)) out += writer.write(told);
     }
@@ -216,9 +270,13 @@ export function translatingRelay(
     },
     hasContent: () => seen.content,
     usage: () => seen.usage,
+    saidSinceUsage: () => saidBy(telling) > saidAtUsage,
+    late: (frame) => noteLate(seen, reader.feed({ event: frame.event(), data: frame.data() })),
+    thinking: () => seen,
     finish: () => seen.finish,
     error: () => seen.error,
     responseId: () => seen.responseId,
+    answer: () => reader.answer?.() ?? null,
     overdue: () => false,
     words: () => telling,
     events: () => gathered,

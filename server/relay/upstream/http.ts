@@ -1,9 +1,10 @@
 /** One call of an upstream over HTTP: the one network wait before an answer. */
 import { createDeadlines } from '../shared/deadlines.ts';
-import { classify, redact, type UpstreamFailure, unreachable } from '../shared/failure.ts';
+import { redacted, statusFailure, type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
 import { causeOf, codeOf } from './cause.ts';
+import { unpacked } from './response-body.ts';
 import { askBySocket } from './websocket.ts';
 
 export type UpstreamAnswer =
@@ -49,7 +50,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       body: call.body,
       signal,
       redirect: 'manual',
-      // Bytes pass as they are; inflating would also open the door to gzip bombs.
+      // Bytes pass as they are; what is compressed all the same is unpacked within bounds.
       decompress: false,
       timeout: false,
       // What may be sent but once gets a connection that nobody can have ended yet.
@@ -89,6 +90,13 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       return failed({ ...unreachable, error: causeOf(cause, call) });
     }
     answeredMs.set(call.channel.id, askedMs);
+    if (response.headers.has('content-encoding')) {
+      try {
+        response = await unpacked(response);
+      } catch (error) {
+        return failed({ ...unreachable, reason: 'broken', error: causeOf(error, call) });
+      }
+    }
     if (response.status >= 200 && response.status < 300) {
       return { kind: 'answer', response, headersMs: deps.now() };
     }
@@ -124,15 +132,16 @@ export async function readFailure(response: Response, call: UpstreamCall): Promi
   const mapped = Number(call.channel.statusCodeMapping[String(response.status)]);
   const status = Number.isInteger(mapped) && mapped >= 400 && mapped < 600 ? mapped : response.status;
   const decoded = call.upstream.decodeError(status, text);
-  const error = { ...decoded, message: redact(decoded.message, [...call.channel.keys, call.channel.baseUrl]) };
-  const wait = Number(response.headers.get('retry-after'));
-  return {
-    class: classify(status, error),
-    status,
-    error,
-    retryAfter: Number.isFinite(wait) && wait > 0 ? wait : null,
-    reason: 'status',
-  };
+  return statusFailure(status, redacted(decoded, call.channel), retryAfterIn(response.headers));
+}
+
+/** Seconds, or a date as seen from the upstream's own clock. */
+function retryAfterIn(headers: Headers): number | null {
+  const given = headers.get('retry-after');
+  if (given === null) return null;
+  const seconds = Number(given);
+  const wait = Number.isNaN(seconds) ? (Date.parse(given) - Date.parse(headers.get('date') ?? '')) / 1000 : seconds;
+  return Number.isFinite(wait) && wait > 0 ? wait : null;
 }
 
 /** Reads at most `limit` bytes as text and drops the connection when more would come. */

@@ -1,7 +1,7 @@
 /** Opens an upstream's event stream as far as its first content, or reads all of it. */
-import { completionTokensOf } from '../../contract/quota.ts';
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
-import { createSseSplitter, type RawFrame, type SseSplitter } from '../../protocols/shared/sse.ts';
+import { createSseSplitter, type RawFrame, rawFrame, type SseSplitter } from '../../protocols/shared/sse.ts';
+import { createDeadlines } from '../shared/deadlines.ts';
 import type { Outgoing } from '../shared/sink.ts';
 import type { FrameRelay } from './frame-relay.ts';
 
@@ -18,6 +18,8 @@ export interface OpenStream {
   readonly ahead: readonly RawFrame[];
   readonly done: boolean;
   readonly firstByteMs: number | null;
+  /** When the request was sent. */
+  readonly sentMs: number;
 }
 
 export type Bytes = ReadableStreamDefaultReader<Uint8Array>;
@@ -46,12 +48,13 @@ export interface OpenOptions {
   /** Milliseconds without a byte from the upstream before it counts as broken. */
   readonly idleMs: number;
   readonly now: () => number;
+  readonly sentMs: number;
   readonly abort: AbortController;
 }
 
 /** Reads as far as the first content, so that until then the request can still go elsewhere. Never rejects. */
 export async function openStream(options: OpenOptions): Promise<Opening> {
-  const { framing, frameRelay } = options;
+  const { framing, frameRelay, sentMs } = options;
   const reader = options.upstream.getReader();
   const head: Outgoing[] = [];
   let firstByteMs: number | null = null;
@@ -81,17 +84,21 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
         if (isEmpty(frameRelay)) return give('empty');
         const { last, count } = seen;
         const ahead = frames.slice(count);
-        return { ok: true, stream: { reader, framing, frameRelay, head, last, ahead, done: false, firstByteMs } };
+        return {
+          ok: true,
+          stream: { reader, framing, frameRelay, head, last, ahead, done: false, firstByteMs, sentMs },
+        };
       }
       if (!done) continue;
       const piece = frameRelay.close(framing.end());
-      const error = frameRelay.error();
-      if (frameRelay.finish() === null && frameRelay.usage() === null) return give(idle ? 'timeout' : 'broken');
-      if (error !== null && frameRelay.finish() === null && frameRelay.usage() === null) return give('error', error);
+      if (frameRelay.finish() === null) {
+        const error = frameRelay.error();
+        return error === null || error.code === null ? give('broken') : give('error', error);
+      }
       if (isEmpty(frameRelay)) return give('empty');
       return {
         ok: true,
-        stream: { reader, framing, frameRelay, head, last: piece ?? '', firstByteMs, ahead: [], done: true },
+        stream: { reader, framing, frameRelay, head, last: piece ?? '', firstByteMs, sentMs, ahead: [], done: true },
       };
     }
   } catch {
@@ -119,13 +126,44 @@ function firstContent(
   return null;
 }
 
-/** An answer that ended well and says nothing is a failure in disguise; one that was cut off or filtered is not. */
+/** An answer that ended well, says nothing and costs nothing is a failure in disguise; one that was cut off or filtered is not. */
 export function isEmpty(frameRelay: FrameRelay): boolean {
-  if (frameRelay.hasContent()) return false;
-  const usage = frameRelay.usage();
-  if (usage !== null && completionTokensOf(usage) > 0) return false;
+  if (frameRelay.hasContent() || frameRelay.usage() !== null) return false;
   const reason = frameRelay.finish()?.reason.unified;
   return reason === 'stop' || reason === 'other';
+}
+
+/** Whether what was reported is all that the answer cost. @param complete it came to its end. */
+export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean =>
+  frameRelay.usage() !== null && (frameRelay.billed() || (complete && !frameRelay.saidSinceUsage()));
+
+const lateness = createDeadlines(50);
+/** So long the stream is read on behind its end where nothing of it says what it cost. */
+const lateMs = 500;
+
+/** Some upstreams report behind the end, or behind an error, what the answer cost. @param ahead frames that were read already. */
+export async function readLate({ reader, framing, frameRelay, done }: OpenStream, ahead: readonly RawFrame[]) {
+  if (isWholeBill(frameRelay, true)) return;
+  for (const frame of ahead) frameRelay.late(frame);
+  if (done || frameRelay.billed()) return;
+  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
+  const limit = lateness.start(lateMs, () => resolve(null));
+  try {
+    while (!frameRelay.billed()) {
+      const read = await Promise.race([reader.read(), tooLate]);
+      if (read === null) break;
+      for (const frame of read.value === undefined ? [] : framing.push(read.value)) frameRelay.late(frame);
+      if (!read.done) continue;
+      const rest = framing.end();
+      if (rest.length > 0) frameRelay.late(rawFrame(rest));
+      break;
+    }
+  } catch {
+    // It broke off behind its end: what was delivered is counted.
+  } finally {
+    limit.end();
+    void reader.cancel().catch(() => undefined);
+  }
 }
 
 /** Answers that are gathered are kept whole. */
@@ -151,7 +189,8 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
       }
       for (const frame of read.value === undefined ? [] : framing.push(read.value)) frameRelay.pass(frame);
     }
-    if (!stream.done) frameRelay.close(framing.end());
+    if (frameRelay.isLast()) await readLate(stream, []);
+    else if (!stream.done) frameRelay.close(framing.end());
   } catch {
     return false;
   } finally {

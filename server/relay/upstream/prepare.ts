@@ -4,6 +4,7 @@ import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
 import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { fitted } from '../../protocols/shared/fit.ts';
+import { parseExact, record } from '../../protocols/shared/json.ts';
 import type { ModelSuffix } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
@@ -14,9 +15,9 @@ import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/t
 import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { CustomForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
-import { carriedTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
+import { carriedTerms, editsOfTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
 import { asSummary } from '../intake/compaction.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { mapModel } from '../routing/choose.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
@@ -39,6 +40,8 @@ export interface Prepared {
   readonly keyIndex: number;
   readonly key: string;
   readonly upstreamModel: string;
+  /** A suffix of the model's name asks for thoughts. */
+  readonly wishes: boolean;
   /** What the upstream's answers are read with. */
   readonly upstream: UpstreamHalf;
   /** The answer must be told anew in the client's dialect. */
@@ -121,7 +124,7 @@ export function prepareAttempt(
   const address = addressed(attempt, body.body, dropped);
   if (address === null) return null;
   const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
-  const changes = answerChanges(attempt);
+  const changes = answerChanges(attempt, dropped);
   const headers = allHeaders(attempt, address);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : taskReader);
   return {
@@ -130,6 +133,7 @@ export function prepareAttempt(
     keyIndex: key.index,
     key: key.key,
     upstreamModel,
+    wishes: suffix !== null,
     upstream,
     restore: changes.restore,
     retell: body.retell,
@@ -188,15 +192,20 @@ interface Body {
 function bodyOf(attempt: Attempt, dropped: string[]): Body {
   const { inquiry, channel, settings, dialect, upstreamModel, suffix, terms, usageAsked } = attempt;
   const other = otherBody(inquiry, channel);
-  if (other !== undefined) return { body: other, retell: null, custom: null, terms: carriedTerms(terms, null) };
+  if (other !== undefined)
+    return { body: other, retell: null, custom: null, terms: carriedTerms(terms, null, dialect) };
   const { traits, translation } = codecFor(dialect);
   if (attempt.form !== null)
     return {
       ...customBody(attempt, attempt.form, dropped),
-      terms: carriedTerms(terms, null),
+      terms: carriedTerms(terms, null, dialect),
     };
   if (attempt.translated && inquiry.operation === 'embeddings')
-    return { ...embeddingsBody(inquiry, dialect, upstreamModel), custom: null, terms: carriedTerms(terms, null) };
+    return {
+      ...embeddingsBody(inquiry, dialect, upstreamModel),
+      custom: null,
+      terms: carriedTerms(terms, null, dialect),
+    };
   const edited = (body: Readonly<Record<string, unknown>>) =>
     inquiry.operation === 'chat' && dialect === commonProtocol
       ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream)
@@ -210,24 +219,23 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     const told = { ...signed, ...edited(signed) };
     const within = withinRules(told, attempt.rules, { model: upstreamModel, dropped });
     const sent = { ...within, ...channel.paramOverride };
-    return { body: JSON.stringify(sent), retell: null, custom: null, terms: carriedTerms(terms, sent) };
+    return { body: JSON.stringify(sent), retell: null, custom: null, terms: carriedTerms(terms, sent, dialect) };
   }
   dropped.push(...terms.dropped);
   // Nearly every request passes with one edit or none.
   const edits = new Map<string, string | undefined>();
-  for (const name of terms.removed) edits.set(name, undefined);
+  if (terms.removed.length > 0) for (const [name, value] of editsOfTerms(inquiry.body, terms)) edits.set(name, value);
   const asksModel = inquiry.operation === 'chat' || inquiry.operation === 'count_tokens';
   const foreign = asksModel ? foreignEdits(inquiry, signingOf(attempt), dropped) : noEdits;
   for (const [name, value] of foreign) edits.set(name, value);
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
-    const signed = withEdits(inquiry.body, foreign);
-    const within = withinRules(signed, attempt.rules, { model: upstreamModel, dropped });
+    const ruled = editsOfRules(attempt, foreign, dropped);
     for (const [name, value] of editsOfMapping(attempt, dropped)) edits.set(name, value);
-    for (const [name, value] of editsBetween(signed, within)) edits.set(name, value);
+    for (const [name, value] of ruled) edits.set(name, value);
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
     if (suffix !== null)
       for (const [name, value] of traits.suffix.edits(
-        inquiry.body,
+        exactBody(inquiry),
         suffix,
         traits.operator?.maxTokens?.(settings, upstreamModel, inquiry.model) ?? null,
       ))
@@ -241,8 +249,10 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
 
 /** How a request is told anew; a wire without a dialect knows nothing of models. */
 function tellingOf(attempt: Attempt, usual: Translation['encodeRequest']): Telling {
-  const { inquiry, provider, upstreamModel, settings, wire } = attempt;
-  const target = targetFor(provider.slug, upstreamModel, settings.modelRules);
+  const { inquiry, channel, provider, upstreamModel, settings, wire } = attempt;
+  const known = targetFor(provider.slug, upstreamModel, settings.modelRules);
+  // Behind an address of its own only the operator knows.
+  const target = channel.setting.cache_marks === true ? { ...known, cacheMarks: true as const } : known;
   const change = requestChange(attempt, inquiry.ceiling);
   if (wire === null || wire.dialect !== undefined) return { encode: wire?.encodeRequest ?? usual, change, target };
   return {
@@ -254,6 +264,20 @@ function tellingOf(attempt: Attempt, usual: Translation['encodeRequest']): Telli
 
 const noEdits: ReadonlyMap<string, string | undefined> = new Map();
 
+/** @param foreign edits that are made anyway. */
+function editsOfRules(
+  { inquiry, rules, upstreamModel: model }: Attempt,
+  foreign: ReadonlyMap<string, string | undefined>,
+  dropped: string[],
+): ReadonlyMap<string, string | undefined> {
+  const signed = withEdits(inquiry.body, foreign);
+  const edits = editsBetween(signed, withinRules(signed, rules, { model, dropped }));
+  const exact = edits.size === 0 ? inquiry.body : exactBody(inquiry);
+  if (exact === inquiry.body) return edits;
+  const whole = withEdits(exact, foreign);
+  return editsBetween(whole, withinRules(whole, rules, { model, dropped: [] }));
+}
+
 /** The body as it reads once they are made. */
 function withEdits(
   body: Readonly<Record<string, unknown>>,
@@ -263,7 +287,7 @@ function withEdits(
   const changed = { ...body };
   for (const [name, value] of edits) {
     if (value === undefined) delete changed[name];
-    else changed[name] = JSON.parse(value);
+    else changed[name] = parseExact(value);
   }
   return changed;
 }
@@ -274,7 +298,7 @@ function editsOfMapping(attempt: Attempt, dropped: string[]): ReadonlyMap<string
   if (!mapped) return noEdits;
   const target = targetFor(provider.slug, model, settings.modelRules);
   if (sameDemands(target, targetFor(provider.slug, inquiry.model, settings.modelRules))) return noEdits;
-  return mappedEdits(codecFor(dialect), inquiry.body, { model, target }, dropped);
+  return mappedEdits(codecFor(dialect), exactBody(inquiry), { model, target }, dropped);
 }
 
 const signingOf = ({ inquiry, provider, channel, dialect }: Attempt) =>
@@ -349,7 +373,7 @@ function addressed(attempt: Attempt, body: UpstreamCall['body'], dropped: string
       baseUrl,
       other: channel.other,
       key: key.key,
-      body: JSON.parse(textOf(body)) as Record<string, unknown>,
+      body: record(parseExact(textOf(body))) ?? {},
       betas: inquiry.request.headers.get('anthropic-beta') ?? '',
       dropped,
     });

@@ -8,6 +8,8 @@ export interface Tries {
   next(failure: UpstreamFailure | null): ChannelSnapshot | null;
   /** @param asked so far. */
   left(asked: number): boolean;
+  /** Each channel had its turn. */
+  allAsked(): boolean;
   /** One more, whatever was granted. */
   grant(): void;
   /** Whatever the option says, one bad host or one spent key among others is not the caller's bad luck: one more, once. @param sameAgain another key of the same channel is ready. */
@@ -48,6 +50,10 @@ class RequestTries implements Tries {
 
   left(asked: number): boolean {
     return asked < this.granted;
+  }
+
+  allAsked(): boolean {
+    return this.turn >= this.candidates.length;
   }
 
   grant(): void {

@@ -12,10 +12,11 @@ import type { Inquiry } from '../intake/inquiry.ts';
 import type { Affinity } from '../routing/affinity.ts';
 import type { Health, KeyChoice } from '../routing/health.ts';
 import {
-  classify,
   failedAttempt,
+  isLasting,
   mayRetry,
-  redact,
+  redacted,
+  statusFailure,
   type Tried,
   triedOnly,
   type UpstreamFailure,
@@ -33,8 +34,10 @@ import { nameable } from './nameable.ts';
 import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
 import { patienceWith } from './patience.ts';
 import { type Prepared, prepareAttempt } from './prepare.ts';
+import { beginsWithEvent, peeked, typeOf } from './response-body.ts';
+import { mayThink } from './thinking.ts';
 import { createTries } from './tries.ts';
-import { errorIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
+import { errorIn, failureIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
 
 export interface AttemptsDeps {
   readonly dispatch: Dispatch;
@@ -60,6 +63,8 @@ export type Outcome =
       readonly kind: 'whole';
       readonly bytes: Uint8Array<ArrayBuffer>;
       readonly body: unknown;
+      /** What it says, where that had to be read. */
+      readonly events: readonly ChatEvent[] | null;
       readonly firstByteMs: number;
     })
   /** Neither JSON nor events: sound, subtitles. */
@@ -74,6 +79,8 @@ export interface Failed {
   readonly last: ChannelSnapshot | null;
   readonly tried: readonly Tried[];
   readonly left: Left | null;
+  /** Every channel was asked, and each would refuse the same request again. */
+  readonly final: boolean;
 }
 
 /** The client left when the upstream had taken the request and said nothing of worth yet. */
@@ -101,11 +108,12 @@ type Asked = Exclude<Outcome, Failed> | { readonly failure: UpstreamFailure; rea
 async function ask(deps: AttemptsDeps, exchange: Exchange, prepared: Prepared, facts: CallFacts): Promise<Asked> {
   const { departure, tried, abort } = facts;
   const firstByteMs = patienceWith(deps, exchange, prepared, tried);
-  const firstBy = deps.now() + firstByteMs;
+  const sentMs = deps.now();
+  const firstBy = sentMs + firstByteMs;
   const result = await send(deps, prepared, abort, firstByteMs);
   if (result.kind === 'failure') return { failure: result.failure, answered: false };
   const answer = { prepared, response: result.response, tried };
-  const reached = await open(deps, exchange, answer, { abort, departure, firstBy });
+  const reached = await open(deps, exchange, answer, { abort, departure, firstBy, sentMs });
   return 'kind' in reached ? reached : { failure: reached, answered: true };
 }
 
@@ -136,7 +144,7 @@ type Attempt<T> = (
   abort: AbortController,
 ) => Promise<T | { readonly failure: UpstreamFailure; readonly answered: boolean }>;
 
-const lasting: ReadonlySet<string> = new Set(['stream', 'bytes']);
+const goesOn: ReadonlySet<string> = new Set(['stream', 'bytes']);
 
 /** The one loop over channels and keys, whatever is asked of them. Never rejects, as long as `attempt` does not. */
 export async function eachChannel<T extends { readonly kind: string }>(
@@ -158,7 +166,13 @@ export async function eachChannel<T extends { readonly kind: string }>(
   let last: ChannelSnapshot | null = null;
   let left: Left | null = null;
   let asking: Inquiry = inquiry;
-  const failed = (error: AppError | null = null): Failed => ({ kind: 'failed', error, failure, last, tried, left });
+  /** No refusal so far was one that time may heal, and no key that is ready is left. */
+  let lasting = true;
+  let spareKey = false;
+  const failed = (error: AppError | null = null): Failed => {
+    const final = failure !== null && lasting && !spareKey && tries.allAsked();
+    return { kind: 'failed', error, failure, last, tried, left, final };
+  };
 
   for (let channel = tries.next(null); channel !== null; channel = tries.next(failure)) {
     let again = true;
@@ -178,7 +192,7 @@ export async function eachChannel<T extends { readonly kind: string }>(
       const reached = await attempt(prepared, tried, own);
       if ('kind' in reached) {
         // Of what goes on only the end will tell.
-        if (!lasting.has(reached.kind)) deps.health.succeeded(channel, key.index);
+        if (!goesOn.has(reached.kind)) deps.health.succeeded(channel, key.index);
         if (plan.candidates.length > 1) deps.affinity.remember(plan.conversation, channel.id);
         return reached;
       }
@@ -201,6 +215,7 @@ export async function eachChannel<T extends { readonly kind: string }>(
         () => inquiry.json?.text ?? JSON.stringify(inquiry.body),
       );
       tried[tried.length - 1] = { ...triedOnly(channel), failed: failedAttempt(failure, deps.now() - askedMs) };
+      lasting &&= isLasting(failure);
       deps.health.failed(channel, key.index, failure);
       if (mayRetry(failure)) deps.affinity.forget(plan.conversation, channel.id);
       // A conversation that was begun elsewhere goes on without its thoughts, once.
@@ -211,7 +226,8 @@ export async function eachChannel<T extends { readonly kind: string }>(
         continue;
       }
       if (!mayRetry(failure) || inquiry.form?.replayable === false) return failed();
-      again = failure.class === 'key' && deps.health.hasSpareKey(channel);
+      spareKey = failure.class === 'key' && deps.health.hasSpareKey(channel);
+      again = spareKey;
       tries.spare(tried.length, again);
     }
     if (!tries.left(tried.length) || upstream.aborted || departure.gone()) break;
@@ -276,22 +292,48 @@ async function open(
     abort,
     departure,
     firstBy,
-  }: { readonly abort: AbortController; readonly departure: Departure; readonly firstBy: number },
+    sentMs,
+  }: {
+    readonly abort: AbortController;
+    readonly departure: Departure;
+    readonly firstBy: number;
+    readonly sentMs: number;
+  },
 ): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
-  const { prepared, response } = reached;
+  const { prepared } = reached;
+  let { response } = reached;
   const type = response.headers.get('content-type') ?? '';
-  const framing =
+  const asksStream = exchange.inquiry.stream && exchange.inquiry.operation === 'chat';
+  let framing =
     prepared.quirk?.framing?.(type) ??
-    prepared.upstream.framing?.(type) ??
+    prepared.upstream.framing?.(type, asksStream) ??
     (type.includes('text/event-stream') ? sseFraming() : null);
+  const { operation } = exchange.inquiry;
+  // Some relays stream under another content type, or under none.
+  if (framing === null && response.body !== null && operation === 'chat' && (asksStream || !isJson(type))) {
+    const timer = setTimeout(() => abort.abort(), Math.min(deps.idleMs(), Math.max(1, firstBy - deps.now())));
+    try {
+      const { first, body } = await peeked(response.body);
+      response = new Response(body, response);
+      if (beginsWithEvent(first)) framing = sseFraming();
+    } catch {
+      return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
+    } finally {
+      clearTimeout(timer);
+    }
+  }
   if (framing !== null && response.body !== null) {
+    // What it thought until its first word is reported a little later.
+    if (exchange.plan.estimate.answer?.model.thinks === true && mayThink(exchange, prepared, deps.settings()))
+      departure.expecting(always);
     const opening = await openStream({
       upstream: response.body,
       framing,
-      frameRelay: passageFor(exchange, prepared, deps.now()),
+      frameRelay: passageFor(exchange, prepared, deps.now),
       firstMs: Math.min(deps.idleMs(), Math.max(1, firstBy - deps.now())),
       idleMs: deps.idleMs(),
       now: deps.now,
+      sentMs,
       abort,
     });
     if (opening.ok && prepared.compaction === 'native' && !opening.stream.frameRelay.hasContent()) {
@@ -301,18 +343,17 @@ async function open(
     if (opening.ok) return { kind: 'stream', ...reached, stream: opening.stream };
     if (opening.error !== null) return inBodyFailure(opening.error, prepared);
     const { reason, usage } = opening;
-    return { ...hostFailure(response.status, reason === 'error' ? 'broken' : reason), usage };
+    return { ...hostFailure(response, reason === 'error' ? 'broken' : reason), usage };
   }
-  const { operation } = exchange.inquiry;
-  if (operation === 'speech' || (isRecording(operation) && !type.includes('json')))
-    return { kind: 'bytes', ...reached };
+  if (operation === 'speech' || (isRecording(operation) && !isJson(type))) return { kind: 'bytes', ...reached };
   // It is made already: whoever leaves now pays for it.
-  departure.expecting(isMade);
+  departure.expecting(always);
   const bytes = await readWhole(response, deps.idleMs(), abort);
-  if (bytes === null) return hostFailure(response.status, abort.signal.aborted ? 'timeout' : 'broken');
+  if (bytes === null) return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
   const firstByteMs = deps.now();
-  const parsed = parseBody(bytes);
-  if (parsed === undefined) return hostFailure(response.status, 'invalid');
+  const retold = operation === 'chat' && (prepared.retold || exchange.inquiry.stream);
+  const parsed = parseBody(bytes, retold);
+  if (parsed === undefined) return hostFailure(response, 'invalid');
   const { upstream, custom } = prepared;
   let body: unknown = parsed;
   if (custom !== null) {
@@ -328,27 +369,40 @@ async function open(
   // Work that goes on without us has been ordered: nobody else may be asked for it once more.
   const { status } = record(body) ?? {};
   if (operation === 'chat' && (status === 'queued' || status === 'in_progress')) {
-    return { ...hostFailure(response.status, 'invalid'), class: 'client' };
+    return { ...hostFailure(response, 'invalid'), class: 'client' };
   }
   if (prepared.compaction === 'native' && !isCompacted(exchange.inquiry, JSON.stringify(body)))
     return uncompacted(response.status);
   const usage = upstream.readUsage(body);
   const silent = operation === 'chat' && (usage === null || usage.output + usage.reasoning === 0);
-  if (silent && saysNothing(upstream.decodeResponse(body), usage)) return hostFailure(response.status, 'empty');
-  return { kind: 'whole', ...reached, bytes, body, firstByteMs };
+  const events = retold || silent ? upstream.decodeResponse(body) : null;
+  if (silent && events !== null && saysNothing(events, usage)) return hostFailure(response, 'empty');
+  if (retold && events !== null) {
+    for (const event of events) {
+      const failed = failureIn(event);
+      if (failed === null) continue;
+      return failed.code === null ? { ...hostFailure(response, 'broken'), usage } : inBodyFailure(failed, prepared);
+    }
+  }
+  return { kind: 'whole', ...reached, bytes, body, events, firstByteMs };
 }
 
-const isMade = () => true;
+const always = () => true;
+const isJson = (type: string): boolean => type.includes('json');
 
 /** What answers of custom forms are made into. */
 const openAi = codecFor(commonProtocol).upstream;
 
 const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';
 
-const hostFailure = (status: number, reason: UpstreamFailure['reason']): UpstreamFailure => ({
+/** The content type goes into the log: it is the reason why many an answer cannot be read. */
+const hostFailure = (response: Response, reason: UpstreamFailure['reason']): UpstreamFailure => ({
   class: 'host',
-  status,
-  error: null,
+  status: response.status,
+  error:
+    reason === 'invalid' || reason === 'broken'
+      ? { status: null, type: null, code: null, message: typeOf(response) }
+      : null,
   retryAfter: null,
   reason,
 });
@@ -358,13 +412,7 @@ export function inBodyFailure(error: UpstreamError, prepared: Prepared): Upstrea
   const { channel } = prepared;
   // The 200 it came with says nothing.
   const status = error.status !== null && error.status >= 400 ? error.status : statusOfType(error);
-  return {
-    class: classify(status, error),
-    status,
-    error: { ...error, message: redact(error.message, [...channel.keys, channel.baseUrl]) },
-    retryAfter: null,
-    reason: 'status',
-  };
+  return { ...statusFailure(status, redacted(error, channel), null), inBody: true };
 }
 
 const statusByWord: readonly (readonly [RegExp, number])[] = [
@@ -381,14 +429,14 @@ const statusOfType = (error: UpstreamError): number => {
 };
 
 /** How this upstream's frames reach this client. */
-function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): FrameRelay {
+function passageFor(exchange: Exchange, prepared: Prepared, now: () => number): FrameRelay {
   const { inquiry } = exchange;
   const { upstream } = prepared;
-  if (isGathered(inquiry)) return translatingRelay(upstream, null, changeFor(prepared));
-  if (prepared.compaction === 'native') return provenRelay(inquiry, verbatimRelay(upstream, prepared.usageAsked));
-  if (!prepared.retold) return verbatimRelay(upstream, prepared.usageAsked);
+  if (isGathered(inquiry)) return translatingRelay(upstream, null, now, changeFor(prepared));
+  if (prepared.compaction === 'native') return provenRelay(inquiry, verbatimRelay(upstream, prepared.usageAsked, now));
+  if (!prepared.retold) return verbatimRelay(upstream, prepared.usageAsked, now);
   const { writer } = codecFor(inquiry.protocol).translation;
-  return translatingRelay(upstream, writer(contextOf(exchange, nowMs)), changeFor(prepared));
+  return translatingRelay(upstream, writer(contextOf(exchange, now())), now, changeFor(prepared));
 }
 
 /** Some upstreams stream although one piece was asked for. */

@@ -2,7 +2,7 @@
 import { completionTokensOf } from '../../contract/quota.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { ResponseContext, UpstreamHalf } from '../../protocols/codec.ts';
-import { record } from '../../protocols/shared/json.ts';
+import { parseExact, parseJson, record } from '../../protocols/shared/json.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 
 /** Whole answers larger than this are refused; streams have no limit. */
@@ -46,13 +46,10 @@ export async function readWhole(
 
 const lenient = new TextDecoder();
 
-/** @returns undefined when it is no JSON. */
-export function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
-  try {
-    return JSON.parse(lenient.decode(bytes));
-  } catch {
-    return undefined;
-  }
+/** @param exact it is translated: numbers keep their digits. @returns undefined when it is no JSON. */
+export function parseBody(bytes: Uint8Array<ArrayBuffer>, exact = false): unknown {
+  const text = lenient.decode(bytes);
+  return exact ? parseExact(text) : parseJson(text);
 }
 
 /** An error that came with status 200, as some upstreams send it. @param ownWire the upstream tells errors in a form of its own. */
@@ -73,17 +70,26 @@ export function errorIn(upstream: UpstreamHalf, body: unknown, ownWire: boolean)
   return upstream.decodeError(200, JSON.stringify(body));
 }
 
+/**
+ * What keeps an answer from being complete: an error, or an end by which the model says that it failed.
+ * That another call would do better is not said, so that its words reach the client as those about a mistake do.
+ */
+export function failureIn(event: ChatEvent): UpstreamError | null {
+  if (event.type === 'error') return event.error;
+  if (event.type !== 'finish' || event.reason.unified !== 'error') return null;
+  const { raw, message } = event.reason;
+  return {
+    status: message === undefined ? null : 422,
+    type: raw,
+    code: raw,
+    message: message ?? `it ended with ${raw}`,
+  };
+}
+
 /** HTTP statuses of the codes in `base_resp`. */
 const baseStatuses: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 1039: 429 };
 
-export const wordsOf = (events: readonly ChatEvent[]): string[] =>
-  events.flatMap((event) => {
-    if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta')
-      return [event.text];
-    return event.type === 'tool-call-delta' ? [event.arguments] : [];
-  });
-
-/** An answer that ended well and says nothing at all. */
+/** An answer that ended well and says nothing at all. What it is reported to cost is owed, so that one is delivered as it is. */
 export function saysNothing(events: readonly ChatEvent[], usage: Usage | null): boolean {
   if (usage !== null && completionTokensOf(usage) > 0) return false;
   let finish: string | null = null;
@@ -102,7 +108,7 @@ export function saysNothing(events: readonly ChatEvent[], usage: Usage | null): 
         return false;
     }
   }
-  return finish === null || finish === 'stop' || finish === 'other';
+  return finish === null || (usage === null && (finish === 'stop' || finish === 'other'));
 }
 
 /** Puts reasoning into the text between `<think>` marks, for clients that know no other place. */

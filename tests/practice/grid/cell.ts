@@ -148,8 +148,9 @@ function toldBy(exchange: Exchange, driver: Driver): { readonly ids: boolean; re
   return { ids: !nameless && !idless(exchange), thoughts: !hidden && showsThoughts(driver) };
 }
 
-/** Clients whose package drops what their dialect tells beside its own members. */
-const showsThoughts = (driver: Driver): boolean => driver.name !== 'ai openai.chat';
+/** Not of clients whose package drops what stands beside its dialect's own members, nor of those that do not ask for thoughts. */
+const showsThoughts = (driver: Driver): boolean =>
+  driver.name !== 'ai openai.chat' && !/google|anthropic|responses/.test(driver.name);
 
 export async function runCell(
   world: World,

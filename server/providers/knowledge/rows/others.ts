@@ -7,6 +7,8 @@ const kimiThinking = 'https://docs.rs/synaps-engine/0.11.0/src/agent_engine/runt
 const grokReasoning =
   'https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning';
 const groqReasoning = 'https://console.groq.com/docs/reasoning';
+/** Limits of each host's models. */
+const listed = 'https://models.dev/api.json';
 const fixed = ['temperature', 'topP', 'candidates', 'presencePenalty', 'frequencyPenalty'] as const;
 
 const mistral: readonly ModelRow[] = [
@@ -23,6 +25,7 @@ const mistral: readonly ModelRow[] = [
     efforts: ['none', 'high'],
     source: mistralEfforts,
   },
+  { models: /^mistral-large-2411/, provider: 'mistral', outputCap: 16_384, source: listed },
   { models: /^magistral/, provider: 'mistral', alwaysThinks: true, thinksUnasked: true, source: mistralEfforts },
 ];
 
@@ -54,6 +57,12 @@ const groq: readonly ModelRow[] = [
     efforts: ['low', 'medium', 'high'],
     outputCap: 65_536,
     source: groqReasoning,
+  },
+  {
+    models: /^kimi-k2/,
+    provider: 'groq',
+    outputCap: 16_384,
+    source: 'https://github.com/anomalyco/opencode/issues/1000',
   },
   {
     models: /^(?:llama-4|compound)/,
@@ -177,6 +186,8 @@ const xai: readonly ModelRow[] = [
     refuses: ['presencePenalty', 'frequencyPenalty'],
     source: 'https://github.com/open-webui/open-webui/issues/21266',
   },
+  { models: /^grok-4(?:-\d{4}|-latest)?$/, provider: 'xai', outputCap: 64_000, source: listed, assumed: true },
+  { models: /^grok-4(?:-fast|\.)/, provider: 'xai', outputCap: 30_000, source: listed },
   {
     models: /^grok-4\.20-multi/,
     efforts: ['low', 'medium', 'high', 'xhigh'],

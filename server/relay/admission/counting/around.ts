@@ -1,5 +1,5 @@
 /** What providers put around the words of a prompt, for a count that is made here. Nobody is charged for it: it is measured by `scripts/count-error.ts`, not promised. */
-import { readPrompt } from '../../intake/prompt.ts';
+import { type Prompt, readPrompt, unitsOf } from '../../intake/prompt.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -7,8 +7,8 @@ const perTurn = 4;
 /** One turn and the beginning of the answer are in the count of the words. */
 const counted = 3;
 const perTools = 11;
-/** Characters of a member's name in a token of what becomes of a schema. */
-const nameUnits = 8;
+/** Characters of names and types in a token of what becomes of a schema. */
+const nameUnits = 10;
 
 /** Members that hold turns, and those that are one. */
 const lists = ['messages', 'contents', 'input'] as const;
@@ -19,6 +19,15 @@ export function tokensAround(body: Body): number {
   const alone = single.filter((name) => body[name] !== undefined && body[name] !== null).length;
   const turns = (Array.isArray(said) ? said.length : 1) + alone;
   const { tools } = body;
-  const named = Array.isArray(tools) && tools.length > 0 ? perTools + readPrompt({ tools }).nameUnits / nameUnits : 0;
+  const named =
+    Array.isArray(tools) && tools.length > 0 ? perTools + unitsOf(readPrompt({ tools }).objectFrame) / nameUnits : 0;
   return Math.max(0, Math.ceil(perTurn * turns - counted + named));
 }
+
+/** The words alone; what stands round them is what `tokensAround` guesses. */
+export const plainWords = ({ texts, objectTexts }: Prompt): Pick<Prompt, 'texts' | 'frame' | 'marks' | 'objects'> => ({
+  texts: [[...texts, ...objectTexts].join('\n')],
+  frame: [],
+  marks: [],
+  objects: [],
+});

@@ -7,6 +7,8 @@ const run = 128;
 const longRuns = new RegExp(`[\\p{L}\\p{M}]{${run + 1},}|[^\\p{L}\\p{M}\\p{N}\\s]{${run + 1},}|\\s{${run + 1},}`, 'gu');
 /** More than any model reads; what is beyond is counted like what was in front of it. */
 const countedUnits = 4 * 1024 * 1024;
+/** Tokens of a unit of prose at least. */
+const leastRate = 1 / 5;
 /** Encodings keep lists of all tokens of a text; these are counted one after the other. */
 const stretch = 64 * 1024;
 
@@ -37,5 +39,6 @@ export function countTokens(count: Count, text: string): number {
     sum += inPieces(count, text.slice(from, to));
     from = to;
   }
-  return text.length === size ? sum : Math.ceil((sum * text.length) / size);
+  // What is read first must not make cheap what comes behind it.
+  return text.length === size ? sum : Math.ceil(sum + (text.length - size) * Math.max(sum / size, leastRate));
 }

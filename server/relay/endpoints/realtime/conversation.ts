@@ -22,7 +22,7 @@ import type { Prepared } from '../../upstream/prepare.ts';
 import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
 import { createTranscripts } from './transcripts.ts';
 import { createTurnHold } from './turn-hold.ts';
-import { createTurns } from './turns.ts';
+import { createTurns, withoutSound } from './turns.ts';
 import { createTurnstile } from './turnstile.ts';
 import { transcribedIn } from './usage.ts';
 
@@ -305,7 +305,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     const type = text(event.type);
     const settings = deps.settings();
     if (settings.blockedWords.length > 0 && type !== 'input_audio_buffer.append')
-      checkWords(settings, readPrompt(event));
+      checkWords(settings, readPrompt({ ...event, item: withoutSound(event.item) }));
     if (type === 'input_audio_buffer.append') return heard(event, data);
     if (type === 'response.create') {
       if (!mayStay()) return null;

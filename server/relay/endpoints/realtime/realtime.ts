@@ -2,6 +2,7 @@
 import { AppError } from '../../../contract/errors.ts';
 import type { Admit } from '../../admission/admit.ts';
 import type { Exchange } from '../../admission/exchange.ts';
+import type { Gates } from '../../admission/gate.ts';
 import { finishBroken, finishFailed, type Refusal } from '../../delivery/finish-request.ts';
 import { inquiryFor } from '../../intake/bare-inquiry.ts';
 import type { Peer } from '../../intake/inquiry.ts';
@@ -15,6 +16,7 @@ import { type Conversation, type ConverseDeps, converse } from './conversation.t
 
 export interface RealtimeDeps extends Omit<ConverseDeps, 'ended'>, CandidatesDeps {
   readonly admit: Admit;
+  readonly gates: Pick<Gates, 'paid' | 'part'>;
   readonly connect: Connect;
   readonly nextId: () => string;
   /** Called once when the conversation is over. */
@@ -43,7 +45,7 @@ export function createRealtime(deps: RealtimeDeps) {
     if (model === '') throw new AppError('model_missing');
     checkModelName(model);
     const facts = { requestId, startedMs: deps.now(), operation: 'realtime', model } as const;
-    const exchange = await deps.admit(inquiryFor(request, facts), principal, false);
+    const exchange = await deps.admit(inquiryFor(request, facts), principal, await deps.gates.paid(principal, facts));
     try {
       const reached = await reach(exchange, request);
       if (reached.kind === 'failed')
@@ -62,7 +64,8 @@ export function createRealtime(deps: RealtimeDeps) {
             model: writer,
           } as const;
           const pinned = { ...caller, pinnedChannel: reached.prepared.channel.id };
-          return deps.admit({ ...inquiryFor(request, own), stream: true }, pinned, false, true);
+          const admission = deps.gates.part(pinned, own);
+          return deps.admit({ ...inquiryFor(request, own), stream: true }, pinned, admission);
         },
       });
     } catch (error) {

@@ -5,7 +5,7 @@ import type { Usage } from '../../../protocols/canonical.ts';
 import { type Json, number, record, records, text } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
-import { promptBound, readPrompt } from '../../intake/prompt.ts';
+import { countedTexts, promptBound, readPrompt } from '../../intake/prompt.ts';
 import { createDeliveredText, type DeliveredTextTally } from '../../shared/delivered-text.ts';
 import { heardTokens, secondsIn, spokenTokens } from '../../shared/sound.ts';
 import { createSession, type Session } from './session.ts';
@@ -211,7 +211,8 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
       reading.text += promptBound(prompt, event, Buffer.byteLength(JSON.stringify(event)));
       reading.images += prompt.bound.media.imageInput ?? 0;
       const { instructions, input, tools } = record(event.response) ?? record(event.session) ?? {};
-      for (const words of readPrompt({ instructions, input, tools, item: event.item }).texts) reading.words.add(words);
+      const item = withoutSound(event.item);
+      for (const words of countedTexts(readPrompt({ instructions, input, tools, item }))) reading.words.add(words);
       for (const part of records(record(event.item)?.content))
         reading.seconds += secondsIn(part.audio, session.rateIn());
     },
@@ -310,4 +311,15 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
     heard: () => ({ committed, pending: pending() }),
     session,
   };
+}
+
+/** An item without what is heard of it: that is paid by its seconds, and raw sound cannot be told from words. */
+export function withoutSound(item: unknown): unknown {
+  const known = record(item);
+  if (known === null || !Array.isArray(known.content)) return item;
+  const content = known.content.map((part) => {
+    const { audio, ...rest } = record(part) ?? {};
+    return typeof audio === 'string' ? rest : part;
+  });
+  return { ...known, content };
 }

@@ -80,7 +80,7 @@ export function orderOf(submit: string, body: Readonly<Record<string, unknown>>)
     case 'modal':
       return taskId === '' ? 'task_id_is_required' : { action: 'MODAL', taskId, body };
     default:
-      return { action: fixed[submit] ?? submit.toUpperCase(), taskId: '', body };
+      return { action: lookUp(fixed, submit) ?? submit.toUpperCase(), taskId: '', body };
   }
 }
 

@@ -37,6 +37,8 @@ export function createTaskCalls(send: (id: number, call: TaskCall) => void) {
     songs: call('songs'),
     keepItems: call('keepItems'),
     keptItems: call('keptItems'),
+    keepOwners: call('keepOwners'),
+    ownersOf: call('ownersOf'),
   };
   return {
     store,

@@ -8,7 +8,15 @@ import { prepareAttempt } from '../../upstream/prepare.ts';
 import { drawingModel, isFree, orderOf } from './actions.ts';
 import { modeOf, type TaskRoute } from './routes.ts';
 import type { Drawing } from './store.ts';
-import { askForTask, complaint, orderTask, type Submission, type TaskAnswer, type TasksDeps } from './submission.ts';
+import {
+  admitOrder,
+  askForTask,
+  complaint,
+  orderTask,
+  type Submission,
+  type TaskAnswer,
+  type TasksDeps,
+} from './submission.ts';
 
 const channelClosed = { zh: '该任务所属渠道已被禁用', en: 'The channel of this task is disabled' };
 
@@ -31,7 +39,8 @@ export function createDraw(deps: TasksDeps) {
     };
   };
 
-  const submit = async ({ inquiry, principal, body }: Submission, route: Extract<TaskRoute, { kind: 'draw' }>) => {
+  const submit = async (submission: Submission, route: Extract<TaskRoute, { kind: 'draw' }>) => {
+    const { inquiry, principal, body } = submission;
     const order = orderOf(route.submit, body);
     if (typeof order === 'string') return complaint(400, 4, order);
     const { action } = order;
@@ -46,8 +55,7 @@ export function createDraw(deps: TasksDeps) {
       order: { path: route.path, bodyFor: (channel) => bodyFor(body, modeOf(route.mode), channel) },
     };
     // What continues a drawing goes where that was made.
-    const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
-    const exchange = await deps.admit(asked, pinned, false);
+    const exchange = await admitOrder(deps, submission, asked, earlier?.channel_id ?? null);
     const ordered = await orderTask(deps, exchange, ({ status, body: told }) => {
       const code = Number(told.code ?? 4);
       const taken = status === 200 && accepted.has(code);
@@ -61,9 +69,7 @@ export function createDraw(deps: TasksDeps) {
     if ('shown' in ordered) return ordered;
     const { answer, value: code } = ordered;
     if (accepted.has(code) && String(answer.body.result ?? '') !== '')
-      await deps.store.addDrawing(
-        rowOf({ inquiry, principal, body }, exchange, answer, { action, code, now: deps.now() }),
-      );
+      await deps.store.addDrawing(rowOf(submission, exchange, answer, { action, code, now: deps.now() }));
     const shown = accepted.has(code) && !isFree(action) ? 1 : code;
     return Response.json({ ...answer.body, code: shown }, { status: answer.status });
   };

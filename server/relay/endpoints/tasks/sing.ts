@@ -2,14 +2,15 @@
 import { providerByType } from '../../../providers/catalogue.ts';
 import type { Refusal } from '../../delivery/finish-request.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
-import { orderTask, type Submission, type TasksDeps } from './submission.ts';
+import { admitOrder, orderTask, type Submission, type TasksDeps } from './submission.ts';
 
 const refused = (status: number, code: string, message = code): Response =>
   Response.json({ code, message }, { status });
 const actions = new Set(['MUSIC', 'LYRICS']);
 
 export function createSing(deps: TasksDeps) {
-  return async ({ inquiry, principal, body }: Submission, word: string): Promise<Response | Refusal> => {
+  return async (submission: Submission, word: string): Promise<Response | Refusal> => {
+    const { inquiry, principal, body } = submission;
     const action = word.toUpperCase();
     if (!actions.has(action)) return refused(400, 'invalid_request', `unknown action ${word}`);
     if (action === 'LYRICS' && (typeof body.prompt !== 'string' || body.prompt === ''))
@@ -22,8 +23,7 @@ export function createSing(deps: TasksDeps) {
     const sent = action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body;
     const order = { path: `/suno/submit/${action}`, bodyFor: () => sent };
     const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}`, order };
-    const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
-    const exchange = await deps.admit(asked, pinned, false);
+    const exchange = await admitOrder(deps, submission, asked, earlier?.channel_id ?? null);
     const ordered = await orderTask(deps, exchange, ({ body: told }) => {
       const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
       return { paid: id !== null, action, value: id, complaint: id === null ? String(told.message ?? '') : '' };

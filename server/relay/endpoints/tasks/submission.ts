@@ -4,6 +4,8 @@ import { parseJson, record } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Admit } from '../../admission/admit.ts';
 import type { Exchange } from '../../admission/exchange.ts';
+import type { Gates } from '../../admission/gate.ts';
+import type { Admission } from '../../admission/limits.ts';
 import { finishBroken, finishFailed, finishRequest, type Refusal } from '../../delivery/finish-request.ts';
 import type { Authorise } from '../../intake/authorise.ts';
 import type { Inquiry, Principal } from '../../intake/inquiry.ts';
@@ -20,6 +22,7 @@ export interface TasksDeps extends CandidatesDeps, Pick<AttemptsDeps, 'dispatch'
   readonly state: RelayState;
   readonly authorise: Authorise;
   readonly admit: Admit;
+  readonly gates: Pick<Gates, 'withdraw' | 'ended'>;
   readonly store: TaskStore;
   /** For pictures that lie in the open. */
   readonly fetch: typeof fetch;
@@ -33,6 +36,20 @@ export interface Submission {
   readonly inquiry: Inquiry;
   readonly principal: Principal;
   readonly body: Readonly<Record<string, unknown>>;
+  /** As it passed the gate; null from `admitOrder` on. */
+  admission: Admission | null;
+}
+
+/** Lets an order in, pinned to the channel of the work that it continues. @throws AppError as `Admit` does. */
+export function admitOrder(
+  deps: Pick<TasksDeps, 'admit'>,
+  submission: Submission,
+  asked: Inquiry,
+  pinnedChannel: number | null,
+): Exchange | Promise<Exchange> {
+  const { admission, principal } = submission;
+  submission.admission = null;
+  return deps.admit(asked, pinnedChannel === null ? principal : { ...principal, pinnedChannel }, admission);
 }
 
 /** A complaint in the form of these interfaces. */

@@ -1,6 +1,7 @@
 /** Drawings and songs: submitted like any paid request, kept as rows, fetched by their owner. */
 import { AppError } from '../../../contract/errors.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
+import type { Admission } from '../../admission/limits.ts';
 import type { Refusal } from '../../delivery/finish-request.ts';
 import { inquiryFor } from '../../intake/bare-inquiry.ts';
 import type { Principal } from '../../intake/inquiry.ts';
@@ -17,40 +18,66 @@ import { callTimeoutMs, complaint, type Submission, type TasksDeps } from './sub
 const modelNames = { drawing: 'mj', music: 'song' } as const;
 const imageLimit = 32 * 1024 * 1024;
 
+/** Bytes of a list of ids: nobody pays for the question. */
+const listLimit = 1024 * 1024;
+
+/** A request, and who looks at its caller. */
+export interface Arrived {
+  readonly request: Request;
+  readonly requestId: string;
+  /** @throws AppError token_*, user_disabled, overloaded. */
+  readonly identify: () => Principal;
+  /** @throws AppError why the caller is refused before the order is read. */
+  readonly pass: (principal: Principal) => Admission | Promise<Admission>;
+}
+
 export function createTasks(deps: TasksDeps) {
   const draw = createDraw(deps);
   const sing = createSing(deps);
 
   const submission = async (
-    request: Request,
-    requestId: string,
+    { request, requestId, pass }: Arrived,
     principal: Principal,
     operation: keyof typeof modelNames,
   ): Promise<Submission> => {
-    const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
-    const context = { requestId, startedMs: deps.now(), bodyLimit: deps.bodyLimit };
-    const inquiry = await parse(request, { route, model: modelNames[operation] }, context);
-    deps.heard(request);
-    return { inquiry, principal, body: inquiry.body };
+    const admission = await pass(principal);
+    try {
+      const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
+      const context = { requestId, startedMs: deps.now(), bodyLimit: deps.bodyLimit };
+      const inquiry = await parse(request, { route, model: modelNames[operation] }, context);
+      deps.heard(request);
+      return { inquiry, principal, body: inquiry.body, admission };
+    } catch (error) {
+      deps.gates.ended(admission, false);
+      throw error;
+    }
+  };
+  /** Nothing stays counted of an order that was not let in. */
+  const submit = async <T>(order: Submission, submitted: Promise<T>): Promise<T> => {
+    try {
+      return await submitted;
+    } finally {
+      if (order.admission !== null) deps.gates.withdraw(order.admission);
+    }
   };
 
   /** @throws AppError what the caller is told. */
-  const handle = async (
-    route: TaskRoute,
-    request: Request,
-    requestId: string,
-    identify: () => Principal,
-  ): Promise<Response | Refusal> => {
+  const handle = async (route: TaskRoute, arrived: Arrived): Promise<Response | Refusal> => {
+    const { request, requestId } = arrived;
     if (route.kind === 'image') return image(deps, route.mjId);
     if (route.kind === 'notify') return notify(deps, route, request);
-    const principal = identify();
+    const principal = arrived.identify();
     switch (route.kind) {
-      case 'draw':
+      case 'draw': {
         if (!deps.state.settings().drawing.draws) throw new AppError('drawing_closed');
-        return draw(await submission(request, requestId, principal, 'drawing'), route);
-      case 'sing':
+        const order = await submission(arrived, principal, 'drawing');
+        return submit(order, draw(order, route));
+      }
+      case 'sing': {
         if (!deps.state.settings().drawing.sings) throw new AppError('tasks_closed');
-        return sing(await submission(request, requestId, principal, 'music'), route.action);
+        const order = await submission(arrived, principal, 'music');
+        return submit(order, sing(order, route.action));
+      }
       case 'drawing': {
         const found = await deps.store.drawing(principal.user.id, route.mjId);
         if (found === null) return complaint(404, 4, 'task_no_found');
@@ -59,7 +86,7 @@ export function createTasks(deps: TasksDeps) {
         return Response.json(drawingView(deps, found, originOf(request)));
       }
       case 'drawings': {
-        const { ids } = await jsonOf(request, deps.bodyLimit);
+        const { ids } = await jsonOf(request, listLimit);
         deps.heard(request);
         const wanted = Array.isArray(ids) ? ids.map(String) : [];
         const found = await deps.store.drawings(principal.user.id, wanted);
@@ -72,7 +99,7 @@ export function createTasks(deps: TasksDeps) {
           : Response.json({ code: 'success', message: '', data: songView(found) });
       }
       case 'songs': {
-        const { ids } = await jsonOf(request, deps.bodyLimit);
+        const { ids } = await jsonOf(request, listLimit);
         deps.heard(request);
         const found = await deps.store.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
         return Response.json({ code: 'success', message: '', data: found.map(songView) });

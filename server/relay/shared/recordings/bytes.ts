@@ -5,15 +5,19 @@ export const ascii = (bytes: Uint8Array, start: number, length: number): string 
 
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** More pieces than this are not looked at: the relay waits for nobody, and the rest goes on like what was seen. */
-export const mostPieces = 50_000;
-
 /**
  * Length of the whole where only its beginning was measured: the rest goes on at the same rate.
  * @param start where the sound begins. @param measured end of what was measured.
  */
 export const extrapolated = (seconds: number, start: number, measured: number, size: number): number | null =>
   measured <= start || seconds === 0 ? null : seconds * Math.max(1, (size - start) / (measured - start));
+
+/** Seconds that an encoder may have put in front and behind, and that a container says not to play. */
+const trimmed = 0.25;
+
+/** @param named what a header says. @param counted the sound that is there. */
+export const atLeast = (named: number, counted: number): number =>
+  counted - named <= trimmed && named > 0 ? named : Math.max(named, counted);
 
 /** Bytes of an ID3 tag in front of the sound. */
 export function tagLength(bytes: Uint8Array): number {

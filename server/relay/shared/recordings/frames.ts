@@ -1,5 +1,5 @@
 /** Sound as a bare row of frames: MP3 and AAC. All that are there are counted, because rates vary. */
-import { ascii, extrapolated, mostPieces, tagLength, viewOf } from './bytes.ts';
+import { ascii, atLeast, extrapolated, tagLength, viewOf } from './bytes.ts';
 
 interface Frame {
   readonly bytes: number;
@@ -21,7 +21,9 @@ const rates = {
 const sampleRates = [44_100, 48_000, 32_000] as const;
 
 const mpegFrame: FrameReader = (bytes, at) => {
-  const [first = 0, second = 0, third = 0] = bytes.subarray(at, at + 3);
+  const first = bytes[at] ?? 0;
+  const second = bytes[at + 1] ?? 0;
+  const third = bytes[at + 2] ?? 0;
   const layer = 4 - ((second >> 1) & 3);
   const version = (second >> 3) & 3;
   if (first !== 0xff || (second & 0xe0) !== 0xe0 || layer === 4 || version === 1) return null;
@@ -50,10 +52,10 @@ const adtsFrame: FrameReader = (bytes, at) => {
 };
 
 /** Where the row begins: two frames after another, for one alone may be chance. */
-function beginning(bytes: Uint8Array, from: number, read: FrameReader): number {
-  const most = Math.min(bytes.length - 4, from + 64 * 1024);
-  for (let at = from; at <= most; at++) {
-    const frame = bytes[at] === 0xff ? read(bytes, at) : null;
+function beginning(bytes: Uint8Array, from: number, read: FrameReader, within = 64 * 1024): number {
+  const most = Math.min(bytes.length - 4, from + within);
+  for (let at = bytes.indexOf(0xff, from); at >= 0 && at <= most; at = bytes.indexOf(0xff, at + 1)) {
+    const frame = read(bytes, at);
     if (frame === null) continue;
     const next = at + frame.bytes;
     if (next >= bytes.length - 4 || read(bytes, next) !== null) return at;
@@ -61,31 +63,36 @@ function beginning(bytes: Uint8Array, from: number, read: FrameReader): number {
   return -1;
 }
 
+/** All frames that are there. What lies between them is no sound, and stops no decoder. */
 function counted(bytes: Uint8Array, start: number, size: number, read: FrameReader): number | null {
   let seconds = 0;
-  let at = start;
-  let pieces = 0;
-  for (let frame = read(bytes, at); frame !== null; frame = read(bytes, at)) {
-    if (pieces++ >= mostPieces) break;
+  let end = start;
+  for (let at = start; at >= 0 && at < bytes.length; ) {
+    const frame = read(bytes, at);
+    if (frame === null) {
+      at = beginning(bytes, at + 1, read, bytes.length);
+      continue;
+    }
     seconds += frame.samples / frame.rate;
     at += frame.bytes;
+    end = at;
   }
-  // What follows the last frame of a whole file is a tag.
-  return bytes.length >= size && pieces <= mostPieces
-    ? seconds
-    : extrapolated(seconds, start, Math.min(at, bytes.length), size);
+  return bytes.length >= size ? seconds : extrapolated(seconds, start, Math.min(end, bytes.length), size);
 }
 
 export function mpegSeconds(bytes: Uint8Array, size: number): number | null {
   const start = beginning(bytes, tagLength(bytes), mpegFrame);
   const frame = start < 0 ? null : mpegFrame(bytes, start);
   if (frame === null) return null;
-  const told = toldSamples(bytes, start, frame);
-  return told === null ? counted(bytes, start, size, mpegFrame) : told / frame.rate;
+  const all = counted(bytes, start, size, mpegFrame);
+  const named = namedSamples(bytes, start, frame);
+  if (named === null || all === null) return all;
+  // The frame that says so has no sound in it.
+  return atLeast(named / frame.rate, all - frame.samples / frame.rate);
 }
 
 /** The first frame may hold no sound but tell how many follow: `Xing`, `Info`, `VBRI`. */
-function toldSamples(bytes: Uint8Array, start: number, frame: Frame): number | null {
+function namedSamples(bytes: Uint8Array, start: number, frame: Frame): number | null {
   const end = Math.min(start + frame.bytes, bytes.length);
   const view = viewOf(bytes);
   for (let at = start + 4; at + 18 <= end && at < start + 44; at++) {

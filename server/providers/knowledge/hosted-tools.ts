@@ -1,0 +1,240 @@
+/** Work that a request can have its provider do besides running the model: where it is asked for, what it is priced as, and how answers report it. */
+import { list, lookUp, record, text } from '../../protocols/shared/json.ts';
+import { looseName, valuesOf } from '../../protocols/shared/member-name.ts';
+
+export interface HostedUse {
+  /** Its name among the prices of tools. */
+  readonly tool: string;
+  /** Priced units of one call: results, sources, containers. */
+  readonly units: number;
+  /** Units to reserve. */
+  readonly most: number;
+  /** Asked for as a tool: dialects that list the calls of tools in their answers report it. */
+  readonly listed: boolean;
+  /** Names under which answers count it for less than it costs: such a call is charged as `units` of this tool. */
+  readonly instead: readonly string[];
+  /** Other names that answers report it by, at prices of their own. */
+  readonly reportedAs: RegExp | null;
+  /** A member of the usage object that says how often, also when it says 0. */
+  readonly reportedBy: string | null;
+}
+
+type Row = Partial<Omit<HostedUse, 'tool'>>;
+
+/** Searches of a provider's own that stand in the usage: Perplexity's, xAI's, OpenRouter's native ones, Gemini's. */
+const searches = /^(?:search_request|search_query|web_search|live_search|x_search|google_)/;
+/** A model calls a tool several times for one answer; what is sold by the answer or by the session is paid once. */
+const usualCalls = 5;
+const most = 1000;
+
+const use = (tool: string, row: Row = {}): HostedUse => ({
+  tool,
+  units: 1,
+  most: usualCalls,
+  listed: false,
+  instead: none,
+  reportedAs: null,
+  reportedBy: null,
+  ...row,
+});
+const none: readonly never[] = [];
+
+const isOn = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== false && value !== 0 && value !== '' && value !== 'false';
+
+function largest(values: readonly unknown[], otherwise: number): number {
+  const counts = values.map(Number).filter((count) => Number.isFinite(count) && count > 0);
+  return counts.length === 0 ? otherwise : Math.min(most, Math.ceil(Math.max(...counts)));
+}
+
+const word = (value: unknown): string => (typeof value === 'string' ? value.toLowerCase() : '');
+
+/** OpenRouter's search is sold by the result, five unless the request says otherwise. Source: https://openrouter.ai/docs/features/web-search */
+export const webPlugin = (results = 5): HostedUse =>
+  use('web_plugin', { units: results, most: results, instead: ['web_search'] });
+
+function pluginUse(plugin: unknown): readonly HostedUse[] {
+  const own = record(plugin);
+  const [id = ''] = own === null ? [word(plugin)] : valuesOf(own, 'id').map(word);
+  if (own !== null && valuesOf(own, 'enabled').includes(false)) return none;
+  if (id === 'web') return [webPlugin(own === null ? 5 : largest(valuesOf(own, 'maxresults'), 5))];
+  // It mends the JSON of an answer, and costs nothing. Source: https://openrouter.ai/docs/guides/features/plugins/response-healing
+  if (id === 'response-healing') return none;
+  return [use(`plugin_${nameOf(id)}`, { most: 1 })];
+}
+
+/** Members that ask for a search, by their loose names. */
+const members: Readonly<Record<string, (value: unknown) => readonly HostedUse[]>> = {
+  // One search for each answer of a search model. Source: https://platform.openai.com/docs/pricing
+  websearchoptions: (value) => (isOn(value) ? [use('web_search_options', { most: 1, reportedAs: searches })] : none),
+  // Source: https://www.alibabacloud.com/help/en/model-studio/web-search
+  enablesearch: (value) => (isOn(value) ? [use('enable_search')] : none),
+  // Baidu's. Source: https://cloud.baidu.com/doc/qianfan-api/s/3m7of64lb
+  websearch(value) {
+    const own = record(value);
+    const off = own !== null && valuesOf(own, 'enable').includes(false);
+    return isOn(value) && !off ? [use('web_search', { most: 1 })] : none;
+  },
+  // Hunyuan's. Source: https://cloud.tencent.com/document/product/1729/111007
+  enableenhancement: (value) => (isOn(value) ? [use('web_search', { most: 1 })] : none),
+  forcesearchenhancement: (value) => (isOn(value) ? [use('web_search', { most: 1 })] : none),
+  enabledeepsearch: (value) => (isOn(value) ? [use('web_search', { most: 1 })] : none),
+  // Sold by the source, 20 unless the request says otherwise. Source: https://docs.x.ai/docs/guides/live-search
+  searchparameters(value) {
+    const own = record(value);
+    if (own === null || valuesOf(own, 'mode').some((mode) => word(mode) === 'off')) return none;
+    const sources = largest(valuesOf(own, 'maxsearchresults'), 20);
+    return [use('live_search', { units: sources, most: sources, reportedBy: 'num_sources_used' })];
+  },
+  plugins: (value) => list(value).flatMap(pluginUse),
+  // Source: https://docs.cohere.com/v1/reference/chat
+  connectors: (value) => list(value).map(() => use('web_search', { most: 1 })),
+};
+
+/** What a member of a request, or of an object in it, asks for. @param name its loose name. */
+export const hostedByMember = (name: string, value: unknown): readonly HostedUse[] =>
+  Object.hasOwn(members, name) ? (members[name]?.(value) ?? none) : none;
+
+/** Of OpenRouter's preferences the ones that narrow the choice for the sake of privacy, or lower the price. */
+const harmless: ReadonlySet<string> = new Set([
+  'datacollection',
+  'zdr',
+  'requireparameters',
+  'allowfallbacks',
+  'enforcedistillabletext',
+  'maxprice',
+]);
+
+/**
+ * Members that let the client choose another host, at another price than the model's. @returns their paths within the member.
+ * Source: https://openrouter.ai/docs/features/provider-routing
+ */
+export function choosesHost(name: string, value: unknown): readonly string[] {
+  const own = name === 'provider' ? record(value) : null;
+  return own === null ? none : Object.keys(own).filter((key) => !harmless.has(looseName(key)) && isOn(own[key]));
+}
+
+interface TypeRow {
+  /** Of the type in lower case. */
+  readonly type: RegExp;
+  /** null = the client runs it, or its tokens are all there is to pay. */
+  readonly tool: string | null;
+  readonly row?: Row;
+}
+
+/** A container is opened once for an answer. Source: https://platform.openai.com/docs/pricing */
+const container: Row = { most: 1 };
+
+/** Tools by their `type`; the first row holds. */
+const types: readonly TypeRow[] = [
+  {
+    type: /^(?:function|custom|namespace|tool_search|local_shell|apply_patch|mcp|mcp_toolset|programmatic_tool_calling)$/,
+    tool: null,
+  },
+  // Source: https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
+  { type: /^(?:bash|text_editor|memory|computer|tool_search_tool_\w+|advisor)(?:_\d+)?$/, tool: null },
+  { type: /^computer_(?:use|use_preview)$/, tool: null },
+  // Documents of a knowledge base, paid by their tokens. Source: https://docs.bigmodel.cn/cn/guide/tools/knowledge/retrieval
+  { type: /^retrieval$/, tool: null },
+  { type: /^web_search_preview/, tool: 'web_search_preview', row: { instead: ['web_search'] } },
+  { type: /^web_search_premium/, tool: 'web_search_premium', row: { instead: ['web_search'] } },
+  { type: /^openrouter:web_search$/, tool: 'web_plugin', row: { units: 5, most: 25, instead: ['web_search'] } },
+  { type: /^(?:web_search|browser_search)/, tool: 'web_search', row: { reportedAs: searches } },
+  { type: /^(?:openrouter:)?web_fetch/, tool: 'web_fetch' },
+  { type: /^openrouter:datetime$/, tool: null },
+  { type: /^live_search$/, tool: 'live_search', row: { units: 20, most: 20, reportedBy: 'num_sources_used' } },
+  { type: /^x_search/, tool: 'x_search' },
+  { type: /^(?:file_search|collections_search)/, tool: 'file_search' },
+  { type: /^code_interpreter/, tool: 'code_interpreter', row: container },
+  { type: /^code_execution/, tool: 'code_execution', row: container },
+  { type: /^shell/, tool: 'shell', row: container },
+  { type: /^(?:openrouter:)?image_generation/, tool: 'image_generation', row: { most: 1 } },
+];
+
+/** Google names a tool by its one member; null = nothing to pay but tokens. Source: https://ai.google.dev/gemini-api/docs/pricing */
+const googleTools: Readonly<Record<string, readonly HostedUse[]>> = {
+  functiondeclarations: none,
+  urlcontext: none,
+  codeexecution: none,
+  computeruse: none,
+  filesearch: none,
+  googlesearch: googleSearch(),
+  googlesearchretrieval: googleSearch(),
+  googlemaps: [use('google_maps_prompt', { most: 1, listed: true })],
+  // Source: https://cloud.google.com/vertex-ai/generative-ai/pricing
+  enterprisewebsearch: [use('enterprise_web_search', { most: 1, listed: true, instead: ['google_search_prompt'] })],
+  // No answer counts it.
+  retrieval: [use('vertex_search', { most: 1 })],
+};
+
+function googleSearch(): readonly HostedUse[] {
+  return [use('google_search', { listed: true }), use('google_search_prompt', { most: 1, listed: true })];
+}
+
+/** A name that may stand among prices: no colon, and no dash, which would make it a variant. */
+const nameOf = (said: string): string => looseWords(said).slice(0, 64) || 'unnamed';
+const looseWords = (said: string): string => said.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+
+/** Containers are sold by their memory, 1 GB unless the request says otherwise. */
+function memoryOf(tool: Readonly<Record<string, unknown>>): string {
+  for (const place of [...valuesOf(tool, 'container'), ...valuesOf(tool, 'environment')]) {
+    const own = record(place);
+    if (own === null) continue;
+    for (const said of valuesOf(own, 'memorylimit'))
+      if (isOn(said) && word(said) !== '1g') return `-${nameOf(word(said) || String(said))}`;
+  }
+  return '';
+}
+
+/** A shell of the client's own, or one that is kept. */
+const isLocalShell = (tool: Readonly<Record<string, unknown>>): boolean =>
+  valuesOf(tool, 'environment').every((place) => word(record(place)?.type) === 'local');
+
+function typed(type: string, tool: Readonly<Record<string, unknown>>): readonly HostedUse[] {
+  // Kimi's own functions. Source: https://platform.kimi.com/docs/pricing/tools.md
+  if (type === 'builtin_function') {
+    const name = text(record(tool.function)?.name) ?? '';
+    return [use(`builtin_${nameOf(name.replace(/^\$/, ''))}`, { most: 1, listed: true })];
+  }
+  const found = types.find((row) => row.type.test(type));
+  if (found === undefined) return [use(nameOf(type), { listed: true })];
+  if (found.tool === null || (found.tool === 'shell' && isLocalShell(tool))) return none;
+  const limit = largest(valuesOf(tool, 'maxuses'), 0);
+  const bounds = limit === 0 ? {} : { most: limit * (found.row?.units ?? 1) };
+  const memory = found.row === container ? memoryOf(tool) : '';
+  const variant = memory === '' ? {} : { instead: [found.tool] };
+  return [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...bounds, ...variant })];
+}
+
+/** Names by which a tool without a type is known as the client's own. */
+const ownNames: ReadonlySet<string> = new Set(['name', 'function', 'inputschema', 'parameters', 'toolspec']);
+
+/** What a list of tools asks for. @param value the member `tools`. */
+export function hostedByTools(value: unknown): readonly HostedUse[] {
+  let found: HostedUse[] | null = null;
+  for (const item of list(value)) {
+    const tool = record(item);
+    if (tool === null) continue;
+    let said: unknown[] | null = null;
+    let own = false;
+    for (const key in tool) {
+      const loose = looseName(key);
+      if (loose === 'type' && typeof tool[key] === 'string') {
+        said ??= [];
+        said.push(tool[key]);
+      }
+      own ||= ownNames.has(loose);
+    }
+    if (said === null && own) continue;
+    const uses =
+      said === null
+        ? Object.keys(tool).flatMap(
+            (key) => lookUp(googleTools, looseName(key)) ?? [use(nameOf(key), { listed: true })],
+          )
+        : said.flatMap((type) => typed(word(type), tool));
+    if (uses.length === 0) continue;
+    found ??= [];
+    found.push(...uses);
+  }
+  return found ?? none;
+}

@@ -1,0 +1,254 @@
+/** Finds pictures, sound, films and files in a request and says what they take at most, in tokens. Everything else is words. */
+import type { MediaBucket } from '../../contract/buckets.ts';
+import { audioSeconds } from '../shared/recordings/length.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Kind = 'image' | 'audio' | 'video' | 'file';
+
+/** Where a string lies: its member's name, the object that has it, by arrays or directly, that one's own name, and the object round that. */
+export interface Place {
+  readonly key: string;
+  readonly owner: Members;
+  readonly ownerKey: string;
+  readonly part: Members;
+}
+
+export interface Found {
+  readonly bucket: MediaBucket | 'file' | 'words';
+  /** Tokens at most; of a file as much as the model reads; of words what a translation may add to their bytes. */
+  readonly most: number;
+  /** Tokens where no usage is reported. */
+  readonly usual: number;
+  /** UTF-16 units of the request that carry bytes instead of words. */
+  readonly units: number;
+  /** Words beside it: an address, or what a file of words says. */
+  readonly words: string | null;
+}
+
+/** A picture of the finest reading: 4,784 tokens. Source: docs.claude.com, vision, high resolution. */
+const mostOfImage = 5000;
+/** A picture or sound without a known size; as in new-api (3 x 85 tiles, audio part 100), rounded up. */
+const usualMedia = 1000;
+/** What a document takes that is only named by its address, where no usage is reported. */
+const usualFile = 20_000;
+/** Bytes of a document for each token, where no usage is reported. */
+const fileBytes = 16;
+/** Source: ai.google.dev, audio: 32 tokens a second. Speech seldom takes less than 1,000 bytes a second. */
+const audioRate = { tokens: 32, bytes: 1000 };
+/** Source: ai.google.dev, video: some 300 tokens a second. Moving pictures seldom take less than 6,000 bytes a second. */
+const videoRate = { tokens: 300, bytes: 6000 };
+
+/** Members that lead to media from wherever media may lie. Tool inputs, schemas and documents are behind none of them. */
+export const leading: ReadonlySet<string> = new Set([
+  'content',
+  'parts',
+  'source',
+  'output',
+  'item',
+  'file',
+  'fileData',
+  'file_data',
+  'inlineData',
+  'inline_data',
+  'functionResponse',
+  'function_response',
+  'image_url',
+  'video_url',
+  'audio_url',
+  'input_audio',
+  'image',
+  'images',
+  'image_base64',
+  'video',
+  'result',
+  'data',
+  'url',
+  'file_id',
+  'file_url',
+  'fileUri',
+  'file_uri',
+]);
+
+/** Members of a request that lead to media. */
+export const leadingFromTop: ReadonlySet<string> = new Set([
+  'messages',
+  'input',
+  'inputs',
+  'contents',
+  'content',
+  'requests',
+  'prompt',
+  'system',
+  'systemInstruction',
+  'system_instruction',
+  'instructions',
+  'item',
+  'image',
+  'images',
+  'mask',
+]);
+
+const mimeOf = ({ owner }: Place): string => {
+  const mime = owner.mimeType ?? owner.mime_type ?? owner.media_type;
+  return typeof mime === 'string' ? mime.toLowerCase() : '';
+};
+
+/** @returns the kind of media that the dialects have at this place; null = none. */
+function kindAt(place: Place): Kind | null {
+  const { key, owner, ownerKey, part } = place;
+  switch (key) {
+    case 'image_url':
+    case 'image':
+    case 'images':
+    case 'image_base64':
+    case 'mask':
+      return 'image';
+    case 'result':
+      return owner.type === 'image_generation_call' ? 'image' : null;
+    case 'video':
+    case 'video_url':
+      return 'video';
+    case 'audio_url':
+      return 'audio';
+    case 'file_data':
+    case 'file_url':
+    case 'fileUri':
+    case 'file_uri':
+      return 'file';
+    case 'file_id':
+      return isImagePart(owner) || isImagePart(part) ? 'image' : 'file';
+    case 'data':
+      if (ownerKey === 'input_audio') return 'audio';
+      if (ownerKey === 'inlineData' || ownerKey === 'inline_data') return 'file';
+      return ownerKey === 'source' && owner.type === 'base64' ? 'file' : null;
+    case 'url':
+      if (ownerKey === 'image_url') return 'image';
+      if (ownerKey === 'video_url') return 'video';
+      if (ownerKey === 'audio_url') return 'audio';
+      if (ownerKey !== 'source' || owner.type !== 'url') return null;
+      return isImagePart(part) ? 'image' : 'file';
+    default:
+      return null;
+  }
+}
+
+const isImagePart = ({ type }: Members): boolean => type === 'image' || type === 'input_image';
+
+/** What a translation may put in front. */
+const prefix = 'data:application/octet-stream;base64,';
+const dataUrl = /^data:([^;,]{0,100})((?:;[^;,]{0,100})*),/i;
+const address = /^[a-z][a-z\d+.-]*:/i;
+/** Some encoders break lines. */
+const base64 = /^[A-Za-z\d+/_\r\n-]+={0,2}[\r\n]*$/;
+
+/** @returns null where no dialect has media. */
+export function mediaIn(text: string, place: Place): Found | null {
+  const kind = kindAt(place);
+  if (kind === null || text === '') return null;
+  const found = provenMedia(text, place, kind);
+  if (found !== null) return found;
+  // A translation writes what follows `data:` plainly in base64.
+  const more = prefix + (/^data:/i.test(text.slice(0, 5)) ? Buffer.from(text).toString('base64') : '');
+  return { bucket: 'words', most: more.length, usual: 0, units: 0, words: `${text}\n${more}` };
+}
+
+/** @returns null for what is words like all the rest. */
+function provenMedia(text: string, place: Place, kind: Kind): Found | null {
+  const named = place.key === 'data' ? null : dataUrl.exec(text.slice(0, 512));
+  if (named === null && place.key !== 'data' && (address.test(text.slice(0, 64)) || place.key === 'file_id'))
+    return remote(kind, text);
+  if (named !== null && !(named[2] ?? '').toLowerCase().endsWith(';base64')) return null;
+  const data = named === null ? text : text.slice(named[0].length);
+  if (!base64.test(data)) return null;
+  const mime = named?.[1]?.toLowerCase() ?? mimeOf(place);
+  const found = carried(text, data, declaredKind(mime, kind));
+  if (found === null || found.bucket !== 'words') return found;
+  // Words are read out of what is a file of words for certain; else they may be read as they came.
+  const isFile = kind === 'file' && (place.key === 'data' || place.key === 'file_data') && mime.startsWith('text/');
+  return isFile ? found : { ...found, words: `${text}\n${found.words}` };
+}
+
+/** A media type wins over the place: some upstreams take every kind at every place. */
+function declaredKind(mime: string, kind: Kind): Kind {
+  if (mime === '') return kind;
+  for (const one of ['image', 'audio', 'video'] as const) if (mime.startsWith(`${one}/`)) return one;
+  return 'file';
+}
+
+function remote(kind: Kind, words: string): Found {
+  if (kind === 'image') return { bucket: 'imageInput', most: mostOfImage, usual: usualMedia, units: 0, words };
+  // How long it is only the upstream knows.
+  return { bucket: 'file', most: 0, usual: usualFile, units: 0, words };
+}
+
+/** @param text as it stands in the request. @param data the base64 in it. */
+function carried(text: string, data: string, kind: Kind): Found | null {
+  const units = text.length;
+  const head = Buffer.from(data.slice(0, 64), 'base64');
+  if (kind === 'image') {
+    if (!isImage(head)) return null;
+    return { bucket: 'imageInput', most: mostOfImage, usual: usualMedia, units, words: null };
+  }
+  if (kind === 'file') return fileOf(data, units);
+  if (!(kind === 'audio' ? isAudio(head) : isVideo(head))) return null;
+  const bytes = Buffer.from(data, 'base64');
+  const { tokens, bytes: rate } = kind === 'audio' ? audioRate : videoRate;
+  const seconds = audioSeconds(bytes, bytes.length);
+  const usual = Math.max(usualMedia, Math.ceil(seconds * tokens));
+  const most = Math.max(usual, Math.ceil((bytes.length / rate) * tokens));
+  return { bucket: kind === 'audio' ? 'audioInput' : 'videoInput', most, usual, units, words: null };
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true });
+
+/** What is no text may be packed: a page takes next to no bytes then. */
+function fileOf(data: string, units: number): Found {
+  const bytes = Buffer.from(data, 'base64');
+  const words = isPdf(bytes) ? null : wordsOf(bytes);
+  if (words !== null) return { bucket: 'words', most: prefix.length, usual: 0, units: 0, words };
+  const usual = Math.max(usualMedia, Math.ceil(bytes.length / fileBytes));
+  return { bucket: 'file', most: 0, usual, units, words: null };
+}
+
+function wordsOf(bytes: Uint8Array): string | null {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+const latin = (bytes: Buffer, start: number, end: number): string => bytes.toString('latin1', start, end);
+
+/** A reader takes the mark anywhere in the first kilobyte. Source: ISO 32000-1, annex H, note 13. */
+const isPdf = (bytes: Buffer): boolean => latin(bytes, 0, 1024).includes('%PDF');
+
+const stillBrands = /^(?:hei[cfxms]|hev[cx]|mif1|msf1|avi[fs])$/;
+const isImage = (head: Buffer): boolean => {
+  const start = latin(head, 0, 4);
+  if (start === '\u0089PNG' || start.startsWith('\u00ff\u00d8\u00ff') || /^GIF8[79]a/.test(latin(head, 0, 6)))
+    return true;
+  // Four bytes of a bitmap's head are kept for nothing.
+  if (start.startsWith('BM')) return latin(head, 6, 10) === '\0\0\0\0';
+  if (start === 'II*\0' || start === 'MM\0*') return true;
+  if (start === 'RIFF') return latin(head, 8, 12) === 'WEBP';
+  return latin(head, 4, 8) === 'ftyp' && stillBrands.test(latin(head, 8, 12));
+};
+
+const isContainer = (head: Buffer): boolean =>
+  latin(head, 4, 8) === 'ftyp' || latin(head, 0, 4) === '\u001aE\u00df\u00a3' || latin(head, 0, 4) === 'OggS';
+
+const isAudio = (head: Buffer): boolean => {
+  if (isContainer(head)) return true;
+  const start = latin(head, 0, 4);
+  if (start === 'RIFF' || start === 'RF64') return latin(head, 8, 12) === 'WAVE';
+  if (start === 'fLaC' || start === 'FORM' || start.startsWith('ID3') || latin(head, 0, 5) === '#!AMR') return true;
+  return head[0] === 0xff && ((head[1] ?? 0) & 0xe0) === 0xe0;
+};
+
+const isVideo = (head: Buffer): boolean => {
+  if (isContainer(head)) return true;
+  const start = latin(head, 0, 4);
+  if (start === 'RIFF') return latin(head, 8, 12) === 'AVI ';
+  return start.startsWith('FLV') || start.startsWith('\0\0\u0001') || start === '0&\u00b2u';
+};

@@ -1,0 +1,128 @@
+/** Thoughts that need not be seen: which requests may have them, and what they count for where the upstream never reports them. */
+
+import { modelLimits } from '../../contract/model-limits.ts';
+import { completionTokensOf, quotaOf } from '../../contract/quota.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import { unknownTarget } from '../../protocols/target.ts';
+import { providerByType } from '../../providers/catalogue.ts';
+import { targetFor } from '../../providers/knowledge/target.ts';
+import { asksForThought } from '../admission/answer-limit.ts';
+import type { Exchange } from '../admission/exchange.ts';
+import type { DeliveredText } from '../shared/delivered-text.ts';
+import type { RelaySettings } from '../state/settings.ts';
+import type { Thinking } from './frame-relay.ts';
+import type { OpenStream } from './open-stream.ts';
+import type { Prepared } from './prepare.ts';
+
+/** How long a model thought, and how long its words took after that, in milliseconds. */
+export interface ThoughtTime {
+  readonly ms: number;
+  readonly wordsMs: number;
+}
+
+/** What thoughts are charged with where only their time is known. */
+export interface EstimatedThought {
+  readonly tokens: number;
+  readonly ms: number;
+  readonly tokensPerSecond: number;
+}
+
+/** Tokens per second of a model without a figure of its own. */
+export const usualSpeed = 50;
+/** A proxy may gather words and send them at once: what is observed raises the usual speed so many times at most. */
+const fastest = 4;
+/** The shortest time over which a speed is observed. */
+const observedMs = 1000;
+
+type Asked = Pick<Prepared, 'channel' | 'upstreamModel' | 'wishes'>;
+
+const targetAt = ({ channel, upstreamModel }: Asked, { modelRules }: Pick<RelaySettings, 'modelRules'>) =>
+  targetFor(providerByType(channel.type)?.slug ?? '', upstreamModel, modelRules);
+
+/** Whether the upstream thinks before it answers, as far as the rows and the request say. */
+export function mayThink(
+  { inquiry }: Pick<Exchange, 'inquiry'>,
+  asked: Asked,
+  settings: Pick<RelaySettings, 'modelRules'>,
+): boolean {
+  if (inquiry.operation !== 'chat') return false;
+  const target = targetAt(asked, settings);
+  if (target.thinking === 'none') return false;
+  if (target.alwaysThinks || target.thinksUnasked || asked.wishes) return true;
+  if (asksForThought(inquiry.body) || asksForThought(asked.channel.paramOverride)) return true;
+  // No row says whether it must be asked.
+  return target.thinking === null && modelLimits(asked.upstreamModel).thinks;
+}
+
+/** Whether the upstream may have thought something that the client does not see. */
+export function thinksUnseen(
+  exchange: Pick<Exchange, 'inquiry'>,
+  asked: Asked,
+  settings: Pick<RelaySettings, 'modelRules'>,
+  { thought }: Thinking,
+): boolean {
+  const target = targetAt(asked, settings);
+  // A request may hide what is usually shown.
+  if (target.showsThoughts && thought) return false;
+  // Of a model that no row says to think, the thoughts are taken for what is seen of them.
+  if (thought)
+    return (
+      (target !== unknownTarget && target.thinking !== 'none') || asked.wishes || asksForThought(exchange.inquiry.body)
+    );
+  return mayThink(exchange, asked, settings);
+}
+
+/**
+ * Until the first word that is no thought; the caller has seen to it that the model thinks unseen.
+ * @param nowMs epoch milliseconds. @returns null where nothing was delivered, or the upstream reported it.
+ */
+export function thoughtTime({ frameRelay, sentMs }: OpenStream, nowMs: number): ThoughtTime | null {
+  const { firstWordMs, usageAfterWord } = frameRelay.thinking();
+  const { units, spokenSeconds } = frameRelay.words();
+  if (usageAfterWord || units + spokenSeconds === 0) return null;
+  const until = firstWordMs ?? nowMs;
+  return { ms: Math.max(0, until - sentMs), wordsMs: Math.max(0, nowMs - until) };
+}
+
+/**
+ * The time it took at the model's usual speed, or that of the words after it where these came faster; less what the client
+ * saw of it, at most what is held.
+ * @param local what was counted of the delivered words. @param usage what is charged without it.
+ */
+export function estimateThought(
+  { plan, charge }: Pick<Exchange, 'plan' | 'charge'>,
+  prepared: Asked,
+  settings: Pick<RelaySettings, 'modelRules'>,
+  {
+    time,
+    delivered,
+    local,
+    usage,
+  }: {
+    readonly time: ThoughtTime;
+    readonly delivered: DeliveredText;
+    readonly local: Usage;
+    readonly usage: Usage;
+  },
+): EstimatedThought | null {
+  const { estimate, prices } = plan;
+  const choices = estimate.answer?.choices ?? 1;
+  const usual = targetAt(prepared, settings).tokensPerSecond ?? usualSpeed;
+  const observed = time.wordsMs < observedMs ? 0 : (local.output * 1000) / time.wordsMs / choices;
+  const tokensPerSecond = Math.round(Math.max(usual, Math.min(observed, fastest * usual)));
+  const seen = delivered.units === 0 ? 0 : (local.output * delivered.thoughtUnits) / delivered.units;
+  const wanted = Math.floor((time.ms / 1000) * tokensPerSecond * choices - seen);
+  let tokens = Math.max(0, Math.min(wanted, estimate.maxTokens - completionTokensOf(usage)));
+  const costs = (reasoning: number): number => quotaOf({ ...usage, reasoning: usage.reasoning + reasoning }, prices);
+  if (costs(tokens) > charge.held) {
+    // Invariant: `low` fits or is 0, `tokens` does not.
+    let low = 0;
+    while (tokens - low > 1) {
+      const middle = Math.floor((low + tokens) / 2);
+      if (costs(middle) <= charge.held) low = middle;
+      else tokens = middle;
+    }
+    tokens = low;
+  }
+  return tokens <= 0 ? null : { tokens, ms: Math.round(time.ms), tokensPerSecond };
+}

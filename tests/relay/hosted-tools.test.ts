@@ -1,0 +1,324 @@
+/** What a request has its provider do besides running the model is reserved at most and charged: by what the answer reports, else by the most it can be. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { recompute } from '../../server/contract/quota.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+beforeEach(async () => {
+  gateway = await createTestGateway();
+  upstream = await startUpstream((response) => sendJson(response, completion()));
+});
+afterEach(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+
+const completion = (usage: object = {}, more: object = {}) => ({
+  id: 'c',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100, ...usage },
+  ...more,
+});
+const response = (output: readonly object[] = [], more: object = {}) => ({
+  id: 'resp',
+  object: 'response',
+  status: 'completed',
+  model: 'gpt-4.1',
+  output: [...output, { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hi' }] }],
+  usage: { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100 },
+  ...more,
+});
+/** gpt-4.1: $2 in, $8 out. */
+const tokensOnly = 1_400;
+const flat = (dollars: number): number => Math.round(dollars * 500_000);
+const hello = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'hi' }] };
+
+const ask = async (path: string, body: unknown) => {
+  const { key } = await gateway.token();
+  const request = new Request(`http://gateway${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const answer = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  return { status: answer.status, text: await answer.text() };
+};
+const chat = (more: object) => ask('/v1/chat/completions', { ...hello, ...more });
+const channel = (fields: object = {}) => gateway.channel(upstream.url, { models: 'gpt-4.1,gpt-4.1:online', ...fields });
+const lastLog = async () => {
+  const [row] = await gateway.logs();
+  const other = JSON.parse(row?.other ?? '{}') as Record<string, unknown>;
+  // Whatever was charged follows from the row alone.
+  expect(recompute(other)?.quota).toBe(row?.quota);
+  return { quota: row?.quota, other };
+};
+const sent = (): string => upstream.requests.at(-1)?.body.toString() ?? '';
+/** Quota that is set aside while the upstream works. */
+const heldFor = async (body: object, answer: object = completion()) => {
+  let held = 0;
+  const available = () => gateway.balances.available(gateway.userId, 0);
+  const before = available();
+  upstream.script((reply) => {
+    held = before - available();
+    sendJson(reply, answer);
+  });
+  await ask('input' in body ? '/v1/responses' : '/v1/chat/completions', body);
+  return held;
+};
+
+describe('searches that a member of a chat asks for', () => {
+  test.each([
+    ['web_search_options', { web_search_options: { search_context_size: 'high' } }, 'web_search_options', 1, 0.025],
+    ['a plugin', { plugins: [{ id: 'web' }] }, 'web_plugin', 5, 0.02],
+    ['a plugin with more results', { plugins: [{ id: 'web', max_results: 10 }] }, 'web_plugin', 10, 0.04],
+    ['the same twice', { plugins: [{ id: 'web' }, { id: 'web', max_results: 10 }] }, 'web_plugin', 10, 0.04],
+    ['enable_search', { enable_search: true }, 'enable_search', 1, 0.01],
+    ['a search of results', { search_parameters: { mode: 'on' } }, 'live_search', 20, 0.5],
+    ['a search of few results', { search_parameters: { max_search_results: 2 } }, 'live_search', 2, 0.05],
+    ['web_search', { web_search: { enable: true } }, 'web_search', 1, 0.01],
+    ['connectors', { connectors: [{ id: 'web-search' }] }, 'web_search', 1, 0.01],
+    ['a tool', { tools: [{ type: 'web_search', web_search: { enable: true } }] }, 'web_search', 1, 0.01],
+    [
+      'a function of the provider',
+      { tools: [{ type: 'builtin_function', function: { name: '$web_search' } }] },
+      'builtin_web_search',
+      1,
+      0.005,
+    ],
+    ['a wrapper', { extra_body: { enable_search: true } }, 'enable_search', 1, 0.01],
+    ['a wrapper in a wrapper', { vendor: { extra: { plugins: ['web'] } } }, 'web_plugin', 5, 0.02],
+  ])('%s: charged where the answer says nothing of it', async (_name, members, tool, calls, dollars) => {
+    await channel();
+    expect((await chat(members)).status).toBe(200);
+    expect(JSON.parse(sent())).toMatchObject(members);
+    const { quota, other } = await lastLog();
+    expect(quota).toBe(tokensOnly + flat(dollars));
+    expect(other.tools).toEqual({ [tool]: { calls, price: dollars / calls } });
+  });
+
+  test.each([
+    ['the suffix of a model', { model: 'gpt-4.1:online' }],
+    ['an escaped name', `{"model":"gpt-4.1","messages":[],"plug\\u0069ns":[{"id":"web"}]}`],
+    ['another spelling', { Plugins: [{ ID: 'web' }] }],
+    ['another spelling in a wrapper', { extra_body: { PlugIns: [{ Id: 'WEB' }] } }],
+  ])('%s asks for it as well', async (_name, given) => {
+    await channel();
+    await gateway.option('ModelRatio', '{"gpt-4.1":1,"gpt-4.1:online":1}');
+    const { status } = await (typeof given === 'string' ? ask('/v1/chat/completions', given) : chat(given));
+    // A name that only some would read so is refused like every billed name.
+    if (status === 400) return expect(upstream.requests).toHaveLength(0);
+    expect((await lastLog()).other.tools).toEqual({ web_plugin: { calls: 5, price: 0.004 } });
+  });
+
+  test.each([
+    ['switched off', { enable_search: false, search_parameters: { mode: 'off' }, web_search: { enable: false } }],
+    ['null', { web_search_options: null, plugins: null }],
+    [
+      'words of a conversation',
+      { messages: [{ role: 'user', content: [{ type: 'text', text: 'x', plugins: ['web'] }] }] },
+    ],
+    ['schemas', { response_format: { type: 'json_schema', json_schema: { schema: { enable_search: true } } } }],
+    [
+      'functions',
+      { tools: [{ type: 'function', function: { name: 'web_search', parameters: { plugins: ['web'] } } }] },
+    ],
+  ])('%s asks for nothing', async (_name, members) => {
+    await channel();
+    expect((await chat(members)).status).toBe(200);
+    expect((await lastLog()).quota).toBe(tokensOnly);
+  });
+
+  test.each([
+    ['as often as it searched', { enable_search: true }, { plugins: { search: { count: 3 } } }, { enable_search: 3 }],
+    ['not at all', { search_parameters: {} }, { num_sources_used: 0 }, undefined],
+    ['by its sources', { search_parameters: {} }, { num_sources_used: 4 }, { live_search: 4 }],
+    [
+      'by what it found',
+      { plugins: [{ id: 'web', max_results: 3 }] },
+      { server_tool_use: { web_search_requests: 2 } },
+      { web_plugin: 6 },
+    ],
+    [
+      'by the search of the answer',
+      { web_search_options: {} },
+      { search_context_size: 'low' },
+      { 'search_request-low': 1 },
+    ],
+  ])('what the answer reports is charged: %s', async (_name, members, usage, expected) => {
+    await channel();
+    upstream.script((reply) => sendJson(reply, completion(usage)));
+    await chat(members);
+    const { tools } = (await lastLog()).other as { tools?: Record<string, { calls: number }> };
+    expect(tools && Object.fromEntries(Object.entries(tools).map(([tool, { calls }]) => [tool, calls]))).toEqual(
+      expected,
+    );
+  });
+
+  test('the most it can be is held', async () => {
+    await channel();
+    const plain = await heldFor({ ...hello, max_tokens: 1 });
+    const searching = await heldFor({ ...hello, max_tokens: 1, plugins: [{ id: 'web', max_results: 10 }] });
+    expect(searching - plain).toBeGreaterThanOrEqual(flat(0.04));
+  });
+
+  test('what is not sent to another dialect costs nothing', async () => {
+    await gateway.channel(upstream.url, { type: 14, models: 'gpt-4.1' });
+    upstream.script((reply) =>
+      sendJson(reply, {
+        id: 'msg',
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'text', text: 'hi' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 1_000, output_tokens: 100 },
+      }),
+    );
+    await chat({ enable_search: true });
+    const { quota, other } = await lastLog();
+    expect(quota).toBe(tokensOnly);
+    expect(other.dropped).toEqual(['/enable_search: not known to the upstream']);
+  });
+
+  test('an administrator sets the price', async () => {
+    await channel();
+    await gateway.option('ToolPrices', '{"enable_search":0.5,"enable_search:gpt-4*":0.002}');
+    await chat({ enable_search: true });
+    expect((await lastLog()).quota).toBe(tokensOnly + flat(0.002));
+  });
+});
+
+describe('tools of a response', () => {
+  const respond = (tools: readonly object[], output: readonly object[] = [], more: object = {}) => {
+    upstream.script((reply) => sendJson(reply, response(output, more)));
+    return ask('/v1/responses', { model: 'gpt-4.1', input: 'hi', tools });
+  };
+
+  test.each([
+    ['1g', 0.03],
+    ['4g', 0.12],
+    ['16g', 0.48],
+    ['64g', 1.92],
+    ['64G', 1.92],
+    ['unheard', 1.92],
+  ])('a container of %s costs what its memory costs', async (memory_limit, dollars) => {
+    await channel();
+    const tools = [{ type: 'code_interpreter', container: { type: 'auto', memory_limit } }];
+    await respond(tools, [{ type: 'code_interpreter_call', container_id: 'cntr_1' }]);
+    expect((await lastLog()).quota).toBe(tokensOnly + flat(dollars));
+    await respond(tools);
+    expect((await lastLog()).quota).toBe(tokensOnly);
+  });
+
+  test('a container’s memory is held for', async () => {
+    await channel();
+    const body = (memory_limit: string) => ({
+      model: 'gpt-4.1',
+      input: 'hi',
+      max_output_tokens: 1,
+      tools: [{ type: 'shell', environment: { type: 'container_auto', memory_limit } }],
+    });
+    expect((await heldFor(body('64g'), response())) - (await heldFor(body('16g'), response()))).toBeGreaterThanOrEqual(
+      flat(1.92 - 0.48) - 10,
+    );
+  });
+
+  test('a tool that no row knows goes out as it is, is held for and charged as the dearest, and stands in the row', async () => {
+    await channel();
+    const tools = [{ type: 'teleport', to: 'Mars' }];
+    await respond(tools, [{ type: 'teleport_call' }, { type: 'teleport_call' }]);
+    expect(JSON.parse(sent())).toMatchObject({ tools });
+    const { quota, other } = await lastLog();
+    expect(quota).toBe(tokensOnly + 2 * flat(0.05));
+    expect(other.unpriced).toEqual(['tool:teleport']);
+    const body = { model: 'gpt-4.1', input: 'hi', max_output_tokens: 1 };
+    const plain = await heldFor(body, response());
+    expect((await heldFor({ ...body, tools }, response())) - plain).toBeGreaterThanOrEqual(flat(5 * 0.05));
+  });
+
+  test('a chat’s tool that no row knows is charged once, for no answer would say', async () => {
+    await channel();
+    await chat({ tools: [{ type: 'teleport' }] });
+    const { quota, other } = await lastLog();
+    expect(quota).toBe(tokensOnly + flat(0.05));
+    expect(other.unpriced).toEqual(['tool:teleport']);
+  });
+
+  test('more tools of the provider than a bill has room for are refused', async () => {
+    await channel();
+    const { status } = await respond(Array.from({ length: 129 }, (_, at) => ({ type: `teleport${at}` })));
+    expect(status).toBe(400);
+    expect(upstream.requests).toHaveLength(0);
+  });
+
+  test('what the client runs costs nothing', async () => {
+    await channel();
+    const tools = ['local_shell', 'apply_patch', 'computer_use_preview', 'custom', 'namespace', 'tool_search', 'mcp'];
+    await respond(tools.map((type) => ({ type, name: type })));
+    expect((await lastLog()).quota).toBe(tokensOnly);
+  });
+
+  test('searches that were seen before the client left are charged', async () => {
+    await channel();
+    const events = [
+      { type: 'response.created', response: { id: 'resp', model: 'gpt-4.1' } },
+      { type: 'response.output_item.done', output_index: 0, item: { type: 'web_search_call', id: 'ws_1' } },
+      { type: 'response.output_item.done', output_index: 1, item: { type: 'web_search_call', id: 'ws_2' } },
+      { type: 'response.output_text.delta', output_index: 2, content_index: 0, delta: 'four words were said' },
+    ];
+    upstream.script((reply) =>
+      sendStream(
+        reply,
+        events.map((event) => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)),
+      ),
+    );
+    await ask('/v1/responses', { model: 'gpt-4.1', input: 'hi', stream: true, tools: [{ type: 'web_search' }] });
+    const { tools } = (await lastLog()).other;
+    expect(tools).toEqual({ web_search: { calls: 2, price: 0.01 } });
+  });
+});
+
+describe('members that choose who serves it', () => {
+  test.each([
+    ['provider', { provider: { order: ['dear'] } }, 'provider.order'],
+    ['a wrapper', { extra_body: { provider: { sort: 'throughput' } } }, 'extra_body.provider.sort'],
+  ])('%s: refused by name, unless a channel allows it', async (_name, members, named) => {
+    const id = await channel();
+    const { status, text } = await chat(members);
+    expect(status).toBe(400);
+    expect(text).toContain(named);
+    expect(upstream.requests).toHaveLength(0);
+    await gateway.services.channels.update(id, { setting: '{"allow_tiers":true}' });
+    await gateway.sync();
+    expect((await chat(members)).status).toBe(200);
+    expect(JSON.parse(sent())).toMatchObject(members);
+  });
+
+  test('what only keeps data private passes', async () => {
+    await channel();
+    expect((await chat({ provider: { data_collection: 'deny', zdr: true } })).status).toBe(200);
+  });
+});
+
+describe('terms within a wrapper', () => {
+  test.each([
+    ['extra_body', { extra_body: { service_tier: 'priority', keep: 1 } }, '/extra_body/service_tier'],
+    ['another spelling', { extra_body: { Service_Tier: 'priority', keep: 1 } }, '/extra_body/Service_Tier'],
+    ['deeper', { options: { openai: { serviceTier: 'priority' }, keep: 1 } }, '/options/openai/serviceTier'],
+  ])('%s: taken out and declared', async (_name, members, path) => {
+    await channel();
+    expect((await chat(members)).status).toBe(200);
+    expect(sent()).not.toContain('priority');
+    expect(sent()).toContain('"keep":1');
+    expect((await lastLog()).other.dropped).toEqual([`${path}: priority is not allowed by the channel`]);
+  });
+
+  test('allowed, they stay and are charged', async () => {
+    await channel({ setting: '{"allow_tiers":true}' });
+    await chat({ extra_body: { service_tier: 'priority' } });
+    expect(sent()).toContain('"extra_body":{"service_tier":"priority"}');
+    expect((await lastLog()).other.surcharges).toEqual({ 'service_tier:priority': 1.75 });
+  });
+});

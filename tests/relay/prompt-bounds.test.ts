@@ -1,0 +1,228 @@
+/** What a prompt costs at most has a bound that its author cannot lower, wherever the words lie and whatever they are called. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readPrompt } from '../../server/relay/intake/prompt.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+/** Four bytes a token. */
+const counter = {
+  count: async (_model: string, texts: readonly string[]) =>
+    texts.map((text) => Math.ceil(Buffer.byteLength(text) / 4)),
+  close: () => undefined,
+};
+
+let gateway: TestGateway;
+let upstream: Upstream;
+const open = async (quota: number) => {
+  gateway = await createTestGateway({ quota, relay: { counter } });
+  await gateway.channel(upstream.url, { models: 'gpt-4o,text-embedding-3-small,tts-1,picture-model' });
+  await gateway.channel(upstream.url, { type: 14, models: 'claude-3-5-haiku-20241022' });
+  const ratios = { 'gpt-4o': 1, 'claude-3-5-haiku-20241022': 1, 'text-embedding-3-small': 1, 'picture-model': 1 };
+  await gateway.option('ModelRatio', JSON.stringify(ratios));
+  return (await gateway.token()).key;
+};
+beforeEach(async () => {
+  upstream = await startUpstream((response) => sendJson(response, completion(10, 1)));
+});
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+  await upstream.stop();
+});
+
+const post = async (key: string, path: string, body: unknown) => {
+  const request = new Request(`http://gateway${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  return { status: response.status, text: await response.text() };
+};
+
+const words = 'some words '.repeat(20_000);
+const chat = (content: unknown, more: object = {}) => [
+  '/v1/chat/completions',
+  { model: 'gpt-4o', max_tokens: 16, messages: [{ role: 'user', content }], ...more },
+];
+const claude = (content: unknown) => [
+  '/v1/messages',
+  { model: 'claude-3-5-haiku-20241022', max_tokens: 16, messages: [{ role: 'user', content }] },
+];
+const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(90_000, 7)]).toString('base64');
+
+describe('words that do not fit the balance are refused', () => {
+  test.each<readonly [string, readonly unknown[]]>([
+    ['as plain text', chat(words)],
+    [
+      'behind data:',
+      chat([
+        { type: 'text', text: 'hi' },
+        { type: 'text', text: `data: ${words}` },
+      ]),
+    ],
+    ['as the type of a part', chat([{ type: words, text: 'hi' }])],
+    ['as a picture that is none', chat([{ type: 'image_url', image_url: { url: `data:image/png;base64,${words}` } }])],
+    [
+      'as the description of a tool',
+      chat('hi', { tools: [{ type: 'function', function: { name: 'x', description: `data:${words}` } }] }),
+    ],
+    [
+      'as a name in a tool',
+      chat('hi', { tools: [{ type: 'function', function: { name: 'x', parameters: { [words]: {} } } }] }),
+    ],
+    ['as numbers in a tool', chat('hi', { tools: [{ data: Array.from({ length: 20_000 }, (_, at) => at) }] })],
+    [
+      'as a text document',
+      claude([{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: words } }]),
+    ],
+    [
+      'as a text document in base64',
+      claude([
+        {
+          type: 'document',
+          source: { type: 'base64', media_type: 'text/plain', data: Buffer.from(words).toString('base64') },
+        },
+      ]),
+    ],
+    ['as the id in the input of a call', claude([{ type: 'tool_use', id: 't', name: 'x', input: { id: words } }])],
+    [
+      'as a real picture in the input of a call',
+      claude([
+        { type: 'tool_use', id: 't', name: 'x', input: { data: picture, source: { type: 'base64', data: picture } } },
+      ]),
+    ],
+    [
+      'as a file that is named by its address',
+      [
+        '/v1/responses',
+        {
+          model: 'gpt-4o',
+          max_output_tokens: 16,
+          input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://example.com/long.pdf' }] }],
+        },
+      ],
+    ],
+    ['as a stored prompt', ['/v1/responses', { model: 'gpt-4o', max_output_tokens: 16, prompt: { id: 'pmpt_1' } }]],
+    [
+      'as tokens',
+      ['/v1/embeddings', { model: 'text-embedding-3-small', input: Array.from({ length: 10_000 }, () => 1) }],
+    ],
+  ])('%s', async (_name, [path, body]) => {
+    const key = await open(3000);
+    const { status, text } = await post(key, String(path), body);
+    expect([status, text]).toEqual([403, expect.stringContaining('user_exhausted')]);
+    expect(upstream.requests).toEqual([]);
+  });
+});
+
+test('a real picture at its place is no words, and fits a small balance', async () => {
+  const key = await open(6000);
+  const [path, body] = chat([{ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }]);
+  expect((await post(key, String(path), body)).status).toBe(200);
+});
+
+test('a file of unknown length is held for with all that the model reads', async () => {
+  const key = await open(10_000_000);
+  let held = 0;
+  upstream.script((response) => {
+    held = 10_000_000 - gateway.balances.available(gateway.userId, 0);
+    sendJson(response, completion(10, 1));
+  });
+  const pdf = Buffer.concat([Buffer.from('%PDF-1.7'), Buffer.alloc(900)]).toString('base64');
+  const [path, body] = chat([{ type: 'file', file: { file_data: `data:application/pdf;base64,${pdf}` } }]);
+  expect((await post(key, String(path), body)).status).toBe(200);
+  expect(held).toBeGreaterThanOrEqual(128_000);
+  expect(held).toBeLessThan(130_000);
+});
+
+test('tokens that are sent as numbers are charged where no usage is reported', async () => {
+  const key = await open(1_000_000);
+  upstream.script((response) => sendJson(response, { object: 'list', data: [] }));
+  await post(key, '/v1/embeddings', {
+    model: 'text-embedding-3-small',
+    input: [
+      [1, 2, 3],
+      [4, 5],
+    ],
+  });
+  expect((await gateway.lastLog())?.prompt_tokens).toBe(5);
+});
+
+test.each([[['hello']], [{ text: 'hello' }], [12]])('speech of %j is refused', async (input) => {
+  const key = await open(1_000_000);
+  const { status, text } = await post(key, '/v1/audio/speech', { model: 'tts-1', input, voice: 'alloy' });
+  expect([status, text]).toEqual([400, expect.stringContaining('input must be a string')]);
+  expect(upstream.requests).toEqual([]);
+});
+
+test.each(['constructor', '__proto__', 'hasOwnProperty', 'toString'])(
+  'a picture may be asked for with the size and quality %s',
+  async (word) => {
+    const key = await open(1_000_000);
+    upstream.script((response) => sendJson(response, { data: [{ b64_json: 'AA==' }] }));
+    const { status } = await post(key, '/v1/images/generations', {
+      model: 'picture-model',
+      prompt: 'x',
+      size: word,
+      quality: word,
+    });
+    expect(status).toBe(200);
+  },
+);
+
+describe('blocked words are looked for wherever words count', () => {
+  const said = 'please say forbidden-word now';
+  const result = (content: unknown) => claude([{ type: 'tool_result', tool_use_id: 't', content }]);
+  test.each<readonly [string, readonly unknown[]]>([
+    ['behind data:', chat(`data: ${said}`)],
+    [
+      'in a text document',
+      claude([{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: said } }]),
+    ],
+    [
+      'in a text document in base64',
+      claude([
+        {
+          type: 'document',
+          source: { type: 'base64', media_type: 'text/plain', data: Buffer.from(said).toString('base64') },
+        },
+      ]),
+    ],
+    ['in a result', result([{ type: 'text', text: `data:${said}` }])],
+    ['in the input of a call', claude([{ type: 'tool_use', id: 't', name: 'x', input: { id: said, data: 1 } }])],
+    ['as a type', chat([{ type: said, text: 'hi' }])],
+    ['with a blank of no width in it', chat(said.replace('den', '\u200bden'))],
+    ['with a soft hyphen and a joiner in it', chat(said.replace('den', 'd\u00ade\u2060n'))],
+    [
+      'escaped in the JSON of a call',
+      chat('hi', {
+        messages: [
+          {
+            role: 'assistant',
+            tool_calls: [
+              { id: 'c', type: 'function', function: { name: 'x', arguments: '{"a":"forb\\u0069dden-word"}' } },
+            ],
+          },
+        ],
+      }),
+    ],
+  ])('%s', async (_name, [path, body]) => {
+    const key = await open(1_000_000);
+    await gateway.option('CheckSensitiveEnabled', 'true');
+    await gateway.option('CheckSensitiveOnPromptEnabled', 'true');
+    await gateway.option('SensitiveWords', 'forbidden-word');
+    const { status, text } = await post(key, String(path), body);
+    expect([status, text]).toEqual([400, expect.stringContaining('sensitive_words')]);
+    expect(upstream.requests).toEqual([]);
+  });
+});
+
+test('ids and signatures that were made by chance are counted, and no words are looked for in them', async () => {
+  await open(1);
+  const id = 'call_9aQ7fXbcdEFghiJ0';
+  const { marks, texts, frame } = readPrompt({ messages: [{ role: 'tool', tool_call_id: id, content: 'ok' }] });
+  expect({ marks, texts, frame }).toEqual({ marks: [id], texts: ['ok'], frame: ['tool'] });
+  const inner = readPrompt({ messages: [{ role: 'assistant', content: [{ type: 'tool_use', input: { id } }] }] });
+  expect(inner.marks).toEqual([]);
+});

@@ -1,0 +1,214 @@
+/** Refusals of upstreams that a retry cannot help: the client stops at once and reads why, without the upstream's secrets. */
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { withoutAccount } from '../../server/relay/shared/failure.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let key: string;
+
+beforeEach(async () => {
+  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  gateway = await createTestGateway();
+  key = (await gateway.token()).key;
+});
+afterEach(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+
+const hello = [{ role: 'user', content: 'hi' }];
+const requests = {
+  'openai-chat': ['/v1/chat/completions', { model: 'gpt-4o-mini', messages: hello }],
+  'openai-responses': ['/v1/responses', { model: 'gpt-4o-mini', input: 'hi' }],
+  'anthropic-messages': ['/v1/messages', { model: 'gpt-4o-mini', max_tokens: 9, messages: hello }],
+  'gemini-generate': [
+    '/v1beta/models/gpt-4o-mini:generateContent',
+    { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+  ],
+  'ollama-chat': ['/api/chat', { model: 'gpt-4o-mini', messages: hello }],
+  'cohere-chat': ['/v2/chat', { model: 'gpt-4o-mini', messages: hello }],
+} as const satisfies Record<string, readonly [string, unknown]>;
+
+async function send([path, body]: readonly [string, unknown] = requests['openai-chat']) {
+  const request = new Request(`http://gateway${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', 'accept-language': 'en' },
+    body: JSON.stringify(body),
+  });
+  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  return {
+    status: response.status,
+    retry: response.headers.get('x-should-retry'),
+    after: response.headers.get('retry-after'),
+    text: await response.text(),
+  };
+}
+
+const refusing = (status: number, error: object, headers: Record<string, string> = {}) =>
+  upstream.script((response) => sendJson(response, { error }, status, headers));
+
+const secretWords =
+  'No access for bob@example.com of org-AbCdEf123456 at api.upstream.example.com, balance $12.34, key sk-upstream-secret-key';
+
+test.each([401, 402, 403, 404])(
+  'an upstream’s %i ends with a status that no client retries, and its reason',
+  async (status) => {
+    await gateway.channel(upstream.url);
+    refusing(status, { message: secretWords, type: 'x' });
+    const shown = await send();
+    expect(shown).toMatchObject({ status: 400, retry: 'false' });
+    expect(shown.text).toContain('No access for');
+    for (const hidden of ['bob@', 'org-AbC', 'example.com', '12.34', 'sk-upstream'])
+      expect(shown.text).not.toContain(hidden);
+    const row = (await gateway.logs())[0];
+    const { admin_info } = JSON.parse(String(row?.other)) as { admin_info: { attempts: { message: string }[] } };
+    expect(admin_info.attempts[0]?.message).toContain('bob@example.com of org-AbCdEf123456');
+    expect(row?.content).not.toContain('bob@');
+  },
+);
+
+test.each(Object.keys(requests) as (keyof typeof requests)[])(
+  'a refused upstream key is no failed login in %s',
+  async (dialect) => {
+    await gateway.channel(upstream.url, { type: 199 });
+    upstream.script((response) =>
+      sendJson(response, { error: { message: 'Incorrect API key provided', code: 'invalid_api_key' } }, 401),
+    );
+    const shown = await send(requests[dialect]);
+    expect(shown).toMatchObject({ status: 400, retry: 'false' });
+    expect(shown.text).not.toMatch(/authentication_error|UNAUTHENTICATED|PERMISSION_DENIED/);
+  },
+);
+
+test('a refusal is final only when no other channel could serve the next request', async () => {
+  await gateway.channel(upstream.url, { priority: 9 });
+  await gateway.channel(`${upstream.url}/second`, { priority: 8 });
+  upstream.script((response, { path }) =>
+    path.startsWith('/second')
+      ? sendJson(response, { error: { message: 'wrong key' } }, 401)
+      : sendJson(response, { error: { message: 'down for a moment' } }, 500),
+  );
+  expect(await send()).toMatchObject({ status: 502, retry: null });
+});
+
+test('channels that no attempt was left for may serve the next request', async () => {
+  for (const [at, place] of ['/a', '/b', '/c', '/d'].entries())
+    await gateway.channel(upstream.url + place, { priority: 9 - at });
+  refusing(401, { message: 'wrong key' });
+  expect(await send()).toMatchObject({ status: 502, retry: null });
+  expect(upstream.requests.length).toBeLessThan(4);
+});
+
+test('a channel with another key may serve the next request', async () => {
+  await gateway.channel(upstream.url, { key: 'sk-one\nsk-two\nsk-three\nsk-four' });
+  refusing(401, { message: 'wrong key' });
+  expect(await send()).toMatchObject({ status: 502, retry: null });
+});
+
+test('an upstream whose quota comes back in hours is not waited for', async () => {
+  await gateway.channel(upstream.url);
+  refusing(429, { message: 'Weekly limit reached' }, { 'retry-after': '7200' });
+  const shown = await send();
+  expect(shown).toMatchObject({ status: 400, retry: 'false', after: '7200' });
+  expect(shown.text).toContain('Weekly limit reached');
+});
+
+test('a date says how long a quota is gone as well as seconds do', async () => {
+  await gateway.channel(upstream.url);
+  const date = 'Mon, 23 Nov 2026 10:00:00 GMT';
+  refusing(429, { message: 'limit' }, { date, 'retry-after': 'Mon, 23 Nov 2026 12:00:00 GMT' });
+  expect(await send()).toMatchObject({ status: 400, retry: 'false', after: '7200' });
+});
+
+test('a rate limit that is over soon is waited for', async () => {
+  await gateway.channel(upstream.url);
+  refusing(429, { message: 'slow down' }, { 'retry-after': '20' });
+  expect(await send()).toMatchObject({ status: 429, retry: null, after: '20' });
+});
+
+test.each([
+  [429, { message: 'You exceeded your current quota', type: 'insufficient_quota', code: 'insufficient_quota' }],
+  [400, { message: 'Your credit balance is too low to access the API.', type: 'invalid_request_error' }],
+  [500, { message: 'Incorrect API key', type: 'authentication_error' }],
+  [503, { message: 'no channel for this model', code: 'model_not_found' }],
+  [501, { message: 'not implemented' }],
+])('a %i whose words say that it stays so is final: %j', async (status, error) => {
+  await gateway.channel(upstream.url);
+  refusing(status, error);
+  const shown = await send();
+  expect(shown).toMatchObject({ status: 400, retry: 'false' });
+  expect(shown.text).toContain(error.message);
+  expect(shown.text).toContain('upstream_');
+});
+
+test('the official SDKs send a refused request once', async () => {
+  await gateway.channel(upstream.url);
+  refusing(401, { message: 'Incorrect API key provided' });
+  let sent = 0;
+  const counted = (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    sent++;
+    const request = new Request(String(url), init);
+    return gateway.relay.handle(request, new URL(request.url).pathname, { ip: () => '127.0.0.1' });
+  };
+  const openai = new OpenAI({ apiKey: `sk-${key}`, baseURL: 'http://gateway/v1', fetch: counted });
+  await expect(openai.responses.create({ model: 'gpt-4o-mini', input: 'hi' })).rejects.toThrow('Incorrect API key');
+  const anthropic = new Anthropic({ apiKey: `sk-${key}`, baseURL: 'http://gateway', fetch: counted });
+  const message = { model: 'gpt-4o-mini', max_tokens: 9, messages: [{ role: 'user' as const, content: 'hi' }] };
+  await expect(anthropic.messages.create(message)).rejects.toThrow('Incorrect API key');
+  expect(sent).toBe(2);
+});
+
+test('a gateway behind a gateway is no mistake of the caller: another channel is asked', async () => {
+  await gateway.channel(`${upstream.url}/inner`, { priority: 9 });
+  await gateway.channel(upstream.url);
+  upstream.script((response, { path }) =>
+    path.startsWith('/inner')
+      ? sendJson(response, { error: { message: 'refused', type: 'api_error', code: 'upstream_key' } }, 400)
+      : sendJson(response, completion(10, 5)),
+  );
+  expect(await send()).toMatchObject({ status: 200 });
+});
+
+test.each([
+  ['organization org-AbCdEf123456 must be verified', 'organization *** must be verified'],
+  ['Your account org-0f1e2d3c4b5a<ak-f0e1d2c3b4a5> is suspended', 'Your account ***<***> is suspended'],
+  ['Limit in organization `org_01hxyzabcdefgh` reached', 'Limit in organization *** reached'],
+  ['Organization "Acme Corp" has no access', 'Organization *** has no access'],
+  ['the organization Acme Corp has no access', 'the organization *** has no access'],
+  ['Account: Acme-Sales, no access', 'Account: ***, no access'],
+  ['ask admin@acme.example for access', 'ask *** for access'],
+  ['User: arn:aws:iam::123456789012:user/bob is not authorized', 'User: *** is not authorized'],
+  ['projects/my-project-1/locations/eu is denied', 'projects/***/locations/eu is denied'],
+  ['balance: $-0.02, needed 1.50 USD', 'balance: ***, needed ***'],
+  ['用户剩余额度: ＄0.002000', '用户剩余额度: ***'],
+  ['余额不足，当前余额 12.5 元', '余额不足，当前余额 ***'],
+  ['see platform.acme.ai/billing for more', 'see *** for more'],
+  [
+    'model gpt-4.1-mini takes at most 128000 tokens in /v1/messages',
+    'model gpt-4.1-mini takes at most 128000 tokens in /v1/messages',
+  ],
+  ['messages.0.content: user_location is not allowed', 'messages.0.content: user_location is not allowed'],
+])('what a client reads names no account: %s', (given, shown) => {
+  expect(withoutAccount(given)).toBe(shown);
+});
+
+test('words of the caller that an upstream repeats neither cool a key nor end as a refusal of the account', async () => {
+  await gateway.channel(upstream.url);
+  gateway.troubles.length = 0;
+  refusing(400, { message: 'Bad text: insufficient_quota model_not_found upstream_key' });
+  const shown = await send();
+  expect(shown).toMatchObject({ status: 400, retry: 'false' });
+  expect(shown.text).toContain('Bad text');
+  expect(shown.text).not.toContain('administrator');
+  expect(gateway.troubles).toEqual([]);
+});
+
+test('throttling that mentions the length of prompts is waited for all the same', async () => {
+  await gateway.channel(upstream.url);
+  refusing(429, { message: 'Too many tokens: prompt is too long for the next minute' });
+  expect(await send()).toMatchObject({ status: 429, retry: null });
+});
