@@ -60,7 +60,8 @@ const targets = Object.keys(codecs) as ProtocolId[];
 test.each(cases.map((one) => [one.name, one] as const))('%s is read, and understood in every dialect', (_name, one) => {
   const events = one.events();
   expect(events.filter(({ type }) => type === 'finish' || type === 'error')).toHaveLength(1);
-  expect(events.at(-1)?.type).toBe('finish');
+  // A recording may hold a second message: its usage still counts, its words do not.
+  expect(events.findLast(({ type }) => type !== 'usage')?.type).toBe('finish');
   const usage = events.findLast((event) => event.type === 'usage');
   expect(usage?.usage.input).toBeGreaterThanOrEqual(0);
   const { thoughts: _thoughts, ...told } = meaning(events);
