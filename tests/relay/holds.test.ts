@@ -29,6 +29,12 @@ type Model = keyof typeof models;
 
 /** A tokenizer of the test's own: three bytes a token. */
 const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3);
+/** All strings of a body, as a model reads them. */
+const stringsIn = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+};
+const tokensIn = (body: unknown): number => sumOf(stringsIn(body).map(tokensOf));
 const counter: TokenCounter = {
   count: (_model, texts) => Promise.resolve(texts.map(tokensOf)),
   close: () => undefined,
@@ -197,7 +203,7 @@ const sse = (frames: readonly unknown[], end = ''): Response =>
 /** Answers in each dialect: words that are as long as the usage says, and the usage. */
 function answerTo(url: string, body: Record<string, unknown>, text: string, model: Model): Response {
   const mark = markOf(text);
-  const prompt = tokensOf(text);
+  const prompt = tokensIn(body);
   const output = Math.floor(allowedBy(body, model) * (parts.get(mark) ?? 0)) || 1;
   // Words of thinking models stay hidden; others write what they are paid for.
   const words = models[model].floor > 16 ? 'x' : 'x'.repeat(Math.min(output * 3, 60_000));
@@ -309,7 +315,7 @@ const upstream = (async (input: string | URL | Request, init?: RequestInit) => {
     return Response.json({
       object: 'list',
       data: [{ embedding: [0], index: 0 }],
-      usage: { prompt_tokens: tokensOf(text), total_tokens: tokensOf(text) },
+      usage: { prompt_tokens: tokensIn(body), total_tokens: tokensIn(body) },
     });
   if (url.includes('/images'))
     return Response.json({
