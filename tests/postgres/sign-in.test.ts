@@ -56,8 +56,9 @@ test('guesses at both nodes are counted together', async () => {
     expect(
       await send(nodes[n % 2] ?? nodes[0], 'POST', '/api/user/login', { username: 'root', password: 'wrong' }),
     ).toMatchObject({ code: 'credentials_wrong' });
-  const counts = await site.rows<{ count: number }>(
-    "SELECT count::int AS count FROM memos WHERE purpose = 'tries at log-ins' ORDER BY 1",
-  );
-  expect(counts).toEqual([{ count: 6 }, { count: 6 }]);
+  const counts = (purpose: string) =>
+    site.rows<{ count: number }>(`SELECT count::int AS count FROM memos WHERE purpose = '${purpose}' ORDER BY 1`);
+  // Of this network at this subject; then of the network, of the subject and of everybody.
+  expect(await counts('tries at log-ins')).toEqual([{ count: 6 }]);
+  expect(await counts('sums at log-ins')).toEqual([{ count: 6 }, { count: 6 }, { count: 6 }]);
 });
