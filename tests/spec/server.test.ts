@@ -441,6 +441,7 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     expect(sparkEdition('SparkDesk', '')).toBe(sparkEdition('SparkDesk', 'v2.1'));
     const types = (await works('GET', '/api/channel/types')) as { type: number; other: { fallback: string } | null }[];
     expect(types.find(({ type }) => type === 18)?.other?.fallback).toBe('v2.1');
+    expect(await addChannel({ type: 18, key: 'app|secret|key', other: '' })).toMatchObject({ other: 'v2.1' });
   },
   'channel.integers': async () => {
     expect(await addChannel({ priority: '7', weight: '3' })).toMatchObject({ priority: 7, weight: 3 });
