@@ -13,7 +13,7 @@ const familyMembers: Readonly<Record<string, readonly string[]>> = {
   user: 'DeletedAt deleted_at original_password verification_code access_token password2 aff_count aff_quota aff_history_quota inviter_id stripe_customer remark last_login_at request_count wechat_id telegram_id'.split(
     ' ',
   ),
-  redemption: 'DeletedAt deleted_at user_id used_user_id expired_time created_time redeemed_time'.split(' '),
+  redemption: 'DeletedAt deleted_at user_id used_user_id created_time redeemed_time'.split(' '),
   option: [],
 };
 
