@@ -6,7 +6,7 @@ import { AppError } from '../contract/errors.ts';
 /** What scripts and consoles of the family send along: whole rows as they were read, in older and newer versions. */
 const familyMembers: Readonly<Record<string, readonly string[]>> = {
   channel:
-    'status_code_mapping header_override remark channel_info mode multi_key_mode config settings system_prompt groups max_input_tokens openai_organization balance_updated_time test_time other_info key_mode is_edit'.split(
+    'status_code_mapping remark channel_info mode multi_key_mode config system_prompt groups max_input_tokens openai_organization balance_updated_time test_time other_info key_mode is_edit'.split(
       ' ',
     ),
   token: 'DeletedAt deleted_at cross_group_retry models subnet accessed_time user_id tokenCount'.split(' '),

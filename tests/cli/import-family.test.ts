@@ -205,7 +205,7 @@ test('keys keep their states, types their numbers, settings their meaning', asyn
       channel(2, {
         type: 41,
         key: JSON.stringify([account('a'), account('b')], null, 2),
-        channel_info: JSON.stringify({ is_multi_key: true, multi_key_mode: 'polling', multi_key_status_list: null }),
+        channel_info: JSON.stringify({ is_multi_key: true, multi_key_mode: 'turn', multi_key_status_list: null }),
       }),
       channel(3, { type: 49, name: 'coze', header_override: '{"X":"y"}', remark: 'mine' }),
       channel(4, { type: 101, name: 'strange' }),
@@ -240,9 +240,9 @@ test('keys keep their states, types their numbers, settings their meaning', asyn
       setting: { key_mode: 'random', pass_through: true, proxy: 'http://p:1' },
       status: 1,
     },
-    { name: 'c2', keys: ['a', 'b'], setting: { key_mode: 'polling' }, status: 1 },
+    { name: 'c2', keys: ['a', 'b'], setting: { key_mode: 'turn' }, status: 1 },
     { name: 'coze', keys: ['sk-canary-3'], setting: {}, status: 1 },
-    { name: 'c5', keys: ['d1', 'd2'], setting: { key_mode: 'polling' }, status: 2 },
+    { name: 'c5', keys: ['d1', 'd2'], setting: { key_mode: 'turn' }, status: 2 },
     {
       name: 'c1_disabled',
       keys: ['k2'],

@@ -285,6 +285,59 @@ test('LiteLLM: one channel per provider and key, names mapped, prices as ratios'
   expect(readFileSync(join(dir, 'data', 'gateway.db')).includes('canary')).toBe(false);
 });
 
+test('LiteLLM: servers without keys, AWS keys, aliases, weights, mapped prices; the rest is named', async () => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(
+    file,
+    `model_list:
+  - {model_name: llama, litellm_params: {model: ollama/llama3, api_base: 'http://127.0.0.1:11434', rpm: 10}}
+  - {model_name: claude, litellm_params: {model: bedrock/anthropic.claude-3-haiku-20240307-v1:0, aws_access_key_id: AK, aws_secret_access_key: SK, aws_region_name: us-east-1}}
+  - {model_name: role, litellm_params: {model: bedrock/anthropic.claude-3-haiku-20240307-v1:0, aws_region_name: us-east-1}}
+  - {model_name: '*', litellm_params: {model: openai/*, api_key: os.environ/OPENAI_KEY}}
+  - {model_name: gem, litellm_params: {model: gemini/gemini-2.5-flash, api_key: k, weight: 3, order: 2, timeout: 5}}
+router_settings:
+  model_group_alias: {jewel: gem, ghost: nobody}
+  fallbacks: [{gem: [llama]}]
+litellm_settings: {drop_params: true}
+general_settings: {master_key: sk-1234}
+`,
+  );
+  const report = (await runner.json(['import', 'litellm', file, '--yes'])) as {
+    counts: object;
+    notes: string[];
+    losses: { what: string; rows: number }[];
+  };
+  expect(report.counts).toMatchObject({
+    models: { taken: 3, skipped: 2 },
+    aliases: { taken: 1, skipped: 1 },
+    channels: { taken: 3, skipped: 0 },
+  });
+  expect(report.losses.map(({ what }) => what)).toEqual([
+    'litellm_params.rpm',
+    'litellm_params.timeout',
+    'router_settings.fallbacks',
+    'litellm_settings.drop_params',
+    'general_settings.master_key',
+  ]);
+  expect(report.notes).toEqual([
+    'models role: its AWS keys or region are not known: roles of machines are not read here',
+    'models *: a wildcard: list the models one by one (`gateway channel add --fetch` gets the list)',
+    'aliases ghost: there is no model nobody',
+    'models llama: it has no price, and is refused until it has one (gateway ratios set)',
+    'models claude: has the price of anthropic.claude-3-haiku-20240307-v1:0',
+    'models gem: has the price of gemini-2.5-flash',
+    'models jewel: has the price of gemini-2.5-flash',
+  ]);
+  const channels = (await runner.json(['channel', 'list'])) as { name: string }[];
+  expect(channels.toSorted((a, b) => a.name.localeCompare(b.name))).toMatchObject([
+    { name: 'bedrock-2', models: 'claude' },
+    { name: 'gemini-3', models: 'gem,jewel', weight: 3, priority: -2 },
+    { name: 'ollama-1', models: 'llama', model_mapping: '{"llama":"llama3"}' },
+  ]);
+  expect(await runner.json(['ratios', 'get', 'jewel'])).toMatchObject({ ModelRatio: 0.15 });
+  expect(await runner.json(['ratios', 'get', 'claude'])).toMatchObject({ ModelRatio: 0.125, CompletionRatio: 5 });
+});
+
 test('LiteLLM: several channels are numbered from 1', async () => {
   const file = join(dir, 'config.yaml');
   const row = (name: string, key: string) =>

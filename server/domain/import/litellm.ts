@@ -278,6 +278,10 @@ async function makeChannels(channels: ChannelsService, groups: readonly Group[],
   }
 }
 
+/** What a model is called in price lists: `us.anthropic.claude-3-haiku-20240307-v1:0` is a Claude. */
+const plainName = (upstream: string): string =>
+  (upstream.split('/').at(-1) ?? '').replace(/^(?:[a-z]+\.)*(?=claude-)/, '').replace(/-v\d+(?::\d+)?$/, '');
+
 /** A name without a price costs what the upstream's model costs; what has none at all is named. */
 function borrowPrices(
   groups: Iterable<Group>,
@@ -289,7 +293,7 @@ function borrowPrices(
   const group = { group: 'default', userGroup: 'default' };
   for (const [name, upstream] of [...groups].flatMap(({ models }) => [...models])) {
     if (prices.has(name) || resolvePrices(tables, name, group) !== null) continue;
-    const found = resolvePrices(tables, upstream.split('/').at(-1) ?? '', group);
+    const found = resolvePrices(tables, plainName(upstream), group);
     if (found === null || found.modelPrice !== null) {
       reporter.note(
         `models ${name}: 没有价格，设置之前请求会被拒绝（gateway ratios set）`,

@@ -110,7 +110,7 @@ interface Keys {
   /** Those that were out of use while others of the channel were not. */
   readonly unused: readonly string[];
   /** How several take turns; undefined = there is one. */
-  readonly mode: 'random' | 'polling' | undefined;
+  readonly mode: 'random' | 'turn' | undefined;
   /** Every key was out of use, and so is the channel. */
   readonly dead: boolean;
 }
@@ -130,7 +130,7 @@ function keysOf(row: SourceRow): Keys {
   return {
     used: used.length === 0 ? keys : used,
     unused: used.length === 0 ? [] : keys.filter((key, index) => !isUsed(key, index)),
-    mode: info.multi_key_mode === 'random' ? 'random' : 'polling',
+    mode: info.multi_key_mode === 'random' ? 'random' : 'turn',
     dead: keys.length > 0 && used.length === 0,
   };
 }

@@ -3,6 +3,7 @@
  * loss is named with a count. What is in neither list is of a newer version and is named too.
  */
 import type { SourceRow } from '../../../db/import-source.ts';
+import { channelSettings } from '../../contract/acts-later.ts';
 import { numberOf, textOf } from './source.ts';
 
 export interface Words {
@@ -162,7 +163,7 @@ export const familyTables: readonly FamilyTable[] = [
     },
     members: {
       setting: {
-        acts: 'force_format thinking_to_content proxy pass_through_body_enabled pass_through key_mode allow_tiers region dialect first_answer_seconds first_event_seconds upstream_idle_seconds cache_marks unknown_ids',
+        acts: `${[...channelSettings].join(' ')} pass_through_body_enabled`,
         named: {
           system_prompt: words(
             '渠道系统提示词尚不起作用（已保存，不会发送）',
