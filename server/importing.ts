@@ -26,6 +26,9 @@ import type { Ledger } from './ledger/commands.ts';
 import { createDirectLedger } from './ledger/direct.ts';
 import { createServices, type Services } from './services.ts';
 
+export type { ModelPrice } from './domain/import/prices.ts';
+export type { ImportReport };
+
 export interface ImportOrder {
   readonly from: Family | 'litellm';
   readonly file: string;

@@ -270,7 +270,7 @@ test('groups under which requests would be refused are named', async () => {
     channels: [channel(1)],
   });
   expect(report.notes).toEqual([
-    'tokens: 2 of group auto, which is not usable here (there are no automatic groups): they get 403 until they have another',
+    'tokens: 2 of group auto; there are no automatic groups here: they get 403 until they have another',
     'tokens: 1 of group nowhere, which is not usable here: they get 403 until they have another',
     'users: 1 of group gold, which no channel serves: their requests are refused',
   ]);

@@ -257,7 +257,7 @@ function importFiles({ damaged, pick, signs, whole, random }: Damage): void {
   for (const made of [
     told(() => userRow(row, 1, '')),
     told(() => tokenRow(row, vault)),
-    told(() => channelRows(row, family, vault)),
+    ...(told(() => channelRows(row, family, vault)) ?? []),
     told(() => logRow(row, family)),
   ])
     for (const [name, cell] of Object.entries(made ?? {})) {

@@ -1,7 +1,6 @@
 /** Moving in from another gateway. */
 import { AppError } from '../../../server/contract/errors.ts';
-import type { ModelPrice } from '../../../server/domain/import/prices.ts';
-import type { ImportReport } from '../../../server/domain/import/report.ts';
+import type { ImportReport, ModelPrice } from '../../../server/importing.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -87,7 +86,7 @@ function priceLines(context: Context, { kept, differences }: ImportReport['price
     kept
       ? context.say(
           '价格与来源不同的模型（沿用来源的价格）：',
-          'models with another price here (the source’s is kept):',
+          'models with another price here (that of the source is kept):',
         )
       : context.say('价格与来源不同的模型（采用此处的价格）：', 'models with another price here (which they get):'),
     ...differences.map(({ model, there, here }) => {

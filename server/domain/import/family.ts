@@ -96,7 +96,10 @@ async function importUsers({ deps, source, target, reporter }: Move): Promise<Pe
     const balance = numberOf(row.quota);
     const invited = Math.max(0, numberOf(row.aff_quota));
     if (balance < 0)
-      reporter.note(`users ${username}: 余额 ${balance} 变为 0`, `users ${username}: balance ${balance} becomes 0`);
+      reporter.note(
+        `users ${username}: 余额 ${balance} 变为 0`,
+        `users ${username}: the balance of ${balance} is set to 0`,
+      );
     if (invited > 0)
       reporter.note(`users ${username}: 邀请额度并入余额`, `users ${username}: invitation quota joins the balance`);
     const locked = secrets.get(id) === null;
@@ -164,11 +167,11 @@ async function importChannels({ deps, source, family, target, reporter }: Move):
     await target.channel(channel);
     spenders.push({ id: numberOf(row.id), used: numberOf(row.used_quota) });
     for (const group of listOf(channel.group_name).split(',')) groups.add(group);
-    const mapping = JSON.parse(jsonObjectOf(row.model_mapping) || '{}') as Record<string, string>;
+    const mapping = new Map(Object.entries(JSON.parse(jsonObjectOf(row.model_mapping) || '{}') as object));
+    const chargedAs = (model: string): string => (family === 'one-api' && textOf(mapping.get(model))) || model;
     // One-api charges by what a model is mapped to.
     for (const model of listOf(row.models).split(','))
-      if (model !== '' && !models.has(model))
-        models.set(model, family === 'one-api' ? (mapping[model] ?? model) : model);
+      if (model !== '' && !models.has(model)) models.set(model, chargedAs(model));
     reporter.taken('channels');
     if (unused === undefined) continue;
     // After all others: its number must be nobody's.
@@ -196,10 +199,16 @@ function reportGroups({ deps, source, reporter }: Move, people: People, served: 
     bump(group);
   }
   for (const [group, count] of refused)
-    reporter.note(
-      `tokens: ${count} 个令牌的分组 ${group} 此处不可用，请求会被拒绝（403），请改用其他分组${group === 'auto' ? '；此处没有自动分组' : ''}`,
-      `tokens: ${count} of group ${group}, which is not usable here${group === 'auto' ? ' (there are no automatic groups)' : ''}: they get 403 until they have another`,
-    );
+    if (group === 'auto')
+      reporter.note(
+        `tokens: ${count} 个令牌的分组为 auto，此处没有自动分组，请求会被拒绝（403），请改用其他分组`,
+        `tokens: ${count} of group auto; there are no automatic groups here: they get 403 until they have another`,
+      );
+    else
+      reporter.note(
+        `tokens: ${count} 个令牌的分组 ${group} 此处不可用，请求会被拒绝（403），请改用其他分组`,
+        `tokens: ${count} of group ${group}, which is not usable here: they get 403 until they have another`,
+      );
   const unserved = new Map<string, number>();
   for (const { group } of people.values()) if (!served.has(group)) unserved.set(group, (unserved.get(group) ?? 0) + 1);
   if (served.size === 0) return;

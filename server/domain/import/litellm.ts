@@ -4,7 +4,7 @@ import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
 import { sayIn } from '../../contract/singular.ts';
-import { typeOfPrefix } from '../../providers/import-names.ts';
+import { needsNoKey, typeOfPrefix } from '../../providers/import-names.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createReporter, type ImportReport, type Reporter } from './report.ts';
@@ -52,9 +52,6 @@ interface Price {
 
 /** Dollars per token that a ratio of 1 stands for. */
 const dollarsPerToken = 2e-6;
-
-/** Servers of one's own, which ask for no key; a channel here must have one. */
-const keyless = new Set(['ollama', 'ollama_chat', 'hosted_vllm', 'vllm', 'lm_studio', 'xinference', 'infinity']);
 
 const params = {
   acts: new Set(
@@ -191,7 +188,7 @@ function placeOf(row: Params, read: (value: unknown) => string): Place {
   const [prefix = '', ...rest] = model.includes('/') ? model.split('/') : ['openai', model];
   const base = read(row.api_base ?? row.base_url);
   const aws = [row.aws_access_key_id, row.aws_secret_access_key, row.aws_region_name].map(read);
-  const own = read(row.api_key) || (prefix.startsWith('vertex') ? read(row.vertex_credentials) : '');
+  const own = read(row.api_key) || (prefix.startsWith('vertex_') ? read(row.vertex_credentials) : '');
   const signed = prefix === 'bedrock' && aws.every((part) => part !== '') ? aws.join('|') : '';
   return {
     model,
@@ -199,7 +196,7 @@ function placeOf(row: Params, read: (value: unknown) => string): Place {
     // `bedrock/converse/…` names the way, not the model.
     upstream: (prefix === 'bedrock' ? rest.filter((part) => part !== 'converse' && part !== 'invoke') : rest).join('/'),
     type: typeOfPrefix(prefix),
-    key: own || signed || (keyless.has(prefix) ? 'none' : ''),
+    key: own || signed || (needsNoKey(prefix) ? 'none' : ''),
     base,
     other: read(row.api_version) || read(row.vertex_location),
   };
@@ -221,9 +218,9 @@ function refusal(name: string, { prefix, type, key, upstream }: Place): Words | 
     };
   if (key === '')
     return { zh: '密钥未知：请设置它引用的变量', en: 'its key is not known: set the variable it refers to' };
-  if (prefix.startsWith('vertex') && !key.startsWith('{'))
+  if (prefix.startsWith('vertex_') && !key.startsWith('{'))
     return {
-      zh: '须为服务账号的 JSON 内容，文件路径不能用',
+      zh: '须为服务账户的 JSON 内容，文件路径不能用',
       en: "it needs a service account's JSON itself, not the path of a file",
     };
   return null;

@@ -30,6 +30,12 @@ type Table = Readonly<Record<string, number>>;
 /** The map that an option of the source holds, null where it was never changed. */
 export type SourceOption = (key: string) => Table | null;
 
+/** Models are named by strangers: `constructor` is no entry. */
+const entry = (table: Table | null | undefined, name: string): number | undefined => {
+  const value: unknown = table !== null && table !== undefined && Object.hasOwn(table, name) ? table[name] : undefined;
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+};
+
 /** One-api counts what draws in pictures: a ratio is a thousandth of what one costs. */
 const drawn = /^(dall-e|cogview|wanx|ali-stable-diffusion)/;
 /** What one-api charges for a name that it does not know. */
@@ -50,16 +56,20 @@ function priceThere(family: Family, option: SourceOption, model: string): ModelP
   if (family === 'one-api') {
     const name = /^(qwen|command)-.*-internet$/.test(model) ? model.replace(/-internet$/, '') : model;
     const { ModelRatio, CompletionRatio } = builtIn['one-api'] as unknown as Record<string, Table>;
-    const known = option('ModelRatio')?.[name] ?? ModelRatio?.[name];
+    const known = entry(option('ModelRatio'), name) ?? entry(ModelRatio, name);
     if (known === undefined && name.includes('/')) return 'unknown';
     const ratio = known ?? oneApiUnknown;
-    const completion = completionOf(family, name, option('CompletionRatio')?.[name] ?? CompletionRatio?.[name]);
+    const completion = completionOf(
+      family,
+      name,
+      entry(option('CompletionRatio'), name) ?? entry(CompletionRatio, name),
+    );
     const perCall = drawn.test(name) ? ratio / 500 : null;
     return { perCall, ratio, completion, cacheRead: null, cacheWrite: null, tiers: false };
   }
   const name = withoutBudget(listedName(model));
   const own = builtIn['new-api'] as unknown as Record<string, Table>;
-  const value = (key: string): number | undefined => (option(key) ?? own[key])?.[name];
+  const value = (key: string): number | undefined => entry(option(key) ?? own[key], name);
   const perCall = value('ModelPrice') ?? null;
   const ratio = value('ModelRatio');
   if (perCall === null && ratio === undefined) return 'unset';

@@ -122,7 +122,7 @@ export const familyTables: readonly FamilyTable[] = [
       aaguid: words('此处不使用', 'not used here'),
       clone_warning: words(
         '源站曾怀疑被复制，请让用户重新登记',
-        'the source suspected a copy: have it registered anew',
+        'the source suspected a copy: have it registered once more',
       ),
       backup_eligible: words('此处不使用', 'not used here'),
       backup_state: words('此处不使用', 'not used here'),
@@ -199,7 +199,7 @@ export const familyTables: readonly FamilyTable[] = [
           azure_responses_version: words('请把版本填在渠道的“其他”一栏', "put the version into the channel's `other`"),
           vertex_key_type: {
             ...words(
-              'API 密钥方式的 Vertex 渠道此处不能用，请改用服务账号',
+              'API 密钥方式的 Vertex 渠道此处不能用，请改用服务账户',
               'Vertex with an API key does not work here: use a service account',
             ),
             unless: 'json',

@@ -110,8 +110,8 @@ export async function importPasskeys(
     if (username === undefined || timeOf(row.deleted_at) !== null) continue;
     if (bound !== host) {
       reporter.skipped('passkey_credentials', username, {
-        zh: `登记于 ${bound}，本站为 ${host || '（未设置 ServerAddress）'}：须用密码登录后重新登记`,
-        en: `registered for ${bound}, this site is ${host || '(ServerAddress is not set)'}: log in with the password and register anew`,
+        zh: `登记于 ${bound}，与本站的 ServerAddress 不同：须用密码登录后重新登记`,
+        en: `registered for ${bound}, which is not the ServerAddress here: log in with the password and register it again`,
       });
       continue;
     }
@@ -119,9 +119,15 @@ export async function importPasskeys(
     reporter.taken('passkey_credentials');
     taken++;
   }
-  if (taken > 0)
+  if (taken === 0) return;
+  if (host === '')
     reporter.note(
-      `passkey_credentials: 通行密钥只在原来的域名下有效${host === '' ? '（请设置 ServerAddress）' : `：${host}`}`,
-      `passkey_credentials: passkeys work under the name they were registered for${host === '' ? ' (set ServerAddress)' : `: ${host}`}`,
+      'passkey_credentials: 通行密钥只在原来的域名下有效，请设置 ServerAddress',
+      'passkey_credentials: passkeys work under the name they were registered for: set ServerAddress',
+    );
+  else
+    reporter.note(
+      `passkey_credentials: 通行密钥只在域名 ${host} 下有效`,
+      `passkey_credentials: passkeys work under the name ${host} alone`,
     );
 }

@@ -27,7 +27,7 @@ export const flagOf = (value: unknown): boolean => value === true || value === 1
 export const timeOf = (value: unknown): number | null => {
   const text = textOf(value);
   if (text === '' || text === '0') return null;
-  if (/^\d+$/.test(text)) return Number(text);
+  if (/^\d+$/.test(text)) return Number.isSafeInteger(Number(text)) ? Number(text) : 1;
   const at = Date.parse(text.replace(' ', 'T'));
   return Number.isNaN(at) ? 1 : Math.floor(at / 1000);
 };
