@@ -42,7 +42,8 @@ test('a site moves in whole: refused while a node lives, undone when it fails, a
   const file = oldSite(dir);
   await node.client.call('option.set', { key: 'Footer', value: 'kept' } as never);
   const other = site.folder();
-  const run = (...args: readonly string[]) => site.run(['import', 'new-api', file, '--json', '--yes', ...args], { dir: other });
+  const run = (...args: readonly string[]) =>
+    site.run(['import', 'new-api', file, '--json', '--yes', ...args], { dir: other });
 
   const dry = await run('--dry-run');
   expect([dry.code, dry.err]).toEqual([0, '']);
