@@ -93,7 +93,7 @@ const statements =
 /** A column's name; a quoted one may be called like a keyword. */
 const columnLine = /^\s*(?:["`](?=\w)|(?!(?:primary|unique|key|constraint|index|fulltext|foreign)\b))(\w+)["`]?\s/i;
 
-/** @returns rows by table. */
+/** @returns rows by table, none for a table that is only made. */
 export function readDump(text: string): Map<string, DumpRow[]> {
   const columns = new Map<string, string[]>();
   const rows = new Map<string, DumpRow[]>();
@@ -107,6 +107,7 @@ export function readDump(text: string): Map<string, DumpRow[]> {
   for (let found = statements.exec(text); found !== null; found = statements.exec(text)) {
     const [, created, body = '', inserted, list, copy, copyList = ''] = found;
     if (created !== undefined) {
+      if (!rows.has(bare(created))) rows.set(bare(created), []);
       columns.set(
         bare(created),
         body.split('\n').flatMap((line) => columnLine.exec(line)?.[1]?.toLowerCase() ?? []),

@@ -12,6 +12,7 @@ export function openSqliteSource(file: string, nativeBinding: string | undefined
   });
   const tables = new Set(raw.prepare<string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all());
   return {
+    tables: (): readonly string[] => [...tables].filter((table) => !table.startsWith('sqlite_')),
     rows: (table: string): Iterable<SourceRow> =>
       tables.has(table) ? raw.prepare<SourceRow>(`SELECT * FROM "${table.replaceAll('"', '""')}"`).iterate() : [],
     close: () => void raw.close(),

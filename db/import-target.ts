@@ -1,11 +1,20 @@
 /** The writes of an import, inside its one transaction. */
 import type { Insertable } from 'kysely';
 import type { SqliteDatabase } from './open.ts';
-import type { ChannelsTable, LogsTable, RedemptionsTable, TokensTable, UsersTable } from './schema.ts';
+import type {
+  ChannelsTable,
+  LogsTable,
+  PasskeysTable,
+  RecoveryCodesTable,
+  RedemptionsTable,
+  SecondFactorsTable,
+  TokensTable,
+  UsersTable,
+} from './schema.ts';
 
 export function createImportTarget({ query, raw }: SqliteDatabase) {
-  const insert = async <Table extends 'users' | 'tokens' | 'channels' | 'redemptions' | 'logs'>(
-    table: Table,
+  const insert = async (
+    table: 'users' | 'second_factors' | 'recovery_codes' | 'passkeys' | 'tokens' | 'channels' | 'redemptions' | 'logs',
     row: object,
   ): Promise<void> => {
     await query
@@ -23,6 +32,9 @@ export function createImportTarget({ query, raw }: SqliteDatabase) {
         .values({ id: Number(row.id), balance: 0, used_quota: 0, request_count: requests, version: 0 })
         .execute();
     },
+    secondFactor: (row: Insertable<SecondFactorsTable>) => insert('second_factors', row),
+    recoveryCode: (row: Insertable<RecoveryCodesTable>) => insert('recovery_codes', row),
+    passkey: (row: Insertable<PasskeysTable>) => insert('passkeys', row),
     token: (row: Insertable<TokensTable>) => insert('tokens', row),
     channel: (row: Insertable<ChannelsTable>) => insert('channels', row),
     redemption: (row: Insertable<RedemptionsTable>) => insert('redemptions', row),

@@ -7,6 +7,7 @@ import * as accessTokens from './migrations/0002-access-tokens-and-filters.ts';
 import * as liveTokens from './migrations/0003-live-tokens.ts';
 import * as signIn from './migrations/0004-sign-in.ts';
 import * as overrun from './migrations/0005-overrun.ts';
+import * as codeExpiry from './migrations/0006-code-expiry.ts';
 import type { SqliteDatabase } from './open.ts';
 
 /** Ordered by name; a released migration is never edited. */
@@ -16,6 +17,7 @@ export const migrations: Record<string, Migration> = {
   '0003-live-tokens': { up: (db) => liveTokens.up(db) },
   '0004-sign-in': { up: (db) => signIn.up(db) },
   '0005-overrun': { up: (db) => overrun.up(db) },
+  '0006-code-expiry': { up: (db) => codeExpiry.up(db) },
 };
 
 /** Looking writes nothing: the migrator's own lock is a durable write, which every command would wait for. */

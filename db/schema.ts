@@ -247,6 +247,8 @@ export interface RedemptionsTable {
   redeemed_at: number;
   used_user_id: number;
   deleted_at: number | null;
+  /** 0 = never. */
+  expires_at: Generated<number>;
 }
 
 export interface TopUpsTable {

@@ -9,11 +9,13 @@ import { type Database, openDatabase } from '../db/open.ts';
 import { placeName } from '../db/place.ts';
 import type { PostgresDatabase } from '../db/postgres/open.ts';
 import { openSandbox, openServerSandbox, type SandboxDatabase } from '../db/sandbox.ts';
+import type { Language } from './contract/enums.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir } from './data-dir.ts';
 import { type ImportDeps, importFamily } from './domain/import/family.ts';
 import { importLitellm } from './domain/import/litellm.ts';
 import type { ImportReport } from './domain/import/report.ts';
+import { companions } from './domain/import/schema.ts';
 import type { Family, Source } from './domain/import/source.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { createVault, loadMasterKey, type Vault } from './domain/secrets/vault.ts';
@@ -24,6 +26,9 @@ import type { Ledger } from './ledger/commands.ts';
 import { createDirectLedger } from './ledger/direct.ts';
 import { createServices, type Services } from './services.ts';
 
+export type { ModelPrice } from './domain/import/prices.ts';
+export type { ImportReport };
+
 export interface ImportOrder {
   readonly from: Family | 'litellm';
   readonly file: string;
@@ -31,6 +36,10 @@ export interface ImportOrder {
   readonly dryRun: boolean;
   /** Tables to take; empty = all. */
   readonly only: readonly string[];
+  /** Whether models cost what they cost at the source. */
+  readonly keepPrices: boolean;
+  /** Of the report. */
+  readonly language: Language;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -137,27 +146,35 @@ const servicesOn = (database: Database, ledger: Ledger, vault: Vault): Promise<S
     now: Date.now,
   });
 
-const litellm = (services: Services, { file, env }: Import): Promise<ImportReport> =>
-  importLitellm({ ...services, env }, parse(readFileSync(file, 'utf8')));
+const litellm = (services: Services, { file, env, language }: Import): Promise<ImportReport> =>
+  importLitellm({ ...services, env, language }, parse(readFileSync(file, 'utf8')));
 
 async function family(
-  deps: Omit<ImportDeps, 'now'>,
+  deps: Pick<ImportDeps, 'database' | 'ledger' | 'options' | 'vault'>,
   from: Family,
-  { file, only, nativeBinding }: Import,
+  { file, only, nativeBinding, keepPrices, language }: Import,
 ): Promise<ImportReport> {
   const source = narrowed(openSource(file, nativeBinding), only);
   try {
-    return await importFamily({ ...deps, now: Math.floor(Date.now() / 1000) }, source, from);
+    return await importFamily({ ...deps, keepPrices, language, now: Math.floor(Date.now() / 1000) }, source, from);
   } finally {
     source.close();
   }
 }
 
-/** Tables that were not asked for are empty. */
-const narrowed = (source: ReturnType<typeof openSource>, only: readonly string[]): ReturnType<typeof openSource> =>
-  only.length === 0
-    ? source
-    : { rows: (table) => (only.includes(table) ? source.rows(table) : []), close: source.close };
+/** Tables that were not asked for are not there; what belongs to a person comes with him. */
+function narrowed(
+  { tables, rows, close }: ReturnType<typeof openSource>,
+  only: readonly string[],
+): ReturnType<typeof openSource> {
+  if (only.length === 0) return { tables, rows, close };
+  const wanted = new Set(only.flatMap((table) => [table, ...(companions[table] ?? [])]));
+  return {
+    tables: () => tables().filter((table) => wanted.has(table)),
+    rows: (table) => (wanted.has(table) ? rows(table) : []),
+    close,
+  };
+}
 
 const sqliteMark = 'SQLite format 3\0';
 
@@ -168,5 +185,5 @@ function openSource(file: string, nativeBinding: string | undefined): Source & {
   const tables = readDump(bytes.toString('utf8'));
   if (!tables.has('users') && !tables.has('channels'))
     throw new AppError('import_failed', { detail: 'users, channels' });
-  return { rows: (table) => tables.get(table) ?? [], close: () => undefined };
+  return { tables: () => [...tables.keys()], rows: (table) => tables.get(table) ?? [], close: () => undefined };
 }

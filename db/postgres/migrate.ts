@@ -7,6 +7,7 @@ import * as initial from './migrations/0001-initial.ts';
 import * as nodeMessages from './migrations/0002-node-messages.ts';
 import * as memos from './migrations/0003-memos.ts';
 import * as keptOwners from './migrations/0004-kept-owners.ts';
+import * as codeExpiry from './migrations/0005-code-expiry.ts';
 import { prepareMonths } from './months.ts';
 import type { PostgresDatabase } from './open.ts';
 
@@ -22,6 +23,7 @@ export const postgresMigrations: Readonly<Record<string, PostgresMigration>> = {
   '0002-node-messages': { up: nodeMessages.up, breaks: false },
   '0003-memos': { up: memos.up, breaks: false },
   '0004-kept-owners': { up: keptOwners.up, breaks: false },
+  '0005-code-expiry': { up: codeExpiry.up, breaks: false },
 };
 
 interface Applied {

@@ -65,7 +65,9 @@ export function createRedemptionsRepository({ query, dialect }: Database) {
             .updateTable('redemptions')
             .set({ deleted_at: now })
             .where('deleted_at', 'is', null)
-            .where('status', '<>', unused)
+            .where((eb) =>
+              eb.or([eb('status', '<>', unused), eb.and([eb('expires_at', '>', 0), eb('expires_at', '<=', now)])]),
+            )
             .executeTakeFirst()
         ).numUpdatedRows,
       ),

@@ -54,6 +54,16 @@ export function createSecondFactorsRepository({ query }: Database) {
         .executeTakeFirst();
       return numDeletedRows > 0n;
     },
+    /** Hashes of recovery codes that are bcrypt's. */
+    slowHashes: async (userId: number): Promise<string[]> =>
+      (
+        await query
+          .selectFrom('recovery_codes')
+          .select('code_hash')
+          .where('user_id', '=', userId)
+          .where('code_hash', 'like', '$2%')
+          .execute()
+      ).map(({ code_hash }) => code_hash),
     codesLeft: async (userId: number): Promise<number> => {
       const { left } = await query
         .selectFrom('recovery_codes')

@@ -71,6 +71,8 @@ export const redemptionShape = z.object({
   redeemed_time: int,
   /** 0 = nobody yet. */
   used_user_id: int,
+  /** Epoch seconds; 0 = never. */
+  expired_time: int,
   /** Always 0: how many are to be made is a question of the making alone. */
   count: int,
   /** Always null: a deleted code is listed nowhere. */

@@ -6,14 +6,14 @@ import { AppError } from '../contract/errors.ts';
 /** What scripts and consoles of the family send along: whole rows as they were read, in older and newer versions. */
 const familyMembers: Readonly<Record<string, readonly string[]>> = {
   channel:
-    'status_code_mapping header_override remark channel_info mode multi_key_mode config settings system_prompt groups max_input_tokens openai_organization balance_updated_time test_time other_info key_mode is_edit'.split(
+    'status_code_mapping remark channel_info mode multi_key_mode config system_prompt groups max_input_tokens openai_organization balance_updated_time test_time other_info key_mode is_edit'.split(
       ' ',
     ),
   token: 'DeletedAt deleted_at cross_group_retry models subnet accessed_time user_id tokenCount'.split(' '),
   user: 'DeletedAt deleted_at original_password verification_code access_token password2 aff_count aff_quota aff_history_quota inviter_id stripe_customer remark last_login_at request_count wechat_id telegram_id'.split(
     ' ',
   ),
-  redemption: 'DeletedAt deleted_at user_id used_user_id expired_time created_time redeemed_time'.split(' '),
+  redemption: 'DeletedAt deleted_at user_id used_user_id created_time redeemed_time'.split(' '),
   option: [],
 };
 

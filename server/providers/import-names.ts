@@ -25,6 +25,9 @@ const oneApiSlugs: Readonly<Record<number, string>> = {
   51: 'gemini',
 };
 
+/** New-api has numbers of its own from 49 on, and its variants from 100 on; ours begin at 101. */
+const newApiSlugs: Readonly<Record<number, string>> = { 49: 'coze' };
+
 const prefixSlugs: Readonly<Record<string, string>> = {
   vertex_ai: 'vertex',
   bedrock: 'aws',
@@ -42,12 +45,19 @@ const served = (type: number | undefined): number | null => {
 };
 
 /** @returns our type number, null when nothing here speaks to that provider. */
-export const typeOfFamily = (family: 'new-api' | 'one-api', type: number): number | null =>
-  family === 'one-api' && type > 25 ? served(providerBySlug(oneApiSlugs[type] ?? '')?.type) : served(type);
+export function typeOfFamily(family: 'new-api' | 'one-api', type: number): number | null {
+  const [own, slugs] = family === 'one-api' ? [25, oneApiSlugs] : [48, newApiSlugs];
+  return served(type > own ? providerBySlug(slugs[type] ?? '')?.type : type);
+}
 
 /** @param prefix what stands before the first slash of a model's name. */
 export const typeOfPrefix = (prefix: string): number | null =>
   served(providerBySlug(prefixSlugs[prefix] ?? prefix.replaceAll('_', '-'))?.type);
+
+const keyless = new Set(['ollama', 'ollama_chat', 'hosted_vllm', 'vllm', 'lm_studio', 'xinference']);
+
+/** Servers of one's own, which ask for no key. @param prefix as above. */
+export const needsNoKey = (prefix: string): boolean => keyless.has(prefix);
 
 /** Other gateways take the dots out of the names of these deployments. */
 export const namesLoseDots = (type: number): boolean => providerByType(type)?.slug === 'azure';

@@ -167,7 +167,7 @@ test.each([
   const file = write(newApi());
   expect(await runner.json(['import', 'new-api', file, '--dry-run'])).toMatchObject({ dry_run: true, ...report });
   expect(await runner.json(['user', 'list'])).toEqual([]);
-  const said = await runner.json(['import', 'new-api', file]);
+  const said = await runner.json(['import', 'new-api', file, '--yes']);
   expect(said).toMatchObject(report);
   expect(JSON.stringify(said)).not.toContain('canary');
   expect(await runner.run(['token', 'show-key', '4', '-q'])).toBe(`sk-${tokenKey}`);
@@ -202,23 +202,25 @@ test.each([
   const books = (await runner.json(['ledger', 'verify'])) as { violations: number }[];
   expect(books.every((book) => book.violations === 0)).toBe(true);
   expect(await runner.json(['setup'])).toMatchObject({ result: 'unchanged' });
-  await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'import_not_empty' });
+  await expect(runner.run(['import', 'new-api', file, '--yes'])).rejects.toMatchObject({ code: 'import_not_empty' });
 });
 
 test('only what was asked for is taken', async () => {
   const file = sqliteFile(newApi());
-  expect(await runner.json(['import', 'new-api', file, '--only', 'users,channels'])).toMatchObject({
+  expect(await runner.json(['import', 'new-api', file, '--only', 'users,channels', '--yes'])).toMatchObject({
     counts: { users: { taken: 3 }, channels: { taken: 1 } },
     quota: report.quota,
   });
   expect(await runner.json(['token', 'list'])).toEqual([]);
   expect(await runner.json(['logs', 'list'])).toEqual([]);
   expect(await runner.run(['option', 'get', 'SystemName'])).toBe('New API');
-  await expect(runner.run(['import', 'new-api', file, '--only', 'cats'])).rejects.toMatchObject({ code: 'usage' });
+  await expect(runner.run(['import', 'new-api', file, '--only', 'cats', '--yes'])).rejects.toMatchObject({
+    code: 'usage',
+  });
 });
 
 test('an old password logs in and its hash is of the new kind afterwards', async () => {
-  await runner.run(['import', 'new-api', sqliteFile(newApi())]);
+  await runner.run(['import', 'new-api', sqliteFile(newApi()), '--yes']);
   const hash = () => {
     const database = openDatabase(join(dir, 'data', 'gateway.db'), { readonly: true });
     const found = database.raw.prepare<string>("SELECT password_hash FROM users WHERE username = 'ann'").pluck().get();
@@ -235,7 +237,9 @@ test('an old password logs in and its hash is of the new kind afterwards', async
 });
 
 test('one-api: its own type numbers, subnets, configs and log types', async () => {
-  expect(await runner.json(['import', 'one-api', sqliteFile(oneApi())])).toMatchObject({ quota: report.quota });
+  expect(await runner.json(['import', 'one-api', sqliteFile(oneApi()), '--yes'])).toMatchObject({
+    quota: report.quota,
+  });
   const types = (await runner.json(['api', '/api/channel/types'])) as { type: number; slug: string }[];
   expect(await runner.json(['channel', 'get', 'deep'])).toMatchObject({
     type: types.find((one) => one.slug === 'deepseek')?.type,
@@ -266,12 +270,12 @@ test('LiteLLM: one channel per provider and key, names mapped, prices as ratios'
   - litellm_params: {model: openai/nameless, api_key: os.environ/OPENAI_KEY}
 `,
   );
-  expect(await runner.json(['import', 'litellm', file])).toMatchObject({
+  expect(await runner.json(['import', 'litellm', file, '--yes'])).toMatchObject({
     counts: { models: { taken: 2, skipped: 3 }, channels: { taken: 1, skipped: 0 } },
     notes: [
       'models lost: its key is not known: set the variable it refers to',
       'models strange: nobody is not served',
-      'models openai/nameless: openai is not served',
+      'models openai/nameless: it has no name',
     ],
   });
   expect(await runner.json(['channel', 'list'])).toMatchObject([
@@ -281,12 +285,65 @@ test('LiteLLM: one channel per provider and key, names mapped, prices as ratios'
   expect(readFileSync(join(dir, 'data', 'gateway.db')).includes('canary')).toBe(false);
 });
 
+test('LiteLLM: servers without keys, AWS keys, aliases, weights, mapped prices; the rest is named', async () => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(
+    file,
+    `model_list:
+  - {model_name: llama, litellm_params: {model: ollama/llama3, api_base: 'http://127.0.0.1:11434', rpm: 10}}
+  - {model_name: claude, litellm_params: {model: bedrock/anthropic.claude-3-haiku-20240307-v1:0, aws_access_key_id: AK, aws_secret_access_key: SK, aws_region_name: us-east-1}}
+  - {model_name: role, litellm_params: {model: bedrock/anthropic.claude-3-haiku-20240307-v1:0, aws_region_name: us-east-1}}
+  - {model_name: '*', litellm_params: {model: openai/*, api_key: os.environ/OPENAI_KEY}}
+  - {model_name: gem, litellm_params: {model: gemini/gemini-2.5-flash, api_key: k, weight: 3, order: 2, timeout: 5}}
+router_settings:
+  model_group_alias: {jewel: gem, ghost: nobody}
+  fallbacks: [{gem: [llama]}]
+litellm_settings: {drop_params: true}
+general_settings: {master_key: sk-1234}
+`,
+  );
+  const report = (await runner.json(['import', 'litellm', file, '--yes'])) as {
+    counts: object;
+    notes: string[];
+    losses: { what: string; rows: number }[];
+  };
+  expect(report.counts).toMatchObject({
+    models: { taken: 3, skipped: 2 },
+    aliases: { taken: 1, skipped: 1 },
+    channels: { taken: 3, skipped: 0 },
+  });
+  expect(report.losses.map(({ what }) => what)).toEqual([
+    'litellm_params.rpm',
+    'litellm_params.timeout',
+    'router_settings.fallbacks',
+    'litellm_settings.drop_params',
+    'general_settings.master_key',
+  ]);
+  expect(report.notes).toEqual([
+    'models role: its AWS keys or region are not known: roles of machines are not read here',
+    'models *: a wildcard: list the models one by one (`gateway channel add --fetch` gets the list)',
+    'aliases ghost: there is no model nobody',
+    'models llama: it has no price, and is refused until it has one (gateway ratios set)',
+    'models claude: has the price of anthropic.claude-3-haiku-20240307-v1:0',
+    'models gem: has the price of gemini-2.5-flash',
+    'models jewel: has the price of gemini-2.5-flash',
+  ]);
+  const channels = (await runner.json(['channel', 'list'])) as { name: string }[];
+  expect(channels.toSorted((a, b) => a.name.localeCompare(b.name))).toMatchObject([
+    { name: 'bedrock-2', models: 'claude' },
+    { name: 'gemini-3', models: 'gem,jewel', weight: 3, priority: -2 },
+    { name: 'ollama-1', models: 'llama', model_mapping: '{"llama":"llama3"}' },
+  ]);
+  expect(await runner.json(['ratios', 'get', 'jewel'])).toMatchObject({ ModelRatio: 0.15 });
+  expect(await runner.json(['ratios', 'get', 'claude'])).toMatchObject({ ModelRatio: 0.125, CompletionRatio: 5 });
+});
+
 test('LiteLLM: several channels are numbered from 1', async () => {
   const file = join(dir, 'config.yaml');
   const row = (name: string, key: string) =>
     `  - {model_name: ${name}, litellm_params: {model: openai/${name}, api_key: ${key}}}\n`;
   writeFileSync(file, `model_list:\n${row('a', 'sk-one')}${row('b', 'sk-two')}${row('c', 'sk-one')}`);
-  await runner.run(['import', 'litellm', file]);
+  await runner.run(['import', 'litellm', file, '--yes']);
   const channels = (await runner.json(['channel', 'list'])) as { name: string; models: string }[];
   expect(channels.map(({ name, models }) => [name, models]).sort()).toEqual([
     ['openai-1', 'a,c'],
@@ -297,8 +354,8 @@ test('LiteLLM: several channels are numbered from 1', async () => {
 test('what is neither is refused and writes nothing', async () => {
   const file = join(dir, 'notes.txt');
   writeFileSync(file, 'hello');
-  await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'import_failed' });
-  await expect(runner.run(['import', 'litellm', file])).rejects.toMatchObject({
+  await expect(runner.run(['import', 'new-api', file, '--yes'])).rejects.toMatchObject({ code: 'import_failed' });
+  await expect(runner.run(['import', 'litellm', file, '--yes'])).rejects.toMatchObject({
     code: 'import_failed',
     params: { detail: 'model_list' },
   });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { sharesOf } from '../../server/domain/import/money.ts';
-import { channelRow } from '../../server/domain/import/rows.ts';
+import { channelRows } from '../../server/domain/import/rows.ts';
 import { flagOf } from '../../server/domain/import/source.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 
 const vault = createVault(Buffer.from('test master key'));
 const made = (family: 'new-api' | 'one-api', row: Record<string, unknown>) =>
-  channelRow({ id: 1, type: 3, key: 'k', name: 'a', models: 'gpt-4.1,gpt-4o', ...row } as never, family, vault)
-    ?.model_mapping;
+  channelRows({ id: 1, type: 3, key: 'k', name: 'a', models: 'gpt-4.1,gpt-4o', ...row } as never, family, vault)?.[0]
+    .model_mapping;
 
 test.each([
   ['one-api', {}, { 'gpt-4.1': 'gpt-41' }],

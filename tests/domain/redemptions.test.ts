@@ -98,12 +98,31 @@ test('a disabled code is refused until it is enabled again; edits change its wor
   expect(await redeem(key)).toMatchObject({ data: 20 });
 });
 
+test('a code that has expired is refused, enabled or not, and counts as one that can be removed', async () => {
+  const soon = Math.floor(Date.now() / 1000) + 3600;
+  const [key = '', other = ''] = await create({ name: 'short', quota: 10, count: 2, expired_time: soon });
+  const { items } = (await call('GET', '/api/redemption/search?keyword=short')).data as {
+    items: { id: number; key: string; expired_time: number }[];
+  };
+  expect(items.map(({ expired_time }) => expired_time)).toEqual([soon, soon]);
+  const id = items.find((item) => item.key === key)?.id ?? 0;
+  expect(await redeem(other)).toMatchObject({ data: 10 });
+  await api.gateway.database.query.updateTable('redemptions').set({ expires_at: 1 }).where('id', '=', id).execute();
+  expect(await redeem(key)).toMatchObject({ code: 'redemption_expired' });
+  expect(await call('PUT', '/api/redemption/', { id, expired_time: 2 })).toMatchObject({ code: 'redemption_expiry' });
+  expect(await call('PUT', '/api/redemption/', { id, name: 'back', expired_time: 1 })).toMatchObject({ success: true });
+  expect((await call('DELETE', '/api/redemption/invalid')).data).toBe(5);
+  expect(await redeem(key)).toMatchObject({ code: 'redemption_invalid' });
+});
+
 test('codes are deleted one by one, or all that can no longer be redeemed', async () => {
   const [key = ''] = await create({ name: 'gone', quota: 10 });
   const { items } = (await call('GET', '/api/redemption/search?keyword=gone')).data as { items: { id: number }[] };
   expect(await call('DELETE', `/api/redemption/${items[0]?.id}/`)).toMatchObject({ success: true });
   expect(await redeem(key)).toMatchObject({ code: 'redemption_invalid' });
-  expect((await call('DELETE', '/api/redemption/invalid')).data).toBe(3);
+  const [used = ''] = await create({ name: 'spent', quota: 10 });
+  await redeem(used);
+  expect((await call('DELETE', '/api/redemption/invalid')).data).toBe(1);
   const left = (await call('GET', '/api/redemption/?page_size=100')).data as { items: { status: number }[] };
   expect(left.items.every((item) => item.status === 1)).toBe(true);
   expect(await api.gateway.verify()).toEqual([]);

@@ -161,7 +161,7 @@ export async function signingIn(repositories: Repositories): Promise<void> {
   await passkeys.findByCredential('cred');
   await passkeys.list(2);
   await passkeys.remove(1, 3);
-  const { begin, takeStep, enable, find, replaceCodes, takeCode, codesLeft, remove } = secondFactors;
+  const { begin, takeStep, enable, find, replaceCodes, takeCode, slowHashes, codesLeft, remove } = secondFactors;
   await begin(2, 'sealed');
   await begin(2, 'sealed-again');
   await takeStep(2, 5);
@@ -172,6 +172,7 @@ export async function signingIn(repositories: Repositories): Promise<void> {
   await replaceCodes(2, ['x', 'y']);
   await takeCode(2, 'x');
   await takeCode(2, 'x');
+  await slowHashes(2);
   await codesLeft(2);
   await remove(2);
   for (const [place, name, query] of [

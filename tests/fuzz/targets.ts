@@ -6,7 +6,7 @@ import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
 import { compilePriceTables, priceOptionKeys, resolvePrices } from '../../server/contract/pricing-tables.ts';
 import { provisionDocument } from '../../server/contract/provision.ts';
 import { quotaOf } from '../../server/contract/quota.ts';
-import { channelRow, logRow, tokenRow, userRow } from '../../server/domain/import/rows.ts';
+import { channelRows, logRow, tokenRow, userRow } from '../../server/domain/import/rows.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { keptCookie } from '../../server/http/authenticate.ts';
 import { clientAddress } from '../../server/http/client-ip.ts';
@@ -257,7 +257,7 @@ function importFiles({ damaged, pick, signs, whole, random }: Damage): void {
   for (const made of [
     told(() => userRow(row, 1, '')),
     told(() => tokenRow(row, vault)),
-    told(() => channelRow(row, family, vault)),
+    ...(told(() => channelRows(row, family, vault)) ?? []),
     told(() => logRow(row, family)),
   ])
     for (const [name, cell] of Object.entries(made ?? {})) {

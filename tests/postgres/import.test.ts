@@ -42,7 +42,8 @@ test('a site moves in whole: refused while a node lives, undone when it fails, a
   const file = oldSite(dir);
   await node.client.call('option.set', { key: 'Footer', value: 'kept' } as never);
   const other = site.folder();
-  const run = (...args: readonly string[]) => site.run(['import', 'new-api', file, '--json', ...args], { dir: other });
+  const run = (...args: readonly string[]) =>
+    site.run(['import', 'new-api', file, '--json', '--yes', ...args], { dir: other });
 
   const dry = await run('--dry-run');
   expect([dry.code, dry.err]).toEqual([0, '']);
@@ -95,7 +96,7 @@ test('channels and prices of LiteLLM join a site that is served, and its nodes k
   const dry = await site.run(['import', 'litellm', file, '--dry-run', '--json'], { dir });
   expect([dry.code, dry.err]).toEqual([0, '']);
   expect(await rowsIn('channels')).toBe(1);
-  const done = await site.run(['import', 'litellm', file, '--json'], { dir });
+  const done = await site.run(['import', 'litellm', file, '--json', '--yes'], { dir });
   expect([done.code, done.err]).toEqual([0, '']);
   expect(await rowsIn('channels')).toBe(2);
   const chat = () => node.chat(key, { ...ask, model: 'gpt-of-elsewhere' }).then(({ status }) => status);

@@ -1,4 +1,5 @@
 /** New channels: from flags, from a form, or as a copy. */
+import { actsLater, actsLaterWords } from '../../../server/contract/acts-later.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
@@ -19,7 +20,14 @@ import {
 export const keyOf = (context: Context, flags: FlagValues): Promise<string | undefined> =>
   context.secret(flags, 'key', 'GATEWAY_CHANNEL_KEY');
 
+/** What was saved and does nothing. */
+function noteLater(context: Context, channels: readonly Channel[]): void {
+  const names = [...new Set(channels.flatMap(actsLater))];
+  if (names.length > 0) context.output.note(actsLaterWords(names, context.language));
+}
+
 function print(context: Context, channels: readonly Channel[], result: string): void {
+  noteLater(context, channels);
   for (const channel of channels)
     context.output.object({ result, ...channel }, [`${channel.id}  ${channel.name}`], String(channel.id));
 }
@@ -69,6 +77,7 @@ export const edit: CommandRun = async (context, flags, ref, refs) => {
   if (ref !== '' && refs.length === 1 && only !== undefined && flags.dryRun !== true) {
     const setting = settingOf(flags, only.setting);
     const channel = await client.call('channel.update', { id: only.id, ...change, setting });
+    noteLater(context, [channel]);
     return context.output.object(channel, detail(channel), String(channel.id));
   }
   await eachOf(

@@ -213,12 +213,16 @@ export const topics: readonly (Words & { readonly name: string })[] = [
 
   gateway import new-api one-api.db --dry-run
   可读：SQLite 文件、MySQL 或 PostgreSQL 转储、LiteLLM 的 YAML。
-  令牌密钥、密码、额度、渠道、倍率、兑换码与日志都会保留。`,
+  令牌密钥、密码、两步验证、额度、渠道、倍率、兑换码与日志都会保留，
+  模型价格沿用来源的（--new-prices 采用此处的）。
+  先列出此处不起作用的内容，再询问，然后写入；脚本请加 --yes。`,
     en: `Moving in
 
   gateway import new-api one-api.db --dry-run
   Reads: a SQLite file, a MySQL or PostgreSQL dump, a LiteLLM YAML file.
-  Keys, passwords, quotas, channels, ratios, codes and logs are kept.`,
+  Keys, passwords, second steps, quotas, channels, ratios, codes and logs
+  are kept, models cost what they cost there (--new-prices: what they cost here).
+  It names what will not act here, asks, and then writes; scripts add --yes.`,
   },
   {
     name: 'filters',

@@ -10,13 +10,19 @@ import { idOf, quotaAmount, wholeNumber } from '../../parts/numbers.ts';
 
 const statusWords = { 1: 'unused', 2: 'disabled', 3: 'used' } as const;
 
+const statusWord = (row: Redemption): string =>
+  row.status === 1 && row.expired_time > 0 && row.expired_time * 1000 <= Date.now()
+    ? 'expired'
+    : (statusWords[row.status as 1 | 2 | 3] ?? 'unknown');
+
 const columns = (money: Money): readonly Column<Redemption>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'name', value: (row) => row.name },
   { name: 'code', value: (row) => row.key },
-  { name: 'status', value: (row) => statusWords[row.status as 1 | 2 | 3] ?? 'unknown' },
+  { name: 'status', value: statusWord },
   money.column('quota', (row) => row.quota),
   { name: 'created', value: (row) => isoTime(row.created_time) },
+  { name: 'expires', value: (row) => isoTime(row.expired_time), spare: 1 },
   { name: 'redeemed', value: (row) => isoTime(row.redeemed_time) },
   { name: 'user', value: (row) => (row.used_user_id === 0 ? '' : String(row.used_user_id)), right: true },
 ];

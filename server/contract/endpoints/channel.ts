@@ -38,6 +38,9 @@ const channelFields = {
   auto_ban: number,
   tag: text,
   max_input_tokens: number,
+  /** The family's; they do not act yet, and the answer says so. */
+  header_override: jsonText,
+  settings: jsonText,
 };
 
 export const channelEndpoints = [

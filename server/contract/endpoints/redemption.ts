@@ -5,7 +5,7 @@ import { page, redemptionShape } from '../entities.ts';
 import { id, nothing, number, text, toggle } from './fields.ts';
 
 const paging = { p: number, page_size: number };
-const fields = { name: text, quota: number };
+const fields = { name: text, quota: number, expired_time: number };
 
 export const redemptionEndpoints = [
   endpoint({

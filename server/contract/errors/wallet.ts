@@ -9,6 +9,8 @@ export const walletErrors = {
   redemption_used_edit: business('已使用的兑换码不能修改', 'A used code cannot be changed', 6),
   redemption_key_missing: business('未提供兑换码', 'No redemption code was given', 2),
   redemption_invalid: business('兑换失败，无效的兑换码', 'Invalid redemption code', 5),
+  redemption_expired: business('兑换失败，该兑换码已过期', 'The redemption code has expired', 6),
+  redemption_expiry: business('过期时间不能早于当前时间', 'The time of expiry must lie in the future', 2),
   redemption_used: business('兑换失败，该兑换码已被使用', 'The redemption code has been used already', 6),
   topup_minimum: business('充值数量不能小于{min}', 'The top-up must be at least {min}', 2),
   topup_money_low: business('充值金额过低', 'The amount to pay is too small', 2),

@@ -42,6 +42,9 @@ export interface ChannelFields {
   readonly auto_ban?: number | undefined;
   readonly tag?: string | undefined;
   readonly max_input_tokens?: number | undefined;
+  /** Neither kept nor sent: see `actsLater`. */
+  readonly header_override?: string | undefined;
+  readonly settings?: string | undefined;
 }
 
 export interface ChannelTestResult {

@@ -3,16 +3,21 @@ import type { Insertable } from 'kysely';
 import { createImportTarget } from '../../../db/import-target.ts';
 import type { SqliteDatabase } from '../../../db/open.ts';
 import type { RedemptionsTable } from '../../../db/schema.ts';
+import type { Language } from '../../contract/enums.ts';
 import { RedemptionStatus, Role } from '../../contract/enums.ts';
-import { AppError } from '../../contract/errors.ts';
+import { AppError, formatError } from '../../contract/errors.ts';
 import { isOptionKey } from '../../contract/options.ts';
+import { sayIn } from '../../contract/singular.ts';
 import { type Ledger, redeemRef } from '../../ledger/commands.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { post, type Spender, sharesOf, type Wealth } from './money.ts';
-import { createReporter, type ImportReport } from './report.ts';
-import { channelRow, logRow, tokenRow, userRow } from './rows.ts';
-import { deletedAt, type Family, numberOf, type Source, textOf } from './source.ts';
+import { keepPrices, priceDifferences, type SourceOption } from './prices.ts';
+import { createReporter, type ImportReport, type Reporter } from './report.ts';
+import { channelRows, logRow, tokenRow, userRow } from './rows.ts';
+import { losses } from './schema.ts';
+import { importPasskeys, importSecondFactors, secretsOf } from './second-factors.ts';
+import { type Family, jsonObjectOf, listOf, numberOf, type Source, textOf, timeOf } from './source.ts';
 
 export interface ImportDeps {
   /** A transaction of its own; kept only when this returns. */
@@ -22,6 +27,10 @@ export interface ImportDeps {
   readonly vault: Vault;
   /** Epoch seconds. */
   readonly now: number;
+  /** Of the report. */
+  readonly language: Language;
+  /** Whether models cost what they cost at the source. */
+  readonly keepPrices: boolean;
 }
 
 interface UsedCode {
@@ -36,12 +45,13 @@ interface Move {
   readonly source: Source;
   readonly family: Family;
   readonly target: ReturnType<typeof createImportTarget>;
-  readonly reporter: ReturnType<typeof createReporter>;
+  readonly reporter: Reporter;
 }
 
 interface Person {
   readonly wealth: Wealth;
   readonly requests: number;
+  readonly group: string;
 }
 
 type People = ReadonlyMap<number, Person>;
@@ -50,13 +60,16 @@ type People = ReadonlyMap<number, Person>;
 export async function importFamily(deps: ImportDeps, source: Source, family: Family): Promise<ImportReport> {
   const target = createImportTarget(deps.database);
   if (!target.isEmpty()) throw new AppError('import_not_empty');
-  const reporter = createReporter();
+  const reporter = createReporter(sayIn(deps.language));
   const move: Move = { deps, source, family, target, reporter };
 
-  await importOptions(deps.options, source, reporter.skipped, reporter.taken);
+  reporter.losses(losses(source, deps.now));
+  await importOptions(move);
   const people = await importUsers(move);
   const tokens = await importTokens(move, people);
-  const channels = await importChannels(move);
+  const { spenders: channels, models, groups } = await importChannels(move);
+  reportGroups(move, people, groups);
+  await importPrices(move, models);
   const codes = await importCodes(move, people);
   const wealth = [...people.values()].map((person) => ({
     ...person.wealth,
@@ -75,20 +88,34 @@ export async function importFamily(deps: ImportDeps, source: Source, family: Fam
 
 /** Invitation quota joins the balance; debts are forgiven. */
 async function importUsers({ deps, source, target, reporter }: Move): Promise<People> {
+  const secrets = secretsOf(source);
   const people = new Map<number, Person>();
   for (const row of source.rows('users')) {
     const id = numberOf(row.id);
     const username = textOf(row.username);
     const balance = numberOf(row.quota);
     const invited = Math.max(0, numberOf(row.aff_quota));
-    if (balance < 0) reporter.note(`users ${username}: balance ${balance} becomes 0`);
-    if (invited > 0) reporter.note(`users ${username}: invitation quota joins the balance`);
-    await target.user(userRow(row, deps.now, deps.options.get('oidc.token_endpoint')), 0);
+    if (balance < 0)
+      reporter.note(
+        `users ${username}: 余额 ${balance} 变为 0`,
+        `users ${username}: the balance of ${balance} is set to 0`,
+      );
+    if (invited > 0)
+      reporter.note(`users ${username}: 邀请额度并入余额`, `users ${username}: invitation quota joins the balance`);
+    const locked = secrets.get(id) === null;
+    const made = userRow(row, deps.now, deps.options.get('oidc.token_endpoint'), locked);
+    await target.user(made, 0);
     const used = Math.max(0, numberOf(row.used_quota));
     const wealth = { userId: id, username, balance: Math.max(0, balance) + invited, used, tokens: [] };
-    people.set(id, { wealth, requests: numberOf(row.request_count) });
+    people.set(id, { wealth, requests: numberOf(row.request_count), group: made.group_name });
     reporter.taken('users');
   }
+  const names = new Map([...people].map(([id, { wealth }]) => [id, wealth.username]));
+  const persons = { source, target, reporter, vault: deps.vault, people: names };
+  await importSecondFactors(persons, secrets);
+  const address = deps.options.get('ServerAddress');
+  const host = URL.canParse(address) ? new URL(address).hostname : '';
+  await importPasskeys(persons, { host, now: deps.now });
   return people;
 }
 
@@ -98,8 +125,12 @@ async function importTokens({ deps, source, target, reporter }: Move, people: Pe
   for (const row of source.rows('tokens')) {
     const made = tokenRow(row, deps.vault);
     const which = textOf(row.name) || textOf(row.id);
-    if (made === null) reporter.skipped('tokens', which, 'no usable key');
-    else if (!people.has(made.user_id)) reporter.skipped('tokens', which, `user ${made.user_id} is missing`);
+    if (made === null) reporter.skipped('tokens', which, { zh: '没有可用的密钥', en: 'no usable key' });
+    else if (!people.has(made.user_id))
+      reporter.skipped('tokens', which, {
+        zh: `用户 ${made.user_id} 不存在`,
+        en: `user ${made.user_id} is missing`,
+      });
     else {
       await target.token(made);
       const earlier = tokens.get(made.user_id) ?? [];
@@ -110,46 +141,137 @@ async function importTokens({ deps, source, target, reporter }: Move, people: Pe
   return tokens;
 }
 
-async function importChannels({ deps, source, family, target, reporter }: Move): Promise<Spender[]> {
-  const channels: Spender[] = [];
+interface Served {
+  readonly spenders: readonly Spender[];
+  /** Names that clients write, with the name that the source charges by. */
+  readonly models: ReadonlyMap<string, string>;
+  readonly groups: ReadonlySet<string>;
+}
+
+async function importChannels({ deps, source, family, target, reporter }: Move): Promise<Served> {
+  const spenders: Spender[] = [];
+  const models = new Map<string, string>();
+  const groups = new Set<string>();
+  const extra: (() => Promise<void>)[] = [];
   for (const row of source.rows('channels')) {
-    const made = channelRow(row, family, deps.vault);
+    const name = textOf(row.name);
+    const made = channelRows(row, family, deps.vault);
     if (made === null) {
-      reporter.skipped('channels', textOf(row.name), `type ${numberOf(row.type)} is not served`);
+      reporter.skipped('channels', name, {
+        zh: `不支持类型 ${numberOf(row.type)}`,
+        en: `type ${numberOf(row.type)} is not served`,
+      });
       continue;
     }
-    await target.channel(made);
-    channels.push({ id: numberOf(row.id), used: numberOf(row.used_quota) });
+    const [channel, unused] = made;
+    await target.channel(channel);
+    spenders.push({ id: numberOf(row.id), used: numberOf(row.used_quota) });
+    for (const group of listOf(channel.group_name).split(',')) groups.add(group);
+    const mapping = new Map(Object.entries(JSON.parse(jsonObjectOf(row.model_mapping) || '{}') as object));
+    const chargedAs = (model: string): string => (family === 'one-api' && textOf(mapping.get(model))) || model;
+    // One-api charges by what a model is mapped to.
+    for (const model of listOf(row.models).split(','))
+      if (model !== '' && !models.has(model)) models.set(model, chargedAs(model));
     reporter.taken('channels');
+    if (unused === undefined) continue;
+    // After all others: its number must be nobody's.
+    extra.push(() => target.channel(unused));
+    reporter.note(
+      `channels ${name}: 源站停用的密钥放入停用的渠道 ${unused.name}`,
+      `channels ${name}: keys that were out of use lie in ${unused.name}, which is disabled`,
+    );
   }
-  return channels;
+  for (const insert of extra) await insert();
+  return { spenders, models, groups };
+}
+
+/** Groups under which requests would be refused. */
+function reportGroups({ deps, source, reporter }: Move, people: People, served: ReadonlySet<string>): void {
+  const known = new Set(Object.keys(deps.options.get('GroupRatio')));
+  const usable = new Set(Object.keys(deps.options.get('UserUsableGroups')));
+  const refused = new Map<string, number>();
+  const bump = (line: string): void => void refused.set(line, (refused.get(line) ?? 0) + 1);
+  for (const row of source.rows('tokens')) {
+    const group = textOf(row.group);
+    const person = people.get(numberOf(row.user_id));
+    if (person === undefined || group === '' || group === person.group || (known.has(group) && usable.has(group)))
+      continue;
+    bump(group);
+  }
+  for (const [group, count] of refused)
+    if (group === 'auto')
+      reporter.note(
+        `tokens: ${count} 个令牌的分组为 auto，此处没有自动分组，请求会被拒绝（403），请改用其他分组`,
+        `tokens: ${count} of group auto; there are no automatic groups here: they get 403 until they have another`,
+      );
+    else
+      reporter.note(
+        `tokens: ${count} 个令牌的分组 ${group} 此处不可用，请求会被拒绝（403），请改用其他分组`,
+        `tokens: ${count} of group ${group}, which is not usable here: they get 403 until they have another`,
+      );
+  const unserved = new Map<string, number>();
+  for (const { group } of people.values()) if (!served.has(group)) unserved.set(group, (unserved.get(group) ?? 0) + 1);
+  if (served.size === 0) return;
+  for (const [group, count] of unserved)
+    reporter.note(
+      `users: ${count} 个用户的分组 ${group} 没有任何渠道，请求会被拒绝`,
+      `users: ${count} of group ${group}, which no channel serves: their requests are refused`,
+    );
+}
+
+async function importPrices({ deps, source, family, reporter }: Move, models: Served['models']): Promise<void> {
+  // Without the source's own settings nobody knows what it charges.
+  if (!source.tables().includes('options')) return;
+  const set = new Map([...source.rows('options')].map(({ key, value }) => [textOf(key), textOf(value)]));
+  const option: SourceOption = (key) => {
+    const text = jsonObjectOf(set.get(key));
+    return text === '' ? null : (JSON.parse(text) as Record<string, number>);
+  };
+  const differences = priceDifferences(family, option, models, deps.options);
+  if (deps.keepPrices) await keepPrices(differences, deps.options);
+  reporter.prices(differences, deps.keepPrices);
 }
 
 /** @returns the used ones, which come unused and are redeemed anew. */
-async function importCodes({ deps, source, target, reporter }: Move, people: People): Promise<UsedCode[]> {
+async function importCodes({ deps, source, family, target, reporter }: Move, people: People): Promise<UsedCode[]> {
   const codes: UsedCode[] = [];
   for (const row of source.rows('redemptions')) {
     const key = textOf(row.key).trim();
     const used = numberOf(row.status) === RedemptionStatus.used;
     const [id, userId, quota] = [numberOf(row.id), numberOf(row.used_user_id), numberOf(row.quota)];
     const wealth = people.get(userId)?.wealth;
+    const expiresAt = Math.max(0, numberOf(row.expired_time));
+    const expired = !used && expiresAt > 0 && expiresAt <= deps.now;
     const earned = codes.filter((code) => code.userId === userId).reduce((sum, code) => sum + code.quota, quota);
-    if (key === '' || quota < 1) reporter.skipped('redemptions', String(id), 'no code or no quota');
+    if (key === '' || quota < 1)
+      reporter.skipped('redemptions', String(id), { zh: '没有兑换码或额度', en: 'no code or no quota' });
+    else if (used && family === 'one-api')
+      reporter.skipped('redemptions', String(id), {
+        zh: '已使用，one-api 不记录使用者；额度在使用者的余额中',
+        en: 'used; one-api does not say by whom, and what it gave is in the balances',
+      });
     else if (used && (wealth === undefined || earned > wealth.balance + wealth.used))
-      reporter.skipped('redemptions', String(id), 'used, and its quota is gone');
+      reporter.skipped('redemptions', String(id), { zh: '已使用，且额度已不存在', en: 'used, and its quota is gone' });
     else {
+      if (expired)
+        reporter.note(`redemptions ${id}: 已过期，导入后为禁用状态`, `redemptions ${id}: expired, and disabled here`);
       await target.redemption({
         id,
         user_id: numberOf(row.user_id),
         name: textOf(row.name),
         key_hmac: deps.vault.keyHmac(key),
         key_sealed: deps.vault.seal('redemption-key', key),
-        status: used ? RedemptionStatus.unused : numberOf(row.status) || RedemptionStatus.unused,
+        status: used
+          ? RedemptionStatus.unused
+          : expired
+            ? RedemptionStatus.disabled
+            : numberOf(row.status) || RedemptionStatus.unused,
         quota,
         created_at: numberOf(row.created_time),
         redeemed_at: 0,
         used_user_id: 0,
-        deleted_at: deletedAt(row.deleted_at),
+        deleted_at: timeOf(row.deleted_at),
+        expires_at: expiresAt,
       } as Insertable<RedemptionsTable>);
       if (used) codes.push({ id, userId, quota });
       reporter.taken('redemptions');
@@ -163,30 +285,24 @@ async function importLogs({ source, family, target, reporter }: Move): Promise<v
     await target.log(logRow(row, family));
     reporter.taken('logs');
   }
-  for (const table of ['top_ups', 'midjourneys', 'tasks', 'quota_data']) {
-    let count = 0;
-    for (const _row of source.rows(table)) count++;
-    if (count > 0) reporter.note(`${table}: ${count} rows are not taken over`);
-  }
 }
 
-async function importOptions(
-  options: OptionsService,
-  source: Source,
-  skipped: (table: string, which: string, why: string) => void,
-  taken: (table: string) => void,
-): Promise<void> {
+async function importOptions({ deps, source, reporter }: Move): Promise<void> {
+  const refused = (error: AppError) => ({
+    zh: formatError(error.code, error.params, 'zh'),
+    en: formatError(error.code, error.params, 'en'),
+  });
   for (const row of source.rows('options')) {
     const key = textOf(row.key);
-    const value = textOf(row.value);
-    if (!isOptionKey(key)) skipped('options', key, 'unknown');
+    if (!isOptionKey(key))
+      reporter.skipped('options', key, { zh: '此处没有该设置', en: 'there is no such option here' });
     else {
       try {
-        await options.set(key, value, Role.root, 'import');
-        taken('options');
+        await deps.options.set(key, textOf(row.value), Role.root, 'import');
+        reporter.taken('options');
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        skipped('options', key, error.message);
+        reporter.skipped('options', key, refused(error));
       }
     }
   }

@@ -1,16 +1,34 @@
-/** What became of every row of an import. */
+/** What became of every row of an import, and what will not act after it. */
+import type { PriceDifference } from './prices.ts';
+import type { Loss, Words } from './schema.ts';
+
+/** The words of the reader's language. */
+export type Say = (zh: string, en: string) => string;
 
 export interface ImportReport {
   readonly counts: Readonly<Record<string, { readonly taken: number; readonly skipped: number }>>;
   /** What was left out or is not quite as it was, with the reason. */
   readonly notes: readonly string[];
+  /** Tables, columns and members of the source that do not act here. */
+  readonly losses: readonly {
+    readonly what: string;
+    readonly rows: number;
+    readonly quota: number;
+    readonly consequence: string;
+  }[];
+  /** Models of the channels whose price at the source is another than the one here. */
+  readonly prices: { readonly kept: boolean; readonly differences: readonly PriceDifference[] };
   /** Quota of the source and of what was made of it; equal, or the import is not kept. */
   readonly quota: { readonly source: number; readonly imported: number };
 }
 
-export function createReporter() {
+export type Reporter = ReturnType<typeof createReporter>;
+
+export function createReporter(say: Say) {
   const counts = new Map<string, { taken: number; skipped: number }>();
   const notes: string[] = [];
+  let lost: readonly Loss[] = [];
+  let prices: ImportReport['prices'] = { kept: false, differences: [] };
   const countOf = (table: string) => {
     const found = counts.get(table) ?? { taken: 0, skipped: 0 };
     counts.set(table, found);
@@ -18,11 +36,28 @@ export function createReporter() {
   };
   return {
     taken: (table: string) => void countOf(table).taken++,
-    skipped(table: string, which: string, why: string) {
+    skipped(table: string, which: string, why: Words) {
       countOf(table).skipped++;
-      notes.push(`${table} ${which}: ${why}`);
+      notes.push(`${table} ${which}: ${say(why.zh, why.en)}`);
     },
-    note: (text: string) => void notes.push(text),
-    report: (quota: ImportReport['quota']): ImportReport => ({ counts: Object.fromEntries(counts), notes, quota }),
+    note: (zh: string, en: string) => void notes.push(say(zh, en)),
+    losses(found: readonly Loss[]) {
+      lost = found;
+    },
+    prices(differences: readonly PriceDifference[], kept: boolean) {
+      prices = { kept, differences };
+    },
+    report: (quota: ImportReport['quota']): ImportReport => ({
+      counts: Object.fromEntries(counts),
+      notes,
+      losses: lost.map(({ what, rows, quota: amount, zh, en }) => ({
+        what,
+        rows,
+        quota: amount,
+        consequence: say(zh, en),
+      })),
+      prices,
+      quota,
+    }),
   };
 }

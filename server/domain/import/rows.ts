@@ -2,25 +2,30 @@
 import type { Insertable } from 'kysely';
 import type { SourceRow } from '../../../db/import-source.ts';
 import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema.ts';
-import { LogType, Role } from '../../contract/enums.ts';
+import { keysIn } from '../../contract/channel-keys.ts';
+import { ChannelStatus, LogType, Role } from '../../contract/enums.ts';
 import { namesLoseDots, typeOfFamily } from '../../providers/import-names.ts';
 import { issuerAt } from '../oauth/issuer.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { hashSecret } from '../users/service.ts';
-import { deletedAt, type Family, flagOf, jsonObjectOf, listOf, numberOf, textOf } from './source.ts';
+import { type Family, flagOf, jsonObjectOf, listOf, numberOf, textOf, timeOf } from './source.ts';
 
 const statusOf = (value: unknown): number => numberOf(value) || 1;
 
-/** @param oidcEndpoint token endpoint of the imported settings: whoever answers there vouched for the imported people. */
-export function userRow(row: SourceRow, now: number, oidcEndpoint: string): Insertable<UsersTable> {
+/**
+ * @param oidcEndpoint token endpoint of the imported settings: whoever answers there vouched for the imported people.
+ * @param locked a second factor guarded the account that cannot come along: no password opens it until a new one is set.
+ */
+export function userRow(row: SourceRow, now: number, oidcEndpoint: string, locked = false): Insertable<UsersTable> {
   const accessToken = textOf(row.access_token).trim();
+  const password = locked ? '' : textOf(row.password);
   return {
     id: numberOf(row.id),
     username: textOf(row.username),
     display_name: textOf(row.display_name),
-    password_hash: textOf(row.password),
+    password_hash: password,
     // People of other services were given none.
-    password_made: Number(textOf(row.password) === ''),
+    password_made: Number(password === ''),
     role: Math.min(Role.root, numberOf(row.role) || Role.user),
     status: statusOf(row.status),
     email: textOf(row.email),
@@ -38,8 +43,8 @@ export function userRow(row: SourceRow, now: number, oidcEndpoint: string): Inse
     aff_history_quota: 0,
     inviter_id: numberOf(row.inviter_id),
     setting: jsonObjectOf(row.setting),
-    created_at: now,
-    deleted_at: deletedAt(row.deleted_at),
+    created_at: timeOf(row.created_at) ?? now,
+    deleted_at: timeOf(row.deleted_at),
   };
 }
 
@@ -72,7 +77,7 @@ export function tokenRow(row: SourceRow, vault: Vault): Insertable<TokensTable> 
       .replaceAll(',', '\n')
       .trim(),
     group_name: textOf(row.group),
-    deleted_at: deletedAt(row.deleted_at),
+    deleted_at: timeOf(row.deleted_at),
   } as Insertable<TokensTable>;
 }
 
@@ -100,17 +105,80 @@ function mappingOf(row: SourceRow, family: Family, type: number): string {
   return JSON.stringify({ ...mapping, ...names });
 }
 
-/** @returns null when nothing here speaks to that provider. */
-export function channelRow(row: SourceRow, family: Family, vault: Vault): Insertable<ChannelsTable> | null {
+interface Keys {
+  readonly used: readonly string[];
+  /** Those that were out of use while others of the channel were not. */
+  readonly unused: readonly string[];
+  /** How several take turns; undefined = there is one. */
+  readonly mode: 'random' | 'turn' | undefined;
+  /** Every key was out of use, and so is the channel. */
+  readonly dead: boolean;
+}
+
+/** New-api keeps the states of a channel's keys by their place in the list. */
+function keysOf(row: SourceRow): Keys {
+  const text = textOf(row.key).trim();
+  const info = JSON.parse(jsonObjectOf(row.channel_info) || '{}') as {
+    readonly is_multi_key?: boolean;
+    readonly multi_key_mode?: string;
+    readonly multi_key_status_list?: Readonly<Record<string, number>> | null;
+  };
+  if (info.is_multi_key !== true) return { used: keysIn(text), unused: [], mode: undefined, dead: false };
+  const keys = keysIn(text);
+  const isUsed = (_key: string, index: number): boolean => (info.multi_key_status_list?.[index] ?? 1) === 1;
+  const used = keys.filter(isUsed);
+  return {
+    used: used.length === 0 ? keys : used,
+    unused: used.length === 0 ? [] : keys.filter((key, index) => !isUsed(key, index)),
+    mode: info.multi_key_mode === 'random' ? 'random' : 'turn',
+    dead: keys.length > 0 && used.length === 0,
+  };
+}
+
+/** Members that are called otherwise here. */
+function settingOf(row: SourceRow, mode: Keys['mode']): string {
+  const text = jsonObjectOf(row.setting);
+  const { pass_through_body_enabled: passes, ...setting } = JSON.parse(text || '{}') as Record<string, unknown>;
+  const ours = {
+    ...setting,
+    ...(passes === true ? { pass_through: true } : {}),
+    ...(mode === undefined ? {} : { key_mode: mode }),
+  };
+  return Object.keys(ours).length === 0 ? '' : JSON.stringify(ours);
+}
+
+/**
+ * @returns the channel, and one more, out of use, with the keys that were; null when nothing here speaks to that provider.
+ */
+export function channelRows(
+  row: SourceRow,
+  family: Family,
+  vault: Vault,
+): readonly [Insertable<ChannelsTable>, ...Insertable<ChannelsTable>[]] | null {
   const type = typeOfFamily(family, numberOf(row.type));
   if (type === null) return null;
-  const key = textOf(row.key).trim();
+  const keys = keysOf(row);
+  const made = channelRow(row, family, type, keys.mode);
+  const channel = keys.dead ? { ...made, status: ChannelStatus.disabled } : made;
+  const sealed = (list: readonly string[]) => {
+    const text = list.join('\n');
+    return { key_sealed: vault.seal('channel-key', text), key_hint: keyHint(text) };
+  };
+  const first = { ...channel, ...sealed(keys.used) } as Insertable<ChannelsTable>;
+  if (keys.unused.length === 0) return [first];
+  const { id: _, ...rest } = channel;
+  const name = `${channel.name}_disabled`;
+  return [
+    first,
+    { ...rest, ...sealed(keys.unused), name, status: ChannelStatus.disabled } as Insertable<ChannelsTable>,
+  ];
+}
+
+function channelRow(row: SourceRow, family: Family, type: number, mode: Keys['mode']) {
   return {
     id: numberOf(row.id),
     type,
     name: textOf(row.name),
-    key_sealed: vault.seal('channel-key', key),
-    key_hint: keyHint(key),
     organization: textOf(row.open_ai_organization),
     test_model: textOf(row.test_model),
     status: statusOf(row.status),
@@ -129,12 +197,12 @@ export function channelRow(row: SourceRow, family: Family, vault: Vault): Insert
     model_mapping: mappingOf(row, family, type),
     status_code_mapping: jsonObjectOf(row.status_code_mapping),
     param_override: jsonObjectOf(row.param_override),
-    setting: jsonObjectOf(row.setting),
+    setting: settingOf(row, mode),
     auto_ban: row.auto_ban === null || row.auto_ban === undefined ? 1 : numberOf(row.auto_ban),
     other_info: textOf(row.other_info),
     tag: textOf(row.tag),
     max_input_tokens: numberOf(row.max_input_tokens),
-  } as Insertable<ChannelsTable>;
+  };
 }
 
 /** Marked as imported: prices of another product's formulas are not recomputed. */

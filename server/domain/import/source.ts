@@ -4,6 +4,7 @@ import type { SourceRow } from '../../../db/import-source.ts';
 export type Family = 'new-api' | 'one-api';
 
 export interface Source {
+  tables(): readonly string[];
   rows(table: string): Iterable<SourceRow>;
 }
 
@@ -22,10 +23,12 @@ export const numberOf = (value: unknown): number => {
 /** 0/1, true/false, t/f. */
 export const flagOf = (value: unknown): boolean => value === true || value === 1 || /^(1|t|true)$/i.test(textOf(value));
 
-/** Seconds since the epoch of a date text; null when there is none. */
-export const deletedAt = (value: unknown): number | null => {
-  if (value === null || value === undefined || value === '') return null;
-  const at = Date.parse(textOf(value).replace(' ', 'T'));
+/** Seconds since the epoch of a date text or of a number; null when there is none. */
+export const timeOf = (value: unknown): number | null => {
+  const text = textOf(value);
+  if (text === '' || text === '0') return null;
+  if (/^\d+$/.test(text)) return Number.isSafeInteger(Number(text)) ? Number(text) : 1;
+  const at = Date.parse(text.replace(' ', 'T'));
   return Number.isNaN(at) ? 1 : Math.floor(at / 1000);
 };
 

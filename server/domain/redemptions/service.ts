@@ -23,6 +23,8 @@ export interface RedemptionFields {
   readonly quota?: number | undefined;
   readonly count?: number | undefined;
   readonly status?: number | undefined;
+  /** Epoch seconds; 0 = never. */
+  readonly expired_time?: number | undefined;
 }
 
 const longestName = 20;
@@ -57,6 +59,7 @@ export function createRedemptions(deps: {
     created_time: row.created_at,
     redeemed_time: row.redeemed_at,
     used_user_id: row.used_user_id,
+    expired_time: row.expires_at,
     count: 0,
     DeletedAt: null,
   });
@@ -90,6 +93,7 @@ export function createRedemptions(deps: {
         quotaPerUnit: options.get('QuotaPerUnit'),
       };
       const name = checkName(given === '' ? formatQuota(quota, display) : given);
+      const expiresAt = checkExpiry(fields.expired_time ?? 0, seconds());
       const keys = Array.from({ length: count }, () => randomBytes(16).toString('hex'));
       await repository.createAll(
         keys.map((key) => ({
@@ -103,6 +107,7 @@ export function createRedemptions(deps: {
           redeemed_at: 0,
           used_user_id: 0,
           deleted_at: null,
+          expires_at: expiresAt,
         })),
       );
       return keys;
@@ -114,6 +119,10 @@ export function createRedemptions(deps: {
       const change = {
         ...(statusOnly || fields.name === undefined ? {} : { name: checkName(fields.name.trim()) }),
         ...(statusOnly || fields.quota === undefined ? {} : { quota: checkQuota(fields.quota) }),
+        // An expiry that is sent back as it was read stays, past or not.
+        ...(statusOnly || fields.expired_time === undefined || fields.expired_time === row.expires_at
+          ? {}
+          : { expires_at: checkExpiry(fields.expired_time, seconds()) }),
         ...(fields.status === undefined ? {} : { status: checkStatus(fields.status) }),
       };
       if (Object.keys(change).length > 0 && !(await repository.update(id, change)))
@@ -125,7 +134,7 @@ export function createRedemptions(deps: {
     },
     /** Removes used and disabled codes. @returns how many. */
     removeInvalid: (): Promise<number> => repository.removeInvalid(seconds()),
-    /** @returns the quota added. @throws AppError redemption_key_missing, redemption_invalid, redemption_used, too_many_attempts. */
+    /** @returns the quota added. @throws AppError redemption_key_missing, redemption_invalid, redemption_used, redemption_expired, too_many_attempts. */
     async redeem(user: UserRow, given: string): Promise<number> {
       const key = given.trim();
       if (key === '') throw new AppError('redemption_key_missing');
@@ -137,6 +146,7 @@ export function createRedemptions(deps: {
       }
       if (row.status === RedemptionStatus.used) throw new AppError('redemption_used');
       const at = seconds();
+      if (row.expires_at > 0 && row.expires_at <= at) throw new AppError('redemption_expired');
       const result = await deps.ledger.execute({
         type: 'redeem',
         ref: redeemRef(row.id),
@@ -170,6 +180,12 @@ function checkName(name: string): string {
 function checkQuota(quota: number): number {
   if (!Number.isSafeInteger(quota) || quota < 1 || quota > mostQuota) throw new AppError('redemption_quota');
   return quota;
+}
+
+/** @param now epoch seconds. */
+function checkExpiry(at: number, now: number): number {
+  if (!Number.isSafeInteger(at) || at < 0 || (at > 0 && at <= now)) throw new AppError('redemption_expiry');
+  return at;
 }
 
 /** Codes become used by being redeemed, not by an edit. */

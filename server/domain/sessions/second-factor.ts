@@ -6,6 +6,7 @@ import type { Database } from '../../../db/open.ts';
 import { createSecondFactorsRepository } from '../../../db/repositories/second-factors.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Vault } from '../secrets/vault.ts';
+import type { Passwords } from '../users/passwords.ts';
 import { hashSecret } from '../users/service.ts';
 import { createThrottle, type Guesser } from './throttle.ts';
 
@@ -32,11 +33,15 @@ const madeCode = (): string => {
 };
 const isSixDigits = (code: string): boolean => /^\d{6}$/.test(code.replace(/\s/g, ''));
 const plainCode = (code: string): string => code.toLowerCase().replace(/[^0-9a-f]/g, '');
+/** As new-api writes a backup code before it hashes it; '' = it is none. */
+const movedInCode = (code: string): string =>
+  /^([A-Z0-9]{4})-?([A-Z0-9]{4})$/.exec(code.trim().toUpperCase())?.slice(1).join('-') ?? '';
 
 export function createSecondFactor(deps: {
   readonly database: Database;
   readonly vault: Vault;
   readonly memos: Memos;
+  readonly passwords: Passwords;
   readonly siteName: () => string;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -61,6 +66,14 @@ export function createSecondFactor(deps: {
     return codes;
   };
 
+  /** Codes that were moved in lie hashed as passwords are, each with a salt of its own. */
+  const takeMovedIn = async (userId: number, code: string): Promise<boolean> => {
+    const moved = movedInCode(code);
+    for (const hash of moved === '' ? [] : await repository.slowHashes(userId))
+      if (await deps.passwords.verify(moved, hash)) return repository.takeCode(userId, hash);
+    return false;
+  };
+
   const check = async (userId: number, code: string, guesser: Guesser): Promise<void> => {
     const subject = String(userId);
     await throttle.enter(guesser, subject);
@@ -71,7 +84,8 @@ export function createSecondFactor(deps: {
     const step = stepOf(secretOf(factor.secret_sealed), code);
     const right =
       step === null
-        ? factor.enabled_at > 0 && (await repository.takeCode(userId, hashSecret(plainCode(code))))
+        ? factor.enabled_at > 0 &&
+          ((await repository.takeCode(userId, hashSecret(plainCode(code)))) || (await takeMovedIn(userId, code)))
         : await repository.takeStep(userId, step);
     if (!right) throw new AppError('code_wrong');
     await throttle.succeeded(guesser, subject);

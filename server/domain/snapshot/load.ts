@@ -6,6 +6,7 @@ import { type ChannelRow, createChannelsRepository } from '../../../db/repositor
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
+import { operations } from '../../contract/acts-later.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
 import type {
@@ -158,9 +159,15 @@ const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   testModel: row.test_model,
   modelMapping: objectOf(row.model_mapping) as Record<string, string>,
   statusCodeMapping: objectOf(row.status_code_mapping) as Record<string, string>,
-  paramOverride: objectOf(row.param_override),
+  paramOverride: overrideOf(row.param_override),
   setting: objectOf(row.setting),
 });
+
+/** New-api's operations are no member of a request: a provider that got them as one would refuse it. */
+function overrideOf(text: string): Record<string, unknown> {
+  const { [operations]: _, ...members } = objectOf(text);
+  return members;
+}
 
 function objectOf(text: string): Record<string, unknown> {
   if (text === '') return {};

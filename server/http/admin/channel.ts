@@ -1,10 +1,11 @@
 /** Upstream channels and the models they bring. */
-import { ChannelStatus } from '../../contract/enums.ts';
+import { actsLater, actsLaterWords, type SavedChannel } from '../../contract/acts-later.ts';
+import { ChannelStatus, type Language } from '../../contract/enums.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { KeyHolder } from '../../domain/channels/service.ts';
 import { dialectsOf } from '../../providers/dialects.ts';
 import { operationsOf } from '../../providers/offers.ts';
-import type { Actor } from '../call.ts';
+import type { Actor, Reply } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { pushedFields } from './pushed-channel.ts';
 import { creator } from './token.ts';
@@ -16,6 +17,12 @@ const holderOf = ({ via }: Actor): KeyHolder => (via === 'local' ? 'owner' : 'ot
 const searchLimit = 1000;
 /** Fixed, as in the family: clients only look at the id. */
 const createdAt = 1_626_777_600;
+
+/** A field that is saved and does nothing is named in the answer. */
+function sayLater(fields: SavedChannel, reply: Reply, language: Language): void {
+  const names = actsLater(fields);
+  if (names.length > 0) reply.say(actsLaterWords(names, language));
+}
 
 export const channelHandlers: HandlersOf<
   | 'channel.list'
@@ -85,8 +92,17 @@ export const channelHandlers: HandlersOf<
       };
     }),
   'channel.get': ({ services, input }) => services.channels.get(input.id),
-  'channel.create': ({ services, input }) => services.channels.create(pushedFields(input)),
-  'channel.update': ({ services, input, actor }) => services.channels.update(input.id, input, holderOf(actor)),
+  'channel.create': async ({ services, input, reply, meta }) => {
+    const fields = pushedFields(input);
+    const made = await services.channels.create(fields);
+    sayLater(fields, reply, meta.language);
+    return made;
+  },
+  'channel.update': async ({ services, input, actor, reply, meta }) => {
+    const channel = await services.channels.update(input.id, input, holderOf(actor));
+    sayLater(input, reply, meta.language);
+    return channel;
+  },
   'channel.delete': ({ services, input }) => services.channels.remove(input.id),
   'channel.test': async ({ services, input, meta }) => {
     const result = await services.channels.test(input.id, input.model ?? '', input.stream ?? false);

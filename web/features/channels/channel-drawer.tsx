@@ -1,5 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { actsLater, actsLaterWords } from '../../../server/contract/acts-later.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Drawer } from '../../components/overlay.tsx';
@@ -17,7 +19,7 @@ export interface ChannelDrawerProps {
 }
 
 export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawerProps) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const [form, setForm] = useState(() => formOf(channel));
   const [picked, setPicked] = useState(channel !== null);
   const [error, setError] = useState('');
@@ -41,6 +43,8 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
     try {
       if (channel === null) await call('channel.create', fields);
       else await call('channel.update', { id: channel.id, ...fields });
+      const later = actsLater(fields);
+      if (later.length > 0) toast.warning(actsLaterWords(later, i18n.language.startsWith('zh') ? 'zh' : 'en'));
       onSaved(channel === null);
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : String(failure));

@@ -75,9 +75,15 @@ export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Col
       header: t('redemption.status'),
       key: true,
       sort: (row) => row.status,
-      cell: (row) => (
-        <span className={looks[row.status as 1 | 2 | 3]}>{t(`redemption.s${row.status as 1 | 2 | 3}`)}</span>
-      ),
+      cell: (row) => {
+        const status = row.status as 1 | 2 | 3;
+        const expired = status === 1 && row.expired_time > 0 && row.expired_time * 1000 <= Date.now();
+        return (
+          <span className={expired ? 'status status-bad' : looks[status]}>
+            {expired ? t('redemption.expired') : t(`redemption.s${status}`)}
+          </span>
+        );
+      },
     },
     {
       id: 'quota',

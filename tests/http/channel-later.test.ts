@@ -1,0 +1,43 @@
+/** Whoever saves a channel with what does not act yet is told so in the answer. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+
+let api: ApiFixture;
+let admin: Headers;
+beforeAll(async () => {
+  api = await createApiFixture();
+  admin = { ...(await api.login('tester', 'password1')), 'accept-language': 'en' };
+});
+afterAll(() => api.close());
+
+const channel = { type: 1, name: 'c', key: 'sk-canary', models: 'm-1' };
+const save = async (method: string, fields: object) => (await api.send(method, '/api/channel/', fields, admin)).body;
+
+test.each([
+  [{ param_override: { operations: [{ mode: 'delete', path: 'seed' }], top_p: 1 } }, 'param_override.operations'],
+  [{ header_override: '{"X-A":"b"}' }, 'header_override'],
+  [{ settings: '{"azure_responses_version":"preview"}' }, 'settings.azure_responses_version'],
+  [{ setting: '{"system_prompt":"be kind","proxy":""}' }, 'setting.system_prompt'],
+  [{ setting: { nobody_knows: 1 }, header_override: { a: 'b' } }, 'setting.nobody_knows, header_override'],
+] as const)('%j is named, made or changed', async (fields, names) => {
+  const message = `Saved; this does not act yet and is not sent: ${names}`;
+  const made = await save('POST', { ...channel, ...fields });
+  expect(made).toMatchObject({ success: true, message });
+  const [{ id }] = made.data as [{ id: number }];
+  expect(await save('PUT', { id, ...fields })).toMatchObject({ success: true, message });
+  expect(await save('PUT', { id, weight: 1 })).toMatchObject({ success: true, message: '' });
+});
+
+test('a channel as newer clients push it is looked at too', async () => {
+  const pushed = { mode: 'single', channel: { ...channel, header_override: '{"X-A":"b"}' } };
+  expect(await save('POST', pushed)).toMatchObject({ message: expect.stringContaining('header_override') });
+});
+
+test.each([
+  {},
+  { header_override: '', settings: '{}', setting: '', param_override: '' },
+  { header_override: null, settings: null, setting: '{"proxy":"","force_format":false,"system_prompt":""}' },
+  { setting: '{"allow_tiers":true,"key_mode":"turn"}', param_override: '{"temperature":0}' },
+])('%j says nothing', async (fields) => {
+  expect(await save('POST', { ...channel, ...fields })).toMatchObject({ success: true, message: '' });
+});
