@@ -1,8 +1,8 @@
 /** The benchmark's lower tiers ask for no key and write no bill, so they exist in front of practice upstreams on this machine alone. */
 import { AppError } from './contract/errors.ts';
+import type { ChannelSnapshot } from './contract/snapshot.ts';
 import { proofOf, proofPath } from './practice/proof.ts';
 import type { TierLevel } from './relay/admission/tiers.ts';
-import type { ChannelSnapshot } from './relay/state/snapshot.ts';
 
 export interface BenchTier {
   readonly tier: TierLevel;

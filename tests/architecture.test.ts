@@ -35,8 +35,17 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ['the ledger', /^server\/ledger\//, /^(db|server\/(contract|ledger))/],
   ['protocols know no database, no server, no provider', /^server\/protocols\//, /^server\/(contract|protocols)/],
   ['providers know only protocols', /^server\/providers\//, /^server\/(contract|protocols|providers)/],
-  ['domain', /^server\/domain\//, /^(db|server\/(contract|domain|ledger|providers|protocols|relay\/state\/snapshot))/],
-  ['the relay', /^server\/relay\//, /^server\/(contract|protocols|providers|ledger\/commands|relay|domain\/channels)/],
+  [
+    'routing is pure: what follows from the configuration',
+    /^server\/routing\//,
+    /^server\/(contract|protocols|providers|routing)/,
+  ],
+  ['domain', /^server\/domain\//, /^(db|server\/(contract|domain|ledger|providers|protocols|routing))/],
+  [
+    'the relay',
+    /^server\/relay\//,
+    /^server\/(contract|protocols|providers|routing|ledger\/commands|relay|domain\/channels)/,
+  ],
   [
     'the API',
     /^server\/http\//,

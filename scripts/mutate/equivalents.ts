@@ -88,7 +88,7 @@ export const equivalents: readonly Equivalent[] = [
     why: 'the long way makes the same prices, and those of the tiers with them',
   },
   {
-    file: 'server/relay/routing/choose.ts',
+    file: 'server/routing/candidates.ts',
     line: 'if (route.length === 1 && only?.length === 1) return [...only];',
     before: '1',
     after: '(0)',
@@ -130,7 +130,7 @@ export const equivalents: readonly Equivalent[] = [
     why: 'the longest of three waits is taken, and the other two are never below 0',
   },
   {
-    file: 'server/relay/routing/choose.ts',
+    file: 'server/routing/candidates.ts',
     line: 'return pick < 0;',
     before: '<',
     after: '<=',

@@ -1,12 +1,12 @@
 /** The money in reach of this process: all there is, or what one node of several has leased. */
 import type { DatabasePlace } from '../../db/place.ts';
+import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { LedgerThread } from '../ledger-thread.ts';
 import { type Balances, createBalances } from '../relay/admission/balances.ts';
 import { createMemory } from '../relay/admission/memory.ts';
 import { createMoney, type Money } from '../relay/admission/money.ts';
 import { untold } from '../relay/admission/open-requests.ts';
 import { createTenure } from '../relay/admission/tenure.ts';
-import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import { clockReading, createSteadyClock } from '../serving/clock.ts';
 import { mostRelays } from '../serving/environment.ts';
 import type { SharedMemory } from './reach.ts';

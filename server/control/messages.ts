@@ -2,6 +2,7 @@
 
 import type { DatabasePlace } from '../../db/place.ts';
 import type { ErrorParams } from '../contract/errors.ts';
+import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { StorageStanding } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Standing } from '../domain/channels/routes.ts';
@@ -9,7 +10,6 @@ import type { ChannelTestResult } from '../domain/channels/service.ts';
 import type { LogSettings } from '../logging/settings.ts';
 import type { TaskCall } from '../relay/endpoints/tasks/store.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
-import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import type { ClockReading } from '../serving/clock.ts';
 
 export interface ControlStart {

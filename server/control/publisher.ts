@@ -1,7 +1,7 @@
 /** Follows the change feed and tells the relay what changed, whoever changed it. */
 
+import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { SnapshotSource } from '../domain/snapshot/load.ts';
-import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 
 export interface Publisher {
   start(): Promise<void>;

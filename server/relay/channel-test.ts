@@ -3,8 +3,8 @@ import { storedText } from '../contract/stored-texts.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { probeFor } from '../providers/probe.ts';
+import { mapModel } from '../routing/candidates.ts';
 import type { Relay } from './relay.ts';
-import { mapModel } from './routing/choose.ts';
 import type { RelayState } from './state/state.ts';
 
 export interface ChannelTestOrder {

@@ -1,5 +1,6 @@
 /** What a relay is given, and how long and how much it allows. */
 
+import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
 import type { Balances } from './admission/balances.ts';
@@ -12,7 +13,6 @@ import type { TaskStore } from './endpoints/tasks/store.ts';
 import type { Capsule } from './intake/inquiry.ts';
 import type { FindSession } from './intake/playground.ts';
 import type { Hearsay } from './routing/hearsay.ts';
-import type { ChannelSnapshot } from './state/snapshot.ts';
 import type { RelayState } from './state/state.ts';
 import type { Dispatch } from './upstream/http.ts';
 

@@ -260,7 +260,7 @@ export function createRelay(deps: RelayDeps): Relay {
       throw error;
     }
     if (tier !== 3) {
-      const candidates = state.route(principal.group, inquiry.model).flat();
+      const candidates = state.candidates(principal.group, inquiry.model).flat();
       const unproven = candidates.find((channel) => deps.bench?.isProven(channel) !== true);
       if (unproven !== undefined) throw new AppError('bench_tier_refused', { tier, channel: `#${unproven.id}` });
       measured ??= makePlan(planDeps, inquiry, principal, true);

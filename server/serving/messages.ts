@@ -1,6 +1,7 @@
 /** What the main thread and a relay thread say to each other. */
 import type { SealedSample } from '../../db/sealed.ts';
 import type { ErrorCode, ErrorParams } from '../contract/errors.ts';
+import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
@@ -13,7 +14,6 @@ import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { TaskCall } from '../relay/endpoints/tasks/store.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { RelayFigures } from '../relay/shared/figures.ts';
-import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import type { TraceSettings } from '../traces/settings.ts';
 import type { ClockReading } from './clock.ts';
 

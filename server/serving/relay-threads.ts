@@ -3,11 +3,11 @@
  * they have to know of each other and of the rest, and replaces a thread that dies while the others serve.
  */
 import { AppError, isErrorCode } from '../contract/errors.ts';
+import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import { startThread } from '../embedded/workers.ts';
 import { createConnections, type Listener } from '../http/connections.ts';
 import { relayName } from '../ledger/names.ts';
 import { allotRows } from '../relay/admission/open-requests.ts';
-import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import { keepOwed } from '../stop.ts';
 import { createRestarts, watchThread, within } from '../threads.ts';
 import { clockReading } from './clock.ts';

@@ -1,6 +1,7 @@
 /** The relays of this process as the rest of it sees them: nobody needs to know how many there are. */
 
 import type { AppError } from '../contract/errors.ts';
+import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { ToControl } from '../control/messages.ts';
 import type { Descriptors } from '../http/descriptors.ts';
 import type { LedgerClient } from '../ledger/client.ts';
@@ -9,7 +10,6 @@ import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../relay/channel-test.ts';
 import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
-import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import type { RelayState } from '../relay/state/state.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures } from './messages.ts';
 

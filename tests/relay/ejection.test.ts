@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { createHealth } from '../../server/relay/routing/health.ts';
-import type { ChannelSnapshot } from '../../server/relay/state/snapshot.ts';
 
 test('a host that never recovers is probed every five minutes at the latest', () => {
   let now = 0;

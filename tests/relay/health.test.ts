@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import type { Trouble } from '../../server/contract/trouble.ts';
 import { createAffinity } from '../../server/relay/routing/affinity.ts';
-import { mapModel, orderChannels } from '../../server/relay/routing/choose.ts';
 import { createHealth, type Health } from '../../server/relay/routing/health.ts';
 import { createHearsay, type Hearsay } from '../../server/relay/routing/hearsay.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
-import type { ChannelSnapshot } from '../../server/relay/state/snapshot.ts';
+import { mapModel, orderCandidates } from '../../server/routing/candidates.ts';
 
 const channel = (id: number, more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
   id,
@@ -131,7 +131,7 @@ test('keys take turns, those that cool down are left out, the channel waits only
 });
 
 const choose = (route: readonly (readonly ChannelSnapshot[])[], random = () => 0.5, preferred: number | null = null) =>
-  orderChannels(route, {
+  orderCandidates(route, {
     random,
     condition: health.condition,
     waitMs: health.waitMs,

@@ -3,6 +3,7 @@ import type { Prices } from '../../server/contract/prices.ts';
 import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
 import { holdEstimate } from '../../server/contract/pricing-hold.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing-tables.ts';
+import type { TokenLimits } from '../../server/contract/snapshot.ts';
 import { affordableOutput } from '../../server/relay/admission/affordable.ts';
 import { type Asked, createLimits } from '../../server/relay/admission/limits.ts';
 import { createMemory } from '../../server/relay/admission/memory.ts';
@@ -11,7 +12,6 @@ import { createWindows, ringCells } from '../../server/relay/admission/windows.t
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import { noPrompt, usualPromptTokens } from '../../server/relay/intake/prompt.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
-import type { TokenLimits } from '../../server/relay/state/snapshot.ts';
 
 const noLimits: TokenLimits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 0, monthBudget: 0 };
 const never = { at: 0, used: 0 };

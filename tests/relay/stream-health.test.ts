@@ -1,9 +1,9 @@
 /** Health looks at the whole answer: a channel that opens streams and breaks them is in trouble like one that opens none. */
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { createHealth } from '../../server/relay/routing/health.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
-import type { ChannelSnapshot } from '../../server/relay/state/snapshot.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

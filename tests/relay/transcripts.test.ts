@@ -1,10 +1,10 @@
 /** Other models that write down what was said in a conversation are paid by bills of their own. */
 import { expect, test } from 'vitest';
+import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import type { Exchange } from '../../server/relay/admission/exchange.ts';
 import { createTranscripts } from '../../server/relay/endpoints/realtime/transcripts.ts';
 import { recordedTokens } from '../../server/relay/endpoints/realtime/usage.ts';
-import type { ChannelSnapshot } from '../../server/relay/state/snapshot.ts';
 
 interface Call {
   readonly what: string;

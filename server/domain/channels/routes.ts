@@ -3,6 +3,8 @@
 import type { ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { candidateList, mapModel, shareOf } from '../../routing/candidates.ts';
+import { members } from './service.ts';
 
 /** How a channel stands in the relay's eyes. */
 export interface Standing {
@@ -18,10 +20,6 @@ export interface RoutesDeps {
   readonly standingOf: ((ids: readonly number[]) => Promise<readonly Standing[]>) | null;
 }
 
-/** Added to every weight, as in new-api. */
-const smoothing = 10;
-const members = (list: string): string[] => list.split(',').map((item) => item.trim());
-
 function reasonAgainst(row: ChannelRow, model: string, group: string): string | null {
   if (!members(row.models).includes(model)) return 'model not listed';
   if (!members(row.group_name).includes(group)) return `not in group ${group}`;
@@ -29,18 +27,17 @@ function reasonAgainst(row: ChannelRow, model: string, group: string): string | 
   return row.status === ChannelStatus.autoDisabled ? `disabled automatically ${row.other_info}`.trim() : null;
 }
 
-function mapped(row: ChannelRow, model: string): string {
+const routable = ({ models, group_name: groups, ...row }: ChannelRow) => ({
+  ...row,
+  models: members(models),
+  groups: members(groups),
+});
+
+function mappingOf(row: Pick<ChannelRow, 'model_mapping'>): Readonly<Record<string, unknown>> {
   try {
-    const map = JSON.parse(row.model_mapping || '{}') as Record<string, unknown>;
-    const seen = new Set([model]);
-    let name = model;
-    for (let next = map[name]; typeof next === 'string' && next !== '' && !seen.has(next); next = map[name]) {
-      seen.add(next);
-      name = next;
-    }
-    return name;
+    return JSON.parse(row.model_mapping || '{}') as Record<string, unknown>;
   } catch {
-    return model;
+    return {};
   }
 }
 
@@ -59,23 +56,23 @@ export function createRoutes(deps: RoutesDeps) {
       if (model === '') throw new AppError('params_invalid', { detail: 'model' });
       const group = asked.token ? await deps.groupOfToken(asked.token, userId) : asked.group || 'default';
       const rows = await deps.repository.all();
-      const serving = rows.filter((row) => reasonAgainst(row, model, group) === null);
-      serving.sort((a, b) => b.priority - a.priority || b.weight - a.weight || a.id - b.id);
-      const standings = (await deps.standingOf?.(serving.map(({ id }) => id))) ?? [];
-      const weightOf = (priority: number): number =>
-        serving.filter((row) => row.priority === priority).reduce((sum, row) => sum + row.weight + smoothing, 0);
+      const list = candidateList(rows.filter((row) => reasonAgainst(row, model, group) === null).map(routable));
+      const serving = list.flatMap((tier) =>
+        [...tier].sort((a, b) => b.weight - a.weight || a.id - b.id).map((row) => ({ row, share: shareOf(row, tier) })),
+      );
+      const standings = (await deps.standingOf?.(serving.map(({ row }) => row.id))) ?? [];
       return {
         model,
         group,
-        channels: serving.map((row, index) => ({
+        channels: serving.map(({ row, share }, index) => ({
           channel_id: row.id,
           name: row.name,
           priority: row.priority,
           weight: row.weight,
-          share: Math.round(((row.weight + smoothing) / weightOf(row.priority)) * 1000) / 1000,
+          share: Math.round(share * 1000) / 1000,
           condition: standings[index]?.condition ?? 'unknown',
           wait_ms: standings[index]?.waitMs ?? 0,
-          upstream_model: mapped(row, model),
+          upstream_model: mapModel(mappingOf(row), model),
         })),
         // Channels that never heard of the model explain nothing.
         left_out: rows.flatMap((row) => {

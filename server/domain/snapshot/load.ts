@@ -16,7 +16,7 @@ import type {
   TokenLimits,
   TokenSnapshot,
   UserSnapshot,
-} from '../../relay/state/snapshot.ts';
+} from '../../contract/snapshot.ts';
 import { members } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 

@@ -3,9 +3,10 @@
  * on, and names them to the relay threads. A place is never given to anybody else: 128 bytes of a user or key that is gone
  * are cheaper than finding out when the last thread has forgotten it.
  */
+
+import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import type { BalanceEvent } from '../../ledger/commands.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import type { TokenSnapshot, UserSnapshot } from '../state/snapshot.ts';
 import { type Memory, userStripe } from './memory.ts';
 import { ringCells } from './windows.ts';
 

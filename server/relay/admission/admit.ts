@@ -1,12 +1,12 @@
 /** Stage 3: the model allowed, the plan made, limits kept and money held: what every paid request passes, whatever it asks for. */
 import { AppError } from '../../contract/errors.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import { countedTexts, leastCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/shortage.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { affordableOutput, leastWorth, shorten } from './affordable.ts';
 import { asksForThought } from './answer-limit.ts';
 import type { Balances } from './balances.ts';

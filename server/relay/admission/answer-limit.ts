@@ -1,14 +1,14 @@
 /** How long an answer may get: where each dialect says it, what the candidates say about it, and the same request with another limit written into it. */
 import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { leastTokens } from '../../protocols/anthropic-messages/suffix.ts';
 import { allCodecs, codecFor } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { LimitMembers } from '../../protocols/traits.ts';
+import { mapModel } from '../../routing/candidates.ts';
 import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
-import { mapModel } from '../routing/choose.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,7 @@
 /** What users and tokens may still spend, and what open requests hold of it. One step under the user's lock admits or refuses: no gap between check and take, whichever thread it is. */
+
+import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import type { BalanceEvent } from '../../ledger/commands.ts';
-import type { TokenSnapshot, UserSnapshot } from '../state/snapshot.ts';
 import { Cap, Purse } from './accounts.ts';
 import { userStripe } from './memory.ts';
 import { createMoney, type Money } from './money.ts';

@@ -1,6 +1,6 @@
 /** What each token may use per calendar day and month: running sums that begin anew with the period. Asked under the lock of the token's user. */
 import { nextPeriod, type Period, periodStart } from '../../contract/periods.ts';
-import type { TokenSnapshot } from '../state/snapshot.ts';
+import type { TokenSnapshot } from '../../contract/snapshot.ts';
 import { Cap } from './accounts.ts';
 import type { Money } from './money.ts';
 

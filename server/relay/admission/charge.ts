@@ -3,6 +3,7 @@
 import { type EndReason, LogType, type UsageSource } from '../../contract/enums.ts';
 import type { Prices } from '../../contract/prices.ts';
 import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
@@ -11,7 +12,6 @@ import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
 import type { Figures } from '../shared/figures.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { Balances } from './balances.ts';
 import { type Borrower, type Borrowing, borrowerOf } from './lender.ts';
 import type { Admission } from './limits.ts';

@@ -3,9 +3,9 @@
  * only, one synchronous step; all relay threads count together.
  */
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
+import type { RateLimits, TokenSnapshot } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/inquiry.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
-import type { RateLimits, TokenSnapshot } from '../state/snapshot.ts';
 import { Flow, Purse } from './accounts.ts';
 import { type BudgetAnswer, createBudgets } from './budgets.ts';
 import { groupStripe, type Memory, userStripe } from './memory.ts';

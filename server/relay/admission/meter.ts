@@ -4,6 +4,7 @@ import type { Prices } from '../../contract/prices.ts';
 import { type HoldSize, holdEstimate } from '../../contract/pricing-hold.ts';
 import { imagePrices } from '../../contract/pricing-images.ts';
 import { toolPrice } from '../../contract/quota.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
@@ -21,7 +22,6 @@ import {
 import type { Operation } from '../intake/routes.ts';
 import { type DeliveredText, textByChoice } from '../shared/delivered-text.ts';
 import { audioSeconds } from '../shared/recordings/length.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { type AnswerLimit, answerLimit } from './answer-limit.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { largestUses } from './terms.ts';

@@ -4,16 +4,15 @@ import { AppError } from '../../contract/errors.ts';
 import type { Prices } from '../../contract/prices.ts';
 import { resolvePrices } from '../../contract/pricing-tables.ts';
 import { underTerms } from '../../contract/pricing-terms.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { text } from '../../protocols/shared/json.ts';
 import { looseName } from '../../protocols/shared/member-name.ts';
+import { type CandidateList, type LiveState, orderCandidates, traceOf } from '../../routing/candidates.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
-import { type ChooseFacts, orderChannels } from '../routing/choose.ts';
 import type { Health } from '../routing/health.ts';
 import type { Kept } from '../routing/hearsay.ts';
-import { traceOf } from '../routing/trace.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
-import type { PriorityTier, RelayState, Route } from '../state/state.ts';
+import type { RelayState } from '../state/state.ts';
 import { isPaidByHouse } from './gate.ts';
 import type { Estimate } from './meter.ts';
 import { estimate } from './meter.ts';
@@ -33,17 +32,17 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   const { group, user } = principal;
   const pinned = principal.pinnedChannel;
   const { kept, unknown } = continuedBy(deps.affinity, inquiry, user.id);
-  const route =
-    pinned === null ? continuing(kept, state.route(group, inquiry.model)) : [[pinnedChannel(state, pinned, test)]];
+  const list =
+    pinned === null ? continuing(kept, state.candidates(group, inquiry.model)) : [[pinnedChannel(state, pinned, test)]];
   // With nobody to choose from, nothing needs to be remembered.
-  const conversation = route.some(hasChoice) ? conversationKey(inquiry, principal) : null;
-  const facts: ChooseFacts = {
+  const conversation = list.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
+  const live: LiveState<ChannelSnapshot> = {
     random: deps.random,
     condition: deps.health.condition,
     waitMs: deps.health.waitMs,
     preferred: () => deps.affinity.find(conversation),
   };
-  const ordered = orderChannels(route, facts);
+  const ordered = orderCandidates(list, live);
   if (ordered.length === 0) {
     const known = state.configured(group, inquiry.model);
     throw new AppError(known ? 'channel_unavailable' : 'model_not_found', { group, model: inquiry.model });
@@ -72,11 +71,9 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     ownerId: user.id,
     conversation,
     showCost: settings.showCost,
-    trace: settings.showTrace ? traceOf(route, candidates, facts) : null,
+    trace: settings.showTrace ? traceOf(list, candidates, live) : null,
   };
 }
-
-const hasChoice = (tier: PriorityTier): boolean => tier.length > 1;
 
 interface Continued {
   /** What the request continues. */
@@ -166,9 +163,9 @@ function firstFileIn(value: unknown): string | null {
 }
 
 /** It continues where it was made, as long as that channel still serves the caller. */
-function continuing(kept: Kept | null, route: Route): Route {
-  const channel = kept === null ? undefined : route.flat().find((candidate) => candidate.id === kept.channelId);
-  return channel === undefined ? route : [[channel]];
+function continuing(kept: Kept | null, list: CandidateList<ChannelSnapshot>): CandidateList<ChannelSnapshot> {
+  const channel = kept === null ? undefined : list.flat().find((candidate) => candidate.id === kept.channelId);
+  return channel === undefined ? list : [[channel]];
 }
 
 function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSnapshot {

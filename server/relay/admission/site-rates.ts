@@ -3,9 +3,9 @@
  * `windows.ts`, by that server's clock: thirty slots of a span, too long by one at most, never too short.
  */
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
+import type { RateLimits } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/inquiry.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import type { RateLimits } from '../state/snapshot.ts';
 
 /** A request that was counted in; told once how it ended. */
 export interface SiteVisit {

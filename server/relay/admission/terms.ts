@@ -12,6 +12,7 @@ import {
   underTerms,
 } from '../../contract/pricing-terms.ts';
 import { toolPrice } from '../../contract/quota.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId, Usage } from '../../protocols/canonical.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
 import { lookUp, record } from '../../protocols/shared/json.ts';
@@ -24,10 +25,9 @@ import {
   hostedByTools,
   webPlugin,
 } from '../../providers/knowledge/hosted-tools.ts';
+import { mapModel } from '../../routing/candidates.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
-import { mapModel } from '../routing/choose.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 
 /** By their loose names: some upstreams read any spelling. */
 const members: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 /** The one place that turns how a request ended into the entry of its money, whatever was asked for. */
 import type { EndReason, UsageSource } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import type { Exchange } from '../admission/exchange.ts';
@@ -8,7 +9,6 @@ import { finalPrices } from '../admission/meter.ts';
 import { reportedPrices, type SentTerms, withUses } from '../admission/terms.ts';
 import { failureError, type Tried } from '../shared/failure.ts';
 import { candidError, clientError, retryAfterOf } from '../shared/render-error.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { EstimatedThought } from '../upstream/thinking.ts';
 import type { Failed } from '../upstream/try-channels.ts';
 

@@ -17,7 +17,7 @@ import { parseBody, readWhole } from '../upstream/whole.ts';
 
 export interface CountDeps extends Pick<AttemptsDeps, 'dispatch' | 'now' | 'token' | 'settings'> {
   readonly counter: TokenCounter;
-  readonly state: Pick<RelayState, 'route'>;
+  readonly state: Pick<RelayState, 'candidates'>;
   readonly health: Pick<Health, 'condition' | 'pickKey'>;
   /** Milliseconds after which an upstream is not waited for. */
   readonly patienceMs: number;
@@ -78,7 +78,7 @@ export function createTokenCount(deps: CountDeps) {
   };
 
   const preparedFor = (inquiry: Inquiry, { group, pinnedChannel }: Principal): Prepared | null => {
-    for (const channel of deps.state.route(group, inquiry.model).flat()) {
+    for (const channel of deps.state.candidates(group, inquiry.model).flat()) {
       if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
       if (deps.health.condition(channel) !== 'up') continue;
       const prepared = prepareAttempt(inquiry, channel, deps.health.pickKey(channel), deps.settings());

@@ -6,10 +6,10 @@ import { parseJson, record } from '../../protocols/shared/json.ts';
 import type { Target } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
+import { mapModel } from '../../routing/candidates.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer, Principal } from '../intake/inquiry.ts';
 import { readBody } from '../intake/packed-body.ts';
-import { mapModel } from '../routing/choose.ts';
 import type { RelayState } from '../state/state.ts';
 
 export interface ListModelsDeps {
@@ -92,7 +92,7 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
 
 /** What is known of a model where a request for it would go first. */
 function knownOf(state: RelayState, group: string, name: string): Target {
-  const channel = state.route(group, name)[0]?.[0];
+  const channel = state.candidates(group, name)[0]?.[0];
   const slug = channel === undefined ? '' : (providerByType(channel.type)?.slug ?? '');
   return targetFor(slug, mapModel(channel?.modelMapping ?? {}, name), state.settings().modelRules);
 }

@@ -1,6 +1,6 @@
+import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { ExactNumber, hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
-import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../state/snapshot.ts';
 import type { Form } from './form.ts';
 import type { Outline } from './json-text.ts';
 import type { Prompt } from './prompt.ts';

@@ -1,11 +1,10 @@
 /** How channels and their keys are doing: cool-downs, ejection with half-open probes, which key is next. Memory only; decisions follow from failure classes alone. */
-import type { Trouble } from '../../contract/trouble.ts';
-import type { UpstreamFailure } from '../shared/failure.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
-import type { ChannelWord } from './hearsay.ts';
 
-/** `up` = use it; `cooling` = every key waits; `ejected` = its host failed again and again. */
-export type Condition = 'up' | 'cooling' | 'ejected';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import type { Trouble } from '../../contract/trouble.ts';
+import type { Condition } from '../../routing/candidates.ts';
+import type { UpstreamFailure } from '../shared/failure.ts';
+import type { ChannelWord } from './hearsay.ts';
 
 export interface KeyChoice {
   readonly key: string;

@@ -1,12 +1,8 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
-import { ChannelStatus } from '../../contract/enums.ts';
 import { mayCostNothing } from '../../contract/pricing-tables.ts';
+import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
+import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
-import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from './snapshot.ts';
-
-/** Channels of one priority, highest tier first in `Route`. */
-export type PriorityTier = readonly ChannelSnapshot[];
-export type Route = readonly PriorityTier[];
 
 export interface RelayState {
   apply(news: Snapshot | SnapshotDelta): void;
@@ -19,8 +15,8 @@ export interface RelayState {
   channel(id: number): ChannelSnapshot | undefined;
   /** All of them, whatever their status. */
   channels(): Iterable<ChannelSnapshot>;
-  /** Enabled channels that serve `model` to `group`, by tiers. */
-  route(group: string, model: string): Route;
+  /** Enabled channels that serve `model` to `group`. */
+  candidates(group: string, model: string): CandidateList<ChannelSnapshot>;
   /** Some channel is meant to serve `model` to `group`, even if none does at the moment. */
   configured(group: string, model: string): boolean;
   /** Model names some enabled channel serves to `group`. */
@@ -51,11 +47,9 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   const users = new Map<number, UserSnapshot>();
   const tokens = new Map<number, TokenSnapshot>();
   const hmacs = new Map<string, TokenSnapshot>();
-  const channels = new Map<number, ChannelSnapshot>();
+  const channels = new CandidateIndex<ChannelSnapshot>();
   const options = new Map<string, string>();
   let settings = compileSettings(options);
-  let routes = new Map<string, Map<string, Route>>();
-  let resting = new Map<string, Set<string>>();
   /** By user's group, then group. */
   const free = new Map<string, Map<string, boolean>>();
   let revision = 0;
@@ -101,12 +95,12 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
           accounts.forgetUser(id);
         }
         for (const id of news.removed.tokens) removeToken(id);
-        for (const id of news.removed.channels) channels.delete(id);
+        for (const id of news.removed.channels) if (channels.delete(id)) free.clear();
       }
       for (const user of news.users) setUser(user);
       for (const token of news.tokens) setToken(token);
       for (const channel of news.channels) {
-        channels.set(channel.id, channel);
+        if (channels.set(channel)) free.clear();
         for (const listener of listeners) listener(channel.id);
       }
       for (const [key, value] of Object.entries(news.options)) {
@@ -117,12 +111,6 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
         settings = compileSettings(options);
         free.clear();
       }
-      const rerouted = news.channels.length > 0 || (news.kind === 'delta' && news.removed.channels.length > 0);
-      if (news.kind === 'snapshot' || rerouted) {
-        routes = buildRoutes(channels.values());
-        resting = restingModels(channels.values());
-        free.clear();
-      }
       if (news.kind === 'snapshot') arrived();
       for (const watcher of watchers) watcher();
     },
@@ -131,9 +119,9 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     token: (id) => tokens.get(id),
     user: (id) => users.get(id),
     channel: (id) => channels.get(id),
-    channels: () => channels.values(),
-    route: (group, model) => routes.get(group)?.get(model) ?? [],
-    configured: (group, model) => routes.get(group)?.has(model) === true || resting.get(group)?.has(model) === true,
+    channels: () => channels.all(),
+    candidates: (group, model) => channels.list(group, model),
+    configured: (group, model) => channels.isConfigured(group, model),
     mayBeFree(group, userGroup) {
       const own = free.get(userGroup) ?? new Map<string, boolean>();
       free.set(userGroup, own);
@@ -141,12 +129,12 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
       if (known !== undefined) return known;
       const groups = group === '' ? [userGroup, ...settings.usableGroups] : [group];
       const found = groups.some((name) =>
-        mayCostNothing(settings.priceTables, routes.get(name)?.keys() ?? [], { group: name, userGroup }),
+        mayCostNothing(settings.priceTables, channels.models(name), { group: name, userGroup }),
       );
       own.set(group, found);
       return found;
     },
-    models: (group) => [...(routes.get(group)?.keys() ?? [])],
+    models: (group) => channels.models(group),
     onChannel: (listener) => void listeners.push(listener),
     onNews(listener) {
       watchers.add(listener);
@@ -158,55 +146,10 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
       seq,
       users: [...users.values()],
       tokens: [...tokens.values()],
-      channels: [...channels.values()],
+      channels: [...channels.all()],
       options: Object.fromEntries(options),
       nodes,
     }),
     nodes: () => nodes,
   };
-}
-
-function buildRoutes(channels: Iterable<ChannelSnapshot>): Map<string, Map<string, Route>> {
-  const flat = new Map<string, Map<string, ChannelSnapshot[]>>();
-  for (const channel of channels) {
-    if (channel.status !== ChannelStatus.enabled) continue;
-    for (const group of channel.groups) {
-      const models = flat.get(group) ?? new Map<string, ChannelSnapshot[]>();
-      flat.set(group, models);
-      for (const model of channel.models) {
-        const list = models.get(model);
-        if (list === undefined) models.set(model, [channel]);
-        else list.push(channel);
-      }
-    }
-  }
-  const routes = new Map<string, Map<string, Route>>();
-  for (const [group, models] of flat) {
-    routes.set(group, new Map([...models].map(([model, list]) => [model, tiersOf(list)])));
-  }
-  return routes;
-}
-
-/** Models of channels that are switched off. */
-function restingModels(channels: Iterable<ChannelSnapshot>): Map<string, Set<string>> {
-  const resting = new Map<string, Set<string>>();
-  for (const channel of channels) {
-    if (channel.status === ChannelStatus.enabled) continue;
-    for (const group of channel.groups) {
-      const models = resting.get(group) ?? new Set<string>();
-      resting.set(group, models);
-      for (const model of channel.models) models.add(model);
-    }
-  }
-  return resting;
-}
-
-function tiersOf(channels: readonly ChannelSnapshot[]): Route {
-  const tiers = new Map<number, ChannelSnapshot[]>();
-  for (const channel of channels) {
-    const tier = tiers.get(channel.priority);
-    if (tier === undefined) tiers.set(channel.priority, [channel]);
-    else tier.push(channel);
-  }
-  return [...tiers].sort(([a], [b]) => b - a).map(([, tier]) => tier);
 }

@@ -1,4 +1,6 @@
 /** What must change in an answer besides its dialect: names of tools, calls that were written as words, thoughts between marks or not asked for. */
+
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { writtenTool } from '../../protocols/shared/fit.ts';
@@ -12,7 +14,6 @@ import { targetFor } from '../../providers/knowledge/target.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { decodedRequest } from './body.ts';
 
 type Change = (event: ChatEvent) => readonly ChatEvent[];

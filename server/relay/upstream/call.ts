@@ -1,6 +1,7 @@
 /** One call of an upstream, ready to be sent. */
+
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 
 export interface UpstreamCall {
   readonly url: string;

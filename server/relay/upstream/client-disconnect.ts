@@ -1,6 +1,6 @@
 /** What follows when a client leaves: the upstream is cancelled, or read on for a while where the channel asks for it or only the bill is left to come. */
 import type { AppError } from '../../contract/errors.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 
 /** A request under way that can be ended before its time. */
 export interface Cuttable {

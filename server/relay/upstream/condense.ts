@@ -1,9 +1,10 @@
 /** Conversations made short: natively where the upstream knows it, else by a summary that the same model writes. */
+
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { FrameRelay } from './frame-relay.ts';
 
 /** Channels whose upstream was asked natively and knew nothing of it. */

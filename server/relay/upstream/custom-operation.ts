@@ -1,10 +1,11 @@
 /** Operations other than chat whose upstream has a form of its own: told there and back, and waited for where the work takes its time. */
+
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
 import { parseJson, record, records } from '../../protocols/shared/json.ts';
 import type { Asked, CustomForm } from '../../providers/quirk.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { embeddingsBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { ownAbort } from './client-disconnect.ts';

@@ -1,10 +1,11 @@
 /** In which dialect a channel is spoken to. */
+
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { allCodecs, codecFor, commonProtocol, isProtocol } from '../../protocols/registry.ts';
 import { type Provider, servesAt } from '../../providers/provider.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 
 /** The dialect to speak with a provider: the channel's choice, else the client's own where it can be, else the provider's. @returns null when there is none. */
 export function dialectWith(

@@ -1,7 +1,8 @@
 /** One call of an upstream over HTTP: the one network wait before an answer. */
+
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import { redacted, statusFailure, type UpstreamFailure, unreachable } from '../shared/failure.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
 import { causeOf, codeOf } from './cause.ts';
 import { unpacked } from './response-body.ts';

@@ -1,12 +1,12 @@
 /** How calls look that carry no body of a dialect: sockets of conversations, and work that is ordered and fetched later. */
 
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { parseJson, record, text } from '../../protocols/shared/json.ts';
 import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { KeyChoice } from '../routing/health.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
 
 /** @returns undefined = an ordinary call. */

@@ -1,5 +1,6 @@
 /** Prepares one attempt at one channel: mapped model, dialect, body, address and headers. */
 import { isModelName } from '../../contract/address-part.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
 import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
@@ -15,13 +16,12 @@ import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/t
 import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { CustomForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
+import { mapModel } from '../../routing/candidates.ts';
 import { carriedTerms, editsOfTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
 import { asSummary } from '../intake/compaction.ts';
 import { exactBody, type Inquiry } from '../intake/inquiry.ts';
-import { mapModel } from '../routing/choose.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { withoutAgentLines } from './agent-lines.ts';
 import { answerChanges } from './answer-changes.ts';
 import { editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';

@@ -1,7 +1,8 @@
 /** Who is asked next, and how often one request may be tried. */
+
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Health } from '../routing/health.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 
 export interface Tries {
   /** @param failure of who was asked last. @returns null = nobody is left whom it makes sense to ask. */

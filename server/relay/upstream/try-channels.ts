@@ -1,5 +1,6 @@
 /** Tries channels in order until one answers: what may be tried again, with which key, and what the failures say about the channels. */
 import { AppError } from '../../contract/errors.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
@@ -23,7 +24,6 @@ import {
   withKeywords,
 } from '../shared/failure.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
 import type { Departure } from './client-disconnect.ts';
 import { isCompacted, lacksCompaction, type NativeCompactions, provenRelay, uncompacted } from './condense.ts';

@@ -1,12 +1,12 @@
 /** What was said is written down by other models, which have prices of their own: each has a row of its own. */
 import { AppError } from '../../../contract/errors.ts';
+import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Finish } from '../../admission/charge.ts';
 import type { Exchange } from '../../admission/exchange.ts';
 import { finishRequest } from '../../delivery/finish-request.ts';
 import { heardTokens } from '../../shared/sound.ts';
-import type { ChannelSnapshot } from '../../state/snapshot.ts';
 import type { Turns } from './turns.ts';
 import { recordedTokens, sum, type Transcribed } from './usage.ts';
 

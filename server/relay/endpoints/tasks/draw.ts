@@ -1,9 +1,9 @@
 /** Submits drawings to a midjourney-proxy. */
 import { inWanted } from '../../../contract/language.ts';
+import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { record } from '../../../protocols/shared/json.ts';
 import type { Exchange } from '../../admission/exchange.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
-import type { ChannelSnapshot } from '../../state/snapshot.ts';
 import { prepareAttempt } from '../../upstream/prepare.ts';
 import { drawingModel, isFree, orderOf } from './actions.ts';
 import { modeOf, type TaskRoute } from './routes.ts';
