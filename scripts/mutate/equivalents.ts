@@ -89,7 +89,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/routing/candidates.ts',
-    line: 'if (route.length === 1 && only?.length === 1) return [...only];',
+    line: 'if (list.length === 1 && only?.length === 1) return [...only];',
     before: '1',
     after: '(0)',
     why: 'the long way names the one channel as well, sound or in trouble',

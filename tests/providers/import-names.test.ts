@@ -28,9 +28,10 @@ test.each([
   [99, null],
 ])('one-api’s %i is %s', (type, slug) => expect(slugOf(typeOfFamily('one-api', type))).toBe(slug));
 
-test('new-api’s numbers are ours, where anything is served', () => {
+test('new-api’s numbers are ours up to 48, where anything is served; later ones are its own', () => {
   for (const { type, operations } of allProviders)
-    expect(typeOfFamily('new-api', type), String(type)).toBe(operations.length === 0 ? null : type);
+    expect(typeOfFamily('new-api', type), String(type)).toBe(operations.length === 0 || type > 48 ? null : type);
+  expect(slugOf(typeOfFamily('new-api', 49))).toBe('coze');
 });
 
 test.each([
