@@ -173,7 +173,12 @@ export const relays: readonly Break[] = [
   row('the last byte of a whole answer waits for its bill', 'server/relay/delivery/held-back.ts', 'await durable;', '')
     .keeps('rule 10', 'correction 13')
     .notices('tests/relay/commit-wait.test.ts', 'last byte'),
-  row('a stream that waits for its bill gives signs of life', 'server/relay/delivery/ending.ts', 'client.ping();', '')
+  row(
+    'a stream that waits for its bill gives signs of life',
+    'server/relay/delivery/stream.ts',
+    'this.ping();\n      next',
+    'next',
+  )
     .keeps('rule 10', 'correction 13')
     .notices('tests/relay/commit-wait.test.ts', 'signs of life'),
 ];

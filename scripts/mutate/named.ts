@@ -12,16 +12,16 @@ export interface NamedMutant {
 export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'the last frame does not wait for the bill',
-    file: 'server/relay/delivery/frames.ts',
-    before: "await ending.end(opened, 'completed');\n        client.release();",
-    after: "void ending.end(opened, 'completed');\n        client.release();",
+    file: 'server/relay/delivery/stream.ts',
+    before: "await this.end('completed');\n        this.release();",
+    after: "void this.end('completed');\n        this.release();",
     test: 'tests/relay/commit-wait.test.ts',
   },
   {
     name: 'what a whole stream ends with does not wait for the bill',
-    file: 'server/relay/delivery/pump.ts',
-    before: "    await ending.end(opened, 'completed');\n    client.release();\n    if (rest",
-    after: "    void ending.end(opened, 'completed');\n    client.release();\n    if (rest",
+    file: 'server/relay/delivery/stream.ts',
+    before: "      await this.end('completed');\n      this.release();\n      if (rest",
+    after: "      void this.end('completed');\n      this.release();\n      if (rest",
     test: 'tests/relay/last-piece.test.ts',
   },
   {

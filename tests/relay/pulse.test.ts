@@ -1,9 +1,6 @@
 /** Many look, one timer beats; where nobody looks any more none does. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createWatchdog } from '../../server/relay/delivery/watchdog.ts';
 import { createPulse } from '../../server/relay/shared/pulse.ts';
-import type { Departure, UpstreamSide } from '../../server/relay/upstream/client-disconnect.ts';
-import type { Bytes } from '../../server/relay/upstream/open-stream.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -32,26 +29,4 @@ test('whoever looks at the same interval shares its timer, which ends with the l
   expect(seen.slice(6)).toEqual(['again']);
   again();
   expect(vi.getTimerCount()).toBe(0);
-});
-
-test('a stream is cut for its silence alone, and not before it is open', () => {
-  let at = 0;
-  let aborted = 0;
-  const upstream = { abort: () => void aborted++ } as unknown as UpstreamSide;
-  const departure = { upstream } as unknown as Departure;
-  const watchdog = createWatchdog({ pingMs: null, idleMs: 1000, now: () => at, departure }, () => undefined);
-  const pass = (ms: number) => {
-    at += ms;
-    vi.advanceTimersByTime(ms);
-  };
-  pass(5000);
-  expect([watchdog.idleCut(), aborted]).toEqual([false, 0]);
-  watchdog.listen({ cancel: async () => undefined } as unknown as Bytes);
-  pass(900);
-  watchdog.heard();
-  pass(900);
-  expect([watchdog.idleCut(), aborted]).toEqual([false, 0]);
-  pass(1100);
-  expect([watchdog.idleCut(), aborted > 0]).toEqual([true, true]);
-  watchdog.stop();
 });

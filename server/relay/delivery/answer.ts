@@ -1,62 +1,29 @@
-/** Stages 4 to 7: what the channels gave becomes the client's answer, and the request's money is closed by how it ended. */
-import { AppError } from '../../contract/errors.ts';
-import type { ChatEvent, Usage } from '../../protocols/canonical.ts';
-import type { ClientError, Reshape } from '../../protocols/codec.ts';
+import type { ChatEvent } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
-import { emptyUsage } from '../../protocols/shared/usage.ts';
-import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { reportedUsage } from '../admission/meter.ts';
-import { type DeliveredText, nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
-import { failureError, isLasting } from '../shared/failure.ts';
+import { nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
 import { clientError, errorResponse, retryAfterOf, toldTo } from '../shared/render-error.ts';
 import { jsonType } from '../shared/sealed.ts';
-import { shortage } from '../shared/shortage.ts';
-import { spokenTokens } from '../shared/sound.ts';
 import { type Cuttable, createDeparture, type Departure, type Drains } from '../upstream/client-disconnect.ts';
-import { isWholeBill, type OpenStream, readToEnd } from '../upstream/open-stream.ts';
+import { isWholeBill, readToEnd } from '../upstream/open-stream.ts';
 import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
-import {
-  type AttemptsDeps,
-  changeFor,
-  contextOf,
-  type Failed,
-  isGathered,
-  type Outcome,
-  tryChannels,
-} from '../upstream/try-channels.ts';
+import { changeFor, contextOf, type Failed, isGathered, type Outcome, tryChannels } from '../upstream/try-channels.ts';
 import { relayBytes } from './bytes.ts';
-import { createCover } from './cover.ts';
 import { finishFailed, type Refusal, refusalOf } from './finish-request.ts';
 import { ownHeaders, shownFrom, streamHeadersOf } from './headers.ts';
 import { whenDurable } from './held-back.ts';
-import type { ItemKeeping } from './items.ts';
-import { judgeEnd, reportedIn } from './judge-end.ts';
+import { judgeEnd } from './judge-end.ts';
 import { isKept, noteKept } from './kept.ts';
-import { relayStream } from './pump.ts';
-import { settle } from './settle.ts';
-import { createWordWatch } from './stop-words.ts';
-import type { StreamEnd, StreamError } from './stream-options.ts';
+import { closeRequest, type StreamEnd } from './settle.ts';
+import { brokenError, type Opened, ResponseStream, reshapeFor, type StreamDeps, type Streamed } from './stream.ts';
 
-export interface AnswerDeps extends AttemptsDeps {
-  readonly counter: TokenCounter;
-  readonly items: ItemKeeping;
-  readonly checkpointMs: number;
-  readonly billMs: number;
-  /** Between signs of life while an end waits for its bill. */
-  readonly commitPingMs: number;
+export interface AnswerDeps extends StreamDeps {
   /** What can be ended from outside; `ended` takes it out. */
   readonly running: Map<Request, Cuttable>;
   /** Upstreams that are read on for clients that left. */
   readonly drains: Drains;
-  /** The answer to this request goes on after it was handed over. */
-  readonly lasting: (request: Request) => void;
-  /** Called once when the request is over, streams included. */
-  readonly ended: (request: Request) => void;
 }
-
-const reshapeFor = ({ inquiry }: Exchange): Reshape | null =>
-  inquiry.stream ? (codecFor(inquiry.protocol).client.reshape?.(inquiry.request.url) ?? null) : null;
 
 export type Reached = Exclude<Outcome, { kind: 'failed' }>;
 
@@ -94,14 +61,7 @@ function respond(
     case 'stream':
       return isGathered(exchange.inquiry)
         ? gathered(deps, exchange, outcome, departure)
-        : new Response(streamOf(deps, exchange, outcome, departure), {
-            status: outcome.response.status,
-            headers: {
-              ...shownFrom(outcome.response),
-              ...ownHeaders(exchange, outcome),
-              ...streamHeadersOf(reshapeFor(exchange)),
-            },
-          });
+        : streamed(deps, exchange, outcome, departure);
     case 'whole':
       return whole(deps, exchange, outcome);
     case 'bytes':
@@ -115,7 +75,7 @@ function respond(
           idleMs: deps.idleMs(),
           finish: (end) => {
             const tried = judgeEnd(deps, exchange, outcome, end);
-            return close(deps, exchange, { prepared: outcome.prepared, tried }, end);
+            return closeRequest(deps, exchange, { prepared: outcome.prepared, tried }, end);
           },
         }),
         {
@@ -125,16 +85,6 @@ function respond(
       );
   }
 }
-
-const close = (
-  deps: AnswerDeps,
-  exchange: Exchange,
-  outcome: Pick<Reached, 'prepared' | 'tried'> & { readonly body?: unknown },
-  end: StreamEnd,
-): Promise<void> => {
-  deps.items.keep(exchange);
-  return settle(deps, exchange, outcome, end).then(() => deps.ended(exchange.inquiry.request));
-};
 
 async function refuse(deps: AnswerDeps, exchange: Exchange, outcome: Failed, departure: Departure): Promise<Response> {
   const { inquiry } = exchange;
@@ -157,7 +107,7 @@ async function closeFailed(
   if (left !== null) {
     const { prepared, usage } = left;
     // What the upstream read is paid for.
-    await close(
+    await closeRequest(
       deps,
       exchange,
       { prepared, tried },
@@ -191,7 +141,7 @@ function whole(deps: AnswerDeps, exchange: Exchange, outcome: Extract<Outcome, {
         ? retold(exchange, changed(events, changeFor(prepared)), deps.now())
         : null;
   if (isKept(exchange, prepared)) noteKept(deps.affinity, exchange, prepared, body);
-  const durable = close(deps, exchange, outcome, {
+  const durable = closeRequest(deps, exchange, outcome, {
     endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
@@ -272,7 +222,7 @@ async function gathered(
   };
   const tried = judgeEnd(deps, exchange, outcome, end);
   const told = broken ? '' : inForm(exchange, retold(exchange, stream.frameRelay.events(), deps.now()));
-  const durable = close(deps, exchange, { prepared: outcome.prepared, tried }, end);
+  const durable = closeRequest(deps, exchange, { prepared: outcome.prepared, tried }, end);
   departure.upstream.abort();
   if (broken) {
     await durable;
@@ -292,120 +242,26 @@ async function gathered(
   );
 }
 
-type Streamed = Extract<Outcome, { kind: 'stream' }>;
-
-/** A stream that broke, in the upstream's words where it said why. */
-function brokenError({ inquiry }: Exchange, outcome: Streamed | null): ClientError {
-  const failure = outcome === null ? null : reportedIn(outcome);
-  const error = failure === null ? new AppError('upstream_broken') : failureError(failure, isLasting(failure));
-  return clientError(error, inquiry.requestId, failure);
+function streamed(deps: AnswerDeps, exchange: Exchange, outcome: Streamed, departure: Departure): Response {
+  const { prepared, stream, response } = outcome;
+  if (isKept(exchange, prepared)) noteKept(deps.affinity, exchange, prepared, { id: stream.frameRelay.responseId() });
+  const relay = new ResponseStream(deps, exchange, departure, outcome);
+  return new Response(relay.readable(), {
+    status: response.status,
+    headers: { ...shownFrom(response), ...ownHeaders(exchange, outcome), ...streamHeadersOf(relay.reshape) },
+  });
 }
 
-function streamOf(
-  deps: AnswerDeps,
-  exchange: Exchange,
-  outcome: Extract<Outcome, { kind: 'stream' }>,
-  departure: Departure,
-): ReadableStream<Uint8Array> {
-  const { prepared, stream: opening } = outcome;
-  if (isKept(exchange, prepared)) noteKept(deps.affinity, exchange, prepared, { id: opening.frameRelay.responseId() });
-  return relayStream({ ...pumpOptions(deps, exchange, departure, () => outcome), opening });
-}
-
-/** The status is given away for a sign of life; all that follows is told inside of the stream. */
+/** The status is given away for a ping; all that follows is said inside of the stream. */
 function waitingStream(deps: AnswerDeps, exchange: Exchange, trying: Promise<Outcome>, departure: Departure): Response {
-  let reached: Streamed | null = null;
-  let refusal: ReturnType<typeof clientError> | null = null;
-  const opening = trying.then(async (outcome): Promise<OpenStream | string | null> => {
-    if (outcome.kind === 'stream') {
-      reached = outcome;
-      return outcome.stream;
-    }
-    if (outcome.kind === 'failed') {
-      refusal = (await closeFailed(deps, exchange, outcome, departure)).shown;
-      return null;
-    }
+  const opening = trying.then(async (outcome): Promise<Opened> => {
+    if (outcome.kind === 'stream') return outcome;
+    if (outcome.kind === 'failed') return (await closeFailed(deps, exchange, outcome, departure)).shown;
     return (await respond(deps, exchange, outcome, departure)).text();
   });
-  const options = pumpOptions(deps, exchange, departure, () => reached);
-  return new Response(
-    relayStream({
-      ...options,
-      opening,
-      errorFrame: (kind) =>
-        refusal === null ? options.errorFrame(kind) : codecOf(exchange).client.encodeStreamError(refusal),
-    }),
-    {
-      status: 200,
-      headers: { ...streamHeadersOf(options.reshape), 'x-oneapi-request-id': exchange.inquiry.requestId },
-    },
-  );
-}
-
-const codecOf = ({ inquiry }: Exchange) => codecFor(inquiry.protocol);
-
-/** Players of this family take a comment of its own for an event without data; one that leads the next event's lines is part of that. */
-const playgroundPing = ': PING\n';
-
-function pumpOptions(deps: AnswerDeps, exchange: Exchange, departure: Departure, reached: () => Streamed | null) {
-  const { client } = codecOf(exchange);
-  const reshape = reshapeFor(exchange);
-  deps.lasting(exchange.inquiry.request);
-  return {
-    ping: exchange.inquiry.route.session === true ? playgroundPing : client.ping,
-    // In a list the error is an item, which no reader takes for an answer.
-    breaksOff: client.breaksOff === true && reshape === null,
-    reshape,
-    pingMs: deps.settings().pingMs,
-    idleMs: deps.idleMs(),
-    checkpointMs: deps.checkpointMs,
-    billMs: deps.billMs,
-    commitPingMs: deps.commitPingMs,
-    now: deps.now,
-    departure,
-    finish: async (end: StreamEnd) => {
-      const outcome = reached();
-      if (outcome === null) return;
-      const tried = judgeEnd(deps, exchange, outcome, end);
-      if (isKept(exchange, outcome.prepared)) {
-        const whole = outcome.stream.frameRelay.answer();
-        if (whole !== null) noteKept(deps.affinity, exchange, outcome.prepared, whole);
-      }
-      await close(deps, exchange, { prepared: outcome.prepared, tried }, end);
-    },
-    errorFrame: (kind: StreamError) => {
-      const { request, requestId } = exchange.inquiry;
-      const own =
-        kind === 'stopped'
-          ? departure.cutBy()
-          : kind === 'quota' || kind === 'word'
-            ? new AppError(kind === 'quota' ? 'user_exhausted' : 'answer_stopped', shortage(0, 1, deps.settings()))
-            : null;
-      const error = own === null ? brokenError(exchange, reached()) : clientError(own, requestId);
-      return client.encodeStreamError(toldTo(request, error));
-    },
-    cover: createCover(exchange, deps.settings().stake),
-    borrow: () => exchange.charge.borrow(),
-    thinks: ({ frameRelay }: OpenStream) => {
-      const prepared = reached()?.prepared;
-      return prepared !== undefined && thinksUnseen(exchange, prepared, deps.settings(), frameRelay.thinking());
-    },
-    watch: createWordWatch(deps.settings().stopWords),
-    delivered: (frames: number) => {
-      const channel = reached()?.prepared.channel;
-      if (channel !== undefined) exchange.charge.delivered(frames, channel);
-    },
-    affordable: ({ units, spokenSeconds }: DeliveredText, durably: boolean) => {
-      const channel = reached()?.prepared.channel;
-      if (channel === undefined) return true;
-      const guess: Usage = {
-        ...emptyUsage,
-        input: Math.ceil(exchange.plan.promptTokens),
-        output: Math.ceil(units / 2),
-        audioOutput: spokenTokens(spokenSeconds),
-      };
-      if (durably) exchange.charge.checkpoint(guess, channel);
-      return exchange.charge.extendTo(guess);
-    },
-  };
+  const relay = new ResponseStream(deps, exchange, departure, opening);
+  return new Response(relay.readable(), {
+    status: 200,
+    headers: { ...streamHeadersOf(relay.reshape), 'x-oneapi-request-id': exchange.inquiry.requestId },
+  });
 }

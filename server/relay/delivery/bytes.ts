@@ -2,7 +2,7 @@
 
 import { deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import type { UpstreamSide } from '../upstream/client-disconnect.ts';
-import type { StreamEnd } from './stream-options.ts';
+import type { StreamEnd } from './settle.ts';
 
 export interface BytesOptions {
   readonly now: () => number;

@@ -4,7 +4,7 @@ import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { failedAttempt, mayRetry, type Tried, type UpstreamFailure } from '../shared/failure.ts';
 import { type AttemptsDeps, inBodyFailure, type Outcome } from '../upstream/try-channels.ts';
-import type { StreamEnd } from './stream-options.ts';
+import type { StreamEnd } from './settle.ts';
 
 export type Lasting = Extract<Outcome, { kind: 'stream' | 'bytes' }>;
 

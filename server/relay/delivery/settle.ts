@@ -1,18 +1,20 @@
 /** Closes a request's money by the printed policy: reported usage, else a local count of what went in and came out. */
 
+import type { EndReason, UsageSource } from '../../contract/enums.ts';
 import { completionTokensOf } from '../../contract/quota.ts';
-import type { Usage } from '../../protocols/canonical.ts';
+import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { countLocally } from '../admission/meter.ts';
+import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { Tried } from '../shared/failure.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { Prepared } from '../upstream/prepare.ts';
-import { type EstimatedThought, estimateThought } from '../upstream/thinking.ts';
+import { type EstimatedThought, estimateThought, type ThoughtTime } from '../upstream/thinking.ts';
 import { finishRequest } from './finish-request.ts';
-import type { StreamEnd } from './stream-options.ts';
+import type { ItemKeeping } from './items.ts';
 
 export interface SettleFacts {
   readonly prepared: Prepared;
@@ -22,12 +24,36 @@ export interface SettleFacts {
   readonly body?: unknown;
 }
 
-export interface SettleDeps {
-  readonly counter: TokenCounter;
-  readonly settings: () => Pick<RelaySettings, 'modelRules'>;
+/** How an answer ended, and what is known of its cost. */
+export interface StreamEnd {
+  readonly endReason: EndReason;
+  readonly usage: Usage | null;
+  readonly usageSource: UsageSource | null;
+  /** Text the client received, where the usage does not say all. */
+  readonly delivered: DeliveredText;
+  /** Set where the upstream may have thought unseen and never reported it. */
+  readonly thought?: ThoughtTime | null;
+  readonly firstByteMs: number | null;
+  readonly failure?: string;
+  /** How the upstream says that it ended. */
+  readonly finishReason?: () => FinishReason | null;
 }
 
-export function settle(deps: SettleDeps, exchange: Exchange, facts: SettleFacts, end: StreamEnd): Promise<void> {
+export interface SettleDeps {
+  readonly counter: TokenCounter;
+  readonly settings: () => RelaySettings;
+  readonly items: ItemKeeping;
+  /** Called once when the request is over, streams included. */
+  readonly ended: (request: Request) => void;
+}
+
+/** Settles what an answer cost and ends its request. Resolves when the bill is durable. */
+export function closeRequest(deps: SettleDeps, exchange: Exchange, facts: SettleFacts, end: StreamEnd): Promise<void> {
+  deps.items.keep(exchange);
+  return settle(deps, exchange, facts, end).then(() => deps.ended(exchange.inquiry.request));
+}
+
+function settle(deps: SettleDeps, exchange: Exchange, facts: SettleFacts, end: StreamEnd): Promise<void> {
   if (end.usage !== null && end.usageSource === 'reported') return finish(exchange, facts, end, end.usage);
   if (end.endReason !== 'completed' && end.firstByteMs === null) return finish(exchange, facts, end, null);
   return counted(deps.counter, exchange, end, facts.body ?? null).then(({ usage, local }) => {

@@ -1,0 +1,686 @@
+/** One upstream event stream on its way to its client: what goes out, what waits for the bill, and how the stream ends. */
+import type { EndReason } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import type { ClientError, ClientHalf, Reshape } from '../../protocols/codec.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import type { RawFrame } from '../../protocols/shared/sse.ts';
+import { emptyUsage } from '../../protocols/shared/usage.ts';
+import type { Exchange } from '../admission/exchange.ts';
+import { untilHeld } from '../admission/lender.ts';
+import { createDeadlines } from '../shared/deadlines.ts';
+import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
+import { failureError, isLasting } from '../shared/failure.ts';
+import { createPulse } from '../shared/pulse.ts';
+import { clientError, toldTo } from '../shared/render-error.ts';
+import { shortage } from '../shared/shortage.ts';
+import {
+  nowhere,
+  type Outgoing,
+  type Piece,
+  pieceOf,
+  reshaped,
+  type Sink,
+  sizeOf,
+  whilePresent,
+} from '../shared/sink.ts';
+import { spokenTokens } from '../shared/sound.ts';
+import type { Departure } from '../upstream/client-disconnect.ts';
+import type { FrameRelay } from '../upstream/frame-relay.ts';
+import { type Bytes, isWholeBill, type OpenStream, readLate } from '../upstream/open-stream.ts';
+import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
+import type { AttemptsDeps, Outcome } from '../upstream/try-channels.ts';
+import { judgeEnd, reportedIn } from './judge-end.ts';
+import { isKept, noteKept } from './kept.ts';
+import { closeRequest, type SettleDeps, type StreamEnd } from './settle.ts';
+import { createWordWatch, type WordWatch } from './stop-words.ts';
+
+export type Streamed = Extract<Outcome, { kind: 'stream' }>;
+
+/** The opened stream; a text is the whole answer, an error says that every attempt failed. */
+export type Opened = Streamed | string | ClientError;
+
+export interface StreamDeps extends AttemptsDeps, SettleDeps {
+  /** Milliseconds between notes of what is owed so far. */
+  readonly checkpointMs: number;
+  /** Milliseconds that the end of an answer waits for the upstream to report what it costs. */
+  readonly billMs: number;
+  /** Milliseconds between pings while the end waits for its commit. */
+  readonly commitPingMs: number;
+  /** The answer to this request goes on after it was handed over. */
+  readonly lasting: (request: Request) => void;
+}
+
+/** Nothing is waited for where nobody has to wait. */
+type Maybe = boolean | Promise<boolean>;
+
+const pulse = createPulse();
+const commitPings = createDeadlines(250);
+const lastWords = createDeadlines(10);
+/** A reset overtakes what the client has not read yet. */
+const readMs = 50;
+/** A client that takes nothing for so long is given up. */
+const stallLimitMs = 60_000;
+/** The playground's reader takes a comment of its own for an event without data; one that leads the next event's lines is part of that. */
+const playgroundPing = ': PING\n';
+
+export const reshapeFor = ({ inquiry }: Exchange): Reshape | null =>
+  inquiry.stream ? (codecFor(inquiry.protocol).client.reshape?.(inquiry.request.url) ?? null) : null;
+
+/** The error of a stream that broke, in the upstream's words where it said why. */
+export function brokenError({ inquiry }: Exchange, outcome: Streamed | null): ClientError {
+  const failure = outcome === null ? null : reportedIn(outcome);
+  const error = failure === null ? new AppError('upstream_broken') : failureError(failure, isLasting(failure));
+  return clientError(error, inquiry.requestId, failure);
+}
+
+export class ResponseStream {
+  /** What the client gets instead of events. */
+  readonly reshape: Reshape | null;
+  private readonly client: ClientHalf;
+  private readonly pingText: string;
+  private readonly pingMs: number | null;
+  private readonly idleMs: number;
+  private started = false;
+  private sink: Sink = nowhere;
+  /** An error frame was the last that the client got. */
+  private failed = false;
+  private ended = false;
+
+  private outcome: Streamed | null = null;
+  private reader: Bytes | null = null;
+
+  // Silence of the upstream, of us and of the client.
+  private startedMs = 0;
+  private lastByteMs = 0;
+  private lastWriteMs = 0;
+  /** Since when the client takes nothing; null = it takes. */
+  private stalledMs: number | null = null;
+  private idleCut = false;
+
+  /** The client takes nothing until this resolves. */
+  private full: Promise<unknown> | null = null;
+  private giveUp: (() => void) | null = null;
+  private resume: (() => void) | null = null;
+
+  // Pieces that go out together: a text, or frames that lie side by side in one chunk.
+  private text = '';
+  private run: Uint8Array | null = null;
+  private runStart = 0;
+  private runEnd = 0;
+
+  /** The end of the answer, kept back as long as nobody knows what it costs: who has it has no reason to stay. */
+  private readonly held: Piece[] = [];
+  private billTimer: ReturnType<typeof setTimeout> | undefined;
+  private billOverdue = false;
+
+  // The reservation, where it grows with what is delivered.
+  private readonly grows: boolean;
+  private covered: number;
+  private coveredText = new CoveredText();
+  private checkedMs = 0;
+
+  private readonly watch: WordWatch | null;
+  /** What the client had when a word of the operator's list was about to be completed. */
+  private cutAt: DeliveredText | null = null;
+
+  constructor(
+    private readonly deps: StreamDeps,
+    private readonly exchange: Exchange,
+    private readonly departure: Departure,
+    private readonly opening: Streamed | Promise<Opened>,
+  ) {
+    const { inquiry, plan } = exchange;
+    const settings = deps.settings();
+    this.client = codecFor(inquiry.protocol).client;
+    this.reshape = reshapeFor(exchange);
+    this.pingText = inquiry.route.session === true ? playgroundPing : this.client.ping;
+    this.pingMs = settings.pingMs;
+    this.idleMs = deps.idleMs();
+    this.watch = createWordWatch(settings.stopWords);
+    this.grows = plan.hold !== plan.most;
+    this.covered = plan.held;
+  }
+
+  readable(): ReadableStream<Uint8Array> {
+    const { departure } = this;
+    this.deps.lasting(this.exchange.inquiry.request);
+    departure.upstream.onAbort(() => this.giveUp?.());
+    departure.onGone(() => {
+      this.resume?.();
+      // A client that left before the answer began never pulls, and what it owes would stay open.
+      void this.pipeTo(nowhere).catch(() => undefined);
+    });
+    return new ReadableStream({
+      type: 'direct',
+      pull: (sink: Sink) => this.pipeTo(sink),
+      cancel: () => departure.leave(),
+    } as unknown as UnderlyingDefaultSource<Uint8Array>);
+  }
+
+  /** Only the first call carries it. Rejects with null where the connection has to break off. */
+  async pipeTo(sink: Sink): Promise<void> {
+    if (this.started) return;
+    this.started = true;
+    if (await this.carry(sink)) return;
+    await new Promise<void>((resolve) => void lastWords.start(readMs, resolve));
+    // The listener resets the connection, and says nothing of it in the log where there is no reason.
+    await Promise.reject(null);
+  }
+
+  /** From the first byte to the last. @returns false where the connection has to break off. */
+  private async carry(raw: Sink): Promise<boolean> {
+    const { departure, opening } = this;
+    const { upstream } = departure;
+    const present = whilePresent(raw, () => departure.gone());
+    this.sink = this.reshape === null ? present : reshaped(present, this.reshape);
+    this.startedMs = this.deps.now();
+    this.lastByteMs = this.startedMs;
+    this.lastWriteMs = this.startedMs;
+    this.checkedMs = this.startedMs;
+    const unwatch = pulse.every(Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs), () => this.look());
+    try {
+      if (opening instanceof Promise) this.ping();
+      const opened = opening instanceof Promise ? await opening : opening;
+      if (typeof opened === 'string') {
+        raw.write(opened);
+        raw.end();
+        return true;
+      }
+      if (!('stream' in opened)) {
+        this.fail(opened);
+        return this.close();
+      }
+      this.outcome = opened;
+      await this.deliverAll(opened.stream);
+      return this.close();
+    } catch {
+      // Either the upstream broke off or the client left; the abort signal tells which.
+      const left = departure.gone() || (upstream.aborted && !this.idleCut && departure.cutBy() === null);
+      upstream.abort();
+      await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
+      try {
+        if (!left) {
+          this.release();
+          this.fail(this.breakError());
+        }
+        return this.close();
+      } catch {
+        // The client's side is closed; nobody is left to answer.
+        return true;
+      }
+    } finally {
+      unwatch();
+      clearTimeout(this.billTimer);
+    }
+  }
+
+  private async deliverAll(stream: OpenStream): Promise<void> {
+    const { reader, framing, frameRelay } = stream;
+    this.reader = reader;
+    this.lastByteMs = this.deps.now();
+    this.departure.expecting(() => frameRelay.nearEnd() || this.thinks());
+    if (await this.deliverOpening(stream)) return;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      this.lastByteMs = this.deps.now();
+      const over = this.deliver(frameRelay, framing.push(value));
+      if (over === true || (over !== false && (await over))) return;
+      const overdrawn = this.isOverdrawn(frameRelay);
+      if (overdrawn === true || (overdrawn !== false && (await overdrawn))) return;
+    }
+    const wasLast = frameRelay.isLast();
+    const before = this.watch === null ? 0 : frameRelay.words().texts.length;
+    const rest = frameRelay.close(framing.end());
+    if (this.saysStopWord(frameRelay, before)) return this.cutAtWord();
+    // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
+    if (wasLast || frameRelay.finish() !== null || (frameRelay.usage() !== null && frameRelay.error() === null)) {
+      await this.end('completed');
+      this.release();
+      if (rest !== null) this.sink.write(rest);
+      return;
+    }
+    await this.end('upstream_broken', this.idleCut ? 'idle' : 'truncated');
+    this.release();
+    this.fail(this.breakError());
+  }
+
+  /** What was read while the stream was opened. @returns whether that was all. */
+  private async deliverOpening({ frameRelay, head, last, ahead, done }: OpenStream): Promise<boolean> {
+    if (this.saysStopWord(frameRelay, 0)) {
+      this.cutAt = nothingDelivered;
+      await this.cutAtWord();
+      return true;
+    }
+    let bytes = 0;
+    for (const piece of head) bytes += sizeOf(piece);
+    if (await this.uncovered(frameRelay, bytes)) return true;
+    this.countDelivered(head.length);
+    if (frameRelay.awaitsBill()) for (const piece of head) this.held.push(pieceOf(piece));
+    else {
+      for (const piece of head) this.add(piece);
+      this.put();
+      await this.taken();
+    }
+    if (last !== null) {
+      await this.readLate(ahead);
+      await this.end('completed');
+      this.sink.write(pieceOf(last));
+    }
+    const flushed = this.flush();
+    if (flushed !== null) await flushed;
+    return (await this.deliver(frameRelay, ahead)) || done || (await this.isOverdrawn(frameRelay));
+  }
+
+  /** What came in one chunk goes on in one piece where it is covered, else frame by frame as far as it is. @returns whether the answer is over. */
+  private deliver(frameRelay: FrameRelay, frames: readonly RawFrame[]): Maybe {
+    if (!this.grows) return this.send(frameRelay, frames);
+    let bytes = 0;
+    for (const frame of frames) bytes += frame.size;
+    return this.covers(frameRelay, bytes) ? this.send(frameRelay, frames) : this.sendEach(frameRelay, frames);
+  }
+
+  private async sendEach(frameRelay: FrameRelay, frames: readonly RawFrame[]): Promise<boolean> {
+    for (const frame of frames)
+      if ((await this.uncovered(frameRelay, frame.size)) || (await this.send(frameRelay, [frame]))) return true;
+    return false;
+  }
+
+  private send(frameRelay: FrameRelay, frames: readonly RawFrame[]): Maybe {
+    this.countDelivered(frames.length);
+    const chunk: Chunk = { frames, next: 0, wrote: false };
+    const last = this.pass(frameRelay, chunk);
+    return last !== undefined || this.full !== null ? this.sendSlowly(frameRelay, chunk, last) : this.sent(chunk);
+  }
+
+  /** As far as nothing has to be waited for. @returns the piece of the frame that ends the answer, undefined = none did. */
+  private pass(frameRelay: FrameRelay, chunk: Chunk): Outgoing | null | undefined {
+    const { frames } = chunk;
+    while (chunk.next < frames.length && this.full === null) {
+      const frame = frames[chunk.next++] as RawFrame;
+      const before = this.watch === null ? 0 : frameRelay.words().texts.length;
+      const piece = frameRelay.pass(frame);
+      if (this.saysStopWord(frameRelay, before)) {
+        this.put();
+        return null;
+      }
+      if (frameRelay.isLast() || frameRelay.error() !== null) {
+        this.put();
+        return piece;
+      }
+      if (!this.billOverdue && frameRelay.awaitsBill()) {
+        this.put();
+        if (piece !== null) this.held.push(pieceOf(piece));
+        continue;
+      }
+      if (this.held.length > 0) {
+        chunk.wrote = true;
+        this.release();
+      }
+      if (piece === null) continue;
+      chunk.wrote = true;
+      this.add(piece);
+    }
+    this.put();
+    return undefined;
+  }
+
+  /** The end, or a client that is slow. */
+  private async sendSlowly(frameRelay: FrameRelay, chunk: Chunk, ended: Outgoing | null | undefined): Promise<boolean> {
+    for (let last = ended; ; last = this.pass(frameRelay, chunk)) {
+      await this.taken();
+      if (last === undefined) {
+        if (chunk.next >= chunk.frames.length) return this.sent(chunk);
+      } else if (this.cutAt !== null) {
+        await this.cutAtWord();
+        return true;
+      } else if (frameRelay.error() !== null) {
+        await this.readLate(chunk.frames.slice(chunk.next));
+        this.departure.upstream.abort();
+        await this.end('upstream_broken', 'error');
+        this.release();
+        this.fail(this.breakError());
+        return true;
+      } else {
+        if (!this.billOverdue) await this.readLate(chunk.frames.slice(chunk.next));
+        await this.end('completed');
+        this.release();
+        if (last !== null) this.add(last);
+        this.put();
+        chunk.wrote = true;
+        await this.taken();
+      }
+    }
+  }
+
+  private sent({ wrote }: Chunk): Maybe {
+    if (this.held.length > 0) this.awaitBill();
+    const flushed = wrote ? this.flush() : null;
+    return flushed === null ? this.goesOn() : flushed.then(() => this.goesOn());
+  }
+
+  /** @throws where the client has left, the upstream was read on for the bill, and the answer goes on instead. */
+  private goesOn(): false {
+    const { departure } = this;
+    const frameRelay = this.outcome?.stream.frameRelay;
+    if (frameRelay === undefined || !departure.forBillAlone()) return false;
+    if (!frameRelay.isLast() && !frameRelay.nearEnd() && !this.thinks()) throw new Error('client gone');
+    return false;
+  }
+
+  /** Some upstreams report behind the end what the answer cost. */
+  private async readLate(ahead: readonly RawFrame[]): Promise<void> {
+    if (this.outcome !== null) await readLate(this.outcome.stream, ahead);
+  }
+
+  // --- the client's side
+
+  private add(piece: Outgoing): void {
+    if (typeof piece === 'string') {
+      if (this.run !== null) this.put();
+      this.text += piece;
+    } else if (piece instanceof Uint8Array) {
+      this.put();
+      this.write(piece);
+    } else if (this.run === piece.within && piece.start === this.runEnd) this.runEnd += piece.size;
+    else {
+      this.put();
+      this.run = piece.within;
+      this.runStart = piece.start;
+      this.runEnd = piece.start + piece.size;
+    }
+  }
+
+  /** What was added goes out. */
+  private put(): void {
+    const { text, run } = this;
+    if (text !== '') {
+      this.text = '';
+      this.write(text);
+    }
+    if (run === null) return;
+    this.run = null;
+    this.write(this.runEnd - this.runStart === run.length ? run : run.subarray(this.runStart, this.runEnd));
+  }
+
+  private write(piece: Piece): void {
+    const written = this.sink.write(piece);
+    if (written instanceof Promise) this.full = this.full === null ? written : Promise.all([this.full, written]);
+  }
+
+  /** Waits while the client takes nothing: then the upstream waits too. @throws when the upstream's side is ended meanwhile. */
+  private async taken(): Promise<void> {
+    const { departure } = this;
+    while (this.full !== null) {
+      const written = this.full;
+      this.full = null;
+      this.stalledMs = this.deps.now();
+      await new Promise<unknown>((resolve, reject) => {
+        this.giveUp = () => reject(new Error('client gone'));
+        if (departure.upstream.aborted) return this.giveUp();
+        written.then(resolve, reject);
+        this.resume = () => resolve(null);
+        if (departure.gone()) this.resume();
+      });
+      this.giveUp = null;
+      this.resume = null;
+      this.stalledMs = null;
+      this.lastByteMs = this.deps.now();
+    }
+  }
+
+  /** @returns a promise where the client has not taken it all yet. */
+  private flush(): Promise<void> | null {
+    const flushed = this.sink.flush();
+    if (flushed instanceof Promise) return flushed.then(() => this.flushed());
+    this.flushed();
+    return null;
+  }
+
+  private flushed(): void {
+    this.lastWriteMs = this.lastByteMs;
+  }
+
+  /** Whole texts alone, so that it never breaks a frame. */
+  private ping(): void {
+    this.sink.write(this.pingText);
+    this.sink.flush();
+  }
+
+  /** What is held back goes out in a while even without the bill. */
+  private awaitBill(): void {
+    this.billTimer ??= setTimeout(() => {
+      this.billOverdue = true;
+      this.release();
+      this.sink.flush();
+    }, this.deps.billMs);
+  }
+
+  private release(): void {
+    clearTimeout(this.billTimer);
+    this.billTimer = undefined;
+    for (const piece of this.held.splice(0)) this.sink.write(piece);
+  }
+
+  private fail(error: ClientError): void {
+    this.failed = true;
+    this.sink.write(this.client.encodeStreamError(toldTo(this.exchange.inquiry.request, error)));
+  }
+
+  private breakError(): ClientError {
+    const stopped = this.departure.cutBy();
+    return stopped === null
+      ? brokenError(this.exchange, this.outcome)
+      : clientError(stopped, this.exchange.inquiry.requestId);
+  }
+
+  /** @returns false where the connection has to break off: in a list the error is an item, which no reader takes for an answer. */
+  private close(): boolean {
+    if (!this.failed || this.client.breaksOff !== true || this.reshape !== null || this.departure.gone()) {
+      this.sink.end();
+      return true;
+    }
+    this.sink.flush();
+    return false;
+  }
+
+  // --- silence
+
+  private look(): void {
+    const { pingMs, reader } = this;
+    const { upstream } = this.departure;
+    const at = this.deps.now();
+    if (this.stalledMs !== null) {
+      if (at - this.stalledMs >= stallLimitMs) upstream.abort();
+      return;
+    }
+    if (reader !== null && !this.ended && at - this.lastByteMs >= this.idleMs) {
+      this.idleCut = true;
+      upstream.abort();
+      void reader.cancel().catch(() => undefined);
+      return;
+    }
+    if (pingMs !== null && at - this.lastWriteMs >= pingMs) {
+      this.ping();
+      this.lastWriteMs = at;
+    }
+  }
+
+  // --- money
+
+  /** For whoever has to end the request when this process is gone. */
+  private countDelivered(frames: number): void {
+    const channel = this.outcome?.prepared.channel;
+    if (channel !== undefined) this.exchange.charge.delivered(frames, channel);
+  }
+
+  /** Extends the reservation ahead of what is delivered. @returns false when it cannot be paid for. */
+  private covers(frameRelay: FrameRelay, bytes: number): boolean {
+    if (!this.grows) return true;
+    const { coveredText } = this;
+    if (coveredText.mostTokens + bytes > this.covered && this.covered < this.exchange.plan.estimate.maxTokens) {
+      coveredText.count(frameRelay.words());
+      const needed = coveredText.mostTokens + bytes;
+      const ahead = needed + this.deps.settings().stake;
+      if (needed > this.covered && !this.reserve(ahead) && !this.reserve(needed)) return false;
+    }
+    coveredText.unread += bytes;
+    return true;
+  }
+
+  private reserve(tokens: number): boolean {
+    if (!this.exchange.charge.cover(tokens)) return false;
+    this.covered = tokens;
+    return true;
+  }
+
+  /** @returns whether the stream was cut because these bytes cannot be paid for. */
+  private async uncovered(frameRelay: FrameRelay, bytes: number): Promise<boolean> {
+    if (this.covers(frameRelay, bytes)) return false;
+    return !(await this.borrows(() => this.covers(frameRelay, bytes)));
+  }
+
+  /** @returns false where the stream was cut. */
+  private async borrows(isPaid: () => boolean): Promise<boolean> {
+    if (await untilHeld(isPaid, () => this.exchange.charge.borrow())) return true;
+    const { requestId } = this.exchange.inquiry;
+    this.departure.upstream.abort();
+    await this.end('quota_cut');
+    this.fail(clientError(new AppError('user_exhausted', shortage(0, 1, this.deps.settings())), requestId));
+    return false;
+  }
+
+  /** Notes what is owed now and then. @returns whether the stream was cut for want of quota. */
+  private isOverdrawn(frameRelay: FrameRelay): Maybe {
+    const isDue = this.lastByteMs - this.checkedMs >= this.deps.checkpointMs;
+    if (isDue) this.checkedMs = this.lastByteMs;
+    if (!(isDue || frameRelay.overdue()) || frameRelay.isLast() || frameRelay.billed()) return false;
+    if (this.isAffordable(frameRelay.words(), isDue)) return false;
+    return this.borrows(() => this.isAffordable(frameRelay.words(), false)).then((goesOn) => !goesOn);
+  }
+
+  /** @param durably what is owed is written down too. */
+  private isAffordable({ units, spokenSeconds }: DeliveredText, durably: boolean): boolean {
+    const { charge, plan } = this.exchange;
+    const channel = this.outcome?.prepared.channel;
+    if (channel === undefined) return true;
+    const guess: Usage = {
+      ...emptyUsage,
+      input: Math.ceil(plan.promptTokens),
+      output: Math.ceil(units / 2),
+      audioOutput: spokenTokens(spokenSeconds),
+    };
+    if (durably) charge.checkpoint(guess, channel);
+    return charge.extendTo(guess);
+  }
+
+  // --- the operator's words
+
+  /** @param before how many texts the client has. @returns whether the frame just read completes a word of the list. */
+  private saysStopWord(frameRelay: FrameRelay, before: number): boolean {
+    if (this.watch === null) return false;
+    const said = frameRelay.words();
+    if (!this.watch(said)) return false;
+    this.cutAt = textBefore(said, before);
+    return true;
+  }
+
+  private async cutAtWord(): Promise<void> {
+    this.departure.upstream.abort();
+    await this.end('word_cut');
+    const error = new AppError('answer_stopped', shortage(0, 1, this.deps.settings()));
+    this.fail(clientError(error, this.exchange.inquiry.requestId));
+  }
+
+  // --- the end
+
+  /** Whether the upstream may have thought something that the client does not see. */
+  private thinks(): boolean {
+    const { outcome, exchange } = this;
+    return (
+      outcome !== null &&
+      thinksUnseen(exchange, outcome.prepared, this.deps.settings(), outcome.stream.frameRelay.thinking())
+    );
+  }
+
+  /** Settles, once. Resolves when the bill is durable: until then the client gets pings. */
+  private async end(reason: EndReason, failure?: string): Promise<void> {
+    const { deps, exchange, outcome } = this;
+    if (this.ended || outcome === null) return;
+    this.ended = true;
+    clearTimeout(this.billTimer);
+    const { stream, prepared } = outcome;
+    const { frameRelay } = stream;
+    // What came with the end or behind it is the whole bill, however the stream ended.
+    const whole = isWholeBill(frameRelay, reason === 'completed');
+    // Words that are read to find out may bring a later report.
+    const usage = frameRelay.usage();
+    const nowMs = deps.now();
+    const end: StreamEnd = {
+      endReason: this.endReasonOf(reason),
+      usage,
+      usageSource: usage === null ? null : whole ? 'reported' : 'partial',
+      delivered: whole ? nothingDelivered : (this.cutAt ?? frameRelay.words()),
+      thought: whole || reason === 'completed' || !this.thinks() ? null : thoughtTime(stream, nowMs),
+      firstByteMs: stream.firstByteMs ?? nowMs,
+      ...(failure === undefined ? {} : { failure }),
+      finishReason: () => frameRelay.finish()?.reason ?? null,
+    };
+    const tried = judgeEnd(deps, exchange, outcome, end);
+    if (isKept(exchange, prepared)) {
+      const answer = frameRelay.answer();
+      if (answer !== null) noteKept(deps.affinity, exchange, prepared, answer);
+    }
+    const ping = () => {
+      this.ping();
+      next = commitPings.start(deps.commitPingMs, ping);
+    };
+    let next = commitPings.start(deps.commitPingMs, ping);
+    try {
+      await closeRequest(deps, exchange, { prepared, tried }, end);
+    } finally {
+      next.end();
+    }
+  }
+
+  private endReasonOf(reason: EndReason): EndReason {
+    const { departure } = this;
+    // Read to its end for the sake of the bill alone.
+    if (reason === 'completed') return departure.gone() ? 'client_gone' : reason;
+    return departure.cutBy() === null ? reason : 'stopped';
+  }
+}
+
+/** Frames on their way out. */
+interface Chunk {
+  readonly frames: readonly RawFrame[];
+  /** The first that was not looked at. */
+  next: number;
+  wrote: boolean;
+}
+
+/** No tokenizer makes more tokens than there are bytes: so many are surely enough, mostly without looking into the frames. */
+class CoveredText {
+  /** Bytes of frames whose words were not counted yet. */
+  unread = 0;
+  private counted = 0;
+  private texts = 0;
+  private keptUnits = 0;
+  private keptBytes = 0;
+
+  get mostTokens(): number {
+    return this.counted + this.unread;
+  }
+
+  count({ texts, units }: DeliveredText): void {
+    for (; this.texts < texts.length; this.texts++) {
+      const text = texts[this.texts] ?? '';
+      this.keptUnits += text.length;
+      this.keptBytes += Buffer.byteLength(text);
+    }
+    // What was not kept is taken at its worst.
+    this.counted = this.keptBytes + 3 * (units - this.keptUnits);
+    this.unread = 0;
+  }
+}
