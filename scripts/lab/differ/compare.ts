@@ -26,21 +26,25 @@ export interface Difference {
   readonly group: string;
 }
 
-const requestId = /\d{17}[0-9a-z]{8}/g;
+const requestId = /(?<![0-9a-z])20\d{15}[0-9a-z]{8}(?![0-9a-z])/g;
 const token = /[A-Za-z\d_-]{12,}/g;
+const signedToken = /\b(eyJ[\w-]+)\.(eyJ[\w-]+)\.[\w-]+/g;
 const kind = /^[A-Za-z]{1,12}[_-]/;
 const startedAt = Date.now();
 /** Clocks of both builds during a run, and what they may add to them as an expiry. */
-const isNow = (ms: number): boolean => ms > startedAt - 60_000 && ms < Date.now() + 60_000;
+const isNow = (ms: number): boolean => ms > startedAt - 60_000 && ms < Date.now() + 3_700_000;
 
 /** @param known texts in which what looks like chance is none. */
 export function createNormaliser(ports: readonly number[], known: string) {
   const names = new Map<string, string>();
+  const decoded = (part: string) => Buffer.from(part, 'base64url').toString('utf8');
   return (text: string): string => {
     let result = text;
     for (const port of ports)
       result = result.replaceAll(`127.0.0.1:${port}`, '<host>').replaceAll(`localhost:${port}`, '<host>');
     return result
+      .replace(signedToken, (_, head, claims) => `<signed ${decoded(head)} ${decoded(claims)}>`)
+      .replace(/(?<=Signature=)[0-9a-f]{64}/g, '<signature>')
       .replace(requestId, '<request id>')
       .replace(/\d{8}T\d{6}Z/g, '<time>')
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?/g, (all) =>
@@ -59,6 +63,8 @@ export function createNormaliser(ports: readonly number[], known: string) {
 
 /** Columns that say when and in which order, not what. */
 const volatileColumns: ReadonlySet<string> = new Set(['id', 'created_at', 'use_time', 'request_id', 'at', 'ref']);
+/** Rows of refusals are a sample, and say how many have none. */
+const refusedType = 5;
 /** Durations among the facts of a row. */
 const volatileFacts: ReadonlySet<string> = new Set([
   'frt',
@@ -68,6 +74,7 @@ const volatileFacts: ReadonlySet<string> = new Set([
   'first_ms',
   'wait_ms',
   'timing',
+  'skipped',
 ]);
 
 const withoutTimes = (value: unknown): unknown =>
@@ -89,16 +96,53 @@ function factsOf(text: string): string {
   }
 }
 
-export const rowLines = (row: Row | undefined): string[] =>
-  row === undefined
-    ? ['no row']
-    : Object.entries(row).flatMap(([name, value]) => {
-        if (volatileColumns.has(name)) return [];
-        if (name === 'other') return [`other ${factsOf(String(value))}`];
-        return [`${name} ${value}`];
-      });
+const isRefusal = (row: Row | undefined): boolean => Number(row?.type) === refusedType;
 
-const bodyLines = (body: string): string[] => body.split('\n');
+/** Thoughts that nobody saw are charged by the time they took: no two runs agree on it. */
+const isByTime = (row: Row | undefined): boolean => String(row?.other).includes('"thought":{');
+
+function rowLines(row: Row | undefined): string[] {
+  if (row === undefined) return ['no row'];
+  const byTime = isByTime(row);
+  return Object.entries(row).flatMap(([name, value]) => {
+    if (volatileColumns.has(name)) return [];
+    if (byTime && ['completion_tokens', 'quota', 'amount'].includes(name)) return [`${name} by time`];
+    if (name !== 'other') return [`${name} ${value}`];
+    const facts = factsOf(String(value));
+    return [`other ${byTime ? facts.replace(/\d+/g, '#') : facts}`];
+  });
+}
+
+export interface Rows {
+  readonly log: Row | undefined;
+  readonly postings: readonly Row[];
+}
+
+/** @returns null where one side has sampled a refusal away. */
+export function rowViews(
+  reference: Rows,
+  tree: Rows,
+  normalReference: (text: string) => string,
+  normalTree: (text: string) => string,
+): readonly [View, View] | null {
+  const [a, b] = [reference.log, tree.log];
+  if ((a === undefined && isRefusal(b)) || (b === undefined && isRefusal(a))) return null;
+  const view = ({ log, postings }: Rows, normal: (text: string) => string): View =>
+    new Map([
+      ['log row', rowLines(log).map(normal)],
+      [
+        'charge',
+        postings
+          .flatMap((row) => (isByTime(log) ? rowLines({ ...row, amount: 'by time' }) : rowLines(row)))
+          .map(normal),
+      ],
+    ]);
+  return [view(reference, normalReference), view(tree, normalTree)];
+}
+
+/** Sent while a commit takes long. */
+const commitPing = /^: PING\n\n/gm;
+const bodyLines = (body: string): string[] => body.replace(commitPing, '').split('\n');
 
 /** Set by the runtime of a build for each connection. */
 const volatileHeaders: ReadonlySet<string> = new Set(['date']);

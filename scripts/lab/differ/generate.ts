@@ -16,7 +16,7 @@ import {
   type Usage,
 } from './case.ts';
 import type { ModelOffer, Plan } from './plan.ts';
-import { type TokenName, tokens } from './site.ts';
+import { mainToken, tokens } from './site.ts';
 
 type Json = Record<string, unknown>;
 
@@ -94,7 +94,11 @@ function meaningOf(chance: Chance, { tools, thinks, choices }: Features): Meanin
   };
 }
 
-const retryHeaders = [{}, { 'retry-after': '3' }, { 'x-ratelimit-remaining-requests': '0' }];
+const retryHeaders: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { 'retry-after': '3' },
+  { 'x-ratelimit-remaining-requests': '0' },
+];
 function oddityOf(chance: Chance): Oddity {
   if (chance.is(0.62)) return { kind: 'none' };
   const share = 0.1 + chance.random() * 0.85;
@@ -492,9 +496,11 @@ const clientHeaders: readonly Readonly<Record<string, string>>[] = [
   { 'accept-language': 'zh-CN', 'openai-organization': 'org-client', 'x-request-id': 'client-request-1' },
 ];
 
-function tokenOf(chance: Chance): TokenName {
+function tokenOf(chance: Chance, id: number): string {
   const one = chance.whole(99);
-  return one < 82 ? 'main' : one < 94 ? 'vip' : one < 97 ? 'poor' : 'narrow';
+  if (one < 84) return mainToken(id);
+  if (one < 95) return tokens.vip;
+  return one < 97 ? tokens.poor : one < 99 ? tokens.narrow : 'nobody00000000000000000000000000000000000000000';
 }
 
 const requestOf = (path: string, body: Json | string, token: string, chance: Chance): ClientRequest => ({
@@ -587,7 +593,7 @@ export function makeCases(
     const id = from + index;
     const mark = markOf(id);
     const chance = chanceOf(seed * 1_000_003 + index);
-    const token = tokens[tokenOf(chance)];
+    const token = tokenOf(chance, id);
     const reply = (features: Features, oddity = oddityOf(chance)): Reply => ({
       meaning: meaningOf(chance, features),
       recorded: recorded.length > 0 && chance.is(0.25) ? chance.pick(recorded) : null,

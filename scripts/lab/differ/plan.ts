@@ -53,6 +53,7 @@ export interface Plan extends SitePlan {
   readonly pairs: readonly ModelOffer[];
 }
 
+/** Seconds that no request of a run takes: what a busy machine changes must not look like a difference. */
 const slow = 600;
 
 export function makePlan(pairCount: number): Plan {
@@ -91,7 +92,7 @@ export function makePlan(pairCount: number): Plan {
       offers.push({ ...offer, alias });
       price(alias, offers.length);
       // One channel serves each model by its own name as well, for prices that are shipped.
-      if (taken.has(real)) continue;
+      if (taken.has(real) || chosen[slug] === undefined) continue;
       taken.add(real);
       served.push(real);
       offers.push({ ...offer, alias: real });
@@ -124,7 +125,7 @@ export function makePlan(pairCount: number): Plan {
         models: [alias],
         mapping: { [alias]: chosen[kind]?.[0] ?? 'gpt-4o-mini' },
         priority: 10 - at,
-        more: { auto_ban: 0 },
+        more: { auto_ban: 0, ...(at === 0 && n % 5 === 0 ? { setting: { key_mode: 'polling' } } : {}) },
       });
     Object.assign(ratios.ModelRatio ?? {}, { [alias]: 2 });
     pairs.push({ alias, real: chosen[slug]?.[0] ?? '', slug, operations: ['chat'] });
@@ -139,6 +140,9 @@ export function makePlan(pairCount: number): Plan {
       RetryTimes: 2,
       AutomaticDisableChannelEnabled: false,
       'general_setting.upstream_idle_seconds': slow,
+      'general_setting.first_event_seconds': slow,
+      'general_setting.first_answer_seconds': slow,
+      'general_setting.ping_interval_enabled': false,
       'general_setting.cost_header_enabled': true,
       CheckSensitiveEnabled: true,
       CheckSensitiveOnPromptEnabled: true,

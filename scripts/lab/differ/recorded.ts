@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fixtures } from '../../../tests/protocols/fixtures.ts';
 import { type Case, type Meaning, markOf, type RecordedReply, type Reply } from './case.ts';
-import { tokens } from './site.ts';
+import { mainToken } from './site.ts';
 
 type Json = Record<string, unknown>;
 
@@ -121,7 +121,7 @@ export function fixtureCases(from: number, replies: readonly RecordedReply[]): r
       request: {
         method: 'POST',
         path,
-        headers: { 'content-type': 'application/json', authorization: `Bearer sk-${tokens.main}` },
+        headers: { 'content-type': 'application/json', authorization: `Bearer sk-${mainToken(id)}` },
         body: marked.includes(mark) ? marked : `{"x_mark":"${mark}",${text.slice(1)}`,
       },
       replies: [replyOf(reply)],
@@ -180,12 +180,12 @@ export function captureCases(from: number, folder: string | null): readonly Case
     const headers: Record<string, string> = {};
     for (const [name, value] of capture.headers)
       if (!hopHeaders.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
-    const credential = capture.headers.find(([name]) => ['x-api-key', 'x-goog-api-key'].includes(name.toLowerCase()));
-    if (credential === undefined) headers.authorization = `Bearer sk-${tokens.main}`;
-    else headers[credential[0].toLowerCase()] = `sk-${tokens.main}`;
     for (const model of [null, 'openai.1', 'anthropic.0', 'gemini.0', 'practice.0']) {
       const id = from + cases.length;
       const mark = markOf(id);
+      const credential = capture.headers.find(([name]) => ['x-api-key', 'x-goog-api-key'].includes(name.toLowerCase()));
+      if (credential === undefined) headers.authorization = `Bearer sk-${mainToken(id)}`;
+      else headers[credential[0].toLowerCase()] = `sk-${mainToken(id)}`;
       const bare = capture.method === 'GET' || capture.method === 'HEAD' || capture.body == null;
       const text = typeof capture.body === 'string' ? capture.body : JSON.stringify(capture.body);
       const named = bare || model === null ? text : text.replace(/"model":"[^"]*"/, `"model":"${model}"`);
@@ -194,7 +194,7 @@ export function captureCases(from: number, folder: string | null): readonly Case
       cases.push({
         id,
         name: `capture ${file.replace('.json', '')}`,
-        request: { method: capture.method, path: url, headers, body: marked },
+        request: { method: capture.method, path: url, headers: { ...headers }, body: marked },
         replies: [replyOf(null)],
       });
       if (bare) break;
