@@ -99,17 +99,20 @@ function factsOf(text: string): string {
 const isRefusal = (row: Row | undefined): boolean => Number(row?.type) === refusedType;
 
 /** Thoughts that nobody saw are charged by the time they took: no two runs agree on it. */
-const isByTime = (row: Row | undefined): boolean => String(row?.other).includes('"thought":{');
+const timedTokens = (row: Row | undefined): number | null => {
+  const found = /"estimated_thought":\{"tokens":(\d+)/.exec(String(row?.other))?.[1];
+  return found === undefined ? null : Number(found);
+};
 
-function rowLines(row: Row | undefined): string[] {
+function rowLines(row: Row | undefined, byTime: boolean): string[] {
   if (row === undefined) return ['no row'];
-  const byTime = isByTime(row);
   return Object.entries(row).flatMap(([name, value]) => {
     if (volatileColumns.has(name)) return [];
-    if (byTime && ['completion_tokens', 'quota', 'amount'].includes(name)) return [`${name} by time`];
+    if (byTime && name === 'completion_tokens') return [`${name} ${Number(value) - (timedTokens(row) ?? 0)}`];
+    if (byTime && (name === 'quota' || name === 'amount')) return [];
     if (name !== 'other') return [`${name} ${value}`];
     const facts = factsOf(String(value));
-    return [`other ${byTime ? facts.replace(/\d+/g, '#') : facts}`];
+    return [`other ${byTime ? facts.replace(/"estimated_thought":\{[^}]*\},?/, '').replace(/\d+/g, '#') : facts}`];
   });
 }
 
@@ -127,15 +130,11 @@ export function rowViews(
 ): readonly [View, View] | null {
   const [a, b] = [reference.log, tree.log];
   if ((a === undefined && isRefusal(b)) || (b === undefined && isRefusal(a))) return null;
+  const byTime = timedTokens(a) !== null || timedTokens(b) !== null;
   const view = ({ log, postings }: Rows, normal: (text: string) => string): View =>
     new Map([
-      ['log row', rowLines(log).map(normal)],
-      [
-        'charge',
-        postings
-          .flatMap((row) => (isByTime(log) ? rowLines({ ...row, amount: 'by time' }) : rowLines(row)))
-          .map(normal),
-      ],
+      ['log row', rowLines(log, byTime).map(normal)],
+      ['charge', postings.flatMap((row) => rowLines(row, byTime)).map(normal)],
     ]);
   return [view(reference, normalReference), view(tree, normalTree)];
 }

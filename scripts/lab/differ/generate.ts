@@ -558,12 +558,6 @@ function otherRequest(chance: Chance, offer: ModelOffer, mark: string): { path: 
       chance.pick(['/v1/rerank', '/v2/rerank']),
       { model, query: text, documents: ['one', 'two'], ...extras(chance, { top_n: [1] }) },
     ],
-    ['messages', '/v1/messages/count_tokens', { model, messages: [{ role: 'user', content: text }] }],
-    [
-      'count_contents',
-      `/v1beta/models/${encodeURIComponent(model)}:countTokens`,
-      { contents: [{ parts: [{ text }] }] },
-    ],
     ['embed_contents', `/v1beta/models/${encodeURIComponent(model)}:embedContent`, { content: { parts: [{ text }] } }],
     [
       'drawing',
@@ -575,6 +569,15 @@ function otherRequest(chance: Chance, offer: ModelOffer, mark: string): { path: 
   const fit = list.filter(([operation]) => offer.operations.includes(operation));
   const [, path, body] = chance.pick(fit.length > 0 ? fit : list);
   return { path, body };
+}
+
+function countRequest(chance: Chance, model: string, mark: string): { path: string; body: Json } {
+  const text = `${mark} ${chance.pick(texts)}`;
+  return chance.pick([
+    { path: '/v1/messages/count_tokens', body: { model, messages: [{ role: 'user', content: text }] } },
+    { path: `/v1beta/models/${model}:countTokens`, body: { contents: [{ parts: [{ text }] }] } },
+    { path: '/v1/responses/input_tokens', body: { model, input: text } },
+  ]);
 }
 
 /* ---- cases ---- */
@@ -646,7 +649,17 @@ export function makeCases(
         };
       }
     }
-    if (kind < 20) {
+    if (kind < 13) {
+      const { alias, slug } = chance.pick(plan.counting);
+      const { path, body } = countRequest(chance, alias, mark);
+      return {
+        id,
+        name: `${path.replace(alias, '…')} → ${slug}`,
+        request: requestOf(path, body, token, chance),
+        replies: [reply(featuresOf(chance, alias, mark), { kind: 'none' })],
+      };
+    }
+    if (kind < 21) {
       const offer = chance.pick(plan.offers);
       const { path, body } = otherRequest(chance, offer, mark);
       return {
@@ -661,7 +674,7 @@ export function makeCases(
     const offer = (retried ? plan.pairs[pairs++] : undefined) ?? chance.pick(plan.offers);
     const features = featuresOf(chance, offer.alias, mark);
     let body: Json | string = writer.body(chance, features);
-    const damaged = kind < 22;
+    const damaged = kind < 23;
     if (damaged) body = damageOf(chance.random).damaged(JSON.stringify(body));
     const failure: Oddity = {
       kind: 'status',

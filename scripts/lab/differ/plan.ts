@@ -51,6 +51,8 @@ export interface Plan extends SitePlan {
   readonly offers: readonly ModelOffer[];
   /** Models that two channels serve, each asked once only: what a failure teaches must not reach the next case. */
   readonly pairs: readonly ModelOffer[];
+  /** Models for requests that ask how many tokens something has. */
+  readonly counting: readonly ModelOffer[];
 }
 
 /** Seconds that no request of a run takes: what a busy machine changes must not look like a difference. */
@@ -111,6 +113,17 @@ export function makePlan(pairCount: number): Plan {
       more: others[slug] ?? {},
     });
   }
+  // Tokens are counted only where all is well, and other cases must not change that.
+  const counting: ModelOffer[] = [];
+  for (const slug of ['anthropic', 'gemini']) {
+    const alias = `counted.${slug}`;
+    const real = chosen[slug]?.[0] ?? '';
+    const provider = providers.find((row) => row.slug === slug);
+    const channel = { name: alias, type: slug, key: 'sk-upstream-key', models: [alias], mapping: { [alias]: real } };
+    channels.push({ ...channel, priority: 0, more: {} });
+    Object.assign(ratios.ModelRatio ?? {}, { [alias]: 2 });
+    counting.push({ alias, real, slug, operations: provider?.operations ?? [] });
+  }
   const pairs: ModelOffer[] = [];
   const kinds = ['openai', 'anthropic', 'gemini', 'deepseek'] as const;
   for (let n = 0; n < pairCount; n++) {
@@ -134,6 +147,7 @@ export function makePlan(pairCount: number): Plan {
     channels,
     offers,
     pairs,
+    counting,
     ratios,
     narrow: ['gpt-4o-mini', 'openai.0'],
     options: {

@@ -93,6 +93,8 @@ function answerTo({ meaning, recorded, oddity, pieces }: Reply, path: string, bo
   };
 }
 
+const breakMs = 250;
+
 async function send(socket: Socket, { status, headers, pieces, breaks }: Answer): Promise<void> {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.write(`HTTP/1.1 ${status} Reply\r\n${lines.join('\r\n')}\r\ntransfer-encoding: chunked\r\n\r\n`);
@@ -103,7 +105,8 @@ async function send(socket: Socket, { status, headers, pieces, breaks }: Answer)
     await new Promise((resolve) => setImmediate(resolve));
   }
   if (breaks) {
-    // Without the last chunk, but after all bytes: how many a reset connection loses depends on chance.
+    // Without the last chunk, and not before all bytes have been read: how many of them a broken connection loses depends on chance.
+    await Bun.sleep(breakMs);
     socket.end();
   } else socket.write('0\r\n\r\n');
 }
