@@ -109,7 +109,7 @@ test('two thousand streams are open at once and all of them end', async () => {
     '--port',
     String(freePort()),
     '--chunks',
-    '60',
+    '120',
     '--tokens-per-second',
     '5',
   ]);
