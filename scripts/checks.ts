@@ -1,6 +1,6 @@
 /** Runs the type checker, the linter and Vitest, and says what came of them. */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { keepResults } from './proof.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -52,14 +52,53 @@ const told = (title: string, code: number, began: number): void => {
   console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${title} ${((performance.now() - began) / 1000).toFixed(1)} s`);
 };
 
-interface Counts {
+interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
+  readonly testResults: readonly {
+    /** The file. */
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
 }
 
 /** What Vitest wrote; nothing when it did not get that far. */
-const countsOf = (report: string): Counts =>
-  existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as Counts) : { numPassedTests: 0, numFailedTests: 0 };
+const reportIn = (path: string): Report =>
+  existsSync(path)
+    ? (JSON.parse(readFileSync(path, 'utf8')) as Report)
+    : { numPassedTests: 0, numFailedTests: 0, testResults: [] };
+
+/** More than that is no flake. */
+const mostReruns = 5;
+
+/** Runs each file that failed once more, alone. @returns whether all of them passed then; each is named as flaky. */
+async function passAlone({ testResults }: Report): Promise<boolean> {
+  const failed = testResults.filter(({ status }) => status === 'failed');
+  // A file that does not load fails for good.
+  if (failed.length === 0 || failed.length > mostReruns) return false;
+  for (const { name, assertionResults } of failed) {
+    const path = relative(root, name);
+    if (!(await run(`${path}, once more, alone`, vitest(path), vitestEnv))) return false;
+    for (const { status, fullName, failureMessages } of assertionResults)
+      if (status === 'failed')
+        console.log(`flaky: ${path} > ${fullName}: ${(failureMessages[0] ?? '').split('\n', 1)}`);
+  }
+  return true;
+}
+
+const vitest = (...args: string[]): string[] => [
+  '--bun',
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  '--pool=threads',
+  ...args,
+];
+const vitestEnv = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
 
 /** Types and lint. @returns whether each is as it should be. */
 export const runStatic = (): Promise<readonly boolean[]> =>
@@ -74,25 +113,22 @@ export async function runChecks(checks: Checks): Promise<number> {
   mkdirSync(join(root, '.cache'), { recursive: true });
   const ran = await run(
     'tests',
-    [
-      '--bun',
-      'node_modules/vitest/vitest.mjs',
-      'run',
-      '--pool=threads',
+    vitest(
       ...(checks.workers === undefined ? [] : [`--maxWorkers=${checks.workers}`]),
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
       ...checks.exclude.flatMap((pattern) => ['--exclude', pattern]),
       ...checks.tests,
-    ],
-    { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' },
+    ),
+    vitestEnv,
   );
-  const counts = countsOf(report);
+  const written = reportIn(report);
   if (existsSync(report)) keepResults(report);
   rmSync(report, { force: true });
+  const flaky = !ran && process.env.RERUN_FAILED === '1' && (await passAlone(written));
   // A file that does not load, or an error outside any test, fails without a failed test.
-  const failed = ran ? 0 : Math.max(1, counts.numFailedTests);
-  console.log(`${counts.numPassedTests} passed, ${failed} failed`);
+  const failed = ran || flaky ? 0 : Math.max(1, written.numFailedTests);
+  console.log(`${written.numPassedTests + (flaky ? written.numFailedTests : 0)} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
