@@ -73,9 +73,9 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ],
   ['the console', /^web\//, /^(web|server\/contract)/],
   [
-    'the practice upstream knows the dialects, and when strict what the rows of knowledge say',
+    'the practice upstream knows the dialects, the catalogue and what the rows of knowledge say',
     /^server\/practice\//,
-    /^server\/(practice|protocols|providers\/knowledge)/,
+    /^server\/(practice|protocols|providers)/,
   ],
 ];
 
@@ -136,8 +136,7 @@ test('no provider is named outside its catalogue', () => {
   const words = ['openai', 'anthropic', 'gemini', 'custom', 'practice'];
   const slugs = allProviders.map((provider) => provider.slug).filter((slug) => !words.includes(slug));
   const named = new RegExp(`['"\`](${slugs.join('|')})['"\`]`);
-  // A practice upstream plays one of them.
-  const exempt = /^(?:server\/(?:providers|practice\/strict)|scripts)\//;
+  const exempt = /^(?:server\/(?:providers|practice)|scripts)\//;
   const offenders = source.filter((path) => !exempt.test(path) && named.test(textOf(path)));
   expect(offenders).toEqual([]);
 });
@@ -175,12 +174,8 @@ test('nothing is left undone or switched off', () => {
   expect(files.filter((path) => path !== 'tests/architecture.test.ts' && marks.test(textOf(path)))).toEqual([]);
 });
 
-/** Strict practice upstreams look where each wire says a thing; one provider hosts three families of models, each at an address of its own. */
-const choosesDialects = [
-  'server/practice/strict/rows.ts',
-  'server/providers/quirks/vertex.ts',
-  'scripts/flip/probes.ts',
-];
+/** Rules made of rows look where each wire says a thing; one provider hosts three families of models, each at an address of its own. */
+const choosesDialects = ['server/practice/row-rules.ts', 'server/providers/quirks/vertex.ts', 'scripts/flip/probes.ts'];
 
 test('nobody asks which dialect it is: what a dialect needs stands in its row', () => {
   const ids = Object.keys(codecs).join('|');

@@ -1,12 +1,11 @@
 /** At which upstream, and with which of its models, a row of knowledge makes a difference. */
 import { readFileSync } from 'node:fs';
 import { bareName } from '../../server/contract/model-limits.ts';
-import { doubleNames } from '../../server/practice/strict/names.ts';
-import { doubles } from '../../server/practice/strict/table.ts';
 import { allProviders, providerBySlug } from '../../server/providers/catalogue.ts';
 import type { ModelRow, ProviderRow } from '../../server/providers/knowledge/row.ts';
 import { sameDemands, targetFor, targetOf } from '../../server/providers/knowledge/target.ts';
 import { probeFacts } from '../../server/providers/probe.ts';
+import { doubleNames, doubles } from '../../tests/doubles/table.ts';
 import { type GridTarget, gridTargets } from '../../tests/practice/grid/targets.ts';
 
 interface Place {

@@ -236,6 +236,15 @@ export function dialectAt(path: string): Asked | null {
   return null;
 }
 
+/** @param known what the path alone says. */
+export const dialectWith = (id: ProtocolId, known: Pick<Asked, 'model' | 'stream'>): Asked => ({
+  dialect: own[id] ?? dialectOf(codecs[id]),
+  ...known,
+  streamsUnlessTold: codecs[id].traits.routes.some(
+    ({ operation, streamsUnlessTold }) => operation === 'chat' && streamsUnlessTold === true,
+  ),
+});
+
 /** Said by hand, apart from the product's own writers. */
 const own: Readonly<Partial<Record<ProtocolId, Dialect>>> = {
   [openaiChat.id]: openaiChat,

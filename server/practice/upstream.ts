@@ -3,6 +3,7 @@
 import { type Asked, dialectAt, embeddings, type Saying } from './dialects.ts';
 import { mediaAnswer } from './media.ts';
 import { proofOf, proofPath } from './proof.ts';
+import type { PlayedProvider } from './provider.ts';
 import { specialAnswer } from './special.ts';
 
 export interface PracticeOptions {
@@ -21,6 +22,10 @@ export interface PracticeOptions {
   readonly noUsage?: boolean;
   /** Break off after this many chunks. */
   readonly cutAfter?: number;
+  /** Plays this provider instead of speaking every dialect to everybody. */
+  readonly provider?: PlayedProvider;
+  /** One line for each request. */
+  readonly log?: (line: string) => void;
 }
 
 export interface PracticeUpstream {
@@ -97,6 +102,8 @@ function knobsOf(request: Request, query: URLSearchParams, model: string, option
 export function startPracticeUpstream(options: PracticeOptions): PracticeUpstream {
   let served = 0;
   let failures = 0;
+  const { provider } = options;
+  const models = provider?.models ?? ['practice-small', 'practice-large'];
   const server = Bun.serve({
     hostname: options.host ?? '127.0.0.1',
     port: options.port,
@@ -110,10 +117,10 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
         return json(
           JSON.stringify({
             object: 'list',
-            data: ['practice-small', 'practice-large'].map((id) => ({ id, object: 'model' })),
+            data: models.map((id) => ({ id, object: 'model' })),
           }),
         );
-      const asked = dialectAt(path);
+      const asked = provider === undefined ? dialectAt(path) : provider.chatAt(path);
       const media = request.method === 'POST' ? await mediaAnswer(path, request) : null;
       if (media !== null) return media;
       if ((asked === null && path !== '/v1/embeddings') || request.method !== 'POST') return json(errorBody(404), 404);
@@ -121,6 +128,11 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
       const body = bodyOf(text);
       if (body === null) return json(errorBody(400), 400);
       const model = asked?.model ?? String(body.model ?? 'practice-small');
+      const refusal = provider?.refusal(request, asked, text) ?? null;
+      options.log?.(
+        `${path} ${model} ${refusal === null ? 200 : `${refusal.status} ${refusal.rule}: ${refusal.message}`}`,
+      );
+      if (refusal !== null) return json(provider?.errorBody(refusal, asked) ?? '', refusal.status);
       const knobs = knobsOf(request, query, model, options);
       served++;
       if (knobs.latencyMs > 0) await Bun.sleep(knobs.latencyMs);

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
-import { bedrockAccount } from '../../server/practice/strict/doubles/bedrock.ts';
-import { createVertex, makeServiceAccount } from '../../server/practice/strict/doubles/vertex.ts';
-import { doubleNames } from '../../server/practice/strict/names.ts';
-import { rowRules } from '../../server/practice/strict/rows.ts';
-import type { Rule } from '../../server/practice/strict/rule.ts';
-import { createDouble } from '../../server/practice/strict/serve.ts';
-import { startStrictDouble } from '../../server/practice/strict/start.ts';
-import { doubles } from '../../server/practice/strict/table.ts';
+import { rowRules } from '../../server/practice/row-rules.ts';
 import { modelRows } from '../../server/providers/knowledge/models.ts';
 import { providerRows } from '../../server/providers/knowledge/providers.ts';
+import { bedrockAccount } from '../doubles/doubles/bedrock.ts';
+import { createVertex, makeServiceAccount } from '../doubles/doubles/vertex.ts';
+import type { Rule } from '../doubles/rule.ts';
+import { createDouble } from '../doubles/serve.ts';
+import { startStrictDouble } from '../doubles/start.ts';
+import { doubleNames, doubles } from '../doubles/table.ts';
 
 const played = [...doubles, createVertex(makeServiceAccount('http://vertex.test/token'))];
 const now = () => Date.parse('2026-01-01T00:00:00Z');

@@ -1,6 +1,6 @@
 /** Counts of tokens: by the upstream where it counts in the client's own dialect, here where it does not or fails; free either way. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeServiceAccount } from '../../server/practice/strict/doubles/vertex.ts';
+import { makeServiceAccount } from '../doubles/doubles/vertex.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

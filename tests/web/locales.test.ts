@@ -93,8 +93,8 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   // The name that the family gives to a copy.
   ['domain/channels/service.ts', /_复制$/],
   // What providers themselves say, and addresses of documents.
-  ['server/practice/strict/doubles/china.ts', /参数非法|docs\.bigmodel/],
-  ['server/practice/strict/plan.ts', /日本/],
+  ['tests/doubles/doubles/china.ts', /参数非法|docs\.bigmodel/],
+  ['tests/doubles/plan.ts', /日本/],
   ['server/providers/knowledge/providers.ts', /docs\.bigmodel/],
   ['server/providers/knowledge/rows/others.ts', /docs\.bigmodel/],
   // How upstreams name amounts, which are taken out of their words.

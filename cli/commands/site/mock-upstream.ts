@@ -1,26 +1,21 @@
 /** Runs the practice upstream. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { doubleNames } from '../../../server/practice/strict/names.ts';
-import { startStrictDouble } from '../../../server/practice/strict/start.ts';
+import { type PlayedProvider, playedNames, playedProvider } from '../../../server/practice/provider.ts';
 import { startPracticeUpstream } from '../../../server/practice/upstream.ts';
 import { type CommandRun, text } from '../../command.ts';
-import type { Output } from '../../output.ts';
 
 const ended = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
 
-/** The first line is the channel's address, the second its key. */
-async function play(name: string, port: number, strict: boolean, output: Output): Promise<void> {
-  const upstream = startStrictDouble({ name, port, strict, say: (line) => output.note(line) });
-  if (upstream === null) throw new AppError('usage', { detail: `--as ${name}: ${doubleNames.join(', ')}` });
-  output.line(upstream.url);
-  output.line(upstream.key);
-  await ended();
-  await upstream.stop();
+function played(name: string, strict: boolean): PlayedProvider {
+  const provider = playedProvider(name, strict);
+  if (provider === null) throw new AppError('usage', { detail: `--as ${name}: ${playedNames.join(', ')}` });
+  return provider;
 }
 
+/** The first line is the channel's address, the second, where one provider is played, its key. */
 export const mockUpstream: CommandRun = async (context, flags) => {
   const number = (name: string, fallback: number): number => {
     const given = text(flags[name]);
@@ -32,8 +27,8 @@ export const mockUpstream: CommandRun = async (context, flags) => {
   const port = number('port', 4010);
   const as = text(flags.as);
   if (as === undefined && flags.strict === true) throw new AppError('usage', { detail: '--strict: --as' });
+  const provider = as === undefined ? undefined : played(as, flags.strict === true);
   try {
-    if (as !== undefined) return await play(as, port, flags.strict === true, context.output);
     const upstream = startPracticeUpstream({
       port,
       latencyMs: number('latency', 0),
@@ -42,8 +37,10 @@ export const mockUpstream: CommandRun = async (context, flags) => {
       errorRate: number('errorRate', 0),
       noUsage: flags.usage === false,
       ...(text(flags.cutAfter) === undefined ? {} : { cutAfter: number('cutAfter', 0) }),
+      ...(provider === undefined ? {} : { provider, log: (line: string) => context.output.note(line) }),
     });
     context.output.line(upstream.url);
+    if (provider !== undefined) context.output.line(provider.key);
     await ended();
     await upstream.stop();
   } catch (error) {

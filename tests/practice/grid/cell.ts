@@ -1,5 +1,5 @@
 /** One cell of the grid: a client does one thing at one upstream, and what the double said is held against what arrived. */
-import type { Exchange } from '../../../server/practice/strict/serve.ts';
+import type { Exchange } from '../../doubles/serve.ts';
 import type { Driver, Got, Scenario } from './driver.ts';
 import { marks, pixel } from './driver.ts';
 import { aliasOf, type GridTarget } from './targets.ts';

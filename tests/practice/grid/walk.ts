@@ -1,7 +1,7 @@
 /** Three turns with tools and thoughts, at another upstream of another dialect after each. */
 
-import type { Exchange } from '../../../server/practice/strict/serve.ts';
 import type { ProtocolId } from '../../../server/protocols/canonical.ts';
+import type { Exchange } from '../../doubles/serve.ts';
 import type { Talker } from './talk.ts';
 import { aliasOf, type GridTarget } from './targets.ts';
 import type { World } from './world.ts';

@@ -1,14 +1,14 @@
 /** A gateway in memory with a channel for each upstream of the grid; nothing leaves the process. */
 
-import { bedrockAccount } from '../../../server/practice/strict/doubles/bedrock.ts';
-import { createVertex, makeServiceAccount } from '../../../server/practice/strict/doubles/vertex.ts';
-import { rowRules } from '../../../server/practice/strict/rows.ts';
-import { createDouble, type Exchange, type RunningDouble } from '../../../server/practice/strict/serve.ts';
-import { doubles } from '../../../server/practice/strict/table.ts';
+import { rowRules } from '../../../server/practice/row-rules.ts';
 import { providerBySlug } from '../../../server/providers/catalogue.ts';
 import { modelRows } from '../../../server/providers/knowledge/models.ts';
 import { providerRows } from '../../../server/providers/knowledge/providers.ts';
 import type { ModelRow, ProviderRow } from '../../../server/providers/knowledge/row.ts';
+import { bedrockAccount } from '../../doubles/doubles/bedrock.ts';
+import { createVertex, makeServiceAccount } from '../../doubles/doubles/vertex.ts';
+import { createDouble, type Exchange, type RunningDouble } from '../../doubles/serve.ts';
+import { doubles } from '../../doubles/table.ts';
 import { createTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { aliasOf, type GridTarget } from './targets.ts';
 

@@ -1,0 +1,348 @@
+/** Reads the rows of knowledge the other way round: a played provider refuses what they say it does not take. */
+import type { ProtocolId } from '../protocols/canonical.ts';
+import { type Json, list, record } from '../protocols/shared/json.ts';
+import type { RefusableMember } from '../protocols/target.ts';
+import type { Demand, ModelRow, ProviderRow } from '../providers/knowledge/row.ts';
+
+export interface Refusal {
+  readonly status: number;
+  readonly message: string;
+  readonly param?: string;
+  readonly type?: string;
+  readonly code?: string;
+}
+
+/** 400 in the provider's words. */
+export const invalid = (message: string, more: Partial<Refusal> = {}): Refusal => ({ status: 400, message, ...more });
+
+export interface RowRule {
+  readonly id: string;
+  /** Address of the document, or of a report of the refusal. */
+  readonly source: string;
+  readonly refuse: (request: { readonly model: string; readonly body: Json }) => Refusal | null;
+}
+
+/** The value at a path of dotted names; undefined where it is absent or null. */
+export function given(body: Json, path: string): unknown {
+  let value: unknown = body;
+  for (const name of path.split('.')) value = record(value)?.[name];
+  return value ?? undefined;
+}
+
+/** What a request is written in. */
+export type WireId = ProtocolId | 'converse';
+
+/** Where a wire says what a model may refuse. */
+interface Places {
+  readonly values: Partial<Record<RefusableMember, string>>;
+  /** Whether a tool is forced. */
+  readonly forced: (body: Json) => boolean;
+  readonly schema: (body: Json) => boolean;
+  readonly json: (body: Json) => boolean;
+  /** The word for effort. */
+  readonly effort: (body: Json) => unknown;
+  readonly budget: (body: Json) => unknown;
+  /** It is told not to think. */
+  readonly off: (body: Json) => boolean;
+  readonly limit: (body: Json) => unknown;
+}
+
+const isForced = (choice: unknown): boolean => choice === 'required' || record(choice) !== null;
+const never = (): boolean => false;
+const nothing = (): undefined => undefined;
+const chatValues = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  stop: 'stop',
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  candidates: 'n',
+  tools: 'tools',
+  parallelToolCalls: 'parallel_tool_calls',
+} as const;
+
+const messagesOff = (body: Json): boolean => given(body, 'thinking.type') === 'disabled';
+
+const places: Readonly<Record<WireId, Places>> = {
+  'openai-chat': {
+    values: chatValues,
+    forced: (body) => isForced(body.tool_choice),
+    schema: (body) => given(body, 'response_format.type') === 'json_schema',
+    json: (body) => given(body, 'response_format.type') === 'json_object',
+    effort: (body) => given(body, 'reasoning_effort'),
+    budget: nothing,
+    off: (body) => body.reasoning_effort === 'none' || messagesOff(body),
+    limit: (body) => given(body, 'max_completion_tokens') ?? given(body, 'max_tokens'),
+  },
+  'openai-responses': {
+    values: { temperature: 'temperature', topP: 'top_p', tools: 'tools', parallelToolCalls: 'parallel_tool_calls' },
+    forced: (body) => isForced(body.tool_choice),
+    schema: (body) => given(body, 'text.format.type') === 'json_schema',
+    json: (body) => given(body, 'text.format.type') === 'json_object',
+    effort: (body) => given(body, 'reasoning.effort'),
+    budget: nothing,
+    off: (body) => given(body, 'reasoning.effort') === 'none',
+    limit: (body) => given(body, 'max_output_tokens'),
+  },
+  'anthropic-messages': {
+    values: { temperature: 'temperature', topP: 'top_p', topK: 'top_k', stop: 'stop_sequences', tools: 'tools' },
+    forced: (body) => ['any', 'tool'].includes(String(given(body, 'tool_choice.type'))),
+    schema: (body) => given(body, 'output_config.format') !== undefined,
+    json: never,
+    effort: (body) => given(body, 'output_config.effort'),
+    budget: (body) => given(body, 'thinking.budget_tokens'),
+    off: messagesOff,
+    limit: (body) => given(body, 'max_tokens'),
+  },
+  'gemini-generate': {
+    values: Object.fromEntries(
+      Object.entries({
+        temperature: 'temperature',
+        topP: 'topP',
+        topK: 'topK',
+        stop: 'stopSequences',
+        seed: 'seed',
+        presencePenalty: 'presencePenalty',
+        frequencyPenalty: 'frequencyPenalty',
+        candidates: 'candidateCount',
+      }).map(([member, name]) => [member, `generationConfig.${name}`]),
+    ),
+    forced: (body) => given(body, 'toolConfig.functionCallingConfig.mode') === 'ANY',
+    schema: (body) => given(body, 'generationConfig.responseJsonSchema') !== undefined,
+    json: never,
+    effort: (body) => {
+      const level = given(body, 'generationConfig.thinkingConfig.thinkingLevel');
+      return typeof level === 'string' ? level.toLowerCase() : undefined;
+    },
+    budget: (body) => given(body, 'generationConfig.thinkingConfig.thinkingBudget'),
+    off: (body) => given(body, 'generationConfig.thinkingConfig.thinkingBudget') === 0,
+    limit: (body) => given(body, 'generationConfig.maxOutputTokens'),
+  },
+  'cohere-chat': {
+    values: {
+      temperature: 'temperature',
+      topP: 'p',
+      topK: 'k',
+      stop: 'stop_sequences',
+      seed: 'seed',
+      presencePenalty: 'presence_penalty',
+      frequencyPenalty: 'frequency_penalty',
+      tools: 'tools',
+    },
+    forced: (body) => body.tool_choice === 'REQUIRED',
+    schema: (body) => given(body, 'response_format.json_schema') !== undefined,
+    json: never,
+    effort: nothing,
+    budget: (body) => given(body, 'thinking.token_budget'),
+    off: messagesOff,
+    limit: (body) => given(body, 'max_tokens'),
+  },
+  'ollama-chat': {
+    values: { temperature: 'options.temperature', topP: 'options.top_p', topK: 'options.top_k', tools: 'tools' },
+    forced: never,
+    schema: (body) => record(body.format) !== null,
+    json: (body) => body.format === 'json',
+    effort: nothing,
+    budget: nothing,
+    off: (body) => body.think === false,
+    limit: (body) => given(body, 'options.num_predict'),
+  },
+  converse: {
+    values: {
+      temperature: 'inferenceConfig.temperature',
+      topP: 'inferenceConfig.topP',
+      stop: 'inferenceConfig.stopSequences',
+      tools: 'toolConfig',
+    },
+    forced: (body) =>
+      given(body, 'toolConfig.toolChoice.auto') === undefined && given(body, 'toolConfig.toolChoice') !== undefined,
+    schema: never,
+    json: never,
+    effort: nothing,
+    budget: nothing,
+    off: never,
+    limit: (body) => given(body, 'inferenceConfig.maxTokens'),
+  },
+};
+
+const isPrefilled = (body: Json): boolean =>
+  ['assistant', 'model'].includes(String(record(list(body.messages ?? body.contents).at(-1))?.role));
+
+/** Without the makers' and regions' prefixes that hosts put before a name. */
+const bare = (name: string): string =>
+  name
+    .slice(name.lastIndexOf('/') + 1)
+    .toLowerCase()
+    .replace(/^(?:(?:us-gov|[a-z]{2,6})\.)?[a-z]+\.(?=[a-z])/, '');
+
+/** What upstreams do where nothing is said: saying it is no fault. */
+const usual: Partial<Record<RefusableMember, unknown>> = {
+  temperature: 1,
+  topP: 1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  candidates: 1,
+  parallelToolCalls: true,
+};
+
+interface Combined {
+  readonly refuses: ReadonlySet<RefusableMember>;
+  readonly refusesThinking: ReadonlySet<RefusableMember>;
+  readonly said: Partial<ModelRow>;
+}
+
+function combined(rows: readonly ModelRow[], slug: string, model: string): Combined {
+  const refuses = new Set<RefusableMember>();
+  const refusesThinking = new Set<RefusableMember>();
+  let said: Partial<ModelRow> = {};
+  for (const row of rows) {
+    if ((row.provider !== undefined && row.provider !== slug) || !row.models.test(bare(model))) continue;
+    for (const member of row.takes ?? []) {
+      refuses.delete(member);
+      refusesThinking.delete(member);
+    }
+    for (const member of row.refuses ?? []) refuses.add(member);
+    for (const member of row.refusesThinking ?? []) refusesThinking.add(member);
+    said = { ...said, ...row };
+  }
+  return { refuses, refusesThinking, said };
+}
+
+function refusedMember(members: ReadonlySet<RefusableMember>, at: Places, body: Json): RefusableMember | null {
+  for (const member of members) {
+    if (member === 'forcedToolChoice' && at.forced(body)) return member;
+    if (member === 'schemaFormat' && at.schema(body)) return member;
+    if (member === 'jsonFormat' && at.json(body)) return member;
+    if (member === 'prefill' && isPrefilled(body)) return member;
+    const path = at.values[member];
+    const value = path === undefined ? undefined : given(body, path);
+    if (value !== undefined && value !== usual[member] && !(Array.isArray(value) && value.length === 0)) return member;
+  }
+  return null;
+}
+
+function thoughtFault(said: Partial<ModelRow>, at: Places, body: Json): string | null {
+  const effort = at.effort(body);
+  const budget = at.budget(body);
+  const off = at.off(body);
+  if (said.thinking === 'none' && (effort !== undefined || (typeof budget === 'number' && budget !== 0)))
+    return 'thinking is not taken by this model';
+  if (said.efforts != null && effort !== undefined && !said.efforts.includes(String(effort)))
+    return `effort ${effort} is not one of ${said.efforts.join(', ')}`;
+  if (said.alwaysThinks === true && off) return 'thinking cannot be switched off';
+  const [least, most] = said.budget ?? [0, Number.POSITIVE_INFINITY];
+  if (typeof budget === 'number' && budget > 0 && (budget < least || budget > most))
+    return `a budget of ${budget} is not between ${least} and ${most}`;
+  return null;
+}
+
+function modelRefusal(
+  rows: readonly ModelRow[],
+  slug: string,
+  wire: WireId,
+  seen: { model: string; body: Json },
+): Refusal | null {
+  const { refuses, refusesThinking, said } = combined(rows, slug, seen.model);
+  const at = places[wire];
+  const { body } = seen;
+  const thinks =
+    said.thinking !== 'none' &&
+    !at.off(body) &&
+    (said.alwaysThinks === true ||
+      said.thinksUnasked === true ||
+      at.effort(body) !== undefined ||
+      at.budget(body) !== undefined);
+  const member = refusedMember(refuses, at, body) ?? (thinks ? refusedMember(refusesThinking, at, body) : null);
+  if (member !== null) return invalid(`${at.values[member] ?? member} is not taken by this model`, { param: member });
+  const thought = thoughtFault(said, at, body);
+  if (thought !== null) return invalid(thought, { param: 'thinking' });
+  const limit = at.limit(body);
+  if (typeof limit === 'number' && limit > (said.outputCap ?? Number.POSITIVE_INFINITY))
+    return invalid(`${limit} tokens are more than the ${said.outputCap} of this model`, { param: 'max_tokens' });
+  const older = said.limitMember === 'max_completion_tokens' && given(body, 'max_tokens') !== undefined;
+  return older && wire === 'openai-chat'
+    ? invalid('max_tokens is not taken by this model', { param: 'max_tokens' })
+    : null;
+}
+
+/** The values at a path such as `messages[].tool_calls[].id`. */
+function valuesAt(value: unknown, path: readonly string[]): readonly unknown[] {
+  const [step, ...rest] = path;
+  if (step === undefined) return value === undefined || value === null ? [] : [value];
+  const each = step.endsWith('[]');
+  const inside = record(value)?.[each ? step.slice(0, -2) : step];
+  return each ? list(inside).flatMap((item) => valuesAt(item, rest)) : valuesAt(inside, rest);
+}
+
+function unmet(demand: Demand, value: unknown): boolean {
+  switch (demand.kind) {
+    case 'present':
+      return value === undefined || value === null;
+    case 'absent':
+    case 'renamed':
+      return value !== undefined && value !== null;
+    case 'atMost':
+      return (Array.isArray(value) ? value.length : typeof value === 'number' ? value : 0) > demand.value;
+    case 'atLeast':
+      return typeof value === 'number' && value < demand.value;
+    case 'oneOf':
+      return typeof value === 'string' && !demand.words.includes(value);
+    case 'shaped':
+      return typeof value === 'string' && !demand.pattern.test(value);
+    case 'alternating': {
+      const roles = list(value).map((turn) => record(turn)?.role);
+      return roles.some((role, at) => role !== 'system' && role !== 'tool' && role === roles[at - 1]);
+    }
+    case 'mentions':
+      return !demand.word.test(JSON.stringify(value ?? ''));
+    case 'parted': {
+      const roles = list(value).map((turn) => record(turn)?.role);
+      return roles.some((role, at) => role === demand.before && roles[at - 1] === demand.after);
+    }
+  }
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+
+const stands = (holder: Json | null, { beside, besideType }: ProviderRow): boolean =>
+  beside === undefined ||
+  (!isEmpty(holder?.[beside]) && (besideType === undefined || record(holder?.[beside])?.type === besideType));
+
+function providerRule(row: ProviderRow, at: number): RowRule {
+  const path = row.member.split('.');
+  const last = path.slice(-1);
+  return {
+    id: `row/${row.provider}/${row.member}/${at}`,
+    source: row.source,
+    refuse({ body, model }) {
+      if (row.models !== undefined && !row.models.test(bare(model))) return null;
+      const holders = valuesAt(body, path.slice(0, -1)).filter((holder) => stands(record(holder), row));
+      const bad = holders.some((holder) =>
+        row.demand.kind === 'present'
+          ? unmet(row.demand, record(holder)?.[last[0] ?? ''])
+          : valuesAt(holder, last).some((value) => unmet(row.demand, value)),
+      );
+      return bad ? { status: row.status ?? 400, message: `${row.member}: ${row.demand.kind} is demanded` } : null;
+    },
+  };
+}
+
+/** @returns what the rows say that a provider refuses, by its slug in the catalogue and the wire that is spoken. */
+export const rowRules =
+  (modelRows: readonly ModelRow[], providerRows: readonly ProviderRow[]) =>
+  (slug: string, wire: WireId): readonly RowRule[] => [
+    ...providerRows.filter((row) => row.provider === slug && row.dialect === wire).map(providerRule),
+    ...(modelRows.length === 0
+      ? []
+      : [
+          {
+            id: `row/${slug}/models`,
+            source: modelRows[0]?.source ?? '',
+            refuse: (request: { readonly model: string; readonly body: Json }) =>
+              modelRefusal(modelRows, slug, wire, request),
+          },
+        ]),
+  ];

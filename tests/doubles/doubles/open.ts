@@ -1,0 +1,183 @@
+/** Hosts that pass over what they do not know, and refuse what they know to be wrong. */
+
+import { given } from '../../../server/practice/row-rules.ts';
+import { record, records } from '../../../server/protocols/shared/json.ts';
+import type { Double } from '../double.ts';
+import { invalid } from '../rule.ts';
+import { alternating, messagesOf } from '../rules/chat-order.ts';
+import { refused, when, worded } from '../rules/when.ts';
+import { chatDouble, messagesDoor, responsesDoor, thinksWhen } from './chat.ts';
+import { fault, open, paired } from './lax.ts';
+
+export const together: Double = chatDouble({
+  name: 'together',
+  path: '/v1/chat/completions',
+  source: 'https://docs.together.ai/reference/chat-completions-1',
+  form: { ...open, roles: 'system user assistant tool', parts: 'text image_url video_url input_audio' },
+  fault,
+  // https://github.com/BerriAI/litellm/issues/8675
+  habits: {
+    thoughts: 'reasoning',
+    thinks: thinksWhen(/gpt-oss|thinking|deepseek/i),
+    textBeside: true,
+    usageInLast: true,
+  },
+  rules: [
+    worded('together/effort', 'https://docs.together.ai/docs/openai-api-compatibility', 'reasoning_effort', [
+      [/./, 'low medium high'],
+    ]),
+    paired('together', 'https://docs.together.ai/docs/function-calling'),
+  ],
+});
+
+export const perplexity: Double = chatDouble({
+  name: 'perplexity',
+  path: '/chat/completions',
+  source: 'https://docs.perplexity.ai/api-reference/chat-completions-post',
+  form: {
+    ...open,
+    roles: 'system user assistant tool',
+    parts: 'text image_url file',
+    formats: 'text json_schema regex',
+  },
+  fault,
+  habits: {
+    thoughts: 'think-tag',
+    thinks: (model) => model.includes('reasoning'),
+    deltaBeside: true,
+    usageInLast: true,
+    more: {
+      citations: ['https://example.com/source'],
+      search_results: [{ title: 'Source', url: 'https://example.com/source' }],
+    },
+  },
+  rules: [
+    alternating(
+      'perplexity/alternation',
+      'https://github.com/perplexityai/api-discussion/issues/265',
+      invalid('After the (optional) system message(s), user and assistant roles should be alternating.', {
+        type: 'invalid_message',
+      }),
+    ),
+    when(
+      'perplexity/last-message',
+      'https://docs.perplexity.ai/api-reference/chat-completions-post',
+      ({ body }) => !['user', 'tool'].includes(String(messagesOf(body).at(-1)?.role)),
+      invalid('Last message must have role `user` or `tool`.', { type: 'invalid_message' }),
+    ),
+    when(
+      'perplexity/tools',
+      'https://github.com/pipecat-ai/pipecat/pull/4862',
+      ({ body }) => records(body.tools).length > 0,
+      invalid('Tool calling is not supported for this model', { type: 'invalid_parameter' }),
+    ),
+    when(
+      'perplexity/effort',
+      'https://docs.getbifrost.ai/providers/supported-providers/perplexity',
+      ({ body }) => {
+        const effort = given(body, 'reasoning_effort');
+        return effort !== undefined && !['minimal', 'low', 'medium', 'high'].includes(String(effort));
+      },
+      invalid('reasoning_effort must be one of minimal, low, medium, high', { type: 'invalid_parameter' }),
+    ),
+  ],
+  complain: ({ status, message, type = 'invalid_parameter' }) => ({ error: { message, type, code: status } }),
+});
+
+const always = /grok-(?:3-mini|4)(?!.*non-reasoning)/;
+
+export const xai: Double = chatDouble({
+  name: 'xai',
+  path: '/v1/chat/completions',
+  source: 'https://docs.x.ai/docs/api-reference#chat-completions',
+  form: { ...open, roles: 'system developer user assistant tool', parts: 'text image_url file' },
+  fault,
+  habits: { thoughts: 'reasoning_content', thinks: thinksWhen(/grok-3-mini|grok-4\.3/) },
+  rules: [
+    when(
+      'xai/effort',
+      'https://github.com/NousResearch/hermes-agent/pull/23435',
+      ({ body, model }) =>
+        given(body, 'reasoning_effort') !== undefined &&
+        !/grok-3-mini|grok-4\.[3-9]|grok-4\.20-multi|grok-[5-9]/.test(model),
+      ({ model }) => invalid(`Model ${model} does not support parameter reasoningEffort.`),
+    ),
+    worded('xai/effort-words', 'https://docs.x.ai/developers/model-capabilities/text/reasoning', 'reasoning_effort', [
+      [/grok-3-mini/, 'low high'],
+      [/grok-4\.3/, 'none low medium high'],
+      [/grok-4\.20-multi/, 'low medium high xhigh'],
+      [/grok-4\.5/, 'low medium high'],
+      [/grok-4\.[6-9]/, 'low medium high xhigh'],
+    ]),
+    refused(
+      'xai/penalties',
+      'https://github.com/open-webui/open-webui/issues/21266',
+      { models: /grok-[3-9]/, members: 'presence_penalty frequency_penalty' },
+      (member, model) =>
+        `Model ${model} does not support parameter ${member === 'presence_penalty' ? 'presencePenalty' : 'frequencyPenalty'}.`,
+    ),
+    refused(
+      'xai/stop',
+      'https://docs.x.ai/developers/model-capabilities/text/reasoning',
+      { models: always, members: 'stop' },
+      (_, model) => `Model ${model} does not support parameter stop.`,
+    ),
+    paired('xai', 'https://docs.x.ai/docs/guides/function-calling'),
+  ],
+  complain: ({ message }) => ({ code: 'Client specified an invalid argument', error: message }),
+  doors: [
+    responsesDoor('/v1/responses', thinksWhen(/grok-3-mini|grok-4\.3/), [
+      when(
+        'xai/responses-effort',
+        'https://github.com/NousResearch/hermes-agent/pull/23435',
+        ({ body, model }) =>
+          given(body, 'reasoning.effort') !== undefined &&
+          !/grok-3-mini|grok-4\.[3-9]|grok-4\.20-multi|grok-[5-9]/.test(model),
+        ({ model }) => invalid(`Model ${model} does not support parameter reasoningEffort.`),
+      ),
+      when(
+        'xai/instructions',
+        'https://docs.x.ai/docs/guides/responses-api',
+        ({ body }) => given(body, 'instructions') !== undefined && given(body, 'previous_response_id') !== undefined,
+        invalid('instructions cannot be given together with previous_response_id'),
+      ),
+    ]),
+  ],
+});
+
+export const openrouter: Double = chatDouble({
+  name: 'openrouter',
+  base: '/api',
+  path: '/api/v1/chat/completions',
+  source: 'https://openrouter.ai/docs/api-reference/chat-completion',
+  form: { ...open, roles: 'system developer user assistant tool', parts: 'text image_url input_audio file' },
+  fault,
+  habits: {
+    thoughts: 'reasoning_details',
+    thinks: (_, body) => body.reasoning_effort !== undefined || record(body.reasoning) !== null,
+  },
+  rules: [
+    worded('openrouter/effort', 'https://github.com/Darkatse/TauriTavern/pull/85', 'reasoning_effort', [
+      [/./, 'xhigh high medium low minimal none'],
+    ]),
+    worded('openrouter/nested-effort', 'https://github.com/Darkatse/TauriTavern/pull/85', 'reasoning.effort', [
+      [/./, 'xhigh high medium low minimal none'],
+    ]),
+    when(
+      'openrouter/one-effort',
+      'https://github.com/danny-avila/LibreChat/issues/6076',
+      ({ body }) => given(body, 'reasoning') !== undefined && given(body, 'reasoning_effort') !== undefined,
+      invalid('Only one of "reasoning" and "reasoning_effort" may be provided'),
+    ),
+    paired('openrouter', 'https://openrouter.ai/docs/guides/features/tool-calling'),
+  ],
+  complain: ({ status, message }) => ({ error: { message, code: status } }),
+  doors: [
+    responsesDoor('/api/v1/responses', (_, body) => record(body.reasoning) !== null, []),
+    messagesDoor(
+      'openrouter',
+      '/api/v1/messages',
+      'https://openrouter.ai/docs/api/api-reference/anthropic-messages/create-messages',
+    ),
+  ],
+});

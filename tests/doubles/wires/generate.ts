@@ -1,0 +1,143 @@
+/** generateContent as Google answers it: signatures on calls and at the end of texts, arguments in parts where they are asked for. */
+import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
+import { type Heard, idWith, type Plan, type SaidCall } from '../plan.ts';
+import { data, events, type Telling, type Wire } from '../wire.ts';
+
+type Item = Record<string, unknown>;
+
+/** Google takes both spellings. */
+export const either = (value: unknown, camel: string): unknown => {
+  const given = record(value);
+  return given?.[camel] ?? given?.[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+};
+
+export const partsOf = (content: Item): readonly Item[] => records(content.parts);
+export const levelled = (model: string): boolean => /gemini-[3-9]/.test(model);
+
+function hear(body: Json, stream: boolean, model: string): Heard {
+  const config = either(body, 'generationConfig');
+  const calling = either(either(body, 'toolConfig'), 'functionCallingConfig');
+  const [allowed] = [either(calling, 'allowedFunctionNames')].flat();
+  const mode = either(calling, 'mode');
+  const last = records(body.contents).at(-1);
+  const thinking = either(config, 'thinkingConfig');
+  const budget = either(thinking, 'thinkingBudget');
+  const json = either(config, 'responseMimeType') === 'application/json';
+  return {
+    tools: records(body.tools).flatMap((tool) =>
+      records(either(tool, 'functionDeclarations')).flatMap((one) =>
+        typeof one.name === 'string'
+          ? [{ name: one.name, schema: either(one, 'parametersJsonSchema') ?? one.parameters }]
+          : [],
+      ),
+    ),
+    choice:
+      mode === 'NONE'
+        ? 'none'
+        : mode === 'ANY'
+          ? typeof allowed === 'string'
+            ? { name: allowed }
+            : 'required'
+          : 'auto',
+    parallel: true,
+    answered: partsOf(last ?? {}).some((part) => either(part, 'functionResponse') !== undefined),
+    schema: json ? (either(config, 'responseJsonSchema') ?? either(config, 'responseSchema') ?? null) : undefined,
+    thinks: budget !== 0 && /gemini-(?:2\.5|[3-9])/.test(model),
+    stream,
+    usageFrame: false,
+  };
+}
+
+const shown = (body: Json): boolean =>
+  either(either(either(body, 'generationConfig'), 'thinkingConfig'), 'includeThoughts') === true;
+
+const signs = ({ heard }: Telling): boolean => heard.thinks;
+
+/** Only the first of several calls is signed. */
+function callPart({ id, name, args }: SaidCall, at: number, telling: Telling): Item {
+  const signature = signs(telling) && at === 0 ? { thoughtSignature: telling.seals.sign('call', name) } : {};
+  return { functionCall: { ...(levelled(telling.model) ? { id } : {}), name, args }, ...signature };
+}
+
+function partsSaid(plan: Plan, telling: Telling): Item[] {
+  const thoughts = shown(telling.body) ? plan.thoughts.map((text) => ({ text, thought: true })) : [];
+  const words = plan.words.map((text) => ({ text }));
+  const calls = plan.calls.map((call, at) => callPart(call, at, telling));
+  // A signature without a call comes with a text of nothing.
+  const last =
+    signs(telling) && calls.length === 0 ? [{ text: '', thoughtSignature: telling.seals.sign('text', '') }] : [];
+  return [...thoughts, ...words, ...calls, ...last];
+}
+
+function answerOf(plan: Plan, telling: Telling, parts: readonly Item[], last: boolean): Item {
+  const { prompt, cached, output, thought } = plan.usage;
+  return {
+    candidates: [{ index: 0, content: { role: 'model', parts }, ...(last ? { finishReason: 'STOP' } : {}) }],
+    usageMetadata: {
+      promptTokenCount: prompt,
+      cachedContentTokenCount: telling.overCached ? prompt + 7 : cached,
+      ...(last ? { candidatesTokenCount: output - thought, thoughtsTokenCount: thought } : {}),
+      totalTokenCount: last ? prompt + output : prompt,
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
+    },
+    modelVersion: telling.model,
+    responseId: 'practice',
+  };
+}
+
+/** Arguments as they come when their stream is asked for. */
+function inPieces(part: Item): Item[] {
+  const call = record(part.functionCall);
+  const args = record(call?.args);
+  if (call === null || args === null) return [part];
+  const { args: _, ...head } = call;
+  const pieces = Object.entries(args).flatMap(([name, value]): Item[] => {
+    const jsonPath = `$.${name}`;
+    if (typeof value !== 'string') {
+      const kind = typeof value === 'boolean' ? 'boolValue' : 'numberValue';
+      return [{ partialArgs: [{ jsonPath, [kind]: value }], willContinue: true }];
+    }
+    const half = Math.ceil(value.length / 2);
+    return [
+      { partialArgs: [{ jsonPath, stringValue: value.slice(0, half), willContinue: true }], willContinue: true },
+      { partialArgs: [{ jsonPath, stringValue: value.slice(half) }], willContinue: true },
+    ];
+  });
+  return [
+    { ...part, functionCall: { ...head, willContinue: true } },
+    ...pieces.map((functionCall) => ({ functionCall })),
+    { functionCall: {} },
+  ];
+}
+
+function frames(plan: Plan, telling: Telling): string[] {
+  const calling = either(either(telling.body, 'toolConfig'), 'functionCallingConfig');
+  const partial = either(calling, 'streamFunctionCallArguments') === true;
+  const parts = partsSaid(plan, telling).flatMap((part) => (partial ? inPieces(part) : [part]));
+  const told = parts.map((part, at) => data(answerOf(plan, telling, [part], at === parts.length - 1)));
+  if (!telling.breaks) return told;
+  const error = { code: 503, message: 'The model is overloaded, practice', status: 'UNAVAILABLE' };
+  return [...told.slice(0, 2), data({ error })];
+}
+
+export const generateWire: Wire = {
+  id: 'gemini-generate',
+  hear,
+  callId: idWith('', 8),
+  whole: (plan, telling) => answerOf(plan, telling, joined(partsSaid(plan, telling)), true),
+  frames,
+  contentType: events,
+};
+
+/** A whole answer says its texts in one part each. */
+function joined(parts: readonly Item[]): Item[] {
+  const whole: Item[] = [];
+  for (const part of parts) {
+    const last = whole.at(-1);
+    const plain = (one: Item) => typeof one.text === 'string' && one.thoughtSignature === undefined;
+    if (last !== undefined && plain(last) && plain(part) && last.thought === part.thought)
+      whole[whole.length - 1] = { ...last, text: `${last.text}${part.text}` };
+    else whole.push(part);
+  }
+  return whole;
+}

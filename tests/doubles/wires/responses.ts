@@ -1,0 +1,185 @@
+/** Responses as OpenAI answers them: sealed thoughts, items with ids of their own, compaction on demand. */
+import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
+import { type Heard, idWith, type Plan, torn } from '../plan.ts';
+import { nameFrom } from '../seal.ts';
+import { created, events, named, type Telling, type Wire } from '../wire.ts';
+
+type Item = Record<string, unknown>;
+
+export const inputOf = (body: Json): readonly Item[] =>
+  typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : records(body.input);
+
+function hear(body: Json, stream: boolean, thinks: boolean): Heard {
+  const choice = body.tool_choice;
+  const format = record(record(body.text)?.format);
+  const named = record(choice)?.name;
+  return {
+    tools: records(body.tools).flatMap(({ type, name, parameters }) =>
+      type === 'function' && typeof name === 'string' ? [{ name, schema: parameters }] : [],
+    ),
+    choice: typeof named === 'string' ? { name: named } : choice === 'none' || choice === 'required' ? choice : 'auto',
+    parallel: body.parallel_tool_calls !== false,
+    answered: inputOf(body).at(-1)?.type === 'function_call_output',
+    schema:
+      format?.type === 'json_schema' ? (format.schema ?? null) : format?.type === 'json_object' ? null : undefined,
+    thinks,
+    stream,
+    usageFrame: false,
+  };
+}
+
+const compacts = (body: Json): boolean => inputOf(body).at(-1)?.type === 'compaction_trigger';
+
+/** The answer's items; ids follow from the request. */
+function itemsOf(plan: Plan, { seals, body }: Telling): Item[] {
+  const id = (prefix: string, at = 0) => `${prefix}_${nameFrom(`${prefix} ${at} ${JSON.stringify(body)}`, 48)}`;
+  if (compacts(body)) {
+    const cmp = id('cmp');
+    return [{ id: cmp, type: 'compaction', encrypted_content: seals.sign('compaction', '') }];
+  }
+  const sealed = Array.isArray(body.include) && body.include.includes('reasoning.encrypted_content');
+  const summary =
+    record(body.reasoning)?.summary == null ? [] : [{ type: 'summary_text', text: plan.thoughts.join('') }];
+  const thoughts =
+    plan.thoughts.length === 0
+      ? []
+      : [
+          {
+            id: id('rs'),
+            type: 'reasoning',
+            summary,
+            ...(sealed ? { encrypted_content: seals.sign('reasoning', '') } : {}),
+          },
+        ];
+  const message = {
+    id: id('msg'),
+    type: 'message',
+    status: 'completed',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: plan.words.join(''), annotations: [], logprobs: [] }],
+  };
+  const calls = plan.calls.map((call, at) => ({
+    id: id('fc', at),
+    type: 'function_call',
+    status: 'completed',
+    call_id: call.id,
+    name: call.name,
+    arguments: JSON.stringify(call.args),
+  }));
+  return [...thoughts, message, ...calls];
+}
+
+function responseOf(plan: Plan, telling: Telling, status: string): Item {
+  const { prompt, cached, output, thought } = plan.usage;
+  const done = status === 'completed';
+  const { body, model } = telling;
+  return {
+    id: `resp_${nameFrom(JSON.stringify(body), 48)}`,
+    object: 'response',
+    created_at: created,
+    status,
+    error: null,
+    incomplete_details: null,
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    model,
+    output: done ? itemsOf(plan, telling) : [],
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    reasoning: { effort: record(body.reasoning)?.effort ?? null, summary: null },
+    store: body.store ?? true,
+    temperature: body.temperature ?? 1,
+    text: body.text ?? { format: { type: 'text' } },
+    tool_choice: body.tool_choice ?? 'auto',
+    tools: body.tools ?? [],
+    top_p: body.top_p ?? 1,
+    truncation: 'disabled',
+    usage: done
+      ? {
+          input_tokens: prompt,
+          input_tokens_details: { cached_tokens: telling.overCached ? prompt + 7 : cached },
+          output_tokens: output,
+          output_tokens_details: { reasoning_tokens: thought },
+          total_tokens: prompt + output,
+        }
+      : null,
+    user: null,
+    metadata: {},
+  };
+}
+
+type Event = readonly [type: string, members: Item];
+
+/** One item, from its announcement to its end. */
+function told(item: Item, output_index: number, plan: Plan): Event[] {
+  const at = { item_id: item.id, output_index };
+  const added = (shown: Item): Event => ['response.output_item.added', { output_index, item: shown }];
+  const done: Event = ['response.output_item.done', { output_index, item }];
+  switch (item.type) {
+    case 'reasoning': {
+      const [part] = records(item.summary);
+      const place = { ...at, summary_index: 0 };
+      if (part === undefined) return [added(item), done];
+      return [
+        added({ ...item, summary: [] }),
+        ['response.reasoning_summary_part.added', { ...place, part: { type: 'summary_text', text: '' } }],
+        ...plan.thoughts.map((delta): Event => ['response.reasoning_summary_text.delta', { ...place, delta }]),
+        ['response.reasoning_summary_text.done', { ...place, text: part.text }],
+        ['response.reasoning_summary_part.done', { ...place, part }],
+        done,
+      ];
+    }
+    case 'message': {
+      const [part] = records(item.content);
+      const place = { ...at, content_index: 0 };
+      return [
+        added({ ...item, status: 'in_progress', content: [] }),
+        ['response.content_part.added', { ...place, part: { ...part, text: '' } }],
+        ...plan.words.map((delta): Event => ['response.output_text.delta', { ...place, delta, logprobs: [] }]),
+        ['response.output_text.done', { ...place, text: part?.text, logprobs: [] }],
+        ['response.content_part.done', { ...place, part }],
+        done,
+      ];
+    }
+    case 'function_call': {
+      const call = plan.calls.find(({ id }) => id === item.call_id);
+      return [
+        added({ ...item, status: 'in_progress', arguments: '' }),
+        ...torn(call?.args).map((delta): Event => ['response.function_call_arguments.delta', { ...at, delta }]),
+        ['response.function_call_arguments.done', { ...at, arguments: item.arguments }],
+        done,
+      ];
+    }
+    default:
+      return [added(item), done];
+  }
+}
+
+function frames(plan: Plan, telling: Telling): string[] {
+  const items = itemsOf(plan, telling);
+  const begun: Event[] = [
+    ['response.created', { response: responseOf(plan, telling, 'in_progress') }],
+    ['response.in_progress', { response: responseOf(plan, telling, 'in_progress') }],
+    ...items.flatMap((item, at) => told(item, at, plan)),
+  ];
+  const error = { code: 'server_error', message: 'The server had an error, practice' };
+  const ended: Event[] = telling.breaks
+    ? [['response.failed', { response: { ...responseOf(plan, telling, 'failed'), error } }]]
+    : [['response.completed', { response: responseOf(plan, telling, 'completed') }]];
+  const all = telling.breaks ? [...begun.slice(0, 6), ...ended] : [...begun, ...ended];
+  return all.map(([type, members], sequence_number) => named(type, { type, sequence_number, ...members }));
+}
+
+export const responsesWireWith = (thinks: (model: string, body: Json) => boolean): Wire => ({
+  id: 'openai-responses',
+  hear: (body, stream, model) => hear(body, stream, thinks(model, body)),
+  callId: idWith('call_', 24),
+  whole: (plan, telling) => responseOf(plan, telling, 'completed'),
+  frames,
+  contentType: events,
+});
+
+export const responsesWire = responsesWireWith(
+  (model, body) =>
+    /^(?:o\d|gpt-[5-9])/.test(model) && !model.includes('chat') && record(body.reasoning)?.effort !== 'none',
+);
