@@ -170,13 +170,17 @@ test('a failing channel is left for the next, and a client mistake is not', asyn
 test('a stream that breaks off ends with an error frame and bills what was delivered', async () => {
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
+  const arrived = Promise.withResolvers<void>();
   upstream.script(async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(frame(delta('one two')));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    // A reset overtakes what has not been read yet.
+    await arrived.promise;
     response.destroy();
   });
-  const text = await (await gateway.chat(key, { ...ask, stream: true })).text();
+  const response = await gateway.chat(key, { ...ask, stream: true });
+  arrived.resolve();
+  const text = await response.text();
   expect(text.startsWith(frame(delta('one two')))).toBe(true);
   expect(text).toContain('"code":"upstream_broken"');
   expect(text.match(/\[DONE\]/g)).toHaveLength(1);
