@@ -3,7 +3,7 @@ import type { Language } from './enums.ts';
 
 const things = [
   'second|minute|hour|day|byte|character|request|token|access token|filter|passkey',
-  'change|charge|secret|channel|entr(?=ies)|difference|trade|standby|row|node|version|model',
+  'change|charge|secret|channel|entr(?=ies)|difference|decimal|trade|standby|row|node|version|model',
 ].join('|');
 const counted = new RegExp(`(?<![\\d.,])1 (${things})(?:s|ies)\\b`, 'g');
 

@@ -99,6 +99,8 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   ['server/providers/knowledge/rows/others.ts', /docs\.bigmodel/],
   // How upstreams name amounts, which are taken out of their words.
   ['server/relay/shared/failure.ts', /余额/],
+  // What people type for a currency, or for no limit.
+  ['server/contract/amounts.ts', /^[\u4e00-\u9fff]{1,4}$/],
   // Halves of a pair that is put together from rows.
   ['cli/commands/import/rows.ts', /^从/],
   ['cli/commands/user/rows.ts', /^(启用|封禁|提升|降为)/],
