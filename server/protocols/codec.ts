@@ -1,6 +1,7 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
 import type { Language } from '../contract/enums.ts';
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
+import type { Markers } from './shared/markers.ts';
 import type { ForeignBlock, Signing } from './shared/signatures.ts';
 import type { Target } from './target.ts';
 import type { Traits } from './traits.ts';
@@ -20,12 +21,8 @@ export interface LazyFrame {
 
 /** One event with its bytes as they came, blank line included. */
 export interface RawFrame extends LazyFrame {
-  /** Made when somebody asks: whoever passes frames on passes most of them together. */
   readonly bytes: Uint8Array;
   readonly size: number;
-  /** What it came in, and where it begins there. */
-  readonly within: Uint8Array;
-  readonly start: number;
 }
 
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
@@ -125,8 +122,8 @@ export interface UpstreamHalf {
   isTerminal(frame: LazyFrame): boolean;
   /** True for a frame that carries usage and nothing else; it is removed again when we asked for it and the client did not. */
   isUsageOnly(frame: LazyFrame): boolean;
-  /** False when a frame surely carries neither usage, finish reason nor error: lets a watcher skip parsing it. Works on the raw text of a frame. */
-  mayMatter(raw: string): boolean;
+  /** A frame without one of them surely carries neither usage, finish reason nor error, and is not terminal: a watcher need not read it. null = each may. */
+  readonly markers: Markers | null;
   /** Streams that are no server-sent events, by the answer's content type; absent = all are. @param asked a stream was asked for. */
   readonly framing?: (contentType: string, asked: boolean) => Framing | null;
   /** True for a frame behind an end that tells more of the answer after all: another candidate goes on. Absent = never. */
@@ -135,7 +132,7 @@ export interface UpstreamHalf {
 
 /** Upstream bytes as frames. */
 export interface Framing {
-  push(chunk: Uint8Array): RawFrame[];
+  push(chunk: Uint8Array): readonly RawFrame[];
   end(): Uint8Array;
 }
 

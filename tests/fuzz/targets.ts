@@ -12,7 +12,7 @@ import { keptCookie } from '../../server/http/authenticate.ts';
 import { clientAddress } from '../../server/http/client-ip.ts';
 import { pathOf } from '../../server/http/front-door.ts';
 import { placeOf } from '../../server/http/places.ts';
-import { createSseSplitter } from '../../server/protocols/shared/sse.ts';
+import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { readCredential } from '../../server/relay/intake/credentials.ts';
 import { readForm } from '../../server/relay/intake/form.ts';
@@ -58,7 +58,7 @@ function sse({ damaged, pick, whole }: Damage): void {
   const text = damaged(Array.from({ length: 4 }, () => pick(events)).join(''));
   const bytes = encoder.encode(text);
   const read = (sizes: () => number) => {
-    const splitter = createSseSplitter();
+    const splitter = new SseSplitter();
     const frames = [];
     for (let at = 0; at < bytes.length; ) {
       const size = Math.max(1, sizes());

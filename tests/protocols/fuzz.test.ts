@@ -9,7 +9,7 @@ import { quotaOf } from '../../server/contract/quota.ts';
 import type { ChatEvent, ProtocolId, Usage } from '../../server/protocols/canonical.ts';
 import type { Codec } from '../../server/protocols/codec.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { createSseSplitter, createSseTextSplitter, parseFrame } from '../../server/protocols/shared/sse.ts';
+import { createSseTextSplitter, parseFrame, SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
 import { figure } from '../support/figure.ts';
 import { often } from '../support/often.ts';
@@ -174,10 +174,10 @@ test.each(dialects)('%s: damaged streams', (id) => {
     const places = cuts.map((cut) => cut % (bytes.length + 1));
     expect(readStream(codec, bytes, places)).toEqual(events);
     // What a watcher asks about each frame.
-    for (const frame of createSseSplitter().push(bytes)) {
+    for (const frame of new SseSplitter().push(bytes)) {
       codec.upstream.isTerminal(frame);
       codec.upstream.isUsageOnly(frame);
-      codec.upstream.mayMatter(frame.text());
+      codec.upstream.markers?.areIn(frame.text());
     }
   });
 });
@@ -234,12 +234,12 @@ test.each(dialects)('%s: events in any order become frames that can be read', (i
   const codec = codecs[id];
   fuzz(800, fc.array(fc.constantFrom(...anyEvents), { maxLength: 12 }), (events) => {
     const text = streamOf(codec, events);
-    for (const frame of createSseSplitter().push(encoder.encode(text))) {
+    for (const frame of new SseSplitter().push(encoder.encode(text))) {
       const data = frame.data();
       if (data !== '' && data !== '[DONE]') JSON.parse(data);
     }
     const reader = codec.upstream.reader();
-    const again = createSseSplitter()
+    const again = new SseSplitter()
       .push(encoder.encode(text))
       .flatMap((frame) => reader.feed(parseFrame(frame.text())));
     checkEvents([...again, ...reader.end()]);
@@ -286,7 +286,7 @@ test('bytes of any kind: what came in goes out, in frames or as the rest', () =>
     fc.constantFrom('data: {"a":1}\n\n', ': x\r\n\r\n', 'event: y\n', '\n', '\r').map((text) => encoder.encode(text)),
   );
   fuzz(2500, fc.array(piece, { maxLength: 12 }), (pieces) => {
-    const splitter = createSseSplitter();
+    const splitter = new SseSplitter();
     const seen = pieces.flatMap((bytes) => splitter.push(bytes));
     const rest = splitter.end();
     const bytes = Buffer.concat(pieces);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { createSseSplitter } from '../../server/protocols/shared/sse.ts';
+import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { isLong } from '../support/often.ts';
 import { fixtures } from './fixtures.ts';
 import { scenarios as told } from './scenarios.ts';
@@ -58,10 +58,12 @@ test.each(dialects)('%s: a stream reads the same however it is cut', (id) => {
 test.each(dialects)('%s: watching only what may matter finds the same end and usage', (id) => {
   for (const events of Object.values(scenarios)) {
     const codec = codecs[id];
-    const frames = createSseSplitter().push(encoder.encode(streamOf(codec, events)));
+    const frames = new SseSplitter().push(encoder.encode(streamOf(codec, events)));
     const reader = codec.upstream.reader();
     const seen = frames.flatMap((frame) =>
-      codec.upstream.mayMatter(frame.text()) ? reader.feed({ event: frame.event(), data: frame.data() }) : [],
+      codec.upstream.markers?.areIn(frame.text()) !== false
+        ? reader.feed({ event: frame.event(), data: frame.data() })
+        : [],
     );
     seen.push(...reader.end());
     const all = readStream(codec, encoder.encode(streamOf(codec, events)));

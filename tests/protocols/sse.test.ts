@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSseSplitter } from '../../server/protocols/shared/sse.ts';
+import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 
 const encoder = new TextEncoder();
 const pieces = (bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] => {
@@ -9,7 +9,7 @@ const pieces = (bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] => {
 };
 
 const read = (chunks: readonly Uint8Array[]) => {
-  const splitter = createSseSplitter();
+  const splitter = new SseSplitter();
   const frames = chunks.flatMap((chunk) => splitter.push(chunk));
   return {
     frames: frames.map((frame) => ({ event: frame.event(), data: frame.data(), text: frame.text() })),
@@ -56,7 +56,7 @@ test('however a stream is cut, the frames and every byte are the same', () => {
 });
 
 test('a frame without end is refused, not kept for ever', () => {
-  const splitter = createSseSplitter(1000);
+  const splitter = new SseSplitter(1000);
   expect(() => {
     for (let i = 0; i < 100; i++) splitter.push(encoder.encode('x'.repeat(100)));
   }).toThrow(RangeError);
@@ -64,6 +64,6 @@ test('a frame without end is refused, not kept for ever', () => {
 
 test('without another limit a frame may have 16 MiB', () => {
   const longest = 16 * 1024 * 1024;
-  expect(createSseSplitter().push(new Uint8Array(longest))).toEqual([]);
-  expect(() => createSseSplitter().push(new Uint8Array(longest + 1))).toThrow(RangeError);
+  expect(new SseSplitter().push(new Uint8Array(longest))).toEqual([]);
+  expect(() => new SseSplitter().push(new Uint8Array(longest + 1))).toThrow(RangeError);
 });

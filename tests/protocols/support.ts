@@ -2,7 +2,7 @@
 import type { ChatEvent } from '../../server/protocols/canonical.ts';
 import type { Codec } from '../../server/protocols/codec.ts';
 import { gather } from '../../server/protocols/shared/blocks.ts';
-import { createSseSplitter, parseFrame } from '../../server/protocols/shared/sse.ts';
+import { parseFrame, SseSplitter } from '../../server/protocols/shared/sse.ts';
 
 export const context = { model: 'm', responseId: 'req1', created: 1, includeUsage: true };
 export const encoder = new TextEncoder();
@@ -14,7 +14,7 @@ export function streamOf(codec: Codec, events: readonly ChatEvent[]): string {
 
 /** Frames as text, the unfinished one included. */
 export function framesOf(bytes: Uint8Array, cuts: readonly number[] = []): string[] {
-  const splitter = createSseSplitter();
+  const splitter = new SseSplitter();
   const places = [...new Set(cuts)].sort((a, b) => a - b);
   const frames = [0, ...places].flatMap((from, index) =>
     splitter.push(bytes.slice(from, places[index] ?? bytes.length)).map((frame) => frame.text()),

@@ -12,7 +12,6 @@ const never = new Promise<never>(() => undefined);
 test('a client that takes nothing holds back the frames that came together with those it has', async () => {
   const written: number[] = [];
   const taken = Promise.withResolvers<void>();
-  // Bytes of their own each: what lies side by side goes out as one piece.
   const frames = [1, 2, 3, 4].map((n) => rawFrame(Uint8Array.of(n)));
   const reads = [Promise.resolve({ done: false, value: frames })];
   const stream = responseStream(openedStream(() => reads.shift() ?? never));

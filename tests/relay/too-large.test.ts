@@ -1,5 +1,6 @@
 /** Answers that are kept whole have an end: one byte more is too much. */
 import { expect, test } from 'vitest';
+import { emptyRun } from '../../server/protocols/shared/sse.ts';
 import type { OpenStream } from '../../server/relay/upstream/open-stream.ts';
 import { readToEnd } from '../../server/relay/upstream/open-stream.ts';
 import { readWhole } from '../../server/relay/upstream/whole.ts';
@@ -37,7 +38,7 @@ test.each([
     reader: bodyOf(more).getReader(),
     framing: { push: () => [], end: () => [] },
     frameRelay: { pass: () => [], close: () => [], isLast: () => false, error: () => null, finish: () => ({}) },
-    ahead: [],
+    ahead: emptyRun,
     done: false,
   } as unknown as OpenStream;
   expect(await readToEnd(stream, patient)).toBe(isWhole);

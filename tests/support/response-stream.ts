@@ -1,5 +1,6 @@
 /** A stream on its way to a client, with nothing behind it: no ledger, no channel, no clock but the test's own. */
 import type { RawFrame } from '../../server/protocols/codec.ts';
+import { emptyRun } from '../../server/protocols/shared/sse.ts';
 import { type Opened, ResponseStream, type Streamed } from '../../server/relay/delivery/stream.ts';
 
 export interface StreamOptions {
@@ -41,14 +42,15 @@ export const openedStream = (read: () => Promise<{ done: boolean; value?: RawFra
       reader: { read, cancel: async () => undefined },
       framing: { push: (frames: RawFrame[]) => frames },
       frameRelay: {
-        pass: (frame: RawFrame) => frame,
+        pass: (frame: RawFrame) => frame.bytes,
+        passUnread: () => 0,
         isLast: () => false,
         error: () => null,
         awaitsBill: () => false,
         overdue: () => false,
       },
       head: [],
-      ahead: [],
+      ahead: emptyRun,
       last: null,
       done: false,
     },

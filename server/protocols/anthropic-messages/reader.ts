@@ -4,6 +4,7 @@ import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canoni
 import type { LazyFrame, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { type Json, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { Markers } from '../shared/markers.ts';
 import { readCitations } from './citations.ts';
 import { decodeError } from './errors.ts';
 import { mergeUsage, readAnthropicUsage } from './usage.ts';
@@ -29,8 +30,8 @@ export const isTerminal = (frame: LazyFrame): boolean => {
   );
 };
 
-/** Usage comes with the start and with message_delta; ends and errors name themselves. */
-export const mayMatter = (raw: string): boolean => !raw.includes('content_block_') || raw.includes('"usage"');
+/** Usage comes with message_start and message_delta; ends and errors name themselves. Pings and unknown events say nothing. */
+export const markers = new Markers([{ word: 'message_' }, { word: '"error"' }, { word: '"usage"' }]);
 
 interface Block {
   readonly kind: 'text' | 'reasoning' | 'tool-call' | 'other';

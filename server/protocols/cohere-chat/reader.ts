@@ -4,6 +4,7 @@ import type { ChatEvent, Citation, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { Markers } from '../shared/markers.ts';
 import { readUsage } from './usage.ts';
 
 type Item = Record<string, unknown>;
@@ -180,7 +181,7 @@ export function decodeResponse(body: unknown): ChatEvent[] {
 const last = 'message-end';
 
 /** Nothing else tells what it cost, how it ended or what went wrong. */
-export const mayMatter = (raw: string): boolean => raw.includes(last);
+export const markers = new Markers([{ word: last }]);
 
 export const isTerminal = (frame: LazyFrame): boolean =>
-  mayMatter(frame.text()) && (text(record(parseJson(frame.data()))?.type) ?? frame.event()) === last;
+  frame.text().includes(last) && (text(record(parseJson(frame.data()))?.type) ?? frame.event()) === last;

@@ -4,6 +4,7 @@ import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../can
 import type { LazyFrame, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { Markers } from '../shared/markers.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
@@ -33,8 +34,7 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
 };
 
 /** Usage stands on most frames and is last told with the end, so it alone is no reason to look. */
-export const mayMatter = (raw: string): boolean =>
-  raw.includes('finishReason') || raw.includes('"error"') || raw.includes('blockReason');
+export const markers = new Markers([{ word: 'finishReason' }, { word: '"error"' }, { word: 'blockReason' }]);
 
 /** Of several candidates one may end before the others. */
 export const saysMore = (frame: LazyFrame): boolean => {

@@ -2,6 +2,7 @@
 import type { UnifiedFinish } from '../canonical.ts';
 import type { UpstreamHalf } from '../codec.ts';
 import { lookUp, number, record, records, text } from '../shared/json.ts';
+import { Markers } from '../shared/markers.ts';
 import { ndjsonFraming } from '../shared/ndjson.ts';
 import { type Said, simpleWire } from '../shared/simple-wire.ts';
 import { emptyUsage, tokenCounts } from '../shared/usage.ts';
@@ -64,6 +65,6 @@ export const upstream: UpstreamHalf = {
   ...wire.upstream,
   isTerminal: (frame) => ended.test(frame.text()) && wire.upstream.isTerminal(frame),
   /** Errors have no other mark than their member. */
-  mayMatter: (raw) => ended.test(raw) || raw.includes('"error"'),
+  markers: new Markers([{ word: '"done"', unless: [':false', ': false'] }, { word: '"error"' }]),
   framing: (contentType) => (contentType.includes('ndjson') ? ndjsonFraming() : null),
 };

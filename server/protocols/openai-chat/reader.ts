@@ -4,6 +4,7 @@ import type { LazyFrame, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { list, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { Markers } from '../shared/markers.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
@@ -43,11 +44,13 @@ export const isUsageOnly = (frame: LazyFrame): boolean => {
   return record(record(parseJson(frame.data()))?.usage) !== null;
 };
 
-/** Usage, an end or an error each bring one of these words; a `null` finish reason does not count. */
-export const mayMatter = (raw: string): boolean =>
-  (raw.includes('"usage"') && !raw.includes('"usage":null')) ||
-  (raw.includes('finish_reason') && !raw.includes('"finish_reason":null')) ||
-  raw.includes('"error"');
+/** Most frames say that usage and finish reason are null. */
+export const markers = new Markers([
+  { word: '"usage"', unless: [':null', ': null'] },
+  { word: 'finish_reason', unless: ['":null', '": null'] },
+  { word: '"error"' },
+  { word: '[DONE]' },
+]);
 
 /** Of several choices one may end before the others. */
 export const saysMore = (frame: LazyFrame): boolean => {

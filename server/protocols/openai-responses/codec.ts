@@ -4,7 +4,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
-import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
+import { createReader, decodeResponse, isTerminal, markers } from './reader.ts';
 import { traits } from './traits.ts';
 import { readResponseUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
@@ -21,7 +21,7 @@ export const openaiResponses: Codec = {
     readUsage: readResponseUsage,
     isTerminal,
     isUsageOnly: () => false,
-    mayMatter,
+    markers,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
 };

@@ -5,6 +5,7 @@ import type { LazyFrame, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { Markers } from '../shared/markers.ts';
 import { hostedCall } from '../shared/tool-usage.ts';
 import { bundled } from '../shared/tools.ts';
 import { decodeError } from './errors.ts';
@@ -14,12 +15,13 @@ const ends = /"type"\s*:\s*"response\.(?:completed|incomplete|failed)"/;
 export const isTerminal = (frame: LazyFrame): boolean => ends.test(frame.text());
 
 /** Everything but the small steps of an item. */
-export const mayMatter = (raw: string): boolean =>
-  raw.includes('response.completed') ||
-  raw.includes('response.incomplete') ||
-  raw.includes('response.failed') ||
-  raw.includes('"error"') ||
-  raw.includes('response.created');
+export const markers = new Markers([
+  { word: 'response.completed' },
+  { word: 'response.incomplete' },
+  { word: 'response.failed' },
+  { word: '"error"' },
+  { word: 'response.created' },
+]);
 
 interface Block {
   readonly index: number;

@@ -115,7 +115,7 @@ export function simpleWire(wire: SimpleWire): Wire {
     readUsage: (body) => wire.whole(record(body) ?? {}).usage ?? null,
     isTerminal: (frame) => wire.isLast?.(record(parseJson(frame.data())) ?? {}) === true,
     isUsageOnly: () => false,
-    mayMatter: () => true,
+    markers: null,
   };
   return { upstream, encodeRequest: wire.encodeRequest };
 }

@@ -1,84 +1,172 @@
 /** Cuts a byte stream into server-sent events without copying or decoding more than it must; every frame keeps its exact bytes. */
-import type { RawFrame, SseFrame } from '../codec.ts';
+import type { Framing, RawFrame, SseFrame } from '../codec.ts';
 
 export type { RawFrame };
-
-export interface SseSplitter {
-  /** @returns the frames completed by this chunk, in order. @throws RangeError when one frame outgrows the limit. */
-  push(chunk: Uint8Array): RawFrame[];
-  /** Bytes after the last blank line. `rawFrame` reads them as an event. */
-  end(): Uint8Array;
-}
 
 /** A frame may carry a picture in base64 (2 MB were seen), hence not the usual 1 MiB. */
 export const frameLimit = 16 * 1024 * 1024;
 const lf = 10;
 const cr = 13;
 const nothing = new Uint8Array(0);
+const noEnds: readonly number[] = [];
 
-export function createSseSplitter(limit: number = frameLimit): SseSplitter {
-  /** An unfinished frame: the first `size` bytes of a buffer that grows by doubling, so that many small chunks stay cheap. */
-  let held = nothing;
-  let size = 0;
-  // How much of the held bytes is known to contain no frame end.
-  let scanned = 0;
-  let sawCr = false;
-  /** Known with the first event. */
-  let lines: LineSplitter | null = null;
-  let known = false;
+/** Whole frames that lie side by side: they can pass as one piece of bytes, or be looked at one by one. */
+export class FrameRun {
+  #frames: readonly RawFrame[] | null = null;
 
-  const hold = (rest: Uint8Array): void => {
-    if (size + rest.length > held.length) {
-      const grown = new Uint8Array(Math.max(1024, 2 * (size + rest.length)));
-      grown.set(held.subarray(0, size));
-      held = grown;
+  /** @param ends where each frame ends; the last one with the bytes. */
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly ends: readonly number[],
+  ) {}
+
+  get count(): number {
+    return this.ends.length;
+  }
+
+  frames(): readonly RawFrame[] {
+    if (this.#frames !== null) return this.#frames;
+    const frames: RawFrame[] = [];
+    const source = new Source(this.bytes);
+    let start = 0;
+    for (const end of this.ends) {
+      frames.push(new Frame(source, start, end - start));
+      start = end;
     }
-    held.set(rest, size);
-    size += rest.length;
-  };
+    this.#frames = frames;
+    return frames;
+  }
 
-  return {
-    push(chunk) {
-      if (lines !== null) return lines.push(chunk);
-      sawCr ||= chunk.indexOf(cr) >= 0;
-      const joined = size > 0;
-      if (joined) hold(chunk);
-      const bytes = joined ? held.subarray(0, size) : chunk;
-      const frames: RawFrame[] = [];
-      const start = cut(bytes, joined ? scanned : 0, sawCr, frames);
-      if (!known) {
-        const [first] = frames;
-        const text = first?.text() ?? (bytes.length < longestLook ? decode(bytes) : '');
-        if (separatedByLines(text)) {
-          lines = new LineSplitter(limit);
-          const all = bytes.slice();
-          held = nothing;
-          size = 0;
-          return lines.push(all);
-        }
-        known = text.includes('data:') && first !== undefined;
+  /** One of them alone. */
+  frame(index: number): RawFrame {
+    if (this.count === 1) return rawFrame(this.bytes);
+    return rawFrame(this.bytes.subarray(this.#startOf(index), this.ends[index]));
+  }
+
+  /** The number of the frame that a byte belongs to. */
+  frameAt(byte: number): number {
+    let index = 0;
+    while ((this.ends[index] ?? Number.POSITIVE_INFINITY) <= byte) index++;
+    return index;
+  }
+
+  /** The bytes of the first frames. */
+  head(count: number): Uint8Array {
+    return count === this.count ? this.bytes : this.bytes.subarray(0, this.#startOf(count));
+  }
+
+  /** Without the first frames. */
+  from(count: number): FrameRun {
+    if (count === 0) return this;
+    if (count === this.count) return emptyRun;
+    const start = this.#startOf(count);
+    return new FrameRun(
+      this.bytes.subarray(start),
+      this.ends.slice(count).map((end) => end - start),
+    );
+  }
+
+  #startOf(index: number): number {
+    return index === 0 ? 0 : (this.ends[index - 1] ?? this.bytes.length);
+  }
+}
+
+export const emptyRun = new FrameRun(nothing, noEnds);
+
+/** Frames that were made one by one, as one run. */
+export function runOf(frames: readonly RawFrame[]): FrameRun {
+  if (frames.length === 0) return emptyRun;
+  let end = 0;
+  const ends = frames.map(({ size }) => (end += size));
+  const [first] = frames;
+  return new FrameRun(
+    first !== undefined && frames.length === 1 ? first.bytes : concat(frames.map(({ bytes }) => bytes)),
+    ends,
+  );
+}
+
+/** All frames of bytes that were whole frames before; what has no end is one too. */
+export function framesIn(bytes: Uint8Array): readonly RawFrame[] {
+  const ends = frameEnds(bytes, 0, bytes.indexOf(cr) >= 0);
+  if ((ends.at(-1) ?? 0) < bytes.length) ends.push(bytes.length);
+  return new FrameRun(bytes, ends).frames();
+}
+
+const concat = (parts: readonly Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
+
+/** Cuts the chunks of a stream behind each blank line. */
+export class SseSplitter implements Framing {
+  /** An unfinished frame: the first `size` bytes of a buffer that grows by doubling, so that many small chunks stay cheap. */
+  #held = nothing;
+  #size = 0;
+  /** How much of the held bytes is known to contain no frame end. */
+  #scanned = 0;
+  #sawCr = false;
+  /** Known with the first event. */
+  #lines: LineSplitter | null = null;
+  #known = false;
+
+  constructor(private readonly limit: number = frameLimit) {}
+
+  /** @returns the frames completed by this chunk, in order. @throws RangeError when one frame outgrows the limit. */
+  push(chunk: Uint8Array): readonly RawFrame[] {
+    return this.advance(chunk).frames();
+  }
+
+  /** The same in one piece. */
+  advance(chunk: Uint8Array): FrameRun {
+    if (this.#lines !== null) return this.#lines.advance(chunk);
+    this.#sawCr ||= chunk.indexOf(cr) >= 0;
+    const joined = this.#size > 0;
+    if (joined) this.#hold(chunk);
+    const bytes = joined ? this.#held.subarray(0, this.#size) : chunk;
+    const ends = frameEnds(bytes, joined ? this.#scanned : 0, this.#sawCr);
+    if (!this.#known) {
+      const first = ends[0];
+      const text =
+        first !== undefined ? decode(bytes.subarray(0, first)) : bytes.length < longestLook ? decode(bytes) : '';
+      if (separatedByLines(text)) {
+        this.#lines = new LineSplitter(this.limit);
+        this.#held = nothing;
+        this.#size = 0;
+        return this.#lines.advance(bytes.slice());
       }
-      const rest = bytes.length - start;
-      if (rest > limit) throw new RangeError('event stream frame too large');
-      if (!joined || start > 0) {
-        // The frames given out look into the old buffer, so it is never written again.
-        held = nothing;
-        size = 0;
-        if (rest > 0) hold(bytes.subarray(start));
-      }
-      // A line end at the border may be half of a blank line: look at the last three bytes again.
-      scanned = Math.max(0, rest - 3);
-      return frames;
-    },
-    end() {
-      if (lines !== null) return lines.end();
-      const rest = held.subarray(0, size);
-      held = nothing;
-      size = 0;
-      scanned = 0;
-      return rest;
-    },
-  };
+      this.#known = first !== undefined && text.includes('data:');
+    }
+    const start = ends.at(-1) ?? 0;
+    const rest = bytes.length - start;
+    if (rest > this.limit) throw new RangeError('event stream frame too large');
+    if (!joined || start > 0) {
+      // The frames given out look into the old buffer, so it is never written again.
+      this.#held = nothing;
+      this.#size = 0;
+      if (rest > 0) this.#hold(bytes.subarray(start));
+    }
+    // A line end at the border may be half of a blank line: look at the last three bytes again.
+    this.#scanned = Math.max(0, rest - 3);
+    return start === 0 ? emptyRun : new FrameRun(rest === 0 ? bytes : bytes.subarray(0, start), ends);
+  }
+
+  /** Bytes after the last blank line. `rawFrame` reads them as an event. */
+  end(): Uint8Array {
+    if (this.#lines !== null) return this.#lines.end();
+    const rest = this.#held.subarray(0, this.#size);
+    this.#held = nothing;
+    this.#size = 0;
+    this.#scanned = 0;
+    return rest;
+  }
+
+  #hold(rest: Uint8Array): void {
+    const size = this.#size + rest.length;
+    if (size > this.#held.length) {
+      const grown = new Uint8Array(Math.max(1024, 2 * size));
+      grown.set(this.#held.subarray(0, this.#size));
+      this.#held = grown;
+    }
+    this.#held.set(rest, this.#size);
+    this.#size = size;
+  }
 }
 
 /** An event without its end is looked into only while it is short. */
@@ -107,8 +195,8 @@ class LineSplitter {
 
   constructor(private readonly limit: number) {}
 
-  push(chunk: Uint8Array): RawFrame[] {
-    const bytes = this.#rest.length === 0 ? chunk : new Uint8Array(Buffer.concat([this.#rest, chunk]));
+  advance(chunk: Uint8Array): FrameRun {
+    const bytes = this.#rest.length === 0 ? chunk : concat([this.#rest, chunk]);
     const frames: RawFrame[] = [];
     let start = 0;
     for (let at = bytes.indexOf(lf); at >= 0; at = bytes.indexOf(lf, start)) {
@@ -118,7 +206,7 @@ class LineSplitter {
     }
     this.#rest = bytes.slice(start);
     if (this.#rest.length + this.#before.length > this.limit) throw new RangeError('event stream frame too large');
-    return frames;
+    return runOf(frames);
   }
 
   end(): Uint8Array {
@@ -140,37 +228,34 @@ class LineSplitter {
   }
 }
 
-/** Adds the complete frames to `frames`. @returns where the unfinished one begins. */
-function cut(bytes: Uint8Array, from: number, withCr: boolean, frames: RawFrame[]): number {
-  let start = 0;
-  const source = new Source(bytes);
+/** @returns where each complete frame ends. */
+function frameEnds(bytes: Uint8Array, from: number, withCr: boolean): number[] {
+  const ends: number[] = [];
   if (!withCr) {
     for (let at = bytes.indexOf(lf, from); at >= 0; ) {
       if (bytes[at + 1] === lf) {
-        frames.push(new Frame(source, start, at + 2 - start));
-        start = at + 2;
-        at = bytes.indexOf(lf, start);
+        ends.push(at + 2);
+        at = bytes.indexOf(lf, at + 2);
       } else {
         at = bytes.indexOf(lf, at + 1);
       }
     }
-    return start;
+    return ends;
   }
   const end = lineEnds(bytes);
   let at = from;
   for (;;) {
     const line = end(at);
     // A CR at the very end may be the first half of CR LF; the next chunk tells.
-    if (line === null || line.next >= bytes.length) return start;
+    if (line === null || line.next >= bytes.length) return ends;
     const blank = bytes[line.next];
     if (blank !== lf && blank !== cr) {
       at = line.next;
       continue;
     }
-    if (blank === cr && line.next + 1 >= bytes.length) return start;
+    if (blank === cr && line.next + 1 >= bytes.length) return ends;
     const past = blank === cr && bytes[line.next + 1] === lf ? line.next + 2 : line.next + 1;
-    frames.push(new Frame(source, start, past - start));
-    start = past;
+    ends.push(past);
     at = past;
   }
 }
@@ -217,32 +302,29 @@ class Source {
   }
 }
 
-const decode = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
+/** Called on plain bytes: a view of them as a buffer costs more than the text. */
+const toText = Buffer.prototype.toString;
+export const decode = (bytes: Uint8Array): string => toText.call(bytes, 'utf8');
 
 /** A class, since a stream makes thousands: three closures for each would be most of its cost. */
 class Frame implements RawFrame {
-  readonly start: number;
   readonly size: number;
+  readonly #start: number;
   readonly #source: Source;
   #parsed: SseFrame | null = null;
 
   constructor(source: Source, start: number, size: number) {
     this.#source = source;
-    this.start = start;
+    this.#start = start;
     this.size = size;
   }
 
-  get within(): Uint8Array {
-    return this.#source.bytes;
-  }
-
   get bytes(): Uint8Array {
-    return this.#source.part(this.start, this.size);
+    return this.#source.part(this.#start, this.size);
   }
 
   text(): string {
-    return this.#source.textOf(this.start, this.size);
+    return this.#source.textOf(this.#start, this.size);
   }
 
   event(): string {
@@ -289,7 +371,7 @@ export interface SseTextSplitter {
 
 /** The same for streams that arrive as text. */
 export function createSseTextSplitter(limit: number = frameLimit): SseTextSplitter {
-  const splitter = createSseSplitter(limit);
+  const splitter = new SseSplitter(limit);
   const encoder = new TextEncoder();
   let half = '';
   return {

@@ -166,7 +166,7 @@ const upstream: UpstreamHalf = {
   readUsage: (body) => readUsage(record(body)?.usage),
   isTerminal: (_frame: LazyFrame) => false,
   isUsageOnly: () => false,
-  mayMatter: () => true,
+  markers: null,
 };
 
 export const converse: Wire = { upstream, encodeRequest };

@@ -45,7 +45,7 @@ const upstream: UpstreamHalf = {
   readUsage: (body) => inner.readUsage(plain(body)),
   isTerminal: inner.isTerminal,
   isUsageOnly: () => false,
-  mayMatter: () => true,
+  markers: null,
 };
 
 const wire: Wire = {

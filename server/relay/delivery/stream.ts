@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { ClientError, ClientHalf, Reshape } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
-import type { RawFrame } from '../../protocols/shared/sse.ts';
+import { decode, type FrameRun, type RawFrame, runOf } from '../../protocols/shared/sse.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { untilHeld } from '../admission/lender.ts';
@@ -14,20 +14,10 @@ import { failureError, isLasting } from '../shared/failure.ts';
 import { createPulse } from '../shared/pulse.ts';
 import { clientError, toldTo } from '../shared/render-error.ts';
 import { shortage } from '../shared/shortage.ts';
-import {
-  nowhere,
-  type Outgoing,
-  type Piece,
-  pieceOf,
-  reshaped,
-  type Sink,
-  sizeOf,
-  whilePresent,
-} from '../shared/sink.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { Departure } from '../upstream/client-disconnect.ts';
-import type { FrameRelay } from '../upstream/frame-relay.ts';
-import { type Bytes, isWholeBill, type OpenStream, readLate } from '../upstream/open-stream.ts';
+import type { FrameRelay, Piece } from '../upstream/frame-relay.ts';
+import { type Bytes, isWholeBill, type OpenStream, readLate, runOfChunk } from '../upstream/open-stream.ts';
 import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
 import type { AttemptsDeps, Outcome } from '../upstream/try-channels.ts';
 import { judgeEnd, reportedIn } from './judge-end.ts';
@@ -50,6 +40,15 @@ export interface StreamDeps extends AttemptsDeps, SettleDeps {
   /** The answer to this request goes on after it was handed over. */
   readonly lasting: (request: Request) => void;
 }
+
+/** The sink of a direct stream. */
+interface Sink {
+  write(chunk: Piece): unknown;
+  flush(): unknown;
+  end(): unknown;
+}
+
+const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
 
 /** Nothing is waited for where nobody has to wait. */
 type Maybe = boolean | Promise<boolean>;
@@ -103,11 +102,8 @@ export class ResponseStream {
   private giveUp: (() => void) | null = null;
   private resume: (() => void) | null = null;
 
-  // Pieces that go out together: a text, or frames that lie side by side in one chunk.
+  /** Translated frames of one chunk, which go out together. */
   private text = '';
-  private run: Uint8Array | null = null;
-  private runStart = 0;
-  private runEnd = 0;
 
   /** The end of the answer, kept back as long as nobody knows what it costs: who has it has no reason to stay. */
   private readonly held: Piece[] = [];
@@ -172,8 +168,7 @@ export class ResponseStream {
   private async carry(raw: Sink): Promise<boolean> {
     const { departure, opening } = this;
     const { upstream } = departure;
-    const present = whilePresent(raw, () => departure.gone());
-    this.sink = this.reshape === null ? present : reshaped(present, this.reshape);
+    this.sink = raw;
     this.startedMs = this.deps.now();
     this.lastByteMs = this.startedMs;
     this.lastWriteMs = this.startedMs;
@@ -225,7 +220,7 @@ export class ResponseStream {
       const { done, value } = await reader.read();
       if (done) break;
       this.lastByteMs = this.deps.now();
-      const over = this.deliver(frameRelay, framing.push(value));
+      const over = this.deliver(frameRelay, runOfChunk(framing, value));
       if (over === true || (over !== false && (await over))) return;
       const overdrawn = this.isOverdrawn(frameRelay);
       if (overdrawn === true || (overdrawn !== false && (await overdrawn))) return;
@@ -238,7 +233,7 @@ export class ResponseStream {
     if (wasLast || frameRelay.finish() !== null || (frameRelay.usage() !== null && frameRelay.error() === null)) {
       await this.end('completed');
       this.release();
-      if (rest !== null) this.sink.write(rest);
+      if (rest !== null) this.emit(rest);
       return;
     }
     await this.end('upstream_broken', this.idleCut ? 'idle' : 'truncated');
@@ -254,19 +249,19 @@ export class ResponseStream {
       return true;
     }
     let bytes = 0;
-    for (const piece of head) bytes += sizeOf(piece);
+    for (const piece of head) bytes += piece.length;
     if (await this.uncovered(frameRelay, bytes)) return true;
     this.countDelivered(head.length);
-    if (frameRelay.awaitsBill()) for (const piece of head) this.held.push(pieceOf(piece));
+    if (frameRelay.awaitsBill()) this.held.push(...head);
     else {
       for (const piece of head) this.add(piece);
       this.put();
       await this.taken();
     }
     if (last !== null) {
-      await this.readLate(ahead);
+      await this.readLate(ahead.frames());
       await this.end('completed');
-      this.sink.write(pieceOf(last));
+      this.emit(last);
     }
     const flushed = this.flush();
     if (flushed !== null) await flushed;
@@ -274,28 +269,30 @@ export class ResponseStream {
   }
 
   /** What came in one chunk goes on in one piece where it is covered, else frame by frame as far as it is. @returns whether the answer is over. */
-  private deliver(frameRelay: FrameRelay, frames: readonly RawFrame[]): Maybe {
-    if (!this.grows) return this.send(frameRelay, frames);
-    let bytes = 0;
-    for (const frame of frames) bytes += frame.size;
-    return this.covers(frameRelay, bytes) ? this.send(frameRelay, frames) : this.sendEach(frameRelay, frames);
+  private deliver(frameRelay: FrameRelay, run: FrameRun): Maybe {
+    return this.covers(frameRelay, run.bytes.length)
+      ? this.send(frameRelay, run)
+      : this.sendEach(frameRelay, run.frames());
   }
 
   private async sendEach(frameRelay: FrameRelay, frames: readonly RawFrame[]): Promise<boolean> {
     for (const frame of frames)
-      if ((await this.uncovered(frameRelay, frame.size)) || (await this.send(frameRelay, [frame]))) return true;
+      if ((await this.uncovered(frameRelay, frame.size)) || (await this.send(frameRelay, runOf([frame])))) return true;
     return false;
   }
 
-  private send(frameRelay: FrameRelay, frames: readonly RawFrame[]): Maybe {
-    this.countDelivered(frames.length);
-    const chunk: Chunk = { frames, next: 0, wrote: false };
+  private send(frameRelay: FrameRelay, run: FrameRun): Maybe {
+    this.countDelivered(run.count);
+    const unread = this.watch === null ? frameRelay.passUnread(run) : 0;
+    if (unread > 0) this.write(run.head(unread));
+    if (unread === run.count && this.full === null) return this.sent(unread > 0);
+    const chunk: Chunk = { frames: run.from(unread).frames(), next: 0, wrote: unread > 0 };
     const last = this.pass(frameRelay, chunk);
-    return last !== undefined || this.full !== null ? this.sendSlowly(frameRelay, chunk, last) : this.sent(chunk);
+    return last !== undefined || this.full !== null ? this.sendSlowly(frameRelay, chunk, last) : this.sent(chunk.wrote);
   }
 
   /** As far as nothing has to be waited for. @returns the piece of the frame that ends the answer, undefined = none did. */
-  private pass(frameRelay: FrameRelay, chunk: Chunk): Outgoing | null | undefined {
+  private pass(frameRelay: FrameRelay, chunk: Chunk): Piece | null | undefined {
     const { frames } = chunk;
     while (chunk.next < frames.length && this.full === null) {
       const frame = frames[chunk.next++] as RawFrame;
@@ -311,7 +308,7 @@ export class ResponseStream {
       }
       if (!this.billOverdue && frameRelay.awaitsBill()) {
         this.put();
-        if (piece !== null) this.held.push(pieceOf(piece));
+        if (piece !== null) this.held.push(piece);
         continue;
       }
       if (this.held.length > 0) {
@@ -327,11 +324,11 @@ export class ResponseStream {
   }
 
   /** The end, or a client that is slow. */
-  private async sendSlowly(frameRelay: FrameRelay, chunk: Chunk, ended: Outgoing | null | undefined): Promise<boolean> {
+  private async sendSlowly(frameRelay: FrameRelay, chunk: Chunk, ended: Piece | null | undefined): Promise<boolean> {
     for (let last = ended; ; last = this.pass(frameRelay, chunk)) {
       await this.taken();
       if (last === undefined) {
-        if (chunk.next >= chunk.frames.length) return this.sent(chunk);
+        if (chunk.next >= chunk.frames.length) return this.sent(chunk.wrote);
       } else if (this.cutAt !== null) {
         await this.cutAtWord();
         return true;
@@ -354,7 +351,7 @@ export class ResponseStream {
     }
   }
 
-  private sent({ wrote }: Chunk): Maybe {
+  private sent(wrote: boolean): Maybe {
     if (this.held.length > 0) this.awaitBill();
     const flushed = wrote ? this.flush() : null;
     return flushed === null ? this.goesOn() : flushed.then(() => this.goesOn());
@@ -376,36 +373,38 @@ export class ResponseStream {
 
   // --- the client's side
 
-  private add(piece: Outgoing): void {
-    if (typeof piece === 'string') {
-      if (this.run !== null) this.put();
-      this.text += piece;
-    } else if (piece instanceof Uint8Array) {
-      this.put();
-      this.write(piece);
-    } else if (this.run === piece.within && piece.start === this.runEnd) this.runEnd += piece.size;
-    else {
-      this.put();
-      this.run = piece.within;
-      this.runStart = piece.start;
-      this.runEnd = piece.start + piece.size;
-    }
+  private add(piece: Piece): void {
+    if (typeof piece === 'string') this.text += piece;
+    else this.write(piece);
   }
 
-  /** What was added goes out. */
+  /** The text that was added goes out. */
   private put(): void {
-    const { text, run } = this;
-    if (text !== '') {
-      this.text = '';
-      this.write(text);
-    }
-    if (run === null) return;
-    this.run = null;
-    this.write(this.runEnd - this.runStart === run.length ? run : run.subarray(this.runStart, this.runEnd));
+    const { text } = this;
+    if (text === '') return;
+    this.text = '';
+    this.write(text);
+  }
+
+  /** Nothing goes to a client that has left, so that reading on for the bill is not disturbed. */
+  private emit(piece: Piece): unknown {
+    const { reshape } = this;
+    if (this.departure.gone()) return null;
+    if (reshape === null) return this.sink.write(piece);
+    return this.sink.write(reshape.push(typeof piece === 'string' ? piece : decode(piece)));
+  }
+
+  private flushSink(): unknown {
+    return this.departure.gone() ? null : this.sink.flush();
+  }
+
+  private endSink(): void {
+    if (this.reshape !== null && !this.departure.gone()) this.sink.write(this.reshape.end());
+    this.sink.end();
   }
 
   private write(piece: Piece): void {
-    const written = this.sink.write(piece);
+    const written = this.emit(piece);
     if (written instanceof Promise) this.full = this.full === null ? written : Promise.all([this.full, written]);
   }
 
@@ -432,7 +431,7 @@ export class ResponseStream {
 
   /** @returns a promise where the client has not taken it all yet. */
   private flush(): Promise<void> | null {
-    const flushed = this.sink.flush();
+    const flushed = this.flushSink();
     if (flushed instanceof Promise) return flushed.then(() => this.flushed());
     this.flushed();
     return null;
@@ -444,8 +443,8 @@ export class ResponseStream {
 
   /** Whole texts alone, so that it never breaks a frame. */
   private ping(): void {
-    this.sink.write(this.pingText);
-    this.sink.flush();
+    this.emit(this.pingText);
+    this.flushSink();
   }
 
   /** What is held back goes out in a while even without the bill. */
@@ -453,19 +452,19 @@ export class ResponseStream {
     this.billTimer ??= setTimeout(() => {
       this.billOverdue = true;
       this.release();
-      this.sink.flush();
+      this.flushSink();
     }, this.deps.billMs);
   }
 
   private release(): void {
     clearTimeout(this.billTimer);
     this.billTimer = undefined;
-    for (const piece of this.held.splice(0)) this.sink.write(piece);
+    for (const piece of this.held.splice(0)) this.emit(piece);
   }
 
   private fail(error: ClientError): void {
     this.failed = true;
-    this.sink.write(this.client.encodeStreamError(toldTo(this.exchange.inquiry.request, error)));
+    this.emit(this.client.encodeStreamError(toldTo(this.exchange.inquiry.request, error)));
   }
 
   private breakError(): ClientError {
@@ -478,10 +477,10 @@ export class ResponseStream {
   /** @returns false where the connection has to break off: in a list the error is an item, which no reader takes for an answer. */
   private close(): boolean {
     if (!this.failed || this.client.breaksOff !== true || this.reshape !== null || this.departure.gone()) {
-      this.sink.end();
+      this.endSink();
       return true;
     }
-    this.sink.flush();
+    this.flushSink();
     return false;
   }
 

@@ -6,6 +6,8 @@ export interface Deadlines {
 }
 
 export interface Deadline {
+  /** It expires `ms` from now instead. */
+  restart(ms: number): void;
   /** It will not expire. */
   end(): void;
 }
@@ -14,10 +16,14 @@ export interface Deadline {
 class Entry implements Deadline {
   constructor(
     private readonly open: Set<Entry>,
-    readonly at: number,
+    public at: number,
     readonly expire: () => void,
   ) {
     open.add(this);
+  }
+
+  restart(ms: number): void {
+    this.at = performance.now() + ms;
   }
 
   end(): void {

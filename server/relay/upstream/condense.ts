@@ -5,7 +5,6 @@ import type { ChatEvent } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
-import type { FrameRelay } from './frame-relay.ts';
 
 /** Channels whose upstream was asked natively and knew nothing of it. */
 export interface NativeCompactions {
@@ -49,19 +48,6 @@ export const uncompacted = (status: number): UpstreamFailure => ({
 
 export const isCompacted = ({ protocol }: Inquiry, answer: string): boolean =>
   codecFor(protocol).traits.compaction?.isTold(answer) === true;
-
-/** Nothing goes to the client before it is sure that this upstream knows what was asked. */
-export function provenRelay(inquiry: Inquiry, relay: FrameRelay): FrameRelay {
-  let proven = false;
-  return {
-    ...relay,
-    pass(frame) {
-      proven ||= isCompacted(inquiry, frame.text());
-      return relay.pass(frame);
-    },
-    hasContent: () => proven,
-  };
-}
 
 /** Said where a model had nothing to say. */
 const nothing = '(no summary available)';

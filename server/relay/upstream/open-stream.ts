@@ -1,9 +1,9 @@
 /** Opens an upstream's event stream as far as its first content, or reads all of it. */
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
-import { createSseSplitter, type RawFrame, rawFrame, type SseSplitter } from '../../protocols/shared/sse.ts';
+import type { Framing } from '../../protocols/codec.ts';
+import { emptyRun, type FrameRun, type RawFrame, rawFrame, runOf, SseSplitter } from '../../protocols/shared/sse.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
-import type { Outgoing } from '../shared/sink.ts';
-import type { FrameRelay } from './frame-relay.ts';
+import type { FrameRelay, Piece } from './frame-relay.ts';
 
 /** A stream whose first content has been seen. */
 export interface OpenStream {
@@ -11,11 +11,11 @@ export interface OpenStream {
   readonly framing: Framing;
   readonly frameRelay: FrameRelay;
   /** Pieces for the client that have been read already. */
-  readonly head: readonly Outgoing[];
+  readonly head: readonly Piece[];
   /** The piece that waits for the bill, when the end has been read too. */
-  readonly last: Outgoing | null;
+  readonly last: Piece | null;
   /** Frames of the same chunk that were not looked at yet. */
-  readonly ahead: readonly RawFrame[];
+  readonly ahead: FrameRun;
   readonly done: boolean;
   readonly firstByteMs: number | null;
   /** When the request was sent. */
@@ -24,10 +24,11 @@ export interface OpenStream {
 
 export type Bytes = ReadableStreamDefaultReader<Uint8Array>;
 
-/** Turns upstream bytes into frames. Server-sent events, or another framing told as such. */
-export type Framing = Pick<SseSplitter, 'push' | 'end'>;
+export const sseFraming = (): Framing => new SseSplitter();
 
-export const sseFraming = (): Framing => createSseSplitter();
+/** The frames that a chunk completes. */
+export const runOfChunk = (framing: Framing, chunk: Uint8Array): FrameRun =>
+  framing instanceof SseSplitter ? framing.advance(chunk) : runOf(framing.push(chunk));
 
 export type Opening =
   | { readonly ok: true; readonly stream: OpenStream }
@@ -52,18 +53,19 @@ export interface OpenOptions {
   readonly abort: AbortController;
 }
 
+const silences = createDeadlines(50);
+
 /** Reads as far as the first content, so that until then the request can still go elsewhere. Never rejects. */
 export async function openStream(options: OpenOptions): Promise<Opening> {
   const { framing, frameRelay, sentMs } = options;
   const reader = options.upstream.getReader();
-  const head: Outgoing[] = [];
+  const head: Piece[] = [];
   let firstByteMs: number | null = null;
   let idle = false;
-  let timer = setTimeout(cut, options.firstMs);
-  function cut() {
+  const silence = silences.start(options.firstMs, () => {
     idle = true;
     void reader.cancel().catch(() => undefined);
-  }
+  });
   const give = (reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening => {
     void reader.cancel().catch(() => undefined);
     return { ok: false, reason: idle ? 'timeout' : reason, error, usage: frameRelay.usage() };
@@ -73,17 +75,16 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
       const { done, value } = await reader.read();
       if (value !== undefined) {
         firstByteMs ??= options.now();
-        clearTimeout(timer);
-        timer = setTimeout(cut, options.idleMs);
+        silence.restart(options.idleMs);
       }
-      const frames = value === undefined ? [] : framing.push(value);
-      const seen = firstContent(frameRelay, frames, head);
+      const run = value === undefined ? emptyRun : runOfChunk(framing, value);
+      const seen = firstContent(frameRelay, run, head);
       if (seen !== null) {
         const error = frameRelay.error();
         if (error !== null) return give('error', error);
         if (isEmpty(frameRelay)) return give('empty');
         const { last, count } = seen;
-        const ahead = frames.slice(count);
+        const ahead = run.from(count);
         return {
           ok: true,
           stream: { reader, framing, frameRelay, head, last, ahead, done: false, firstByteMs, sentMs },
@@ -98,25 +99,34 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
       if (isEmpty(frameRelay)) return give('empty');
       return {
         ok: true,
-        stream: { reader, framing, frameRelay, head, last: piece ?? '', firstByteMs, sentMs, ahead: [], done: true },
+        stream: {
+          reader,
+          framing,
+          frameRelay,
+          head,
+          last: piece ?? '',
+          firstByteMs,
+          sentMs,
+          ahead: emptyRun,
+          done: true,
+        },
       };
     }
   } catch {
     return give('broken');
   } finally {
-    clearTimeout(timer);
+    silence.end();
   }
 }
 
 /** @param head receives what goes to the client. @returns where the frames brought the first content, an end or an error; null = nowhere. */
 function firstContent(
   frameRelay: FrameRelay,
-  frames: readonly RawFrame[],
-  head: Outgoing[],
-): { readonly last: Outgoing | null; readonly count: number } | null {
-  let count = 0;
-  for (const frame of frames) {
-    count++;
+  run: FrameRun,
+  head: Piece[],
+): { readonly last: Piece | null; readonly count: number } | null {
+  for (let count = 1; count <= run.count; count++) {
+    const frame = run.frame(count - 1);
     const piece = frameRelay.pass(frame);
     if (frameRelay.error() !== null) return { last: null, count };
     if (frameRelay.isLast()) return { last: piece ?? '', count };
@@ -137,7 +147,6 @@ export function isEmpty(frameRelay: FrameRelay): boolean {
 export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean =>
   frameRelay.usage() !== null && (frameRelay.billed() || (complete && !frameRelay.saidSinceUsage()));
 
-const lateness = createDeadlines(50);
 /** So long the stream is read on behind its end where nothing of it says what it cost. */
 const lateMs = 500;
 
@@ -147,12 +156,12 @@ export async function readLate({ reader, framing, frameRelay, done }: OpenStream
   for (const frame of ahead) frameRelay.late(frame);
   if (done || frameRelay.billed()) return;
   const { promise: tooLate, resolve } = Promise.withResolvers<null>();
-  const limit = lateness.start(lateMs, () => resolve(null));
+  const limit = silences.start(lateMs, () => resolve(null));
   try {
     while (!frameRelay.billed()) {
       const read = await Promise.race([reader.read(), tooLate]);
       if (read === null) break;
-      for (const frame of read.value === undefined ? [] : framing.push(read.value)) frameRelay.late(frame);
+      if (read.value !== undefined) for (const frame of framing.push(read.value)) frameRelay.late(frame);
       if (!read.done) continue;
       const rest = framing.end();
       if (rest.length > 0) frameRelay.late(rawFrame(rest));
@@ -173,28 +182,27 @@ export const gatheredLimit = 64 * 1024 * 1024;
 export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boolean> {
   const { reader, framing, frameRelay } = stream;
   const cut = () => void reader.cancel().catch(() => undefined);
-  let idle = setTimeout(cut, idleMs);
+  const silence = silences.start(idleMs, cut);
   let size = 0;
   try {
-    for (const frame of stream.ahead) frameRelay.pass(frame);
+    for (const frame of stream.ahead.frames()) frameRelay.pass(frame);
     for (let done = stream.done; !done && !frameRelay.isLast(); ) {
       const read = await reader.read();
       done = read.done;
-      clearTimeout(idle);
-      idle = setTimeout(cut, idleMs);
+      silence.restart(idleMs);
       size += read.value?.length ?? 0;
       if (size > gatheredLimit) {
         cut();
         return false;
       }
-      for (const frame of read.value === undefined ? [] : framing.push(read.value)) frameRelay.pass(frame);
+      if (read.value !== undefined) for (const frame of framing.push(read.value)) frameRelay.pass(frame);
     }
     if (frameRelay.isLast()) await readLate(stream, []);
     else if (!stream.done) frameRelay.close(framing.end());
   } catch {
     return false;
   } finally {
-    clearTimeout(idle);
+    silence.end();
   }
   cut();
   return frameRelay.error() === null && frameRelay.finish() !== null;

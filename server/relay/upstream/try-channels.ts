@@ -26,9 +26,9 @@ import {
 import type { RelaySettings } from '../state/settings.ts';
 import type { UpstreamCall } from './call.ts';
 import type { Departure } from './client-disconnect.ts';
-import { isCompacted, lacksCompaction, type NativeCompactions, provenRelay, uncompacted } from './condense.ts';
+import { isCompacted, lacksCompaction, type NativeCompactions, uncompacted } from './condense.ts';
 import { finished, inlined } from './custom-operation.ts';
-import { type FrameRelay, translatingRelay, verbatimRelay } from './frame-relay.ts';
+import { type FrameRelay, PassthroughRelay, TranslatingRelay } from './frame-relay.ts';
 import type { Dispatch, UpstreamAnswer } from './http.ts';
 import { nameable } from './nameable.ts';
 import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
@@ -432,11 +432,12 @@ const statusOfType = (error: UpstreamError): number => {
 function passageFor(exchange: Exchange, prepared: Prepared, now: () => number): FrameRelay {
   const { inquiry } = exchange;
   const { upstream } = prepared;
-  if (isGathered(inquiry)) return translatingRelay(upstream, null, now, changeFor(prepared));
-  if (prepared.compaction === 'native') return provenRelay(inquiry, verbatimRelay(upstream, prepared.usageAsked, now));
-  if (!prepared.retold) return verbatimRelay(upstream, prepared.usageAsked, now);
+  if (isGathered(inquiry)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
+  // Nothing goes to the client before it is sure that this upstream knows how to compact.
+  const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(inquiry, frame) : null;
+  if (proves !== null || !prepared.retold) return new PassthroughRelay(upstream, prepared.usageAsked, now, proves);
   const { writer } = codecFor(inquiry.protocol).translation;
-  return translatingRelay(upstream, writer(contextOf(exchange, now())), now, changeFor(prepared));
+  return new TranslatingRelay(upstream, writer(contextOf(exchange, now())), now, changeFor(prepared));
 }
 
 /** Some upstreams stream although one piece was asked for. */
