@@ -38,7 +38,7 @@ export interface Successions {
 /** How often the other hears what is open. */
 const tellMs = 200;
 
-type Phase = 'waiting' | 'released' | 'followed';
+type Phase = 'waiting' | 'releasing' | 'released' | 'followed';
 
 export function expectSuccessor(path: string, estate: Estate): Successions {
   let heir: Line<FromPredecessor> | null = null;
@@ -62,25 +62,38 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
   };
 
   const release = async (line: Line<FromPredecessor>, pid: number): Promise<void> => {
+    phase = 'releasing';
     try {
       await estate.release(pid);
-      phase = 'released';
-      // Its own socket takes this one's place.
-      server.close();
-      rmSync(path, { force: true });
-      line.tell({ kind: 'released' });
     } catch (error) {
       heir = null;
+      phase = 'waiting';
       line.tell({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });
       line.end();
+      return;
     }
+    phase = 'released';
+    // Its own socket takes this one's place.
+    server.close();
+    rmSync(path, { force: true });
+    // It may have died meanwhile: then nobody serves unless this one does.
+    if (heir === line) line.tell({ kind: 'released' });
+    else takeBack();
+  };
+
+  const takeBack = (): void => {
+    void estate.comeBack().then(() => {
+      phase = 'waiting';
+      listen();
+    });
   };
 
   const attend = (socket: Socket): void => {
     let pid = 0;
     const welcome = (hello: Extract<FromSuccessor, { kind: 'hello' }>): void => {
-      if (heir !== null || hello.dialect !== spoken) {
-        const reason = heir === null ? 'it is of another version' : 'another one takes over already';
+      if (heir !== null || phase !== 'waiting' || hello.dialect !== spoken) {
+        const reason =
+          heir === null && phase === 'waiting' ? 'it is of another version' : 'another one takes over already';
         line.tell({ kind: 'refused', reason });
         return;
       }
@@ -116,9 +129,7 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
         remote?.lose('the server that took over is gone');
         estate.fail();
       }
-      if (phase !== 'released') return;
-      phase = 'waiting';
-      void estate.comeBack().then(listen);
+      if (phase === 'released') takeBack();
     };
     const line: Line<FromPredecessor> = openLine(socket, hear, lost);
   };

@@ -1,0 +1,108 @@
+/** A server that is asked for its place by one that dies: it serves on, at whatever moment that happens. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type FromPredecessor, spoken } from '../../server/succession/line.ts';
+import { type Estate, expectSuccessor, type Successions } from '../../server/succession/predecessor.ts';
+
+let dir: string;
+let path: string;
+let successions: Successions | null = null;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'succession-'));
+  path = join(dir, 'next.sock');
+});
+afterEach(() => {
+  successions?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** What is asked of the old server, in order. `release` ends when it is let. */
+function slowEstate(releases: readonly Promise<void>[]) {
+  const calls: string[] = [];
+  const left = [...releases];
+  const estate: Estate = {
+    port: 1,
+    listeners: 1,
+    async release() {
+      calls.push('release');
+      await left.shift();
+      calls.push('released');
+    },
+    comeBack: async () => void calls.push('comeBack'),
+    handOn: () => void calls.push('handOn'),
+    openMoney: () => ({ users: [], tokens: [], groups: [] }),
+    owed: () => 0,
+    follow: () => ({ answered: () => undefined, lose: () => undefined }),
+    taskAnswered: () => undefined,
+    retire: async () => undefined,
+    fail: () => void calls.push('fail'),
+  };
+  return { estate, calls };
+}
+
+interface Asker {
+  readonly socket: Socket;
+  readonly heard: FromPredecessor['kind'][];
+}
+
+/** A new server that says hello and asks for the place. */
+async function ask(): Promise<Asker> {
+  const heard: FromPredecessor['kind'][] = [];
+  const socket = await new Promise<Socket>((resolve, reject) => {
+    const one = connect(path, () => resolve(one));
+    one.once('error', reject);
+  });
+  let rest = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) heard.push((JSON.parse(line) as FromPredecessor).kind);
+  });
+  socket.write(`${JSON.stringify({ kind: 'hello', dialect: spoken, pid: process.pid })}\n`);
+  await expect.poll(() => heard).toEqual(['welcome']);
+  socket.write(`${JSON.stringify({ kind: 'release' })}\n`);
+  return { socket, heard };
+}
+
+test('a new server that dies while the old one lets go of the database: the old one takes it back, and another may ask', async () => {
+  const letting = Promise.withResolvers<void>();
+  const { estate, calls } = slowEstate([letting.promise]);
+  successions = expectSuccessor(path, estate);
+  const { socket } = await ask();
+  await expect.poll(() => calls).toEqual(['release']);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.destroy();
+  await closed;
+  // The old server has heard that it is gone when it no longer answers to it.
+  await Bun.sleep(50);
+  letting.resolve();
+  await expect.poll(() => calls).toEqual(['release', 'released', 'comeBack']);
+  const second = await ask();
+  await expect.poll(() => second.heard).toEqual(['welcome', 'released']);
+  second.socket.destroy();
+  await expect.poll(() => calls.slice(3)).toEqual(['release', 'released', 'comeBack']);
+});
+
+test('while one server is let in nobody else is, not even after it has died', async () => {
+  const letting = Promise.withResolvers<void>();
+  const { estate, calls } = slowEstate([letting.promise]);
+  successions = expectSuccessor(path, estate);
+  const { socket } = await ask();
+  await expect.poll(() => calls).toEqual(['release']);
+  socket.destroy();
+  await Bun.sleep(50);
+  const heard: string[] = [];
+  const other = connect(path, () =>
+    other.write(`${JSON.stringify({ kind: 'hello', dialect: spoken, pid: process.pid })}\n`),
+  );
+  other.setEncoding('utf8');
+  other.on('data', (text: string) => heard.push(text));
+  await expect.poll(() => heard.join('')).toContain('refused');
+  other.destroy();
+  letting.resolve();
+  await expect.poll(() => calls).toEqual(['release', 'released', 'comeBack']);
+});
