@@ -6,6 +6,7 @@ import { type EndpointId, type EndpointOf, endpointById } from '../server/contra
 import type { Language } from '../server/contract/enums.ts';
 import { AppError, isErrorCode } from '../server/contract/errors.ts';
 import { checkSocketDir, dataDirFiles, lockOwner } from '../server/data-dir.ts';
+import type { MigrationStep } from '../server/direct.ts';
 
 export interface Client {
   call<Id extends EndpointId>(id: Id, input?: Partial<InputOf<EndpointOf<Id>>>): Promise<OutputOf<EndpointOf<Id>>>;
@@ -22,6 +23,8 @@ export interface ClientOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly language: Language;
   readonly timeoutMs: number;
+  /** What an upgrade of the data directory does meanwhile. */
+  readonly migrating?: (step: MigrationStep) => void;
   /** Told of every HTTP call. */
   readonly trace?: (text: string) => void;
 }
@@ -63,7 +66,7 @@ export async function folderFree(dataDir: string): Promise<void> {
 
 async function openFolder(options: ClientOptions): Promise<Client> {
   const { openDirect } = await import('../server/direct.ts');
-  const direct = await openDirect(options.dataDir, options.env);
+  const direct = await openDirect(options.dataDir, options.env, options);
   return { call: async (id, input) => (await direct.call(id, input ?? {})) as never, close: direct.close };
 }
 

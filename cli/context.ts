@@ -8,6 +8,7 @@ import { resolveDataDir } from '../server/data-dir.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';
+import { MigrationLines } from './parts/migration-lines.ts';
 import { signOfLife } from './parts/progress.ts';
 import { ago } from './parts/when.ts';
 import { askLine, readAll } from './prompt.ts';
@@ -64,13 +65,25 @@ export interface Context {
   close(): Promise<void>;
 }
 
+/** An address with a password may lie in a file, as containers and units hand secrets over. @throws AppError usage */
+function withDatabase(flag: string | undefined, given: Environment): Environment {
+  if (flag !== undefined) return { ...given, DATABASE_URL: flag };
+  const { DATABASE_URL: url, DATABASE_URL_FILE: file } = given;
+  if (url || !file) return given;
+  try {
+    return { ...given, DATABASE_URL: readFileSync(file, 'utf8').trim() };
+  } catch (error) {
+    throw new AppError('usage', { detail: `DATABASE_URL_FILE ${file}: ${(error as { code?: string }).code ?? ''}` });
+  }
+}
+
 export function createContext(
   flags: GlobalFlags,
   given: Environment,
   streams: Streams,
   stdin: NodeJS.ReadStream,
 ): Context {
-  const env = flags.database === undefined ? given : { ...given, DATABASE_URL: flags.database };
+  const env = withDatabase(flags.database, given);
   const language = languageOf(flags.lang, env);
   const output = createOutput(streams, shapeOf(flags), (cell) => ago(cell, Date.now(), language));
   const interactive =
@@ -108,6 +121,7 @@ export function createContext(
         env,
         language,
         timeoutMs: secondsOf(flags.timeout) * 1000,
+        migrating: new MigrationLines(say, output.note).report,
         ...(flags.debug === true || flags.verbose === true ? { trace: output.note } : {}),
       });
       client ??= options().then(openClient);

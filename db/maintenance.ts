@@ -1,7 +1,8 @@
 /** Looking after the database file: checks, compaction, consistent copies. */
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../server/contract/errors.ts';
+import { writeBackup } from './backup-file.ts';
 import type { SqliteDatabase } from './open.ts';
 import { keepPrivate } from './private-file.ts';
 
@@ -64,23 +65,56 @@ export function copyDatabase({ raw }: SqliteDatabase, file: string): void {
 }
 
 const keptCopies = 2;
+/** Builds before this one copied the plain file. */
+const copyName = /^before-(.+)-from-(.+)\.(?:backup|db)$/;
 
-/** What a migration is about to change, for `backup restore`; the two newest copies stay. @throws AppError backup_unwritable */
-export function copyAside(database: SqliteDatabase, schema: string, next: string): void {
-  const folder = join(dirname(database.raw.name), 'backups');
-  const file = join(folder, `before-${next}-from-${schema}.db`);
+/** @returns the schemas that a copy made before a migration is named by; null = it is another file. */
+export function copyNamed(name: string): { readonly next: string; readonly schema: string } | null {
+  const [, next, schema] = copyName.exec(name) ?? [];
+  return next === undefined || schema === undefined ? null : { next, schema };
+}
+
+/** A copy that is being made: `drafts` grow to `bytes` each, then the second one becomes `file`. */
+export interface CopyPlan {
+  readonly file: string;
+  readonly drafts: readonly [plain: string, backup: string];
+  readonly bytes: number;
+}
+
+export function planCopy({ raw }: SqliteDatabase, schema: string, next: string): CopyPlan {
+  const file = join(dirname(raw.name), 'backups', `before-${next}-from-${schema}.backup`);
+  const bytes = raw.prepare<number>('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size').pluck();
+  return { file, drafts: [`${file}.copy`, `${file}.part`], bytes: bytes.get() ?? 0 };
+}
+
+/**
+ * What a migration is about to change, as a backup: the build that wrote it and every later one restore it. The two
+ * newest copies stay.
+ * @param version of this build. @throws AppError backup_unwritable
+ */
+export async function copyAside(
+  database: SqliteDatabase,
+  { file, drafts }: CopyPlan,
+  facts: { readonly schema: string; readonly version: string },
+): Promise<void> {
+  const [plain, backup] = drafts;
+  const folder = dirname(file);
+  const remove = () => {
+    for (const draft of drafts) rmSync(draft, { force: true });
+  };
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    rmSync(`${file}.part`, { force: true });
-    copyDatabase(database, `${file}.part`);
-    chmodSync(`${file}.part`, 0o600);
-    renameSync(`${file}.part`, file);
+    remove();
+    copyDatabase(database, plain);
+    await writeBackup(backup, plain, { ...facts, created_at: Math.floor(Date.now() / 1000) });
+    renameSync(backup, file);
   } catch (error) {
-    rmSync(`${file}.part`, { force: true });
     throw new AppError('backup_unwritable', { file, detail: error instanceof Error ? error.message : '' }, error);
+  } finally {
+    remove();
   }
   const copies = readdirSync(folder)
-    .filter((name) => /^before-.+-from-.+\.db$/.test(name))
+    .filter((name) => copyNamed(name) !== null)
     .map((name) => join(folder, name))
     .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
   for (const old of copies.slice(keptCopies)) rmSync(old);

@@ -2,10 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { createLedgerStore } from '../db/ledger-store.ts';
-import { migrate } from '../db/migrate.ts';
+import { type MigrationStep, migrate } from '../db/migrate.ts';
 import { type Database, openDatabase } from '../db/open.ts';
 import { sealedSample } from '../db/sealed.ts';
 import { endpointById } from './contract/endpoints/index.ts';
+import type { Language } from './contract/enums.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, type DataDirFiles, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
@@ -30,6 +31,8 @@ import { defaultLimits } from './relay/relay-deps.ts';
 import { createRelayState } from './relay/state/state.ts';
 import { createServices, type Services } from './services.ts';
 
+export type { MigrationStep } from '../db/migrate.ts';
+
 export interface DirectGateway {
   call(id: string, input: unknown): Promise<unknown>;
   close(): Promise<void>;
@@ -37,7 +40,6 @@ export interface DirectGateway {
 
 const meta = {
   ip: 'local',
-  language: 'en',
   userAgent: 'gateway',
   requestId: '',
   origin: '',
@@ -55,8 +57,8 @@ const reply = {
   header: () => undefined,
 };
 
-const asOwner = (services: Services, id: string, input: unknown) =>
-  invoke(id, input, { actor: localOwner, meta, services, reply });
+const asOwner = (services: Services, language: Language, id: string, input: unknown) =>
+  invoke(id, input, { actor: localOwner, meta: { ...meta, language }, services, reply });
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -67,10 +69,21 @@ interface Parts {
   close(): Promise<void>;
 }
 
-async function openFileParts(files: DataDirFiles, env: Environment): Promise<Parts> {
+/** For whom the folder is opened. */
+export interface DirectReader {
+  readonly language?: Language;
+  /** Told what an upgrade of the folder does meanwhile. */
+  readonly migrating?: ((step: MigrationStep) => void) | undefined;
+}
+
+async function openFileParts(
+  files: DataDirFiles,
+  env: Environment,
+  { migrating: report }: DirectReader,
+): Promise<Parts> {
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const database = openDatabase(files.database, { nativeBinding });
-  await migrate(database);
+  await migrate(database, { version, report });
   const vault = vaultFor(files.secretKey, env, sealedSample(database));
   if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(database.raw), files.owed);
   const ledger = createDirectLedger(database);
@@ -85,7 +98,7 @@ async function openFileParts(files: DataDirFiles, env: Environment): Promise<Par
   };
 }
 
-async function openWriting(dataDir: string, env: Environment): Promise<DirectGateway> {
+async function openWriting(dataDir: string, env: Environment, reader: DirectReader): Promise<DirectGateway> {
   const files = ensureDataDir(dataDir);
   const place = databasePlace(files, env);
   const unlock = acquireLock(files);
@@ -94,7 +107,7 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     const { database, vault, ledger, close } =
       place.engine === 'sqlite'
-        ? await openFileParts(files, env)
+        ? await openFileParts(files, env, reader)
         : await import('./cluster/visitor.ts').then(({ openVisitor }) => openVisitor(place, files, env));
     const services = await createServices({
       database,
@@ -132,7 +145,7 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
       },
     });
     return {
-      call: (id, input) => asOwner(services, id, input),
+      call: (id, input) => asOwner(services, reader.language ?? 'en', id, input),
       async close() {
         await close();
         unlock();
@@ -152,9 +165,9 @@ function asStartError(error: unknown, dataDir: string): unknown {
 }
 
 /** Where nothing can be written, what is there can still be read. @throws AppError data_dir_*, database_*, secret_*. */
-export async function openDirect(dataDir: string, env: Environment): Promise<DirectGateway> {
+export async function openDirect(dataDir: string, env: Environment, reader: DirectReader = {}): Promise<DirectGateway> {
   try {
-    return await openWriting(dataDir, env);
+    return await openWriting(dataDir, env, reader);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'data_dir_unreadable') throw error;
     const reading = openReading(dataDirFiles(dataDir), addonPath);
@@ -174,7 +187,9 @@ export async function openDirect(dataDir: string, env: Environment): Promise<Dir
       return {
         call(id, input) {
           const row = endpointById(id);
-          return row !== undefined && mutates(row) ? Promise.reject(error) : asOwner(services, id, input);
+          return row !== undefined && mutates(row)
+            ? Promise.reject(error)
+            : asOwner(services, reader.language ?? 'en', id, input);
         },
         close,
       };

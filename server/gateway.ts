@@ -1,5 +1,6 @@
 /** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
+import type { MigrationStep } from '../db/migrate.ts';
 import type { DatabasePlace } from '../db/place.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import { nodeOrder } from './cluster/order.ts';
@@ -58,6 +59,8 @@ export interface GatewayOptions {
   readonly traces?: TraceSettings | null;
   /** One line for the operator, apart from what is asked for. */
   readonly say: (line: string) => void;
+  /** What the start waits for while the database is upgraded. */
+  readonly migrating?: (step: MigrationStep) => void;
 }
 
 export interface Gateway extends Omit<Endings, 'fail' | 'retire'> {
@@ -94,7 +97,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const setupCode = randomBytes(8).toString('hex');
     const { balances, shared, bury } = createPurses(place, options.relays);
     const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
-    const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null, node });
+    const ledgerThread = await startLedger({
+      ...{ files, nativeBinding, follows: before !== null, node },
+      migrating: options.migrating,
+    });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.say(missingPostings(missing));

@@ -1,10 +1,12 @@
 /** Starts the ledger's thread and watches it. */
+import type { MigrationStep } from '../db/migrate.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import type { NodeOrder } from './cluster/books.ts';
 import type { PlacesNews } from './cluster/reach.ts';
 import { AppError, type ErrorParams, isErrorCode } from './contract/errors.ts';
 import type { DataDirFiles } from './data-dir.ts';
 import { type DatabaseCheck, startDatabaseCheck } from './database-check.ts';
+import { version } from './embedded/version.ts';
 import { startThread } from './embedded/workers.ts';
 import { type CommandMessage, createLedgerClient, type LedgerClient, type LedgerPort } from './ledger/client.ts';
 import { controlName, ledgerGone } from './ledger/names.ts';
@@ -59,8 +61,9 @@ export async function startLedger(order: {
   readonly follows: boolean;
   /** Among others; null = it has the database for itself. */
   readonly node: NodeOrder | null;
+  readonly migrating?: ((step: MigrationStep) => void) | undefined;
 }): Promise<LedgerThread> {
-  const { files, nativeBinding, follows, node } = order;
+  const { files, nativeBinding, follows, node, migrating = () => undefined } = order;
   const check = node === null ? startDatabaseCheck({ file: files.database, nativeBinding }) : unchecked;
   const thread = startThread(node === null ? 'ledger' : 'node');
   const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
@@ -81,6 +84,7 @@ export async function startLedger(order: {
     if (report.kind === 'drain') return drained.resolve();
     if (report.kind === 'commands') return send(report);
     if (report.kind === 'left' || report.kind === 'returned') return moved.resolve();
+    if (report.kind === 'migrating') return migrating(report.step);
     if (report.kind === 'ready') ready.resolve(report);
     if (report.kind === 'closed') closed.resolve();
     if (report.kind === 'failed') ready.reject(startError(report, files.dir));
@@ -102,7 +106,7 @@ export async function startLedger(order: {
     // Nothing is written to a file that is damaged.
     if (await within(check.quick, quickMs)) refuseDamage(await check.quick);
     const port = first.port1;
-    const start = { kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port };
+    const start = { kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port, version };
     thread.postMessage(node === null ? start : { kind: 'start', node, port }, [port]);
     const { recovery, owed, sample, missing } = await ready.promise;
     void check.quick.then(([found]) => {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { createLedgerStore } from '../db/ledger-store.ts';
 import { foldLog } from '../db/maintenance.ts';
 import { migrate } from '../db/migrate.ts';
+import { sayingInterrupted } from '../db/move/interrupted.ts';
 import { type MovedReport, type MoveProgress, moveSite } from '../db/move/move.ts';
 import { openTarget } from '../db/move/open-target.ts';
 import { postgresEnd } from '../db/move/postgres-end.ts';
@@ -48,7 +49,7 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
       if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(source.raw), files.owed);
       const target = await openTarget(order.server);
       try {
-        return await moveSite({ ...order, from: sqliteEnd(source), to: target.end });
+        return await sayingInterrupted(() => moveSite({ ...order, from: sqliteEnd(source), to: target.end }));
       } finally {
         await target.close();
       }
@@ -74,7 +75,9 @@ export async function moveToFile(order: SiteMove): Promise<MovedReport> {
       let report: MovedReport;
       try {
         await migrate(target);
-        report = await moveSite({ ...order, from: postgresEnd(source), to: sqliteEnd(target) });
+        report = await sayingInterrupted(() =>
+          moveSite({ ...order, from: postgresEnd(source), to: sqliteEnd(target) }),
+        );
         foldLog(target);
       } finally {
         await target.close();

@@ -1,5 +1,6 @@
 /** Work on a data directory that needs no running services, and work that nobody else may disturb. */
 import { existsSync, rmSync } from 'node:fs';
+import { type BackupHeader, readHeader } from '../db/backup-file.ts';
 import { schemaOf } from '../db/maintenance.ts';
 import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
@@ -8,7 +9,7 @@ import { type PostgresPlace, placeName, type SqlitePlace } from '../db/place.ts'
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
-import { type BackupHeader, readHeader } from './domain/backup/format.ts';
+import { type BackupFile, backupFiles, backupNamed } from './domain/backup/files.ts';
 import { type Restored, restoreBackup, restoreToServer } from './domain/backup/restore.ts';
 import { proveKey } from './domain/secrets/proof.ts';
 import { endRotation, type Rotated, rotate, rotationStamp } from './domain/secrets/rotation.ts';
@@ -18,6 +19,8 @@ import { nativeBindingFor } from './embedded/native-addon.ts';
 import { progressFile } from './ledger/progress.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+export { type BackupFile, backupFiles, backupNamed };
 
 /** @throws AppError backup_damaged */
 export const backupHeader = (file: string): BackupHeader => readHeader(file).header;

@@ -1,5 +1,6 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import { randomInt, randomUUID } from 'node:crypto';
+import type { BackupHeader } from '../db/backup-file.ts';
 import type { KeptItems } from '../db/kept-item.ts';
 import { createKeptItems } from '../db/kept-items.ts';
 import { createMemos } from '../db/memos.ts';
@@ -15,7 +16,6 @@ import { type AffiliateService, createAffiliate } from './domain/affiliate/servi
 import { createOperatorAlerts } from './domain/alerts/compose.ts';
 import type { AlertsService } from './domain/alerts/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
-import type { BackupHeader } from './domain/backup/format.ts';
 import type { DataFolder } from './domain/backup/home.ts';
 import { createScheduledBackups, type ScheduledBackups } from './domain/backup/scheduled.ts';
 import { createMaintenance, type MaintenanceService } from './domain/backup/service.ts';

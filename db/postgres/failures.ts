@@ -12,6 +12,18 @@ const noDatabase = '3D000';
 const tooMany = ['53300', '53200'];
 const starting = ['57P03', '57P02', '57P01'];
 
+/** Connection exceptions, too few resources, and a server that is stopped or not yet started. */
+const lostStates = /^(08|53|57P)/;
+const lostSockets = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND)$/;
+const lostWords = /connection (terminated|ended|error)|timeout (expired|exceeded)/i;
+
+/** It is the way to the server that failed, not what was asked of it. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof AppError) return false;
+  const code = codeOf(error);
+  return lostStates.test(code) || lostSockets.test(code) || lostWords.test(error instanceof Error ? error.message : '');
+}
+
 /** Node and OpenSSL name certificate trouble in capitals, each library in its own. */
 const certificate = /certificate|CERT_|SELF_SIGNED|ERR_TLS|UNABLE_TO_VERIFY|altnames/i;
 

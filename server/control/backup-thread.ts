@@ -1,6 +1,7 @@
 /** A thread for one backup: copying and looking through a large database would hold up the API. */
+
+import type { BackupHeader } from '../../db/backup-file.ts';
 import { AppError, isErrorCode } from '../contract/errors.ts';
-import type { BackupHeader } from '../domain/backup/format.ts';
 import type { BackupOrder } from '../domain/backup/verified.ts';
 import type { BackupReport } from '../domain/backup/worker.ts';
 import { startThread } from '../embedded/workers.ts';

@@ -1,6 +1,6 @@
 /** Thread entry: the only writer of money. The first message says where the database is; a port for the control thread comes along. */
 import { createLedgerStore } from '../../db/ledger-store.ts';
-import { migrate } from '../../db/migrate.ts';
+import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
 import { type SealedSample, sealedSample } from '../../db/sealed.ts';
 import { AppError, type ErrorParams } from '../contract/errors.ts';
@@ -22,9 +22,12 @@ export interface LedgerStart {
   readonly follows: boolean;
   /** For the control thread's client. */
   readonly port: MessagePort;
+  /** Of this build. */
+  readonly version: string;
 }
 
 export type LedgerReport =
+  | { readonly kind: 'migrating'; readonly step: MigrationStep }
   | {
       readonly kind: 'ready';
       readonly recovery: RecoveryReport;
@@ -77,11 +80,12 @@ interface Running {
 
 /** The database, and what writes to it. */
 async function openStore(
-  { file, nativeBinding, owed: places, follows }: LedgerStart,
+  { file, nativeBinding, owed: places, follows, version }: LedgerStart,
   told: { readonly message: (message: LedgerMessage) => void; readonly health: (health: StoreHealth) => void },
 ) {
   const database = openDatabase(file, { nativeBinding });
-  const migrated = await migrate(database);
+  const report = (step: MigrationStep) => self.postMessage({ kind: 'migrating', step });
+  const migrated = await migrate(database, { version, report });
   // Folding the log into the file is this thread's work, at a size that costs milliseconds.
   database.raw.pragma('wal_autocheckpoint = 4000');
   const store = createLedgerStore(database.raw);

@@ -149,3 +149,14 @@ test('serving begins with what the environment says, and a second start changes 
     expect(said).toContain(round === 1 ? 'token initial' : '0 changes');
   }
 });
+
+test('doctor of the executable calls the checks that cannot be made by the names they always have', async () => {
+  await setUp(sandbox, upstream);
+  const sound = JSON.parse((await sandbox.run(['doctor', '--json'])).out) as { check: string }[];
+  writeFileSync(join(sandbox.dataDir, 'gateway.db'), 'not a database');
+  const broken = await sandbox.run(['doctor', '--json']);
+  expect(broken.code).toBe(8);
+  const names = (JSON.parse(broken.out) as { check: string; result: string }[]).map(({ check }) => check);
+  expect(names.filter((name) => !sound.some(({ check }) => check === name) && name !== 'leases')).toEqual([]);
+  expect(names).toContain('ledger');
+});

@@ -3,12 +3,14 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import aws4 from 'aws4';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { extractBackup } from '../../server/domain/backup/format.ts';
+import { extractBackup } from '../../db/backup-file.ts';
+import { AppError, formatError } from '../../server/contract/errors.ts';
+import { storedIn } from '../../server/contract/stored-texts.ts';
 import { restoreBackup } from '../../server/domain/backup/restore.ts';
 import { type BackupOrder, verifiedBackup } from '../../server/domain/backup/verified.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -262,6 +264,55 @@ test('a bucket takes it by its signature, gives it back whole, and keeps as many
     expect(leftovers()).toEqual([]);
   } finally {
     await bucket.stop();
+  }
+});
+
+test('why a bucket does not take a backup is said in sentences, in both languages, with the setting that helps', async () => {
+  const bucket = await startBucket();
+  const closed = await startBucket();
+  await closed.stop();
+  const answering = (status: number, code: string) =>
+    createServer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/xml' });
+      response.end(`<Error><Code>${code}</Code><Message>hush/secret+key</Message></Error>`);
+    });
+  const missing = answering(404, 'NoSuchBucket');
+  const odd = answering(400, 'SomethingNew');
+  for (const server of [missing, odd]) await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const tried = async (settings: Readonly<Record<string, string>>): Promise<{ en: string; zh: string }> => {
+    for (const [key, value] of Object.entries(settings)) await gateway.option(`backup_setting.${key}`, value);
+    const error = await gateway.services.backups.run().catch((one: unknown) => one);
+    if (!(error instanceof AppError)) throw error;
+    expect(error.code).toBe('backup_failed');
+    const stored = await gateway.services.backups.status();
+    const [en, zh] = (['en', 'zh'] as const).map((language) => {
+      const said = formatError(error.code, error.params, language);
+      expect(said).toContain(storedIn(stored.error, language));
+      expect(said).not.toMatch(/hush/);
+      return said;
+    });
+    return { en: en ?? '', zh: zh ?? '' };
+  };
+  try {
+    const without = await tried({ s3_bucket: 'copies', s3_endpoint: bucket.url, s3_region: 'eu-central-1' });
+    expect(without.en).toMatch(/has no credentials: set backup_setting\.s3_key_id and backup_setting\.s3_secret/);
+    expect(without.zh).toMatch(/缺少对象存储的密钥.*backup_setting\.s3_secret/);
+    const wrong = await tried({ s3_key_id: credentials.accessKeyId, s3_secret: 'wrong' });
+    expect(wrong.en).toMatch(/access to s3:\/\/copies\/ is denied: check .*s3_secret/);
+    expect(wrong.zh).toMatch(/对象存储拒绝访问 s3:\/\/copies\//);
+    const none = await tried({ s3_endpoint: urlOf(missing) });
+    expect(none.en).toMatch(/there is no such bucket: s3:\/\/copies\//);
+    expect(none.zh).toMatch(/存储桶不存在：s3:\/\/copies\//);
+    const away = await tried({ s3_endpoint: closed.url });
+    expect(away.en).toMatch(/cannot be reached: check backup_setting\.s3_endpoint/);
+    expect(away.zh).toMatch(/无法连接到 s3:\/\/copies\/.*s3_endpoint/);
+    const unknown = await tried({ s3_endpoint: urlOf(odd) });
+    expect(unknown.en).toContain('not known here (SomethingNew)');
+    expect(unknown.zh).toContain('原因未知（SomethingNew）');
+  } finally {
+    await bucket.stop();
+    for (const server of [missing, odd]) server.close();
   }
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import type { MoveProgress } from '../../db/move/move.ts';
 import { leftTables, movedTables, serverTables } from '../../db/move/tables.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
@@ -131,6 +132,43 @@ test('killed in the middle and run again, it goes on where it stopped', async ()
   const report = await moveToServer({ dataDir: from, server: place });
   expect(report.continued).toBeGreaterThan(100);
   expect(report.tables.find(({ name }) => name === 'logs')?.rows).toBe(400);
+});
+
+/** As an operator who restarts the server does. */
+const cutConnections = (url: string): void => {
+  const program = `
+    import { Client } from 'pg';
+    const client = new Client(process.env.SERVER);
+    await client.connect();
+    await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+    await client.end();
+  `;
+  const { exitCode } = Bun.spawnSync([process.execPath, '-e', program], { env: { ...process.env, SERVER: url } });
+  expect(exitCode).toBe(0);
+};
+
+test('a move whose connection is cut says that the same command goes on where it stopped, and it does, there and back', async () => {
+  const from = await site();
+  const place = await server();
+  const cutOnce = () => {
+    let cut = false;
+    return ({ step, table, rows }: MoveProgress) => {
+      if (cut || step !== 'copied' || table !== 'logs' || rows < 100) return;
+      cut = true;
+      cutConnections(place.url);
+    };
+  };
+  const there = moveToServer({ dataDir: from, server: place, batch: 20, progress: cutOnce() });
+  await expect(there).rejects.toMatchObject({
+    code: 'move_interrupted',
+    message: expect.stringMatching(/terminat.*run the same command again/),
+  });
+  expect((await moveToServer({ dataDir: from, server: place })).continued).toBeGreaterThan(100);
+  const back = join(dir, `cut-${count++}`);
+  expect(await codeOf(moveToFile({ dataDir: back, server: place, batch: 20, progress: cutOnce() }))).toBe(
+    'move_interrupted',
+  );
+  expect((await moveToFile({ dataDir: back, server: place })).continued).toBeGreaterThan(100);
 });
 
 test('a source that was changed after the first try is brought over anew', async () => {

@@ -1,4 +1,6 @@
 /** Commands of the terminal on a site that lies on PostgreSQL, with and without a server on their folder; nodes that are told to end. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postgresMigrations } from '../../db/postgres/migrate.ts';
 import { answersAfter, ask, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
@@ -49,6 +51,22 @@ test('a command takes from a balance what lies idle with a serving node, and giv
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
   // Commands leave nobody behind.
   expect(await site.rows("SELECT epoch FROM nodes WHERE state <> 'expired'")).toHaveLength(1);
+});
+
+test('a node finds the address of its database in a file, and what its configuration says is set beside nodes that serve', async () => {
+  const dir = site.folder();
+  const address = join(dir, 'database-url');
+  const config = join(dir, 'site.yaml');
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(address, `${site.url}\n`);
+  writeFileSync(config, 'version: 1\noptions:\n  general_setting.trusted_proxies: 172.30.30.0/24\n');
+  const env = { DATABASE_URL: '', DATABASE_URL_FILE: address, GATEWAY_CONFIG: config };
+  const second = await site.start({ dir, env });
+  expect(await run('option', 'get', 'general_setting.trusted_proxies')).toMatchObject({ value: '172.30.30.0/24' });
+  expect((await node.chat(key, ask)).status).toBe((await second.chat(key, ask)).status);
+  expect(await second.stop()).toBe(0);
+  const missing = await site.run(['user', 'list'], { dir, env: { ...env, DATABASE_URL_FILE: join(dir, 'none') } });
+  expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('DATABASE_URL_FILE')]);
 });
 
 test('an address that is none of ours is said to be that, before anything is opened', async () => {

@@ -1,8 +1,8 @@
 /** Backups: made while serving, restored when nobody serves. */
-import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
+import { createReadStream, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { AppError, formatError } from '../../../server/contract/errors.ts';
-import { backupHeader, restore as restoreOver, serverOf } from '../../../server/offline.ts';
+import { backupFiles, backupHeader, backupNamed, restore as restoreOver, serverOf } from '../../../server/offline.ts';
 import { folderFree } from '../../client.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -35,9 +35,10 @@ export const create: CommandRun = async (context, _flags, given) => {
 const written = (piece: Buffer): Promise<void> =>
   new Promise((resolve) => process.stdout.write(piece, () => resolve()));
 
-export const restore: CommandRun = async (context, _flags, file) => {
+export const restore: CommandRun = async (context, _flags, given) => {
   localOnly(context);
-  if (!existsSync(file)) throw new AppError('not_found', { what: file });
+  const file = backupNamed(context.dataDir, given);
+  if (file === null) throw new AppError('not_found', { what: given });
   const header = backupHeader(file);
   const when = isoTime(header.created_at);
   const into = serverOf(context.env);
@@ -68,16 +69,15 @@ export const restore: CommandRun = async (context, _flags, file) => {
 };
 
 export const list: CommandRun = async (context) => {
-  const folder = folderOf(context);
-  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.backup')) : [];
-  const rows = names.sort().map((name) => ({ file: join(folder, name), ...backupHeader(join(folder, name)) }));
   context.output.list(
-    rows,
+    backupFiles(context.dataDir),
     [
       { name: 'file', value: (row) => row.file },
       { name: 'time', value: (row) => isoTime(row.created_at) },
       { name: 'bytes', value: (row) => String(row.bytes), right: true },
       { name: 'schema', value: (row) => row.schema },
+      { name: 'version', value: (row) => row.version },
+      { name: 'before upgrade to', value: (row) => row.before_upgrade_to },
     ],
     (row) => row.file,
   );

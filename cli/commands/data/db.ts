@@ -1,10 +1,11 @@
 /** The database file. */
 import { existsSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { AppError } from '../../../server/contract/errors.ts';
 import { databaseName, dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { detailLines } from '../../output.ts';
+import { detailLines, isoTime } from '../../output.ts';
 
 /** The file, or the server's database without its password. */
 const placed = ({ dataDir, env }: Context): string => databaseName(dataDirFiles(dataDir), env);
@@ -18,16 +19,22 @@ const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size
 
 /** The schema there is, not brought up to date by looking. */
 export const status: CommandRun = async (context) => {
-  const { databaseSchema } = await import('../../../server/offline.ts');
+  const { backupFiles, databaseSchema } = await import('../../../server/offline.ts');
   const files = dataDirFiles(context.dataDir);
+  const copy = backupFiles(context.dataDir).findLast((backup) => backup.before_upgrade_to !== '');
   const found = {
     path: placed(context),
     bytes: sizeOf(files.database),
     wal_bytes: sizeOf(`${files.database}-wal`),
     ...(await databaseSchema(context.dataDir, context.env)),
     server: lockOwner(files),
+    // The way back to the build before: gateway backup restore.
+    copy_before_upgrade: copy === undefined ? '' : basename(copy.file),
+    copy_schema: copy?.schema ?? '',
+    copy_made_at: copy?.created_at ?? 0,
   };
-  context.output.object(found, detailLines({ ...found, server: found.server ?? '-' }), found.schema);
+  const told = { ...found, server: found.server ?? '-', copy_made_at: isoTime(found.copy_made_at) };
+  context.output.object(found, detailLines(told), found.schema);
 };
 
 export const check: CommandRun = async (context) => {

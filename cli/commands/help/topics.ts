@@ -26,8 +26,8 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_DATA_DIR', zh: '数据目录', en: 'data directory' },
   {
     name: 'DATABASE_URL',
-    zh: 'PostgreSQL 地址：多台机器共用一个站点（默认为数据目录中的文件）',
-    en: 'PostgreSQL of a site on several machines (else the file in the data directory)',
+    zh: 'PostgreSQL 地址：多台机器共用一个站点（默认为数据目录中的文件；或 _FILE）',
+    en: 'PostgreSQL of a site on several machines (else the file in the data directory; or _FILE)',
   },
   {
     name: 'DATABASE_DIRECT_URL',

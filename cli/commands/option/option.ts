@@ -52,10 +52,21 @@ async function assigned(context: Context, assignment: string): Promise<{ key: st
   return { key, value: given };
 }
 
+/** @throws AppError option_unknown, option_invalid */
+function acceptable({ key: given, value }: { readonly key: string; readonly value: string }) {
+  const key = keyOf(given);
+  const { kind } = optionRow(key);
+  const complaint = kind.check(kind.clean?.(value) ?? value);
+  if (complaint !== null) throw new AppError('option_invalid', { key, ...complaint });
+  return { key, value };
+}
+
 export const set: CommandRun = async (context, _flags, _first, assignments) => {
+  // All are looked at before the first is stored: a mistake in the last leaves nothing half set.
+  const checked: { readonly key: OptionKey; readonly value: string }[] = [];
+  for (const assignment of assignments) checked.push(acceptable(await assigned(context, assignment)));
   const client = await context.client();
-  for (const assignment of assignments) {
-    const { key, value } = await assigned(context, assignment);
+  for (const { key, value } of checked) {
     await client.call('option.set', { key, value });
     context.output.object({ key, result: 'updated' }, [`${key} updated`], key);
   }

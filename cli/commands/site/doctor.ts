@@ -189,11 +189,13 @@ async function backups(context: Context): Promise<Finding> {
     found.made_at === 0
       ? say('尚无备份', 'none yet')
       : say(`上次在 ${age} 小时前，${found.place}`, `last ${age} h ago, ${found.place}`);
+  const failed =
+    found.error === '' ? '' : say(`；上次尝试失败：${found.error}`, `; the last try failed: ${found.error}`);
   if (found.every_hours === 0)
     return wrong(
       'backups',
       'warn',
-      say('未设置定时备份', 'not scheduled'),
+      say(`未设置定时备份${failed}`, `not scheduled${failed}`),
       'gateway option set backup_setting.every_hours=24',
     );
   return found.missing === ''
@@ -208,18 +210,31 @@ const remedyOf = (reason: string): string =>
       ? 'gateway logs prune --before 90d'
       : 'dmesg; df; mount';
 
-const parts = [folder, disk, server, proxy, storage, database, leases, ledger, channels, prices, backups] as const;
+/** By the names their findings have: those of functions are shortened in the executable. */
+const parts = {
+  'data directory': folder,
+  disk,
+  server,
+  proxy,
+  storage,
+  database,
+  leases,
+  ledger,
+  channels,
+  prices,
+  backups,
+} as const;
 
 export const doctor: CommandRun = async (context, flags) => {
   if (flags.fix === true && context.url === '')
     for (const path of repair(context)) context.output.note(`chmod go= ${path}`);
   const findings: Finding[] = [];
-  for (const part of parts) {
+  for (const [check, part] of Object.entries(parts)) {
     try {
       findings.push(...[await part(context)].flat());
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      findings.push(wrong(part.name, 'fail', formatError(error.code, error.params, context.language), ''));
+      findings.push(wrong(check, 'fail', formatError(error.code, error.params, context.language), ''));
     }
   }
   context.output.list(

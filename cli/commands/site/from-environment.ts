@@ -2,6 +2,7 @@
 import { type Client, openClient } from '../../client.ts';
 import { needed } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { MigrationLines } from '../../parts/migration-lines.ts';
 import { readDocument } from '../provisioning/document.ts';
 
 const names = [
@@ -53,7 +54,9 @@ async function document(context: Context, client: Client): Promise<string[]> {
 export async function fromEnvironment(context: Context): Promise<string[]> {
   if (!names.some((name) => context.env[name])) return [];
   const { dataDir, env, language } = context;
-  const client = await openClient({ dataDir, url: '', token: '', userId: '', env, language, timeoutMs: 60_000 });
+  const migrating = new MigrationLines(context.say, context.output.note).report;
+  const local = { dataDir, url: '', token: '', userId: '', migrating };
+  const client = await openClient({ ...local, env, language, timeoutMs: 60_000 });
   try {
     const created = await administrator(context, client);
     return [

@@ -150,6 +150,11 @@ export const terminalErrors = {
     'What was moved is not equal to its source: table {table} ({detail}). The source is untouched; empty the target and try again',
     1,
   ),
+  move_interrupted: business(
+    '迁移中断：{detail}。已迁移的部分保留，源数据未被改动：再次运行同一命令即可从中断处继续',
+    'The move was interrupted: {detail}. What was moved is kept and the source is untouched: run the same command again, it goes on where it stopped',
+    7,
+  ),
   move_unfinished: business(
     '数据库 {name} 的迁移尚未完成：请再次运行 gateway db move 以继续',
     'The move into {name} has not ended: run gateway db move again to continue it',

@@ -1,15 +1,16 @@
 /** Puts a backup in the place of the database, keeping what was there; or into a server's empty one. Nobody may be using it. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';
 import { checkDatabase, foldLog } from '../../../db/maintenance.ts';
 import { migrate, migrations } from '../../../db/migrate.ts';
+import { sayingInterrupted } from '../../../db/move/interrupted.ts';
 import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
 import { sqliteEnd } from '../../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { PostgresPlace } from '../../../db/place.ts';
 import { type SealedSample, sealedSample } from '../../../db/sealed.ts';
 import { AppError } from '../../contract/errors.ts';
-import { type BackupHeader, extractBackup, readHeader } from './format.ts';
 
 export interface Restored {
   readonly header: BackupHeader;
@@ -95,7 +96,7 @@ export async function restoreToServer(order: ServerRestore): Promise<Restored> {
       await migrate(source);
       const target = await openTarget(server);
       try {
-        await moveSite({ from: sqliteEnd(source), to: target.end, progress });
+        await sayingInterrupted(() => moveSite({ from: sqliteEnd(source), to: target.end, progress }));
       } finally {
         await target.close();
       }

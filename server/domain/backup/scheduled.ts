@@ -1,13 +1,15 @@
 /** Backups by the clock: made, looked through, brought where they belong, looked through there, and the oldest removed. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { BackupHeader } from '../../../db/backup-file.ts';
 import type { Database } from '../../../db/open.ts';
 import { createBackupsRepository } from '../../../db/repositories/backups.ts';
 import { AppError } from '../../contract/errors.ts';
+import { storedIn } from '../../contract/stored-texts.ts';
 import type { OptionsService } from '../options/service.ts';
-import type { BackupHeader } from './format.ts';
 import { backupHome, type DataFolder } from './home.ts';
 import { backupPlace } from './places.ts';
+import { backupReason } from './reasons.ts';
 import type { BackupOrder } from './verified.ts';
 
 export interface BackupState {
@@ -18,7 +20,7 @@ export interface BackupState {
   readonly bytes: number;
   /** Epoch seconds of the last try. */
   readonly tried_at: number;
-  /** Why that one failed, '' = it did not. */
+  /** Why that one failed, in both languages (`storedIn`); '' = it did not. */
   readonly error: string;
 }
 
@@ -74,12 +76,19 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
       for (const end of ['', '.back']) rmSync(file + end, { force: true });
     }
   };
+  const placeName = (): string => {
+    try {
+      return backupPlace(options, join(backupHome(database, deps.dataFolder).backups, 'scheduled')).name;
+    } catch {
+      return '';
+    }
+  };
   const attempt = async (): Promise<BackupState> => {
     const at = seconds();
     try {
       state = { ...(await make(at)), tried_at: at, error: '' };
     } catch (error) {
-      state = { ...state, tried_at: at, error: reasonOf(error) };
+      state = { ...state, tried_at: at, error: backupReason(error, placeName()) };
     }
     await repository.keep(JSON.stringify(state));
     return state;
@@ -113,7 +122,11 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
     /** Now, whatever the clock says. @throws AppError backup_failed */
     async run(): Promise<BackupState> {
       const made = await run();
-      if (made.error !== '') throw new AppError('backup_failed', { reason: made.error });
+      if (made.error !== '')
+        throw new AppError('backup_failed', {
+          reason: storedIn(made.error, 'en'),
+          reason_zh: storedIn(made.error, 'zh'),
+        });
       return made;
     },
     async status() {
@@ -131,11 +144,4 @@ function stateOf(text: string): BackupState {
   } catch {
     return none;
   }
-}
-
-/** The service's own words may repeat what it was sent. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AppError) return error.message;
-  const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
-  return String(code ?? name ?? 'unknown').slice(0, 100);
 }

@@ -1,13 +1,13 @@
 /** Backups while serving, and care of the database file. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type BackupHeader, writeBackup } from '../../../db/backup-file.ts';
 import type { DatabaseCheck } from '../../../db/maintenance.ts';
 import type { Database } from '../../../db/open.ts';
 import { checkSite, portableCopy, vacuumSite } from '../../../db/upkeep.ts';
 import type { Language } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type Advice, serverAdvice } from '../status/server-advice.ts';
-import { type BackupHeader, writeBackup } from './format.ts';
 import { backupHome, type DataFolder } from './home.ts';
 
 export type MaintenanceService = ReturnType<typeof createMaintenance>;

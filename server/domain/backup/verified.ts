@@ -1,13 +1,13 @@
 /** A backup that is worth its name: written from the database as it is, opened again, every page looked at, every book added up. Blocks its thread meanwhile. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type BackupHeader, extractBackup, writeBackup } from '../../../db/backup-file.ts';
 import { checkDatabase } from '../../../db/maintenance.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
 import { portableCopy } from '../../../db/upkeep.ts';
 import { AppError } from '../../contract/errors.ts';
 import { bookReports } from '../../ledger/verify.ts';
-import { type BackupHeader, extractBackup, writeBackup } from './format.ts';
 
 export interface BackupOrder {
   /** null = only a backup that is there already is looked at. */

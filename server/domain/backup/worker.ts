@@ -1,6 +1,7 @@
 /** Thread entry: makes one backup and looks it through, so that nobody waits for it. */
+
+import type { BackupHeader } from '../../../db/backup-file.ts';
 import { AppError, type ErrorParams } from '../../contract/errors.ts';
-import type { BackupHeader } from './format.ts';
 import { type BackupOrder, verifiedBackup } from './verified.ts';
 
 export type BackupReport =

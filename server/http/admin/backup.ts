@@ -1,7 +1,11 @@
 /** Backups by the clock. */
+import { storedIn } from '../../contract/stored-texts.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
 export const backupHandlers: HandlersOf<'backup.status' | 'backup.run'> = {
-  'backup.status': async ({ services }) => services.backups.status(),
+  'backup.status': async ({ services, meta: { language } }) => {
+    const found = await services.backups.status();
+    return { ...found, error: storedIn(found.error, language), missing: storedIn(found.missing, language) };
+  },
   'backup.run': ({ services }) => services.backups.run(),
 };

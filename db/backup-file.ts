@@ -1,7 +1,7 @@
 /** A backup file: one line that says what follows, then the database as it was. Sealed secrets stay sealed; the master key is never in it. */
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
-import { AppError } from '../../contract/errors.ts';
+import { AppError } from '../server/contract/errors.ts';
 
 export interface BackupHeader {
   readonly format: 1;
@@ -61,7 +61,7 @@ export async function writeBackup(
   return header;
 }
 
-/** A database as it is, such as the copy made before a migration. */
+/** A database as it is, such as the copy that earlier builds made before a migration. */
 const plainMark = 'SQLite format 3\0';
 const plainHeader = (file: string): BackupHeader => {
   const { size, mtimeMs } = statSync(file);

@@ -1,0 +1,42 @@
+/** What an operator is told by commands that change settings and look after the site. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createRunner, type Runner } from './runner.ts';
+
+let dir: string;
+let runner: Runner;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'operating-'));
+  runner = createRunner(dir);
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const stored = (key: string) => runner.run(['option', 'get', key]);
+
+test.each([
+  ['a secret on the command line', 'backup_setting.s3_secret=hush', 'usage'],
+  ['a value that is not valid', 'backup_setting.every_hours=soon', 'option_invalid'],
+  ['an unknown option', 'backup_setting.bucket=copies', 'option_unknown'],
+])('several options are set together or not at all: %s in the last place', async (_what, last, code) => {
+  const assignments = ['backup_setting.s3_bucket=copies', 'backup_setting.s3_region=eu-central-1', last];
+  await expect(runner.run(['option', 'set', ...assignments])).rejects.toMatchObject({ code });
+  expect([await stored('backup_setting.s3_bucket'), await stored('backup_setting.s3_region')]).toEqual(['', '']);
+  await runner.run(['option', 'set', ...assignments.slice(0, 2)]);
+  expect(await stored('backup_setting.s3_bucket')).toBe('copies');
+});
+
+test('doctor tells of a backup that failed although none is scheduled, in the reader’s language', async () => {
+  await runner.run(['option', 'set', 'backup_setting.s3_bucket=copies']);
+  await expect(runner.run(['backup', 'run'])).rejects.toMatchObject({ code: 'backup_failed' });
+  for (const [language, words] of [
+    ['en', /^not scheduled; the last try failed: the bucket has no credentials/],
+    ['zh', /^未设置定时备份；上次尝试失败：缺少对象存储的密钥/],
+  ] as const) {
+    const said = createRunner(dir, {}, [], language);
+    const rows: { check: string; detail: string }[] = await said.json(['doctor']);
+    expect(rows.find(({ check }) => check === 'backups')?.detail).toMatch(words);
+    expect(await said.run(['backup', 'status'])).toMatch(language === 'en' ? /no credentials/ : /缺少对象存储/);
+  }
+});
