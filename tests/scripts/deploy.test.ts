@@ -1,13 +1,22 @@
 /** Files for operators, read by the parsers of others. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { environment as settings } from '../../cli/commands/help/topics.ts';
 import { commands } from '../../cli/commands/index.ts';
+import {
+  container as containerFile,
+  type Facts,
+  hardening,
+  launchd as launchdFile,
+  systemd as systemdUnit,
+} from '../../cli/commands/site/service.ts';
 import { globals } from '../../cli/globals.ts';
+import { isOptionKey, optionRow } from '../../server/contract/options.ts';
+import { provisionDocument } from '../../server/contract/provision.ts';
 import { isProbe } from '../../server/http/probes.ts';
 
 const scripts = resolve(import.meta.dirname, '../../scripts');
@@ -21,12 +30,19 @@ interface Service {
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly networks: readonly string[];
   readonly stop_grace_period?: string;
+  readonly logging?: { readonly options: Readonly<Record<string, string>> };
+  readonly mem_limit?: string;
+  readonly cpus?: number;
+  readonly secrets?: readonly string[];
 }
 
 interface Compose {
   readonly services: Readonly<Record<string, Service>>;
   readonly volumes: Readonly<Record<string, unknown>>;
-  readonly networks: Readonly<Record<string, unknown>>;
+  readonly networks: Readonly<
+    Record<string, { readonly ipam: { readonly config: readonly { readonly subnet: string }[] } }>
+  >;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
 }
 
 const compose = parse(read('container/compose.yaml'), { merge: true }) as Compose;
@@ -93,12 +109,13 @@ test('compose: two nodes, PostgreSQL, Valkey and a proxy, each image with its ve
 
 test('compose: nodes are alike but for their folder, which outlives them', () => {
   const folders = nodes.map(([, { volumes }]) => volumes);
-  expect(folders).toEqual([['gateway-1:/data'], ['gateway-2:/data']]);
+  expect(folders.map((volumes) => volumes?.[0])).toEqual(['gateway-1:/data', 'gateway-2:/data']);
+  expect(folders[0]?.slice(1)).toEqual(folders[1]?.slice(1));
   const [one, other] = nodes.map(([, { volumes: _own, ...rest }]) => rest);
   expect(one).toEqual(other);
   const { environment = {} } = nodes[0]?.[1] ?? { networks: [], image: '' };
   expect(environment.GATEWAY_OUTBOX).toBe(environment.GATEWAY_DATA_DIR);
-  expect(known).toEqual(expect.arrayContaining(Object.keys(environment)));
+  expect(known).toEqual(expect.arrayContaining(Object.keys(environment).map((name) => name.replace(/_FILE$/, ''))));
 });
 
 test('compose: whatever is named is there, and whatever is waited for says when it is well', () => {
@@ -121,19 +138,138 @@ test('compose: what it asks the operator for is in the example, and none of it i
   for (const [, name, value] of given) if (name !== 'SITE_ADDRESS') expect(value).toBe('');
 });
 
-test('compose: the question whether a node is ready is understood by a shell', () => {
-  const [, shell = '', flag = '', script = ''] = nodes[0]?.[1].healthcheck?.test ?? [];
-  expect([shell, flag]).toEqual(['bash', '-c']);
-  expect(spawnSync('bash', ['-n', '-c', script]).status).toBe(0);
-  // Nobody listens there.
-  expect(spawnSync('bash', ['-c', script.replace('3000', '1')]).status).not.toBe(0);
-  expect(isProbe(/GET (\S+) /.exec(script)?.[1] ?? '')).toBe(true);
+test('compose and the image ask the executable itself whether it is ready', () => {
+  const question = ['gateway', 'service', 'check'];
+  for (const [, { healthcheck }] of nodes) expect(healthcheck?.test).toEqual(['CMD', ...question]);
+  const asked = /^HEALTHCHECK .* CMD (.+)$/m.exec(read('container/Dockerfile'))?.[1] ?? '[]';
+  expect(JSON.parse(asked)).toEqual(question);
+  expect(containerFile({ ...anyFacts, port: '4000' }).file).toMatch(
+    /^HEALTHCHECK .* CMD \["gateway", "service", "check"\]$/m,
+  );
 });
+
+test('compose: nothing fills the disk with logs, or takes the memory and the cores of the others', () => {
+  for (const [name, { logging, mem_limit: memory, cpus }] of Object.entries(compose.services)) {
+    expect([name, logging?.options['max-size'], Number(logging?.options['max-file']) > 1]).toEqual([name, '10m', true]);
+    expect([name, /^\d+[mg]$/.test(memory ?? ''), (cpus ?? 0) > 0]).toEqual([name, true, true]);
+  }
+});
+
+test('compose: secrets are files that one script makes, once, and none stands in the environment', () => {
+  for (const { environment = {} } of Object.values(compose.services))
+    expect(
+      Object.entries(environment).filter(
+        ([name, value]) => /KEY|PASSWORD|URL/.test(name) && /:[^/]+@|\$\{/.test(String(value)),
+      ),
+    ).toEqual([]);
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-compose-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(join(scripts, 'container'), folder, { recursive: true });
+  const make = () => spawnSync('sh', [join(folder, 'make-secrets')]).status;
+  const texts = () => Object.values(compose.secrets).map(({ file }) => readFileSync(join(folder, file), 'utf8'));
+  expect(make()).toBe(0);
+  const first = texts();
+  expect(first.every((text) => text.trim().length >= 32)).toBe(true);
+  expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700);
+  const database = new URL(readFileSync(join(folder, 'secrets/database-url'), 'utf8').trim());
+  expect(database.password).toBe(readFileSync(join(folder, 'secrets/postgres-password'), 'utf8').trim());
+  expect(make()).toBe(0);
+  expect(texts()).toEqual(first);
+  for (const { secrets = [] } of Object.values(compose.services))
+    for (const secret of secrets) expect(Object.keys(compose.secrets)).toContain(secret);
+});
+
+test('compose: the proxy is believed, and a backup is made every day into a volume of its own', () => {
+  const site = provisionDocument.parse(parse(read('container/site.yaml')));
+  const { options = {} } = site;
+  const [subnet] = compose.networks.site?.ipam.config ?? [];
+  expect(options['general_setting.trusted_proxies']).toBe(subnet?.subnet);
+  expect(options['backup_setting.every_hours']).toBe(24);
+  for (const [key, value] of Object.entries(options)) {
+    const row = isOptionKey(key) ? optionRow(key) : null;
+    expect([key, row?.kind.check(String(value))]).toEqual([key, null]);
+  }
+  const folder = String(options['backup_setting.folder']);
+  for (const [, { volumes, environment = {} }] of nodes) {
+    expect(volumes).toContain(`backups:${folder}`);
+    expect(volumes).toContain(`./site.yaml:${environment.GATEWAY_CONFIG}:ro`);
+  }
+  expect(read('container/Dockerfile')).toMatch(new RegExp(`install -d -o gateway .*${folder}$`, 'm'));
+});
+
+const anyFacts: Facts = {
+  program: '/usr/local/bin/gateway',
+  dataDir: '/var/lib/gateway',
+  isGiven: false,
+  port: '3000',
+  say: (_zh, en) => en,
+};
+
+test('the printed unit is as hardened as the template, and neither can take all of the memory', () => {
+  const template = read('systemd/gateway@.service').split('\n');
+  const printed = systemdUnit(anyFacts).file.split('\n');
+  expect(template).toEqual(expect.arrayContaining(hardening.split('\n')));
+  const common = ['ProtectHome=yes', 'CapabilityBoundingSet=', 'DynamicUser=yes', 'MemoryMax=80%', 'UMask=0077'];
+  for (const unit of [template, printed]) expect(unit).toEqual(expect.arrayContaining(common));
+});
+
+test.each([
+  ['/root/gateway', true],
+  ['/home/ann/my tools/gateway', true],
+  ['/tmp/gateway', true],
+  ['', true],
+  ['/opt/gateway/bin/gateway', false],
+])('the printed unit starts an executable that it can see: %s', (program, copied) => {
+  const { file, notes } = systemdUnit({ ...anyFacts, program });
+  const start = /^ExecStart=(\S+) serve/m.exec(file)?.[1];
+  expect(start).toBe(copied ? '/usr/local/bin/gateway' : program);
+  const advice = new RegExp(
+    `sudo install -m 755 '?${program === '' ? 'dist/gateway' : program}'? /usr/local/bin/gateway`,
+  );
+  expect([advice.test(file), notes.some((note) => advice.test(note))]).toEqual([copied, copied]);
+  for (const text of [file, notes.join()]) expect(text).toContain('sudo gateway --data-dir /var/lib/gateway status');
+});
+
+test('paths with spaces, quotes, percent and dollar signs reach systemd, launchd and a shell whole', () => {
+  const odd = '/srv/my "data" 50% $HOME/it\'s';
+  const { file, notes } = systemdUnit({ ...anyFacts, isGiven: true, dataDir: odd, program: '/opt/a b/50%/gateway' });
+  expect(file).toContain('ExecStart="/opt/a b/50%%/gateway" serve');
+  expect(file).toContain('Environment="GATEWAY_DATA_DIR=/srv/my \\"data\\" 50%% $HOME/it\'s"');
+  const [, quoted = ''] = /--data-dir (.+) status/.exec(notes.join()) ?? [];
+  expect(spawnSync('bash', ['-c', `printf %s ${quoted}`]).stdout.toString()).toBe(odd);
+  expect(launchdFile({ ...anyFacts, dataDir: '/a&b<c' }).file).toContain('<string>/a&amp;b&lt;c</string>');
+});
+
+test('a data folder that is named keeps its owner, and one below a home is seen', () => {
+  const { file } = systemdUnit({ ...anyFacts, isGiven: true, dataDir: '/home/ann/data' });
+  expect(file).toMatch(/^User=\d+$/m);
+  expect(file).toContain('ProtectHome=read-only\n');
+  expect(file).toContain('ReadWritePaths=/home/ann/data\n');
+  expect(file).not.toContain('DynamicUser');
+});
+
+test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
+  'systemd itself finds nothing wrong with the printed units',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-unit-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    for (const facts of [anyFacts, { ...anyFacts, isGiven: true, dataDir: '/srv/a b/50%', port: '443' }]) {
+      const unit = join(folder, 'gateway.service');
+      writeFileSync(unit, systemdUnit({ ...facts, program: '/bin/true' }).file);
+      const { status, stderr } = spawnSync('systemd-analyze', ['verify', unit]);
+      expect([status, stderr.toString()]).toEqual([0, '']);
+      const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', unit]);
+      expect(Number(/exposure level for gateway.service: ([\d.]+)/.exec(stdout.toString())?.[1])).toBeLessThan(5);
+    }
+  },
+);
 
 test('no secret of the operator goes into an image, and nothing built elsewhere', () => {
   const ignored = read('container/Dockerfile.dockerignore').split('\n');
   expect(read('container/Dockerfile')).toContain('COPY . .');
-  expect(ignored).toEqual(expect.arrayContaining(['**/.env', 'node_modules', '.cache', 'dist']));
+  expect(ignored).toEqual(
+    expect.arrayContaining(['**/.env', 'scripts/container/secrets', 'node_modules', '.cache', 'dist']),
+  );
   expect(read('container/compose.yaml')).toContain('scripts/container/.env');
 });
 

@@ -1,7 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { dataDirFiles, lockOwner } from '../../server/data-dir.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Streams, streams } from './answers.ts';
-import { chat, createSite, type Heard, type Site } from './support.ts';
+import { chat, createSite, type Heard, type Serving, type Site } from './support.ts';
 
 let site: Site;
 let upstream: Upstream;
@@ -140,4 +143,74 @@ test('R7: when the delay is over it stops by itself', async () => {
 test('R7: a delay that is none is a usage error', async () => {
   const ran = await site.run(['serve', '--stop-delay', 'soon', '--port', '0']);
   expect([ran.code, ran.err]).toEqual([2, expect.stringContaining('--stop-delay')]);
+});
+
+/** @returns a stream that was open when the signals came. */
+const signalled = async (serving: Serving, signals: readonly NodeJS.Signals[]) => {
+  const streams = await opened(serving.url, 1);
+  for (const signal of signals) serving.child.kill(signal);
+  return streams;
+};
+
+test('started by nohup, a server outlives the end of its terminal', async () => {
+  const serving = await site.serve([], {}, ['nohup']);
+  const [open] = await signalled(serving, ['SIGHUP']);
+  expect((await chat(serving.url, key)).status).toBe(200);
+  said.finish();
+  expect((await open)?.whole).toBe(true);
+  serving.child.kill('SIGTERM');
+  expect(await serving.ended()).toBe(0);
+});
+
+test('a service is asked to reload or to reopen its logs: it says that there is nothing to do, and breaks no request', async () => {
+  const serving = await site.serve([], {}, ['setsid']);
+  const signals = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
+  const [open] = await signalled(serving, signals);
+  for (const signal of signals) await expect.poll(serving.said).toContain(`${signal}: nothing to reload`);
+  expect((await chat(serving.url, key)).status).toBe(200);
+  said.finish();
+  expect((await open)?.whole).toBe(true);
+  serving.child.kill('SIGTERM');
+  expect(await serving.ended()).toBe(0);
+});
+
+test('when its terminal is gone a server ends what is open, and ends with 129, so that a supervisor starts it again', async () => {
+  const command = `${process.execPath} ${resolve(import.meta.dirname, 'serve-child.ts')} serve --port 0`;
+  const env = { ...process.env, HOME: site.dir, GATEWAY_DATA_DIR: site.dataDir, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
+  const child = Bun.spawn(['script', '-qec', command, '/dev/null'], {
+    env,
+    stdin: 'pipe',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  const files = dataDirFiles(site.dataDir);
+  const address = join(site.dataDir, 'gateway.url');
+  await expect.poll(() => existsSync(address), { timeout: 20_000 }).toBe(true);
+  const url = readFileSync(address, 'utf8').trim();
+  const [open] = await opened(url, 1);
+  process.kill(lockOwner(files) ?? 0, 'SIGHUP');
+  await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(503);
+  said.finish();
+  expect((await open)?.whole).toBe(true);
+  expect(await child.exited).toBe(129);
+  expect(await site.charged()).toHaveLength(1);
+});
+
+test('a health check by the executable: ready, draining, gone', async () => {
+  const check = async () => {
+    const { code, out, err } = await site.run(['service', 'check']);
+    return [code, out.trim() || err.split('\n')[0]];
+  };
+  const serving = await site.serve(['--grace', '60']);
+  expect(await check()).toEqual([0, 'ready']);
+  const [open] = await opened(serving.url, 1);
+  serving.child.kill('SIGTERM');
+  await expect.poll(async () => (await fetch(`${serving.url}/readyz`)).status).toBe(503);
+  const asked = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });
+  expect([asked.code, asked.err]).toEqual([8, expect.stringContaining('draining')]);
+  said.finish();
+  expect((await open)?.whole).toBe(true);
+  expect(await serving.ended()).toBe(0);
+  const gone = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });
+  expect([gone.code, gone.err]).toEqual([7, expect.stringContaining('127.0.0.1')]);
 });

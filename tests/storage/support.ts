@@ -75,8 +75,13 @@ export function createSite() {
       );
       return ok(['token', 'create', '--name', 'test', '--quota', 'unlimited', '-q']);
     },
-    async serve(args: readonly string[] = [], more: Record<string, string> = {}): Promise<Serving> {
-      const child = Bun.spawn([process.execPath, handled, 'serve', '--port', '0', ...args], {
+    /** @param through what starts it. */
+    async serve(
+      args: readonly string[] = [],
+      more: Record<string, string> = {},
+      through: readonly string[] = [],
+    ): Promise<Serving> {
+      const child = Bun.spawn([...through, process.execPath, handled, 'serve', '--port', '0', ...args], {
         cwd: dir,
         env: { ...env, ...more },
         stdin: 'pipe',

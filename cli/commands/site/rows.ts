@@ -108,6 +108,13 @@ export const siteRows: readonly CommandRow[] = [
     load: async () => (await import('./service.ts')).print,
   },
   {
+    name: 'service check',
+    zh: '服务是否就绪（/readyz）：用于容器和监控的健康检查',
+    en: 'whether the server is ready (/readyz): for health checks of containers and monitors',
+    examples: ['service check', 'service check --data-dir /var/lib/gateway'],
+    load: async () => (await import('./service.ts')).check,
+  },
+  {
     name: 'mock-upstream',
     zh: '模拟上游：无需真实密钥即可试用',
     en: "practice upstream: try the product without a provider's key",

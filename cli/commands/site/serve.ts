@@ -14,8 +14,10 @@ import {
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';
+import { MigrationLines } from '../../parts/migration-lines.ts';
 import { fromEnvironment } from './from-environment.ts';
 import { tellReady, tellReadyAsJson } from './ready.ts';
+import { ServeSignals } from './signals.ts';
 
 const defaultGrace = 30;
 const longestWait = 600;
@@ -68,25 +70,19 @@ export const serve: CommandRun = async (context, flags) => {
   const lines = createLog(log, (line) => void process.stderr.write(line), Date.now);
   const say = (message: string) => lines.warn(message, { event: 'serving' });
   const { dataDir, env } = context;
-  const gateway = await startGateway({ dataDir, host, port, relays, takeOver, metrics, env, log, traces, say });
+  const { report: migrating } = new MigrationLines(context.say, (line) => lines.info(line, { event: 'migrating' }));
+  const gateway = await startGateway({
+    ...{ dataDir, host, port, relays, takeOver, metrics, env, log, traces, say, migrating },
+  });
   const forget = announce(context.dataDir, gateway.url);
   // Whoever reads the address may send a signal at once.
   const ended = new Promise<void>((resolve, reject) => {
-    let signals = 0;
     // The address is the other's then.
     let followed = false;
     void gateway.followed.then(() => {
       followed = true;
     });
-    const stop = (signal: NodeJS.Signals) => {
-      signals++;
-      const code = signal === 'SIGINT' ? 130 : 143;
-      // The third does not wait for anybody.
-      if (signals > 2) process.exit(code);
-      if (signals === 2) {
-        process.exitCode = code;
-        return gateway.hurry();
-      }
+    const stop = () => {
       if (!followed) forget();
       gateway.stop(graceMs, delayMs).then(resolve, reject);
     };
@@ -95,9 +91,7 @@ export const serve: CommandRun = async (context, flags) => {
       forget();
       gateway.stop(graceMs, delayMs).then(resolve, reject);
     });
-    process.on('SIGINT', stop);
-    process.on('SIGTERM', stop);
-    process.on('SIGHUP', stop);
+    new ServeSignals({ stop, hurry: gateway.hurry, say }).listen();
     void gateway.failed.then((error) => {
       if (!followed) forget();
       reject(error);

@@ -1,75 +1,205 @@
-/** Files that keep the gateway running: systemd, containers, launchd. */
+/** Files that keep the gateway running (systemd, containers, launchd), and the question whether it is ready, for their health checks. */
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
+import { isCompiled } from '../../bench/processes.ts';
 import { type CommandRun, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { addressOf } from '../../parts/access.ts';
 
-interface Facts {
+export interface Facts {
+  /** Path of the executable; '' = there is none yet: this runs from the sources. */
   readonly program: string;
   readonly dataDir: string;
+  /** It was named: whose files are in it stays as it is. */
+  readonly isGiven: boolean;
   readonly port: string;
+  readonly say: Context['say'];
 }
 
-const systemd = ({ program, dataDir, port }: Facts): string => `[Unit]
+/** What `service print` makes: the file, and what its reader has to do before and after. */
+interface Printed {
+  readonly file: string;
+  readonly notes: readonly string[];
+}
+
+const installed = '/usr/local/bin/gateway';
+const ownFolder = '/var/lib/gateway';
+/** What ProtectHome and PrivateTmp hide from a unit. */
+const hidden = /^\/(home|root|run\/user|tmp|var\/tmp)(\/|$)/;
+
+/** One argument of ExecStart, or one path: systemd reads quotes, backslashes, `%` and `$`. */
+const unitWord = (word: string): string => {
+  const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$');
+  return /[\s"'\\;]/.test(word) ? `"${escaped}"` : escaped;
+};
+const unitPath = (path: string): string => unitWord(path).replaceAll('$$', '$');
+const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** Number of whoever owns the folder, for `User=`; systemd takes numbers. */
+const ownerOf = (dir: string): number => (existsSync(dir) ? statSync(dir).uid : (process.getuid?.() ?? 0));
+
+/** The same as in scripts/systemd/gateway@.service. */
+export const hardening = `UMask=0077
+NoNewPrivileges=yes
+ProtectSystem=strict
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectKernelLogs=yes
+ProtectControlGroups=yes
+ProtectClock=yes
+ProtectHostname=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RemoveIPC=yes
+LockPersonality=yes
+SystemCallArchitectures=native`;
+
+const privileged = 1024;
+
+export function systemd({ program, dataDir, isGiven, port, say }: Facts): Printed {
+  const isHidden = program === '' || hidden.test(program);
+  const start = isHidden ? installed : program;
+  const from = program === '' ? 'dist/gateway' : program;
+  const isBelowHome = hidden.test(dataDir);
+  const home = isBelowHome
+    ? '# The data folder lies below a home: homes are seen, and nothing else in them is written.\nProtectHome=read-only'
+    : 'ProtectHome=yes';
+  const whose = isGiven
+    ? `User=${ownerOf(dataDir)}\nReadWritePaths=${unitPath(dataDir)}\n${home}`
+    : 'DynamicUser=yes\nStateDirectory=gateway\nStateDirectoryMode=0700\nProtectHome=yes';
+  const capabilities =
+    Number(port) < privileged
+      ? 'AmbientCapabilities=CAP_NET_BIND_SERVICE\nCapabilityBoundingSet=CAP_NET_BIND_SERVICE'
+      : 'CapabilityBoundingSet=';
+  const install = `sudo install -m 755 ${shellWord(from)} ${installed}`;
+  const reach = `sudo gateway --data-dir ${shellWord(dataDir)} status`;
+  const file = `# /etc/systemd/system/gateway.service
+${isHidden ? `# Copy the executable first, where a unit may start it: ${install}\n` : ''}# Then: systemctl daemon-reload && systemctl enable --now gateway
+# Commands reach it with its data folder: ${reach}
+[Unit]
 Description=AI gateway
 After=network-online.target
 Wants=network-online.target
 
 [Service]
-ExecStart=${program} serve --host 127.0.0.1 --port ${port} --data-dir ${dataDir}
+Environment=${unitPath(`GATEWAY_DATA_DIR=${dataDir}`)}
+# GATEWAY_SECRET_KEY_FILE, DATABASE_URL_FILE and whatever else \`gateway help environment\` lists may stand in here.
+EnvironmentFile=-/etc/gateway/gateway.env
+ExecStart=${unitWord(start)} serve --host 127.0.0.1 --port ${port}
+# No ExecReload: settings act at once. A new executable: systemctl restart gateway.
 Restart=on-failure
+RestartSec=2
 # Open streams are given 30 seconds to end, what is owed another 10.
 TimeoutStopSec=40
-DynamicUser=yes
-StateDirectory=gateway
-NoNewPrivileges=yes
-ProtectSystem=strict
-ProtectHome=yes
-PrivateTmp=yes
+KillMode=mixed
+# Whatever goes wrong with memory ends this service, and not its neighbours.
+MemoryHigh=70%
+MemoryMax=80%
 LimitNOFILE=65536
+${whose}
+${hardening}
+${capabilities}
 
 [Install]
 WantedBy=multi-user.target
 `;
+  const notes = [
+    ...(isHidden
+      ? [
+          say(
+            `该单元启动 ${installed}：${program === '' ? '先构建（npm run build）并复制可执行文件' : `${program} 对它不可见，请先复制`}：${install}`,
+            `the unit starts ${installed}: ${program === '' ? 'build the executable (npm run build) and copy it' : `${program} is hidden from it, copy it`}: ${install}`,
+          ),
+        ]
+      : []),
+    say(
+      `数据目录为 ${dataDir}；命令这样访问它：${reach}`,
+      `its data folder is ${dataDir}; commands reach it so: ${reach}`,
+    ),
+  ];
+  return { file, notes };
+}
 
-const container = ({ port }: Facts): string => `FROM debian:stable-slim
+export const container = ({ port }: Facts): Printed => ({
+  notes: [],
+  file: `FROM debian:stable-slim
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates \\
   && rm -rf /var/lib/apt/lists/* && useradd --create-home gateway \\
-  && install -d -o gateway -g gateway -m 700 /data
+  && install -d -o gateway -g gateway -m 700 /data /backups
 COPY gateway /usr/local/bin/gateway
 USER gateway
 ENV GATEWAY_DATA_DIR=/data GATEWAY_HOST=0.0.0.0 GATEWAY_PORT=${port}
 VOLUME /data
 EXPOSE ${port}
 STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["gateway", "service", "check"]
 ENTRYPOINT ["gateway"]
 CMD ["serve"]
-`;
+`,
+});
 
-const launchd = ({ program, dataDir, port }: Facts): string => `<?xml version="1.0" encoding="UTF-8"?>
+const xmlText = (word: string): string => word.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+export const launchd = ({ program, dataDir, port }: Facts): Printed => ({
+  notes: [],
+  file: `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
 <dict>
   <key>Label</key><string>gateway</string>
   <key>ProgramArguments</key>
   <array>
-    <string>${program}</string>
+    <string>${xmlText(program === '' ? installed : program)}</string>
     <string>serve</string>
     <string>--port</string><string>${port}</string>
-    <string>--data-dir</string><string>${dataDir}</string>
+    <string>--data-dir</string><string>${xmlText(dataDir)}</string>
   </array>
   <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><true/>
   <key>ExitTimeOut</key><integer>40</integer>
 </dict>
 </plist>
-`;
+`,
+});
 
 const kinds = { systemd, container, launchd } as const;
 
 export const print: CommandRun = async (context, flags, given) => {
   const kind = given === '' ? 'systemd' : given;
   if (!Object.hasOwn(kinds, kind)) throw new AppError('usage', { detail: `${kind}: ${Object.keys(kinds).join(', ')}` });
-  const dataDir = kind === 'systemd' && context.flags.dataDir === undefined ? '/var/lib/gateway' : context.dataDir;
-  const facts = { program: process.execPath, dataDir, port: text(flags.port) ?? context.env.GATEWAY_PORT ?? '3000' };
-  const file = kinds[kind as keyof typeof kinds](facts);
+  const isGiven = context.flags.dataDir !== undefined;
+  const port = text(flags.port) ?? context.env.GATEWAY_PORT ?? '3000';
+  if (!/^\d+$/.test(port) || Number(port) > 65_535) throw new AppError('usage', { detail: `--port ${port}` });
+  const { file, notes } = kinds[kind as keyof typeof kinds]({
+    program: isCompiled ? realpathSync(process.execPath) : '',
+    dataDir: kind === 'systemd' && !isGiven ? ownFolder : context.dataDir,
+    ...{ isGiven, port, say: context.say },
+  });
   context.output.object({ kind, file }, [file.trimEnd()], kind);
+  for (const note of notes) context.output.note(note);
+};
+
+const withinMs = 4000;
+
+/** Whether paid requests are taken: 0 when they are, 8 when not, 7 when nobody answers. */
+export const check: CommandRun = async (context) => {
+  const address = addressOf(context).replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
+  const response = await fetch(`${address}/readyz`, { signal: AbortSignal.timeout(withinMs) }).catch(
+    (error: unknown) => {
+      throw new AppError('server_unreachable', {
+        detail: `${address}: ${(error as { code?: string }).code ?? 'timeout'}`,
+      });
+    },
+  );
+  const { ok, hindrances = [] } = (await response.json().catch(() => ({}))) as {
+    readonly ok?: boolean;
+    readonly hindrances?: readonly string[];
+  };
+  if (ok !== true) throw new AppError('check_failed', { detail: hindrances.join(', ') || `HTTP ${response.status}` });
+  context.output.object({ ready: true, address }, [context.say('就绪', 'ready')], 'ready');
 };
