@@ -67,7 +67,7 @@ export function systemd({ program, dataDir, isGiven, port, say }: Facts): Printe
   const from = program === '' ? 'dist/gateway' : program;
   const isBelowHome = hidden.test(dataDir);
   const home = isBelowHome
-    ? '# The data folder lies below a home: homes are seen, and nothing else in them is written.\nProtectHome=read-only'
+    ? '# The data directory lies below a home: homes are seen, and nothing else in them is written.\nProtectHome=read-only'
     : 'ProtectHome=yes';
   const whose = isGiven
     ? `User=${ownerOf(dataDir)}\nReadWritePaths=${unitPath(dataDir)}\n${home}`
@@ -80,7 +80,7 @@ export function systemd({ program, dataDir, isGiven, port, say }: Facts): Printe
   const reach = `sudo gateway --data-dir ${shellWord(dataDir)} status`;
   const file = `# /etc/systemd/system/gateway.service
 ${isHidden ? `# Copy the executable first, where a unit may start it: ${install}\n` : ''}# Then: systemctl daemon-reload && systemctl enable --now gateway
-# Commands reach it with its data folder: ${reach}
+# Commands reach it with its data directory: ${reach}
 [Unit]
 Description=AI gateway
 After=network-online.target
@@ -108,19 +108,19 @@ ${capabilities}
 [Install]
 WantedBy=multi-user.target
 `;
+  const built =
+    program === ''
+      ? say(
+          `先构建可执行文件（npm run build）并复制：${install}`,
+          `build the executable (npm run build) and copy it: ${install}`,
+        )
+      : say(
+          `该单元看不到 ${program}，请先复制：${install}`,
+          `the unit cannot see ${program}, copy the executable first: ${install}`,
+        );
   const notes = [
-    ...(isHidden
-      ? [
-          say(
-            `该单元启动 ${installed}：${program === '' ? '先构建（npm run build）并复制可执行文件' : `${program} 对它不可见，请先复制`}：${install}`,
-            `the unit starts ${installed}: ${program === '' ? 'build the executable (npm run build) and copy it' : `${program} is hidden from it, copy it`}: ${install}`,
-          ),
-        ]
-      : []),
-    say(
-      `数据目录为 ${dataDir}；命令这样访问它：${reach}`,
-      `its data folder is ${dataDir}; commands reach it so: ${reach}`,
-    ),
+    ...(isHidden ? [built] : []),
+    say(`数据目录：${dataDir}；用命令访问：${reach}`, `data directory: ${dataDir}; commands reach it with: ${reach}`),
   ];
   return { file, notes };
 }

@@ -56,13 +56,17 @@ const reasons: readonly Reason[] = [
   },
 ];
 
+const unknown = {
+  zh: (code: string) => `原因未知（${code}）`,
+  en: (code: string) => `it failed for a reason that is not known here (${code})`,
+};
+
 /** @param place folder or bucket, '' = it is not known. @returns both languages, as `storedIn` tells them apart. */
 export function backupReason(error: unknown, place: string): string {
   if (error instanceof AppError) return `${error.message} / ${formatError(error.code, error.params, 'zh')}`;
   const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
   const known = String(code ?? name ?? '').slice(0, 100);
   const found = reasons.find(({ codes }) => codes.includes(known));
-  return found === undefined
-    ? `it failed for a reason that is not known here (${known}) / 原因未知（${known}）`
-    : `${found.en(place)} / ${found.zh(place)}`;
+  const { en, zh } = found ?? unknown;
+  return `${en(found === undefined ? known : place)} / ${zh(found === undefined ? known : place)}`;
 }
