@@ -116,7 +116,7 @@ export const relays: readonly Break[] = [
     .notices('tests/relay/shortened.test.ts', 'no tokenizer'),
   row(
     'a request that is shortened gets half of what there is',
-    'server/relay/admission/affordable.ts',
+    'server/relay/admission/answer-limit.ts',
     'affordableOutput(estimate, available / 2)',
     'affordableOutput(estimate, available)',
   )
@@ -124,7 +124,7 @@ export const relays: readonly Break[] = [
     .notices('tests/relay/shortened.test.ts', 'M1'),
   row(
     'no answer is shorter than its thought',
-    'server/relay/admission/affordable.ts',
+    'server/relay/admission/answer-limit.ts',
     'const leastWithThought = 4096;',
     'const leastWithThought = 16;',
   )
@@ -132,8 +132,8 @@ export const relays: readonly Break[] = [
     .notices('tests/relay/shortened.test.ts', 'below the floor'),
   row(
     'what a channel passes on is refused instead of edited',
-    'server/relay/admission/answer-limit.ts',
-    'if (channel.setting.pass_through === true) return false;',
+    'server/routing/offers.ts',
+    'channel.setting.pass_through !== true && ',
     '',
   )
     .keeps('rule 4', 'correction 12')
@@ -157,8 +157,8 @@ export const relays: readonly Break[] = [
   row(
     'an upstream that goes on when nobody listens is held for at once',
     'server/relay/admission/admit.ts',
-    '  candidates.every(stopsOnCancel);',
-    '  true;',
+    '  route.offers.stopOnCancel &&',
+    '',
   )
     .keeps('rule 4', 'correction 12')
     .notices('tests/relay/cover.test.ts', 'is held for whole'),

@@ -60,7 +60,7 @@ export const equivalents: readonly Equivalent[] = [
     why: 'no reader tells less than no time: each divides counts or adds them up, and none is below 0',
   },
   {
-    file: 'server/relay/admission/terms.ts',
+    file: 'server/routing/offers.ts',
     line: 'if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;',
     before: '>',
     after: '>=',
@@ -89,7 +89,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/routing/candidates.ts',
-    line: 'if (list.length === 1 && only?.length === 1) return [...only];',
+    line: 'return list.length === 1 && only?.length === 1 ? only : new DrawnCandidates(list, random, health, preferred);',
     before: '1',
     after: '(0)',
     why: 'the long way names the one channel as well, sound or in trouble',
@@ -131,7 +131,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/routing/candidates.ts',
-    line: 'return pick < 0;',
+    line: 'if (pick < 0) return channel;',
     before: '<',
     after: '<=',
     why: 'a drawn real number that hits the border between two weights has no probability',
@@ -149,13 +149,6 @@ export const equivalents: readonly Equivalent[] = [
     before: '24',
     after: '(25)',
     why: 'what nobody guesses in 24 bytes nobody guesses in 25',
-  },
-  {
-    file: 'server/relay/admission/terms.ts',
-    line: 'return loose.length < 5 || loose.length > 14 ? undefined : lookUp(members, loose);',
-    before: '5',
-    after: '(4)',
-    why: 'no member with a price has so short a name, in any spelling',
   },
   {
     file: 'server/relay/admission/accounts.ts',

@@ -11,7 +11,8 @@ import {
   weightOf,
 } from './buckets.ts';
 import type { Prices } from './prices.ts';
-import { pricesFor, quotaOf } from './quota.ts';
+import { exactLimit, weightsOf } from './pricing-weights.ts';
+import { pricesFor, quotaOf, roundedQuota } from './quota.ts';
 
 /** How large a request can become, in tokens. What is absent is nothing. */
 export interface HoldSize {
@@ -42,21 +43,77 @@ const noTools: Readonly<Record<string, number>> = {};
 export function holdEstimate(base: Prices, size: HoldSize): number {
   const { promptTokens, media = noMedia, files = 0, caches = 'none', maxTokens, speaks = false } = size;
   let all = promptTokens + files;
-  for (const name of mediaBuckets) all += media[name] ?? 0;
+  for (const name in media) all += media[name as MediaBucket] ?? 0;
   const prices = base.tiers.length === 0 ? base : pricesFor(base, all);
-  const usage: Record<BucketName, number> = { ...noTokens };
-  let words = promptTokens;
-  for (const name of mediaBuckets) {
-    const tokens = media[name] ?? 0;
-    // What the upstream reports as words costs what words cost.
-    if (tokens > 0 && weightOf(prices, name) > 1) usage[name] = tokens;
-    else words += tokens;
+  const { weights, words, anything, written, spoken, dear } = placesOf(prices);
+  if (weights !== null && isEmpty(size.toolCalls)) {
+    let sum = promptTokens * weights[words[caches]];
+    for (const name in media) {
+      const bucket = name as MediaBucket;
+      sum += (media[bucket] ?? 0) * weights[dear.has(bucket) ? bucket : words[caches]];
+    }
+    if (files > 0) sum += files * weights[anything[caches]];
+    sum += maxTokens * weights[speaks ? spoken : written];
+    if (sum > 0 && sum < exactLimit) return roundedQuota(sum, weights.unit);
   }
-  usage[dearest(prices, wordBuckets[caches])] += words;
-  if (files > 0) usage[dearest(prices, [...wordBuckets[caches], ...mediaBuckets])] += files;
-  usage[dearest(prices, speaks ? answerBuckets : writtenBuckets)] += maxTokens;
+  const usage: Record<BucketName, number> = { ...noTokens };
+  usage[words[caches]] = promptTokens;
+  for (const name in media) {
+    const bucket = name as MediaBucket;
+    usage[dear.has(bucket) ? bucket : words[caches]] += media[bucket] ?? 0;
+  }
+  if (files > 0) usage[anything[caches]] += files;
+  usage[speaks ? spoken : written] += maxTokens;
   return quotaOf({ ...usage, toolCalls: size.toolCalls ?? noTools, raw: null }, base);
 }
+
+/** The buckets that a hold counts in: the dearest that may apply, which depend on the prices alone. */
+interface Places {
+  /** Integers by bucket; null = there is a price per call, or the numbers are too fine for the short way. */
+  readonly weights: (Readonly<Record<BucketName, number>> & { readonly unit: number }) | null;
+  readonly words: Readonly<Record<CacheLife, BucketName>>;
+  /** For files of which nobody knows the kind. */
+  readonly anything: Readonly<Record<CacheLife, BucketName>>;
+  readonly written: BucketName;
+  readonly spoken: BucketName;
+  /** Media that cost more than words. What the upstream reports as words costs what words cost. */
+  readonly dear: ReadonlySet<MediaBucket>;
+}
+
+const places = new WeakMap<Prices, Places>();
+
+function placesOf(prices: Prices): Places {
+  const known = places.get(prices);
+  if (known !== undefined) return known;
+  const weights = prices.modelPrice === null ? weightsOf(prices) : null;
+  const byLife = (more: readonly BucketName[]) => ({
+    none: dearest(prices, [...wordBuckets.none, ...more]),
+    '5m': dearest(prices, [...wordBuckets['5m'], ...more]),
+    '1h': dearest(prices, [...wordBuckets['1h'], ...more]),
+  });
+  const made = {
+    weights:
+      weights === null
+        ? null
+        : {
+            ...noTokens,
+            ...Object.fromEntries(weights.buckets.map(({ name, weight }) => [name, weight])),
+            unit: weights.unit,
+          },
+    words: byLife([]),
+    anything: byLife(mediaBuckets),
+    written: dearest(prices, writtenBuckets),
+    spoken: dearest(prices, answerBuckets),
+    dear: new Set(mediaBuckets.filter((name) => weightOf(prices, name) > 1)),
+  };
+  places.set(prices, made);
+  return made;
+}
+
+const isEmpty = (calls: HoldSize['toolCalls']): boolean => {
+  for (const _tool in calls) return false;
+  return true;
+};
 
 const noMedia: NonNullable<HoldSize['media']> = {};
 const noTokens = eachOf(bucketNames, () => 0);

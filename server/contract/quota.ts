@@ -43,6 +43,12 @@ const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
   return true;
 };
 
+/** @param sum of weighted tokens, below `exactLimit`. @returns quota, rounded half up. */
+export function roundedQuota(sum: number, unit: number): number {
+  const doubled = 2 * sum + unit;
+  return Math.min(mostQuota, (doubled - (doubled % (2 * unit))) / (2 * unit));
+}
+
 /**
  * Quota of a usage: tokens weighted by kind x model ratio x group ratio, or price x 500000 x group ratio, plus the
  * calls of tools, exact, rounded half up once. The formulas are those of new-api.
@@ -54,10 +60,7 @@ export function quotaOf(usage: Usage, base: Prices): number {
     if (weights !== null) {
       let sum = 0;
       for (const { name, weight } of weights.buckets) sum += usage[name] * weight;
-      if (sum > 0 && sum < exactLimit) {
-        const doubled = 2 * sum + weights.unit;
-        return Math.min(mostQuota, (doubled - (doubled % (2 * weights.unit))) / (2 * weights.unit));
-      }
+      if (sum > 0 && sum < exactLimit) return roundedQuota(sum, weights.unit);
     }
   }
   return exactQuota(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));

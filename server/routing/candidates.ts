@@ -30,6 +30,12 @@ export function candidateList<C extends Routable>(channels: readonly C[]): Candi
 
 const nobody: CandidateList<never> = [];
 
+/** @returns the same list where all pass. */
+export function narrowed<C>(list: CandidateList<C>, test: (channel: C) => boolean): CandidateList<C> {
+  if (list.every((tier) => tier.every(test))) return list;
+  return list.map((tier) => tier.filter(test)).filter(({ length }) => length > 0);
+}
+
 /** The channels of one model in one group. */
 interface Pair<C> {
   /** Ascending ids. */
@@ -184,57 +190,149 @@ const smoothing = 10;
 /** `cooling`: each of its keys has to wait. `ejected`: its host failed again and again. */
 export type Condition = 'up' | 'cooling' | 'ejected';
 
-/** What the moment adds to a list: asked for each request, never kept. */
-export interface LiveState<C> {
-  /** Returns [0, 1). */
-  readonly random: () => number;
-  readonly condition: (channel: C) => Condition;
+/** How the channels are doing: asked at the moment a channel is drawn, never kept. */
+export interface ChannelHealth<C> {
+  condition(channel: C): Condition;
   /** Milliseconds until a channel in trouble is tried before others again. */
-  readonly waitMs: (channel: C) => number;
-  /** Channel that served this conversation; goes first within the first tier that has a healthy channel. */
-  readonly preferred: () => number | null;
+  waitMs(channel: C): number;
 }
 
-/** @returns each channel once, in the order they are tried: tier by tier, inside a tier by weighted chance; those in trouble come last. */
-export function orderCandidates<C extends Routable>(list: CandidateList<C>, live: LiveState<C>): C[] {
+/** Channels in the order in which one request tries them. */
+export interface Candidates<C> {
+  readonly length: number;
+  at(index: number): C | undefined;
+  filter(test: (channel: C) => boolean): Candidates<C>;
+}
+
+/** @param preferred the channel that served this conversation; it goes first within the first tier that has a healthy channel. */
+export const candidatesOf = <C extends Routable>(
+  list: CandidateList<C>,
+  random: () => number,
+  health: ChannelHealth<C>,
+  preferred: number | null,
+): Candidates<C> => {
   const [only] = list;
-  if (list.length === 1 && only?.length === 1) return [...only];
-  const order: C[] = [];
-  const troubled: C[] = [];
-  for (const tier of list) {
-    const healthy = tier.filter((channel) => live.condition(channel) === 'up' || !troubled.push(channel));
-    const first = order.length === 0;
-    const drawn = healthy.length > 1 ? drawByWeight(healthy, live.random) : healthy;
-    order.push(...(first && drawn.length > 1 ? preferring(drawn, live.preferred()) : drawn));
-  }
-  if (troubled.length > 1) troubled.sort((a, b) => live.waitMs(a) - live.waitMs(b));
-  order.push(...troubled);
-  return order;
-}
+  return list.length === 1 && only?.length === 1 ? only : new DrawnCandidates(list, random, health, preferred);
+};
 
-function drawByWeight<C extends Routable>(tier: readonly C[], random: () => number): C[] {
-  const drawn: C[] = [];
-  const rest = [...tier];
-  while (rest.length > 0) {
-    const total = rest.reduce((sum, channel) => sum + channel.weight + smoothing, 0);
-    let pick = random() * total;
-    const found = rest.findIndex((channel) => {
+/** Tier by tier, inside a tier by weighted chance; those in trouble come last. Each is drawn when it is asked for: most requests need the first alone. */
+class DrawnCandidates<C extends Routable> implements Candidates<C> {
+  readonly length: number;
+  private readonly drawn: C[] = [];
+  private tier = 0;
+
+  constructor(
+    private readonly list: CandidateList<C>,
+    private readonly random: () => number,
+    private readonly health: ChannelHealth<C>,
+    private readonly preferred: number | null,
+  ) {
+    let length = 0;
+    for (const { length: own } of list) length += own;
+    this.length = length;
+  }
+
+  at(index: number): C | undefined {
+    while (this.drawn.length <= index) {
+      const channel = this.next();
+      if (channel === null) return undefined;
+      this.drawn.push(channel);
+    }
+    return this.drawn[index];
+  }
+
+  filter(test: (channel: C) => boolean): Candidates<C> {
+    return candidatesOf(narrowed(this.list, test), this.random, this.health, this.preferred);
+  }
+
+  private next(): C | null {
+    for (; this.tier < this.list.length; this.tier++) {
+      const channel = this.drawFrom(this.list[this.tier] as readonly C[]);
+      if (channel !== null) return channel;
+    }
+    return this.soonest();
+  }
+
+  private isReady(channel: C): boolean {
+    return !this.drawn.includes(channel) && this.health.condition(channel) === 'up';
+  }
+
+  /** One guess among all of the tier; where it does not meet a ready channel, one among those that are ready: together the chance of each is its weight's share of the ready ones. */
+  private drawFrom(tier: readonly C[]): C | null {
+    const { preferred, drawn } = this;
+    if (preferred !== null && drawn.length === 0) {
+      const channel = tier[placeOf(tier, preferred)];
+      if (channel?.id === preferred && this.isReady(channel)) return channel;
+    }
+    if (tier.length > 1) {
+      const sums = sumsOf(tier);
+      const guess = tier[placeIn(sums, this.random() * (sums.at(-1) ?? 0))];
+      if (guess !== undefined && this.isReady(guess)) return guess;
+    }
+    let total = 0;
+    let last: C | null = null;
+    for (const channel of tier) {
+      if (!this.isReady(channel)) continue;
+      total += channel.weight + smoothing;
+      last = channel;
+    }
+    if (last === null || total === last.weight + smoothing) return last;
+    let pick = this.random() * total;
+    for (const channel of tier) {
+      if (!this.isReady(channel)) continue;
       pick -= channel.weight + smoothing;
-      return pick < 0;
-    });
-    drawn.push(...rest.splice(found < 0 ? rest.length - 1 : found, 1));
+      if (pick < 0) return channel;
+    }
+    return last;
   }
-  return drawn;
+
+  /** Of those in trouble the one that is out of it first. */
+  private soonest(): C | null {
+    let found: C | null = null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const tier of this.list)
+      for (const channel of tier) {
+        if (this.drawn.includes(channel)) continue;
+        const wait = this.health.waitMs(channel);
+        if (found !== null && wait >= least) continue;
+        found = channel;
+        least = wait;
+      }
+    return found;
+  }
 }
 
-function preferring<C extends Routable>(channels: readonly C[], id: number | null): readonly C[] {
-  const preferred = id === null ? undefined : channels.find((channel) => channel.id === id);
-  return preferred === undefined ? channels : [preferred, ...channels.filter((channel) => channel !== preferred)];
+/** Running sums of the weights of a tier. */
+const sums = new WeakMap<readonly Routable[], Float64Array>();
+
+function sumsOf(tier: readonly Routable[]): Float64Array {
+  const known = sums.get(tier);
+  if (known !== undefined) return known;
+  const made = new Float64Array(tier.length);
+  let sum = 0;
+  for (const [index, { weight }] of tier.entries()) {
+    sum += weight + smoothing;
+    made[index] = sum;
+  }
+  sums.set(tier, made);
+  return made;
+}
+
+/** Index of the first sum above the mark. */
+function placeIn(sums: Float64Array, mark: number): number {
+  let from = 0;
+  let to = sums.length - 1;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((sums[middle] ?? 0) > mark) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 /** Chance of a channel to be tried first within its tier, 0 to 1. */
 export const shareOf = (channel: Routable, tier: readonly Routable[]): number =>
-  (channel.weight + smoothing) / tier.reduce((sum, other) => sum + other.weight + smoothing, 0);
+  (channel.weight + smoothing) / (sumsOf(tier).at(-1) ?? 1);
 
 /** Follows a channel's model mapping to its end; a chain that comes back to a name already seen stops there. */
 export function mapModel(mapping: Readonly<Record<string, unknown>>, model: string): string {
@@ -249,19 +347,33 @@ export function mapModel(mapping: Readonly<Record<string, unknown>>, model: stri
   }
 }
 
+/** So many steps are named in a header line; servers and proxies refuse lines of some kilobytes. */
+const mostTraced = 100;
+
 /** The order of one request as a header line: ids only, for the names of channels are the operator's business. */
-export function traceOf<C extends Routable>(list: CandidateList<C>, order: readonly C[], live: LiveState<C>): string {
-  const preferred = live.preferred();
+export function traceOf<C extends Routable>(
+  list: CandidateList<C>,
+  order: Candidates<C>,
+  health: ChannelHealth<C>,
+  preferred: number | null,
+): string {
   const tierOf = new Map(list.flatMap((tier) => tier.map((channel) => [channel.id, tier] as const)));
-  const steps = order.map((channel) => {
+  const steps: string[] = [];
+  for (let at = 0; at < Math.min(order.length, mostTraced); at++) {
+    const channel = order.at(at);
+    if (channel === undefined) break;
     const { id, priority } = channel;
     const tier = tierOf.get(id);
-    if (tier === undefined) return String(id);
-    const condition = live.condition(channel);
+    if (tier === undefined) {
+      steps.push(String(id));
+      continue;
+    }
+    const condition = health.condition(channel);
     const marks = [condition === 'up' ? '' : condition, id === preferred ? 'same-conversation' : '']
       .filter((mark) => mark !== '')
       .join('+');
-    return `${id} p${priority} ${Math.round(shareOf(channel, tier) * 100)}%${marks === '' ? '' : ` ${marks}`}`;
-  });
-  return `order=${steps.join(' > ')}`;
+    steps.push(`${id} p${priority} ${Math.round(shareOf(channel, tier) * 100)}%${marks === '' ? '' : ` ${marks}`}`);
+  }
+  const more = order.length - steps.length;
+  return `order=${steps.join(' > ')}${more > 0 ? ` > and ${more} more` : ''}`;
 }

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { modelLimits } from '../../server/contract/model-limits.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { allCodecs, codecs } from '../../server/protocols/registry.ts';
-import { answerLimit, withLimit } from '../../server/relay/admission/answer-limit.ts';
+import { withLimit } from '../../server/relay/admission/answer-limit.ts';
+import { answerLimit } from '../../server/relay/admission/meter.ts';
 import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
 import { checkMembers } from '../../server/relay/intake/members.ts';
@@ -38,6 +39,9 @@ function inquiryOf(protocol: ProtocolId, body: Record<string, unknown>): Inquiry
   };
 }
 
+/** No channel says anything about it. */
+const unbound = { limits: modelLimits('m'), overriddenLimit: 0, overriddenChoices: 1 };
+
 test.each(ids)('%s: its chat is served, belongs to the relay, and its errors are its own', (id) => {
   expect(codecs[id].id).toBe(id);
   const route = chatOf(id);
@@ -64,11 +68,11 @@ test.each(ids)('%s: a limit is written where it is read, and a lower one stays',
   const short = withLimit(inquiryOf(id, { model: 'm' }), 50, model);
   expect(short).not.toBeNull();
   if (short === null) return;
-  expect(answerLimit(short, [])).toMatchObject({ tokens: 50, named: true });
+  expect(answerLimit(short, unbound)).toMatchObject({ tokens: 50, named: true });
   const again = withLimit(inquiryOf(id, { ...short.body }), 20, model);
-  expect(again === null ? null : answerLimit(again, []).tokens).toBe(20);
+  expect(again === null ? null : answerLimit(again, unbound).tokens).toBe(20);
   const higher = withLimit(inquiryOf(id, { ...short.body }), 500, model);
-  expect(higher === null ? null : answerLimit(higher, []).tokens).toBe(50);
+  expect(higher === null ? null : answerLimit(higher, unbound).tokens).toBe(50);
   const told = codecs[id].translation.decodeRequest({ ...requestOf(id), ...short.body }, { model: 'm', stream: false });
   expect(told.maxTokens).toBe(50);
 });

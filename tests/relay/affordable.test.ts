@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Prices } from '../../server/contract/prices.ts';
-import { affordableOutput, leastWorth } from '../../server/relay/admission/affordable.ts';
+import { affordableOutput, leastWorth } from '../../server/relay/admission/answer-limit.ts';
 import { type Estimate, holdFor } from '../../server/relay/admission/meter.ts';
 
 const prices = (over: Partial<Prices>): Prices => ({

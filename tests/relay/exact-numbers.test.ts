@@ -4,10 +4,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { ExactNumber, parseExact } from '../../server/protocols/shared/json.ts';
-import { choicesOf, withLimit } from '../../server/relay/admission/answer-limit.ts';
+import { withLimit } from '../../server/relay/admission/answer-limit.ts';
 import { exactBody, type Inquiry } from '../../server/relay/intake/inquiry.ts';
 import { parse } from '../../server/relay/intake/parse.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
+import { choicesOf } from '../../server/routing/offers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 

@@ -5,7 +5,7 @@ import { createAffinity } from '../../server/relay/routing/affinity.ts';
 import { createHealth, type Health } from '../../server/relay/routing/health.ts';
 import { createHearsay, type Hearsay } from '../../server/relay/routing/hearsay.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
-import { mapModel, orderCandidates } from '../../server/routing/candidates.ts';
+import { candidatesOf, mapModel } from '../../server/routing/candidates.ts';
 
 const channel = (id: number, more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
   id,
@@ -130,13 +130,10 @@ test('keys take turns, those that cool down are left out, the channel waits only
   expect(health.condition(a)).toBe('up');
 });
 
-const choose = (route: readonly (readonly ChannelSnapshot[])[], random = () => 0.5, preferred: number | null = null) =>
-  orderCandidates(route, {
-    random,
-    condition: health.condition,
-    waitMs: health.waitMs,
-    preferred: () => preferred,
-  }).map(({ id }) => id);
+function choose(route: readonly (readonly ChannelSnapshot[])[], random = () => 0.5, preferred: number | null = null) {
+  const candidates = candidatesOf(route, random, health, preferred);
+  return Array.from({ length: candidates.length }, (_, at) => candidates.at(at)?.id);
+}
 
 test('channels in trouble come last, the one that is ready first before the others', () => {
   const [a, b, c] = [channel(1, { priority: 5 }), channel(2, { priority: 5 }), channel(3)];

@@ -4,7 +4,7 @@ import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
 import { holdEstimate } from '../../server/contract/pricing-hold.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing-tables.ts';
 import type { TokenLimits } from '../../server/contract/snapshot.ts';
-import { affordableOutput } from '../../server/relay/admission/affordable.ts';
+import { affordableOutput } from '../../server/relay/admission/answer-limit.ts';
 import { type Asked, createLimits } from '../../server/relay/admission/limits.ts';
 import { createMemory } from '../../server/relay/admission/memory.ts';
 import { createSiteRates } from '../../server/relay/admission/site-rates.ts';

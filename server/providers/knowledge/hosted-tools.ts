@@ -91,6 +91,9 @@ const members: Readonly<Record<string, (value: unknown) => readonly HostedUse[]>
   connectors: (value) => list(value).map(() => use('web_search', { most: 1 })),
 };
 
+/** Loose names of all these members. */
+export const hostedNames: readonly string[] = Object.keys(members);
+
 /** What a member of a request, or of an object in it, asks for. @param name its loose name. */
 export const hostedByMember = (name: string, value: unknown): readonly HostedUse[] =>
   Object.hasOwn(members, name) ? (members[name]?.(value) ?? none) : none;

@@ -1,14 +1,13 @@
 /** Stage 3: the model allowed, the plan made, limits kept and money held: what every paid request passes, whatever it asks for. */
 import { AppError } from '../../contract/errors.ts';
-import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import type { Ledger } from '../../ledger/commands.ts';
+import { Feature } from '../../routing/features.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import { countedTexts, leastCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/shortage.ts';
-import { affordableOutput, leastWorth, shorten } from './affordable.ts';
-import { asksForThought } from './answer-limit.ts';
+import { affordableOutput, asksForThought, leastWorth, shorten } from './answer-limit.ts';
 import type { Balances } from './balances.ts';
 import { checkWords } from './blocked-words.ts';
 import { type ChargeDeps, createCharge } from './charge.ts';
@@ -278,16 +277,14 @@ export function createAdmit(deps: AdmitDeps): Admit {
 const leastFor = ({ estimate: size, most }: Plan, { body }: Inquiry): number =>
   size.answer === null ? most : holdFor(size, leastWorth(size, body) * size.answer.choices);
 
-const stopsOnCancel = ({ setting: { drain } }: ChannelSnapshot): boolean => drain === undefined || drain === false;
-
 /** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
-const isStaged = ({ stream, body }: Inquiry, { overcommit, estimate: { answer }, candidates }: Plan): boolean =>
+const isStaged = ({ stream, body, prompt }: Inquiry, { overcommit, estimate: { answer }, route }: Plan): boolean =>
   overcommit > 1 &&
   stream &&
   answer !== null &&
   !answer.model.thinks &&
-  !asksForThought(body) &&
-  candidates.every(stopsOnCancel);
+  route.offers.stopOnCancel &&
+  !((prompt.features & Feature.thought) !== 0 && asksForThought(body));
 
 /** Begins with a modest hold; what it may cost at most is counted beside it. */
 function staged(plan: Plan, stake: number, available: number): Plan {

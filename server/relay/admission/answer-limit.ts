@@ -1,123 +1,87 @@
-/** How long an answer may get: where each dialect says it, what the candidates say about it, and the same request with another limit written into it. */
-import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
-import type { ChannelSnapshot } from '../../contract/snapshot.ts';
-import { leastTokens } from '../../protocols/anthropic-messages/suffix.ts';
-import { allCodecs, codecFor } from '../../protocols/registry.ts';
-import { budgetOf } from '../../protocols/shared/effort.ts';
+/** Asks for a shorter answer where the quota that is left carries no longer one: how long it may get, and the same request with that limit written into it. */
+import type { ModelLimits } from '../../contract/model-limits.ts';
+import { codecFor } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { LimitMembers } from '../../protocols/traits.ts';
-import { mapModel } from '../../routing/candidates.ts';
+import { keepsLimit, limitIn } from '../../routing/offers.ts';
 import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
+import { type Estimate, holdFor, leastThought } from './meter.ts';
+import type { Plan } from './plan.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** More than any model writes; wishes beyond it are the same wish. */
-const longestAnswer = 1_000_000_000;
-const mostChoices = 1_000_000;
-/** Thinking needs room, or nothing is left for the answer. */
-const leastThought = 1024;
-
-const positive = (value: unknown): number => {
-  const number = typeof value === 'string' && value !== '' ? Number(value) : value;
-  return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : 0;
-};
-const limitIn = (value: unknown): number => (typeof value === 'number' ? Math.min(positive(value), longestAnswer) : 0);
-
-/** The longest answer that the members allow, 0 = they do not say. */
-function namedIn(body: Members, { names, nested }: LimitMembers): number {
-  let most = 0;
-  for (const name of names) most = Math.max(most, limitIn(body[name]));
-  for (const object of nested?.objects ?? none) {
-    const config = record(body[object]);
-    if (config !== null) for (const name of nested?.names ?? none) most = Math.max(most, limitIn(config[name]));
-  }
-  return most;
-}
-
 const none: readonly string[] = [];
-/** Objects that may ask for several answers. */
-const choosing = allCodecs.flatMap(({ traits: { limit } }) =>
-  limit.nested === undefined || limit.nested.choices.length === 0 ? [] : [limit.nested],
-);
 
-/** Answers asked for at once; each of them is paid. */
-export function choicesOf(body: Members): number {
-  let most = Math.max(1, positive(body.n), positive(body.best_of));
-  for (const { objects, choices } of choosing) {
-    for (const object of objects) {
-      const config = record(body[object]);
-      if (config !== null) for (const name of choices) most = Math.max(most, positive(config[name]));
-    }
+/** An answer shorter than this is of no use to anybody. */
+const leastAnswer = 16;
+/** A thought that is cut off answers nothing and is paid all the same. */
+const leastWithThought = 4096;
+
+/**
+ * @param available quota the request may hold.
+ * @returns output tokens, at most what the request may write, that fit together with the prompt; 0 = not even the prompt and one token.
+ */
+export function affordableOutput(estimate: Estimate, available: number): number {
+  const fits = (maxTokens: number) => holdFor(estimate, maxTokens) <= available;
+  if (estimate.hold <= available) return estimate.maxTokens;
+  // Invariant: `low` fits (or is 0), `high` does not.
+  let low = 0;
+  let high = estimate.maxTokens;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle;
   }
-  return Math.min(most, mostChoices);
+  return low;
 }
 
-/** What may be written at most, as far as the request and its candidates tell. */
-export interface AnswerLimit {
-  readonly model: ModelLimits;
-  /** Tokens of one answer. */
-  readonly tokens: number;
-  /** The client named the limit. */
-  readonly named: boolean;
-  readonly choices: number;
+/** The shortest single answer that is worth asking for: what the client wants where that is less. */
+export function leastWorth({ answer }: Estimate, body: Inquiry['body']): number {
+  if (answer === null) return 0;
+  const budget = record(body.thinking)?.budget_tokens;
+  const thinks = answer.model.thinks || (typeof budget === 'number' && budget > 0);
+  return Math.min(answer.tokens, thinks ? leastWithThought : leastAnswer);
 }
 
-export function answerLimit(inquiry: Inquiry, candidates: readonly ChannelSnapshot[]): AnswerLimit {
-  const { body, protocol } = inquiry;
-  let model = modelLimits(inquiry.model);
-  const { limit } = codecFor(protocol).traits;
-  let named = namedIn(body, limit);
-  let choices = choicesOf(body);
-  for (const channel of candidates) {
-    if (Object.hasOwn(channel.modelMapping, inquiry.model))
-      model = widest(model, modelLimits(mapModel(channel.modelMapping, inquiry.model)));
-    // An operator's override wins over what the client says.
-    if (hasOverride(channel)) {
-      named = Math.max(named, overriddenLimit(channel));
-      choices = Math.max(choices, choicesOf(channel.paramOverride));
-    }
-  }
-  if (named > 0) named = Math.max(named, leastOutput(inquiry.model), thoughtOf(body, limit, model.countable));
-  return { model, tokens: named > 0 ? named : model.output, named: named > 0, choices };
-}
-
-function widest(one: ModelLimits, other: ModelLimits): ModelLimits {
-  if (one === other) return one;
+/**
+ * The same request with a limit that can be paid for: what half of the free quota affords, so that the next request finds
+ * some as well; down to the shortest answer of worth.
+ * @returns null when no limit can be written, or not enough is left for an answer.
+ */
+export function shorten(
+  inquiry: Inquiry,
+  plan: Plan,
+  available: number,
+): { readonly inquiry: Inquiry; readonly plan: Plan } | null {
+  const { estimate } = plan;
+  const { answer } = estimate;
+  if (answer === null) return null;
+  const least = leastWorth(estimate, inquiry.body);
+  if (holdFor(estimate, least * answer.choices) > available) return null;
+  const wanted = answer.model.known ? Math.min(answer.tokens, answer.model.output) : answer.tokens;
+  const half = Math.floor(affordableOutput(estimate, available / 2) / answer.choices);
+  const limit = Math.max(least, Math.min(half, wanted));
+  const { route } = plan;
+  const { keepLimits } = route.offers;
+  const candidates = keepLimits ? plan.candidates : plan.candidates.filter(keepsLimit);
+  const shorter = candidates.length === 0 ? null : withLimit(inquiry, limit, answer.model);
+  if (shorter === null) return null;
+  const maxTokens = limit * answer.choices;
+  const hold = holdFor(estimate, maxTokens);
   return {
-    output: Math.max(one.output, other.output),
-    context: Math.max(one.context, other.context),
-    thinks: one.thinks || other.thinks,
-    countable: one.countable && other.countable,
-    known: one.known && other.known,
+    inquiry: shorter,
+    plan: {
+      ...plan,
+      candidates,
+      route: keepLimits ? route : route.narrowed(keepsLimit),
+      estimate: { ...estimate, maxTokens, hold, answer: { ...answer, tokens: limit } },
+      hold,
+      most: hold,
+      held: maxTokens,
+    },
   };
 }
-
-const hasOverride = ({ paramOverride }: ChannelSnapshot): boolean => {
-  for (const _name in paramOverride) return true;
-  return false;
-};
-
-const overriddenLimit = ({ paramOverride }: ChannelSnapshot): number =>
-  Math.max(...allCodecs.map(({ traits }) => namedIn(paramOverride, traits.limit)));
-
-/** A translation gives a thought its room above a limit that is too tight for it. */
-function thoughtOf(body: Members, { nested, thoughts }: LimitMembers, itsOwnWords: boolean): number {
-  let asked = 0;
-  if (nested === undefined)
-    for (const [object, member] of thoughts) asked = Math.max(asked, limitIn(record(body[object])?.[member]));
-  const effort = body.reasoning_effort ?? record(body.reasoning)?.effort;
-  const usual =
-    itsOwnWords || typeof effort !== 'string' ? 0 : (budgetOf({ effort, budget: null, includeThoughts: null }) ?? 0);
-  const thought = Math.max(asked, usual);
-  return thought > 0 ? thought + leastThought : 0;
-}
-
-/** Whether a limit that is written into the request reaches this channel's upstream as it is. */
-export const keepsLimit = (channel: ChannelSnapshot): boolean => {
-  if (channel.setting.pass_through === true) return false;
-  return !hasOverride(channel) || overriddenLimit(channel) === 0;
-};
 
 /**
  * The same request with `limit` as the longest answer, in the member its dialect has for it.
@@ -185,9 +149,6 @@ function configWith(config: Members, limit: number, { nested, thoughts }: LimitM
   }
   return { ...config, ...Object.fromEntries([...lowered, ...thought]) };
 }
-
-/** A name that wishes for thought is given at least so much room, whatever the client says. */
-export const leastOutput = (model: string): number => (model.endsWith('-thinking') ? leastTokens : 0);
 
 /** Whether a request asks for thoughts, in the words of any dialect. */
 export function asksForThought(body: Members): boolean {

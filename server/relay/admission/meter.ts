@@ -1,19 +1,24 @@
 /** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
-import { modelLimits } from '../../contract/model-limits.ts';
+import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
 import type { Prices } from '../../contract/prices.ts';
 import { type HoldSize, holdEstimate } from '../../contract/pricing-hold.ts';
 import { imagePrices } from '../../contract/pricing-images.ts';
-import { toolPrice } from '../../contract/quota.ts';
-import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import { leastTokens } from '../../protocols/anthropic-messages/suffix.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
+import type { LimitMembers } from '../../protocols/traits.ts';
+import { choicesOf, limitIn, namedLimit, type Offers } from '../../routing/offers.ts';
+import type { RoutePlan } from '../../routing/plan.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import {
   countedBound,
   countedTexts,
   leastCount,
+  noMedia,
   type Prompt,
   promptBound,
   sumOf,
@@ -22,9 +27,8 @@ import {
 import type { Operation } from '../intake/routes.ts';
 import { type DeliveredText, textByChoice } from '../shared/delivered-text.ts';
 import { audioSeconds } from '../shared/recordings/length.ts';
-import { type AnswerLimit, answerLimit } from './answer-limit.ts';
 import type { TokenCounter } from './counting/counter.ts';
-import { largestUses } from './terms.ts';
+import { askedOf } from './terms.ts';
 
 /** What a request costs at most, and what that follows from. */
 export interface Estimate extends HoldSize {
@@ -35,6 +39,16 @@ export interface Estimate extends HoldSize {
   readonly usual: number;
   /** Where the length of the answer can be limited. */
   readonly answer: AnswerLimit | null;
+}
+
+/** What may be written at most, as far as the request and its candidates tell. */
+export interface AnswerLimit {
+  readonly model: ModelLimits;
+  /** Tokens of one answer. */
+  readonly tokens: number;
+  /** The client named the limit. */
+  readonly named: boolean;
+  readonly choices: number;
 }
 
 /** An answer as far as its price depends on it. */
@@ -58,7 +72,7 @@ const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions',
  */
 export function estimate(
   inquiry: Inquiry,
-  { prices, candidates }: { readonly prices: Prices; readonly candidates: readonly ChannelSnapshot[] },
+  { prices, route }: { readonly prices: Prices; readonly route: RoutePlan },
   counted: number | null,
 ): Estimate {
   const { operation, body, prompt } = inquiry;
@@ -78,7 +92,7 @@ export function estimate(
     const size = { promptTokens: words + reads * question, media: prompt.bound.media, files, maxTokens: 0 };
     return sized(prices, size, usual);
   }
-  const answer = answerLimit(inquiry, candidates);
+  const answer = answerLimit(inquiry, route.offers);
   const { context } = answer.model;
   const promptTokens = Math.min(words, context);
   const size: HoldSize = {
@@ -88,9 +102,41 @@ export function estimate(
     caches: prompt.caches,
     maxTokens: answer.tokens * answer.choices,
     speaks: speaks(body),
-    toolCalls: pricedCalls(inquiry, prices, candidates),
+    toolCalls: route.toolCallsFor(askedOf(inquiry)),
   };
   return { ...size, prices, hold: holdEstimate(prices, size), usual, answer };
+}
+
+/** Thinking needs room, or nothing is left for the answer. */
+export const leastThought = 1024;
+
+export function answerLimit(
+  { body, protocol, model: asked }: Pick<Inquiry, 'body' | 'protocol' | 'model'>,
+  {
+    limits: model,
+    overriddenLimit,
+    overriddenChoices,
+  }: Pick<Offers, 'limits' | 'overriddenLimit' | 'overriddenChoices'>,
+): AnswerLimit {
+  const { limit } = codecFor(protocol).traits;
+  // An operator's override wins over what the client says.
+  let named = Math.max(namedLimit(body, limit), overriddenLimit);
+  const choices = Math.max(choicesOf(body), overriddenChoices);
+  if (named > 0)
+    named = Math.max(named, asked.endsWith('-thinking') ? leastTokens : 0, thoughtOf(body, limit, model.countable));
+  return { model, tokens: named > 0 ? named : model.output, named: named > 0, choices };
+}
+
+/** A translation gives a thought its room above a limit that is too tight for it. */
+function thoughtOf(body: Inquiry['body'], { nested, thoughts }: LimitMembers, itsOwnWords: boolean): number {
+  let asked = 0;
+  if (nested === undefined)
+    for (const [object, member] of thoughts) asked = Math.max(asked, limitIn(record(body[object])?.[member]));
+  const effort = body.reasoning_effort ?? record(body.reasoning)?.effort;
+  const usual =
+    itsOwnWords || typeof effort !== 'string' ? 0 : (budgetOf({ effort, budget: null, includeThoughts: null }) ?? 0);
+  const thought = Math.max(asked, usual);
+  return thought > 0 ? thought + leastThought : 0;
 }
 
 const sized = (prices: Prices, size: HoldSize, usual = size.promptTokens): Estimate => ({
@@ -109,6 +155,7 @@ type Media = NonNullable<HoldSize['media']>;
 
 /** No kind of media takes more than all that the model reads. */
 function mediaWithin({ bound }: Prompt, context: number): Media {
+  if (bound.media === noMedia) return noMedia;
   const within: Record<string, number> = {};
   for (const [name, tokens] of Object.entries(bound.media)) within[name] = Math.min(tokens, context);
   return within;
@@ -133,20 +180,6 @@ const speaks = (body: Inquiry['body']): boolean => {
   const modes = body.modalities ?? config?.responseModalities ?? config?.response_modalities;
   return Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
 };
-
-const noCalls: Readonly<Record<string, number>> = {};
-
-/** Units of tools that have a price. */
-function pricedCalls(
-  inquiry: Inquiry,
-  prices: Prices,
-  candidates: readonly ChannelSnapshot[],
-): Readonly<Record<string, number>> {
-  const units = prices.toolPrices.size === 0 ? null : largestUses(inquiry, candidates);
-  if (units === null) return noCalls;
-  for (const tool in units) if (toolPrice(prices, tool) === 0) delete units[tool];
-  return units;
-}
 
 /** Tokens of one picture by its quality, where pictures are paid by tokens. Source: OpenAI's image guide, 1024 x 1536. */
 const pictureTokens: ReadonlyMap<unknown, number> = new Map([

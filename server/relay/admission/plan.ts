@@ -1,23 +1,21 @@
-/** Stage 3: which channels may serve the request, in which order, and what is held for it. */
+/** Stage 3: the plan of the configuration for one request: the channels it may reach, and what is held for it. */
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Prices } from '../../contract/prices.ts';
-import { resolvePrices } from '../../contract/pricing-tables.ts';
-import { underTerms } from '../../contract/pricing-terms.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
-import { text } from '../../protocols/shared/json.ts';
-import { looseName } from '../../protocols/shared/member-name.ts';
-import { type CandidateList, type LiveState, orderCandidates, traceOf } from '../../routing/candidates.ts';
+import { type CandidateList, type Candidates, candidatesOf, narrowed, traceOf } from '../../routing/candidates.ts';
+import { Feature, firstFileIn } from '../../routing/features.ts';
+import { allowsTerms } from '../../routing/offers.ts';
+import { planFor, type RoutePlan } from '../../routing/plan.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
 import type { Kept } from '../routing/hearsay.ts';
+import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
 import { isPaidByHouse } from './gate.ts';
-import type { Estimate } from './meter.ts';
-import { estimate } from './meter.ts';
-import type { Pricing } from './terms.ts';
-import { allowedCandidates, largestSurcharges } from './terms.ts';
+import { type Estimate, estimate } from './meter.ts';
+import { askedOf, type Pricing } from './terms.ts';
 
 export interface PlanDeps {
   readonly state: RelayState;
@@ -26,41 +24,39 @@ export interface PlanDeps {
   readonly random: () => number;
 }
 
-/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_not_found, model_price_unset. */
+type Channels = CandidateList<ChannelSnapshot>;
+
+/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_not_found, model_price_unset, previous_response_not_found, stored_id_refused, member_not_allowed. */
 export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal, test = false): Plan {
-  const { state } = deps;
-  const { group, user } = principal;
-  const pinned = principal.pinnedChannel;
-  const { kept, unknown } = continuedBy(deps.affinity, inquiry, user.id);
-  const list =
-    pinned === null ? continuing(kept, state.candidates(group, inquiry.model)) : [[pinnedChannel(state, pinned, test)]];
-  // With nobody to choose from, nothing needs to be remembered.
-  const conversation = list.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
-  const live: LiveState<ChannelSnapshot> = {
-    random: deps.random,
-    condition: deps.health.condition,
-    waitMs: deps.health.waitMs,
-    preferred: () => deps.affinity.find(conversation),
-  };
-  const ordered = orderCandidates(list, live);
-  if (ordered.length === 0) {
-    const known = state.configured(group, inquiry.model);
-    throw new AppError(known ? 'channel_unavailable' : 'model_not_found', { group, model: inquiry.model });
-  }
+  const { state, health } = deps;
+  const { group, user, pinnedChannel: pinned } = principal;
+  const { model, protocol, operation, prompt } = inquiry;
   const settings = state.settings();
-  // Where one person pays for all, all is theirs.
-  const keeping = channelsFor(ordered, inquiry, unknown && !settings.selfUse);
-  const candidates = allowedCandidates(inquiry, keeping, settings);
+  const continued = (prompt.features & Feature.stored) === 0 ? nothingContinued : continuedBy(deps, inquiry, user.id);
+  const served = pinned === null ? state.candidates(group, model) : [[pinnedChannel(state, pinned, test)]];
+  if (served.length === 0)
+    throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
-  const pricing = { tables: settings.priceTables, group, userGroup: user.group };
-  const ordinary = resolvePrices(pricing.tables, inquiry.model, { ...pricing, acceptUnset });
-  if (ordinary === null) throw new AppError('model_price_unset', { model: inquiry.model });
-  const prices = underTerms(ordinary, largestSurcharges(inquiry, candidates, settings));
-  const size = estimate(inquiry, { prices, candidates }, null);
+  const key = { protocol, operation, model, group, userGroup: user.group, acceptUnset };
+  const list = pinned === null ? continuing(continued.kept, served) : served;
+  const whole = list === served && pinned === null ? state.plan(key, list) : planFor(key, list, settings);
+  const route =
+    (prompt.features & whole.watched) === 0 && !continued.unknown
+      ? whole
+      : filtered(whole, inquiry, continued, settings);
+  const asked = askedOf(inquiry);
+  const prices = route.pricesFor(asked);
+  if (prices === null) throw new AppError('model_price_unset', { model });
+  // With one channel nothing needs to be remembered.
+  const conversation = list.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
+  const preferred = deps.affinity.find(conversation);
+  const candidates = candidatesOf(route.list, deps.random, health, preferred);
+  const size = estimate(inquiry, { prices, route }, null);
   return {
     candidates,
+    route,
     prices,
-    pricing,
+    pricing: { tables: settings.priceTables, group, userGroup: user.group },
     promptTokens: size.usual,
     estimate: size,
     hold: size.hold,
@@ -71,7 +67,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     ownerId: user.id,
     conversation,
     showCost: settings.showCost,
-    trace: settings.showTrace ? traceOf(list, candidates, live) : null,
+    trace: settings.showTrace ? traceOf(list, candidates, health, preferred) : null,
   };
 }
 
@@ -84,7 +80,7 @@ interface Continued {
 const nothingContinued: Continued = { kept: null, unknown: false };
 
 /** The upstream knows our key alone: whose something is only we can tell. @throws AppError previous_response_not_found. */
-function continuedBy(affinity: Affinity, inquiry: Inquiry, userId: number): Continued {
+function continuedBy({ affinity }: PlanDeps, inquiry: Inquiry, userId: number): Continued {
   const ids = keptIds(inquiry);
   const recalled = recalledIds(inquiry);
   if (ids.length === 0 && recalled.length === 0) return nothingContinued;
@@ -104,68 +100,28 @@ function continuedBy(affinity: Affinity, inquiry: Inquiry, userId: number): Cont
 /**
  * The channels that may be asked for what the request names. What an answer made has an owner, so that an unknown id is
  * passed on only where the operator allows it; files and vector stores are made by the operator beside this site, so that
- * they are passed on unless the operator forbids it. @throws AppError previous_response_not_found, stored_id_refused.
+ * they are passed on unless the operator forbids it; where one person pays for all, all is theirs.
+ * @throws AppError previous_response_not_found, stored_id_refused, member_not_allowed.
  */
-function channelsFor(
-  candidates: readonly ChannelSnapshot[],
-  { body }: Inquiry,
-  unknown: boolean,
-): readonly ChannelSnapshot[] {
-  const open = unknown ? candidates.filter(({ setting }) => setting.unknown_ids === 'allow') : candidates;
-  if (open.length === 0) throw new AppError('previous_response_not_found');
-  if (!open.some(refusesUnknown)) return open;
-  const id = firstFileIn(body);
-  if (id === null) return open;
-  const allowed = open.filter((channel) => !refusesUnknown(channel));
-  if (allowed.length === 0) throw new AppError('stored_id_refused', { id });
-  return allowed;
-}
-
-const refusesUnknown = ({ setting }: ChannelSnapshot): boolean => setting.unknown_ids === 'refuse';
-
-/** Members that name files and the like, by their loose names. */
-const fileNames: ReadonlySet<string> = new Set([
-  'fileid',
-  'fileids',
-  'vectorstoreid',
-  'vectorstoreids',
-  'fileuri',
-  'cachedcontent',
-]);
-/** What a function takes is no request. */
-const ofFunctions: ReadonlySet<string> = new Set([
-  'parameters',
-  'inputschema',
-  'arguments',
-  'args',
-  'properties',
-  'schema',
-]);
-
-function firstFileIn(value: unknown): string | null {
-  if (typeof value !== 'object' || value === null) return null;
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      const id = firstFileIn(item);
-      if (id !== null) return id;
-    }
-    return null;
-  }
-  const members = value as Readonly<Record<string, unknown>>;
-  for (const name in members) {
-    const loose = looseName(name);
-    if (ofFunctions.has(loose) || (loose === 'input' && members.type === 'tool_use')) continue;
-    const said = members[name];
-    const id = fileNames.has(loose) ? text(Array.isArray(said) ? said[0] : said) : firstFileIn(said);
-    if (id !== null) return id;
-  }
-  return null;
+function filtered(whole: RoutePlan, inquiry: Inquiry, { unknown }: Continued, settings: RelaySettings): RoutePlan {
+  let { list } = whole;
+  const { features } = inquiry.prompt;
+  if (unknown && !settings.selfUse) list = narrowed(list, ({ setting }) => setting.unknown_ids === 'allow');
+  if (list.length === 0) throw new AppError('previous_response_not_found');
+  const file = (features & whole.watched & Feature.files) === 0 ? null : firstFileIn(inquiry.body);
+  if (file !== null) list = narrowed(list, ({ setting }) => setting.unknown_ids !== 'refuse');
+  if (list.length === 0) throw new AppError('stored_id_refused', { id: file ?? '' });
+  const { hosts } = askedOf(inquiry);
+  if (hosts.length > 0) list = narrowed(list, (channel) => allowsTerms(channel, settings));
+  if (list.length === 0) throw new AppError('member_not_allowed', { name: hosts.join(', ') });
+  return list === whole.list ? whole : planFor(whole.key, list, settings);
 }
 
 /** It continues where it was made, as long as that channel still serves the caller. */
-function continuing(kept: Kept | null, list: CandidateList<ChannelSnapshot>): CandidateList<ChannelSnapshot> {
-  const channel = kept === null ? undefined : list.flat().find((candidate) => candidate.id === kept.channelId);
-  return channel === undefined ? list : [[channel]];
+function continuing(kept: Kept | null, list: Channels): Channels {
+  if (kept === null) return list;
+  for (const tier of list) for (const channel of tier) if (channel.id === kept.channelId) return [[channel]];
+  return list;
 }
 
 function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSnapshot {
@@ -177,7 +133,10 @@ function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSna
 
 /** After `plan`: where it may go, in order, and what it may cost. */
 export interface Plan {
-  readonly candidates: readonly ChannelSnapshot[];
+  /** In the order they are tried. */
+  readonly candidates: Candidates<ChannelSnapshot>;
+  /** What the configuration says of them. */
+  readonly route: RoutePlan;
   /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
   readonly prices: Prices;
   readonly pricing: Pricing;

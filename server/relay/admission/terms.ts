@@ -1,198 +1,27 @@
 /** Members of a request that change what the upstream takes: which go upstream, what they may cost at most, and what they did cost. */
 
-import { AppError } from '../../contract/errors.ts';
-import type { Prices, Surcharge } from '../../contract/prices.ts';
+import type { Prices } from '../../contract/prices.ts';
 import { type PriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
-import {
-  isPlainTerm,
-  priceTerms,
-  surchargeOf,
-  type Terms,
-  termRatio,
-  underTerms,
-} from '../../contract/pricing-terms.ts';
+import { priceTerms, underTerms } from '../../contract/pricing-terms.ts';
 import { toolPrice } from '../../contract/quota.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId, Usage } from '../../protocols/canonical.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
-import { lookUp, record } from '../../protocols/shared/json.ts';
+import { record } from '../../protocols/shared/json.ts';
 import { looseName } from '../../protocols/shared/member-name.ts';
-import { termValue } from '../../protocols/shared/usage.ts';
-import {
-  choosesHost,
-  type HostedUse,
-  hostedByMember,
-  hostedByTools,
-  webPlugin,
-} from '../../providers/knowledge/hosted-tools.ts';
-import { mapModel } from '../../routing/candidates.ts';
+import type { HostedUse } from '../../providers/knowledge/hosted-tools.ts';
+import { type Asked, askedFeatures, askedIn, modelLists, nothingAsked } from '../../routing/features.ts';
+import { offerOf, type TermsSent, termsSent, usesOf } from '../../routing/offers.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { RelaySettings } from '../state/settings.ts';
 
-/** By their loose names: some upstreams read any spelling. */
-const members: Readonly<Record<string, string>> = {
-  servicetier: 'service_tier',
-  speed: 'speed',
-  inferencegeo: 'inference_geo',
-  models: 'models',
-  fallbacks: 'fallbacks',
-  fallbackmodels: 'fallback_models',
-};
-/** Lists of other models to be served by. A list whose answers name each model's share is priced by them, the other never goes upstream. */
-const lists: Readonly<Record<string, 'priced' | 'unpriced'>> = {
-  models: 'unpriced',
-  fallback_models: 'unpriced',
-  fallbacks: 'priced',
-};
-
-/** The priced member this name may be read as. */
-function memberOf(loose: string): string | undefined {
-  return loose.length < 5 || loose.length > 14 ? undefined : lookUp(members, loose);
-}
-
-interface Asked {
-  /** Where it stands: the name of a member, or of one in an object of the request's. */
-  readonly path: readonly string[];
-  readonly member: string;
-  readonly value: string;
-}
-
-/** What a request asks for besides the model, that changes what the upstream takes. */
-interface Features {
-  readonly terms: readonly Asked[];
-  readonly uses: readonly HostedUse[];
-  /** Paths of members that choose another host. */
-  readonly hosts: readonly string[];
-}
-
 const none: readonly never[] = [];
-const nothing: Features = { terms: none, uses: none, hosts: none };
 
-/** Objects that hold the conversation, schemas or the client's own notes: what they call `speed` is no wish. By loose names. */
-const noOptions: ReadonlySet<string> = new Set(
-  [
-    'messages message system systemInstruction instructions prompt input inputs contents content prediction',
-    'metadata clientMetadata text responseFormat format schema jsonSchema responseSchema responseJsonSchema properties',
-    'toolChoice functionCall logitBias template variables',
-  ]
-    .join(' ')
-    .toLowerCase()
-    .split(' '),
-);
+/** What a request asks for besides the model, that changes what the upstream takes. `speed` of speech is how fast somebody talks. */
+export const askedOf = ({ operation, json, body, prompt }: Inquiry): Asked =>
+  (prompt.features & askedFeatures) === 0 || operation === 'speech' || json === null ? nothingAsked : askedIn(body);
 
-interface Collected {
-  terms: Asked[] | null;
-  uses: HostedUse[] | null;
-  hosts: string[] | null;
-}
-
-/** Wrappers are opened: several clients and upstreams merge `extra_body` and the like into the request. */
-function collect(object: Readonly<Record<string, unknown>>, path: readonly string[], into: Collected): void {
-  for (const key in object) {
-    const value = object[key];
-    const loose = looseName(key);
-    const member = memberOf(loose);
-    if (member !== undefined) {
-      const said = member in lists ? (Array.isArray(value) ? 'other models' : null) : termValue(value);
-      if (said !== null) {
-        into.terms ??= [];
-        into.terms.push({ path: [...path, key], member, value: said });
-      }
-      continue;
-    }
-    const uses = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
-    if (uses.length > 0) {
-      into.uses ??= [];
-      into.uses.push(...uses);
-    }
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || noOptions.has(loose)) continue;
-    const chosen = choosesHost(loose, value);
-    if (chosen.length > 0) {
-      into.hosts ??= [];
-      into.hosts.push(...chosen.map((name) => [...path, key, name].join('.')));
-    }
-    collect(value as Readonly<Record<string, unknown>>, [...path, key], into);
-  }
-}
-
-/** Each is a line of the bill. */
-const mostUses = 128;
-
-/** A request is looked through once, however often it is tried. */
-const known = new WeakMap<Readonly<Record<string, unknown>>, Features>();
-
-function featuresIn(body: Readonly<Record<string, unknown>>): Features {
-  const found = known.get(body);
-  if (found !== undefined) return found;
-  const { terms, uses, hosts }: Collected = collected(body);
-  if (uses !== null && uses.length > mostUses)
-    throw new AppError('body_invalid', { detail: `no more than ${mostUses} tools of the provider` });
-  const features =
-    terms === null && uses === null && hosts === null
-      ? nothing
-      : { terms: terms ?? none, uses: uses ?? none, hosts: hosts ?? none };
-  known.set(body, features);
-  return features;
-}
-
-function collected(body: Readonly<Record<string, unknown>>): Collected {
-  const into: Collected = { terms: null, uses: null, hosts: null };
-  collect(body, none, into);
-  return into;
-}
-
-/** `speed` of speech is how fast somebody talks. */
-const featuresOf = ({ operation, json, body }: Inquiry): Features =>
-  operation === 'speech' || json === null ? nothing : featuresIn(body);
-
-/** A model's name may ask for a search. Source: https://openrouter.ai/docs/features/web-search */
-const online = ':online';
-const onlineUses: readonly HostedUse[] = [webPlugin()];
-
-function usesOf(inquiry: Inquiry, channel: ChannelSnapshot, upstreamModel: string): readonly HostedUse[] {
-  const { uses } = featuresOf(inquiry);
-  const own = featuresIn(channel.paramOverride).uses;
-  const named = upstreamModel.endsWith(online) ? onlineUses : none;
-  return own.length === 0 && named.length === 0 ? uses : [...uses, ...own, ...named];
-}
-
-/** Units of each tool that this request may take at any of these channels. */
-export function largestUses(inquiry: Inquiry, candidates: readonly ChannelSnapshot[]): Record<string, number> | null {
-  let units: Record<string, number> | null = null;
-  for (const channel of candidates) {
-    for (const { tool, most } of usesOf(inquiry, channel, mapModel(channel.modelMapping, inquiry.model))) {
-      units ??= {};
-      units[tool] = Math.max(units[tool] ?? 0, most);
-    }
-  }
-  return units;
-}
-
-/** The channels that pass on what the request says of the upstream's own hosts. @throws AppError member_not_allowed. */
-export function allowedCandidates(
-  inquiry: Inquiry,
-  candidates: readonly ChannelSnapshot[],
-  settings: RelaySettings,
-): readonly ChannelSnapshot[] {
-  const { hosts } = featuresOf(inquiry);
-  if (hosts.length === 0) return candidates;
-  const allowed = candidates.filter((channel) => allowsTerms(channel, settings));
-  if (allowed.length === 0) throw new AppError('member_not_allowed', { name: hosts.join(', ') });
-  return allowed;
-}
-
-const passesThrough = (channel: ChannelSnapshot, settings: RelaySettings): boolean =>
-  settings.passThrough || channel.setting.pass_through === true;
-const allowsTerms = (channel: ChannelSnapshot, settings: RelaySettings): boolean =>
-  channel.setting.allow_tiers === true || passesThrough(channel, settings);
-
-export interface SentTerms {
-  /** Where in the client's request something is taken out. */
-  readonly removed: readonly (readonly string[])[];
-  /** The same for the log row. */
-  readonly dropped: readonly string[];
-  /** What the upstream is asked for, where its answer does not say what it gave. */
-  readonly sent: Terms;
+export interface SentTerms extends TermsSent {
   /** Work besides the model's that the upstream is asked for. */
   readonly uses: readonly HostedUse[];
   /** The upstream's dialect lists the tools that ran in its answers. */
@@ -205,38 +34,28 @@ const untouched: SentTerms = { removed: none, dropped: none, sent: {}, uses: non
 
 const listsTools = (dialect: ProtocolId): boolean => dialect !== commonProtocol;
 
-/** A term goes upstream where the channel allows it and it has a price. What the operator's own override asks for goes in any case. */
+const discounted: SentTerms = { ...untouched, discounts: true };
+
+/** What goes upstream of the terms that a request asks for. */
 export function termsFor(
   inquiry: Inquiry,
   channel: ChannelSnapshot,
   settings: RelaySettings,
   upstreamModel: string,
 ): SentTerms {
-  const asked = featuresOf(inquiry).terms;
-  const own = featuresIn(channel.paramOverride).terms.filter(({ member }) => !(member in lists));
-  const uses = usesOf(inquiry, channel, upstreamModel);
-  const allowed = allowsTerms(channel, settings);
-  const { region } = channel.setting;
-  const regional = typeof region === 'string' && region !== '';
-  if (asked.length === 0 && own.length === 0 && uses.length === 0 && !regional)
-    return allowed ? { ...untouched, discounts: true } : untouched;
-  const models = [inquiry.model, upstreamModel];
-  const removed: (readonly string[])[] = [];
-  const dropped: string[] = [];
-  const sent: Record<string, string> = regional ? { region: region.toLowerCase() } : {};
-  for (const { path, member, value } of asked) {
-    const priced = () => termRatio(settings.priceTables.termRules, models, member, value) !== null;
-    if (isPlainTerm(member, value)) sent[member] ??= value;
-    else if (allowed && lists[member] === 'priced') continue;
-    else if (allowed && priced()) sent[member] = value;
-    else {
-      removed.push(path);
-      dropped.push(`/${path.join('/')}: ${value} ${allowed ? 'has no price here' : 'is not allowed by the channel'}`);
-    }
-  }
-  for (const { member, value } of own) sent[member] = value;
-  const discounts = allowed || own.length > 0;
-  return { removed, dropped, sent, uses, listsTools: listsTools(inquiry.protocol), discounts };
+  const asked = askedOf(inquiry);
+  const offer = offerOf(channel, upstreamModel, settings);
+  const uses = usesOf(offer, asked);
+  const { asked: own, region } = offer.facts;
+  const overridden = own.terms.some(({ member }) => !(member in modelLists));
+  if (asked.terms.length === 0 && !overridden && uses.length === 0 && region === '')
+    return offer.allowsTerms ? discounted : untouched;
+  return {
+    ...termsSent(inquiry.model, offer, asked.terms, settings),
+    uses,
+    listsTools: listsTools(inquiry.protocol),
+    discounts: offer.allowsTerms || overridden,
+  };
 }
 
 /**
@@ -248,10 +67,10 @@ export function carriedTerms(
   body: Readonly<Record<string, unknown>> | null,
   dialect: ProtocolId,
 ): SentTerms {
-  const features = body === null ? nothing : featuresIn(body);
-  const told = new Set(features.terms.map(({ member }) => member));
+  const asked = body === null ? nothingAsked : askedIn(body);
+  const told = new Set(asked.terms.map(({ member }) => member));
   const sent = Object.entries(terms.sent).filter(([member]) => member === 'region' || told.has(member));
-  return { ...terms, sent: Object.fromEntries(sent), uses: features.uses, listsTools: listsTools(dialect) };
+  return { ...terms, sent: Object.fromEntries(sent), uses: asked.uses, listsTools: listsTools(dialect) };
 }
 
 /** The members that have to go, as edits of the client's own request. */
@@ -318,29 +137,6 @@ export function withUses(usage: Usage | null, { uses, listsTools: lists }: SentT
   return { ...usage, toolCalls: calls };
 }
 
-/** The dearest terms this request can be served under by any of these channels: what a hold must cover. Discounts count for nothing. */
-export function largestSurcharges(
-  inquiry: Inquiry,
-  candidates: readonly ChannelSnapshot[],
-  settings: RelaySettings,
-): readonly Surcharge[] {
-  const asked = featuresOf(inquiry).terms;
-  let largest: readonly Surcharge[] = none;
-  for (const channel of candidates) {
-    if (
-      asked.length === 0 &&
-      channel.setting.region === undefined &&
-      featuresIn(channel.paramOverride).terms.length === 0
-    )
-      continue;
-    const upstreamModel = mapModel(channel.modelMapping, inquiry.model);
-    const { sent } = termsFor(inquiry, channel, settings, upstreamModel);
-    const { surcharges } = priceTerms(settings.priceTables.termRules, [inquiry.model, upstreamModel], sent, false);
-    if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;
-  }
-  return largest;
-}
-
 /** Whose tables and groups priced a request when it was admitted. */
 export interface Pricing {
   readonly tables: PriceTables;
@@ -355,8 +151,11 @@ export function reportedPrices(
   facts: { readonly model: string; readonly upstreamModel: string; readonly terms: SentTerms },
   usage: Usage | null,
 ): Prices {
+  const { sent } = facts.terms;
+  if (sent === untouched.sent && usage?.terms === undefined && usage?.parts === undefined)
+    return underTerms(prices, none);
   const models = [facts.model, facts.upstreamModel];
-  const terms = { ...facts.terms.sent, ...usage?.terms };
+  const terms = { ...sent, ...usage?.terms };
   const { surcharges, unpriced } = priceTerms(pricing.tables.termRules, models, terms, facts.terms.discounts);
   const own = underTerms(prices, surcharges);
   if (usage?.parts === undefined && unpriced.length === 0) return own;

@@ -3,7 +3,7 @@
  * form is read whole and all else is refused. Sources: RFC 7578 4.2, RFC 6266 4.1, and what readers were seen to do.
  */
 import { AppError } from '../../contract/errors.ts';
-import { checkFieldName } from './billed-members.ts';
+import { checkFieldName } from './members.ts';
 
 export interface PartHead {
   readonly name: string;

@@ -93,6 +93,26 @@ const mimeOf = ({ owner }: Place): string => {
   return typeof mime === 'string' ? mime.toLowerCase() : '';
 };
 
+/** Names that `kindAt` knows: a string under any other is words. */
+export const mediaNames: ReadonlySet<string> = new Set([
+  'image_url',
+  'image',
+  'images',
+  'image_base64',
+  'mask',
+  'result',
+  'video',
+  'video_url',
+  'audio_url',
+  'file_data',
+  'file_url',
+  'fileUri',
+  'file_uri',
+  'file_id',
+  'data',
+  'url',
+]);
+
 /** @returns the kind of media that the dialects have at this place; null = none. */
 function kindAt(place: Place): Kind | null {
   const { key, owner, ownerKey, part } = place;

@@ -1,18 +1,169 @@
-/** Refuses bodies that another parser could read as another model, number or size than the one that is billed. */
+/** Refuses bodies that another parser could read as another model, number or size than the one that is billed: by what their members say and by how these are spelled. */
 import { isModelName } from '../../contract/address-part.ts';
 import { AppError } from '../../contract/errors.ts';
 import { allCodecs } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
-import { billedObjects, checkMemberNames } from './billed-members.ts';
-import type { JsonContent } from './inquiry.ts';
-import { mostMembers, outline } from './json-text.ts';
+import { foldedName } from '../../protocols/shared/member-name.ts';
+import { mostMembers, type Outline, outline } from './json-text.ts';
 import type { MatchedRoute, Operation } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
+interface JsonText {
+  readonly text: string;
+  readonly shape: Outline & { readonly ok: true };
+}
+
 const refused = (detail: string): AppError => new AppError('body_invalid', { detail });
 
-const limits = allCodecs.map(({ traits }) => traits.limit);
+/** Also those whose words are checked or counted: read differently upstream they are as good as unread. */
+const common = [
+  'model',
+  'models',
+  'fallbacks',
+  'fallback_models',
+  'n',
+  'best_of',
+  'stream',
+  'stream_options',
+  'reasoning_effort',
+  'size',
+  'quality',
+  'duration',
+  'seconds',
+  'resolution',
+  'response_format',
+  'service_tier',
+  'speed',
+  'inference_geo',
+  'background',
+  'deferred',
+  'previous_response_id',
+  'conversation',
+  'container',
+  'group',
+  'messages',
+  'system',
+  'prompt',
+  'input',
+  'instructions',
+  'contents',
+  'requests',
+  'tools',
+] as const;
+
+const traits = allCodecs.map((codec) => codec.traits);
+/** Objects of the dialects that say how long an answer may get, how much is thought, or what else is billed. */
+const billedObjects: readonly string[] = traits.flatMap(({ limit, gate }) => [
+  ...(limit.nested?.objects ?? limit.thoughts.map(([object]) => object)),
+  ...(gate?.objects ?? []),
+]);
+const billed: readonly string[] = [
+  ...common,
+  ...billedObjects,
+  ...traits.flatMap(({ limit, gate }) => [...limit.names, ...(gate?.names ?? [])]),
+];
+
+/** What a container of limits may hold twice in no spelling. */
+const inContainer: readonly string[] = [
+  'imageConfig',
+  'image_config',
+  'responseModalities',
+  'response_modalities',
+  'include_usage',
+  'type',
+  'effort',
+  ...traits.flatMap(({ limit: { nested, thoughts }, gate }) => [
+    ...(nested?.names ?? []),
+    ...(nested?.choices ?? []),
+    ...thoughts.map(([object, member]) => (nested === undefined ? member : object)),
+    ...(gate?.inObjects ?? []),
+  ]),
+];
+
+const foldsOf = (names: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> => {
+  const folds = new Map<string, Set<string>>();
+  for (const name of names) {
+    const folded = foldedName(name);
+    folds.set(folded, (folds.get(folded) ?? new Set()).add(name));
+  }
+  return folds;
+};
+
+/** Some read `max_tokens` and `maxTokens` alike. */
+const unscored = (folded: string): string => folded.replaceAll('_', '');
+
+/** How a name is read: `like` = the billed name that another parser takes it for, `spelled` = what all spellings of a billed name have in common. */
+interface Reading {
+  readonly like: string | null;
+  readonly spelled: string | null;
+}
+
+/** The readings of one place, for its names come again and again. */
+class NameReader {
+  private readonly known = new Map<string, Reading>();
+  private readonly folds: ReadonlyMap<string, ReadonlySet<string>>;
+
+  constructor(names: readonly string[]) {
+    this.folds = foldsOf(names);
+  }
+
+  spellings(): readonly string[] {
+    return [...this.folds.keys()].map(unscored);
+  }
+
+  read(name: string): Reading {
+    const found = this.known.get(name);
+    if (found !== undefined) return found;
+    const folded = foldedName(name);
+    const exact = this.folds.get(folded);
+    const spelled = unscored(folded);
+    const reading = {
+      like: exact === undefined || exact.has(name) ? null : ([...exact][0] ?? folded),
+      spelled: spellings.has(spelled) ? spelled : null,
+    };
+    if (this.known.size >= mostNames) this.known.clear();
+    if (name.length <= longestName) this.known.set(name, reading);
+    return reading;
+  }
+}
+const mostNames = 2000;
+const longestName = 64;
+
+const inBody = new NameReader(billed);
+const inContainers = new NameReader(inContainer);
+const knownInForm = foldsOf([...billed, 'file', '_charset_']);
+const spellings: ReadonlySet<string> = new Set([...inBody.spellings(), ...inContainers.spellings()]);
+
+const misread = (name: string, like: string): AppError => refused(`${JSON.stringify(name)} could be read as ${like}`);
+
+/** Two spellings of one billed name are one name to somebody. @throws AppError body_invalid. */
+function checkNames(members: readonly { readonly key: string }[], reader: NameReader): void {
+  let seen: string[] | null = null;
+  for (const { key: name } of members) {
+    const { like, spelled } = reader.read(name);
+    if (like !== null) throw misread(name, like);
+    if (spelled === null) continue;
+    if (seen === null) seen = [spelled];
+    else if (seen.includes(spelled)) throw refused(`${name} appears twice`);
+    else seen.push(spelled);
+  }
+}
+
+/**
+ * Form readers make lists and objects of `n[]` and `n[0]`, and an underscore of a dot.
+ * @returns whether the field may come only once. @throws AppError body_invalid.
+ */
+export function checkFieldName(name: string): boolean {
+  const [base = ''] = name.split('[', 1);
+  const folded = foldedName(base.replaceAll(/[.-]/g, '_'));
+  const exact = knownInForm.get(folded);
+  if (exact === undefined) return false;
+  if (!exact.has(name)) throw misread(name, [...exact][0] ?? folded);
+  return true;
+}
+
+const limits = traits.map(({ limit }) => limit);
 const numbers = ['n', 'best_of', ...new Set(limits.flatMap(({ names }) => names))];
 /** Objects with numbers that are billed. */
 const configs = new Map(
@@ -29,18 +180,18 @@ const lateWork = ['background', 'deferred'] as const;
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 /** @throws AppError body_invalid, background_unsupported. */
-export function checkMembers({ text, shape }: JsonContent, body: Body, { route, model }: MatchedRoute): void {
-  checkMemberNames(shape.members, 'body');
+export function checkMembers({ text, shape }: JsonText, body: Body, { route, model }: MatchedRoute): void {
+  checkNames(shape.members, inBody);
   for (const { key, valueStart, valueEnd } of shape.members) {
     if (!containers.has(key)) continue;
     const inner = outline(text.slice(valueStart, valueEnd), mostMembers);
-    if (inner.ok) checkMemberNames(inner.members, 'container');
+    if (inner.ok) checkNames(inner.members, inContainers);
     else if (inner.reason === 'too_deep') throw new AppError('body_too_deep');
   }
   checkNumbers(body, numbers);
   for (const [name, inner] of configs) {
     const config = body[name];
-    if (isAbsent(config)) continue;
+    if (config === undefined || config === null) continue;
     const members = record(config);
     if (members === null) throw refused(`${name} must be an object`);
     checkNumbers(members, inner);
@@ -67,9 +218,8 @@ export function checkFields(body: Body, operation: Operation): void {
 function checkNumbers(body: Body, names: readonly string[]): void {
   for (const name of names) {
     const value = body[name];
-    if (!isAbsent(value) && (typeof value !== 'number' || !Number.isFinite(value))) {
-      throw refused(`${name} must be a number`);
-    }
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw refused(`${name} must be a number`);
   }
 }
 
@@ -84,7 +234,9 @@ function checkPicture(body: Body): void {
 
 function checkChat(body: Body): void {
   for (const name of lateWork) {
-    if (!isAbsent(body[name]) && body[name] !== false) throw new AppError('background_unsupported', { name });
+    const value = body[name];
+    if (value !== undefined && value !== null && value !== false)
+      throw new AppError('background_unsupported', { name });
   }
 }
 

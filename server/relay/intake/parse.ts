@@ -1,5 +1,6 @@
 /** Stage 1: path and body become an inquiry; everything that is wrong with them is said here. */
 import { AppError } from '../../contract/errors.ts';
+import { allFeatures } from '../../routing/features.ts';
 import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
 import { type Form, readForm } from './form.ts';
 import { type Capsule, exactBody, type Inquiry, type JsonContent } from './inquiry.ts';
@@ -61,7 +62,7 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
     form: content.form,
     body,
     // Counted with the words that ask for a summary, should it come to that.
-    prompt: readPrompt(compaction === null ? body : summaryBody(route, body)),
+    prompt: compaction === null ? readPrompt(body) : readPrompt(summaryBody(route, body), allFeatures),
     ...(compaction === null ? {} : { compaction }),
     request,
   };

@@ -1,7 +1,8 @@
 /** Reads the text out of a request body, whatever the dialect: for the size of a hold, for word checks, for counting when no usage comes. */
 import type { MediaBucket } from '../../contract/buckets.ts';
 import type { CacheLife } from '../../contract/pricing-hold.ts';
-import { type Found, leading, leadingFromTop, mediaIn } from './media.ts';
+import { featureOf } from '../../routing/features.ts';
+import { type Found, leading, leadingFromTop, mediaIn, mediaNames } from './media.ts';
 
 /** What of a prompt is no words of the body. */
 export interface MediaBound {
@@ -15,7 +16,7 @@ export interface MediaBound {
 
 interface MediaSums extends MediaBound {
   units: number;
-  readonly media: Partial<Record<MediaBucket, number>>;
+  media: Partial<Record<MediaBucket, number>>;
   files: boolean;
 }
 
@@ -39,11 +40,14 @@ export interface Prompt {
   readonly bound: MediaBound;
   /** Bytes that a translation may add: to what stands where media should, and to a number that is written in full. */
   readonly growth: number;
+  /** Bits of `Feature`: what members of the body may ask for, by their folded names at every depth. */
+  readonly features: number;
   /** Whether parts of it are to be written to a cache, as far as the dialects say it in the body. */
   readonly caches: CacheLife;
 }
 
-const noMedia: MediaBound = { units: 0, media: {}, files: false };
+export const noMedia: MediaBound['media'] = {};
+const noBound: MediaBound = { units: 0, media: noMedia, files: false };
 
 export const noPrompt: Prompt = {
   texts: [],
@@ -54,8 +58,9 @@ export const noPrompt: Prompt = {
   objectFrame: [],
   tokens: 0,
   media: 0,
-  bound: noMedia,
+  bound: noBound,
   growth: 0,
+  features: 0,
   caches: 'none',
 };
 
@@ -147,14 +152,16 @@ class PromptReader implements Prompt {
   readonly objects: object[] = [];
   readonly objectTexts: string[] = [];
   readonly objectFrame: string[] = [];
-  readonly bound: MediaSums = { units: 0, media: {}, files: false };
+  readonly bound: MediaSums = { units: 0, media: noMedia, files: false };
   tokens = 0;
   media = 0;
   growth = 0;
+  features = 0;
   caches: CacheLife = 'none';
 
   top(body: Members): void {
     for (const name in body) {
+      this.features |= featureOf(name);
       if (name.length > longestName) this.frame.push(name);
       const value = body[name];
       const leads = leadingFromTop.has(name);
@@ -162,7 +169,7 @@ class PromptReader implements Prompt {
       if (typeof value === 'string') {
         if (name !== 'model') this.string(value, name, body, '', body, leads);
       } else if (typeof value !== 'object' || value === null) continue;
-      else if (isTokens(value) && (name === 'input' || name === 'prompt')) this.tokens += value.flat().length;
+      else if ((name === 'input' || name === 'prompt') && isTokens(value)) this.tokens += value.flat().length;
       else if (leads) this.walk(value, name, body, '', body);
       else this.object(value, name);
     }
@@ -189,6 +196,7 @@ class PromptReader implements Prompt {
     }
     const members = value as Members;
     for (const name in members) {
+      this.features |= featureOf(name);
       const inner = members[name];
       const known = partNames.has(name);
       if (!known) this.frame.push(name);
@@ -222,13 +230,14 @@ class PromptReader implements Prompt {
     const members = value as Members;
     if (key === 'cache_control') this.caches = members.ttl === '1h' || this.caches === '1h' ? '1h' : '5m';
     for (const name in members) {
+      this.features |= featureOf(name);
       this.objectFrame.push(name);
       this.within(members[name], name);
     }
   }
 
   private string(text: string, key: string, owner: Members, ownerKey: string, part: Members, leads: boolean): void {
-    const found = leads ? mediaIn(text, { key, owner, ownerKey, part }) : null;
+    const found = leads && mediaNames.has(key) ? mediaIn(text, { key, owner, ownerKey, part }) : null;
     if (found !== null) this.add(found);
     else (frameNames.has(key) ? this.frame : this.texts).push(text);
   }
@@ -247,7 +256,7 @@ class PromptReader implements Prompt {
     if (words !== null) this.texts.push(words);
     if (bucket === 'file') bound.files = true;
     else if (bucket === 'words') this.growth += most;
-    else bound.media[bucket] = (bound.media[bucket] ?? 0) + most;
+    else bound.media = { ...bound.media, [bucket]: (bound.media[bucket] ?? 0) + most };
   }
 }
 
@@ -270,8 +279,10 @@ function continues(body: Members): boolean {
   return typeof prompt === 'object' && prompt !== null && 'id' in prompt;
 }
 
-export function readPrompt(body: Members): Prompt {
+/** @param features that the request has whatever stands in this body. */
+export function readPrompt(body: Members, features = 0): Prompt {
   const reader = new PromptReader();
+  reader.features = features;
   reader.top(body);
   return reader;
 }

@@ -2,6 +2,7 @@
 import { mayCostNothing } from '../../contract/pricing-tables.ts';
 import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
+import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
 
 export interface RelayState {
@@ -17,6 +18,8 @@ export interface RelayState {
   channels(): Iterable<ChannelSnapshot>;
   /** Enabled channels that serve `model` to `group`. */
   candidates(group: string, model: string): CandidateList<ChannelSnapshot>;
+  /** What the configuration says of requests of one kind. @param list of the key's model and group, as `candidates` gives it. */
+  plan(key: PlanKey, list: CandidateList<ChannelSnapshot>): RoutePlan;
   /** Some channel is meant to serve `model` to `group`, even if none does at the moment. */
   configured(group: string, model: string): boolean;
   /** Model names some enabled channel serves to `group`. */
@@ -48,6 +51,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   const tokens = new Map<number, TokenSnapshot>();
   const hmacs = new Map<string, TokenSnapshot>();
   const channels = new CandidateIndex<ChannelSnapshot>();
+  const plans = new RoutePlans();
   const options = new Map<string, string>();
   let settings = compileSettings(options);
   /** By user's group, then group. */
@@ -121,6 +125,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     channel: (id) => channels.get(id),
     channels: () => channels.all(),
     candidates: (group, model) => channels.list(group, model),
+    plan: (key, list) => plans.find(key, list, settings),
     configured: (group, model) => channels.isConfigured(group, model),
     mayBeFree(group, userGroup) {
       const own = free.get(userGroup) ?? new Map<string, boolean>();

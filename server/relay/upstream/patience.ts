@@ -1,6 +1,8 @@
 /** How long an upstream may take to its first byte: as long as somebody else could be asked instead, not for ever. */
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
+import type { Candidates } from '../../routing/candidates.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import type { Health } from '../routing/health.ts';
 import type { Tried } from '../shared/failure.ts';
@@ -29,12 +31,24 @@ export function patienceWith(
   const { firstEventMs, firstAnswerMs, modelRules } = settings();
   const limit = inquiry.stream ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;
-  const isFree = plan.candidates.some(
-    (other) => health.condition(other) === 'up' && !tried.some(({ channelId }) => channelId === other.id),
-  );
-  return isFree && !mayThink(inquiry.operation, channel.type, upstreamModel, modelRules)
+  return isAnotherFree(health, plan.candidates, tried) &&
+    !mayThink(inquiry.operation, channel.type, upstreamModel, modelRules)
     ? limit
     : Number.POSITIVE_INFINITY;
+}
+
+/** Healthy channels are drawn first: the first one that was not tried yet tells. */
+function isAnotherFree(
+  health: Deps['health'],
+  candidates: Candidates<ChannelSnapshot>,
+  tried: readonly Tried[],
+): boolean {
+  for (let at = 0; at < candidates.length; at++) {
+    const other = candidates.at(at);
+    if (other === undefined) return false;
+    if (!tried.some(({ channelId }) => channelId === other.id)) return health.condition(other) === 'up';
+  }
+  return false;
 }
 
 /** Of what nobody knows it is assumed. */

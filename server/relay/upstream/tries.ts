@@ -1,6 +1,7 @@
 /** Who is asked next, and how often one request may be tried. */
 
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import type { Candidates } from '../../routing/candidates.ts';
 import type { Health } from '../routing/health.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
 
@@ -22,7 +23,7 @@ const missing = 404;
 /** @param retryTimes null = whoever is left is asked: a refusal there has cost nobody anything. */
 export const createTries = (
   health: Pick<Health, 'condition'>,
-  candidates: readonly ChannelSnapshot[],
+  candidates: Candidates<ChannelSnapshot>,
   retryTimes: number | null,
 ): Tries => new RequestTries(health, candidates, retryTimes);
 
@@ -34,7 +35,7 @@ class RequestTries implements Tries {
 
   constructor(
     private readonly health: Pick<Health, 'condition'>,
-    private readonly candidates: readonly ChannelSnapshot[],
+    private readonly candidates: Candidates<ChannelSnapshot>,
     private readonly retryTimes: number | null,
   ) {
     this.granted = retryTimes === null ? Number.POSITIVE_INFINITY : Math.max(1, retryTimes + 1);
@@ -42,7 +43,7 @@ class RequestTries implements Tries {
 
   next(failure: UpstreamFailure | null): ChannelSnapshot | null {
     const { candidates, turn } = this;
-    const channel = candidates[turn % candidates.length];
+    const channel = candidates.at(turn % candidates.length);
     if (channel === undefined || turn >= candidates.length * this.granted) return null;
     if (turn >= candidates.length && !this.mayStandAgain(channel, failure)) return null;
     this.turn++;
@@ -67,13 +68,10 @@ class RequestTries implements Tries {
     this.granted++;
   }
 
-  /** Somebody who is well has not been asked yet. */
+  /** A healthy channel has not been asked yet. Those are drawn first. */
   private someoneIsFree(): boolean {
-    for (let at = this.turn; at < this.candidates.length; at++) {
-      const other = this.candidates[at];
-      if (other !== undefined && this.health.condition(other) === 'up') return true;
-    }
-    return false;
+    const other = this.turn < this.candidates.length ? this.candidates.at(this.turn) : undefined;
+    return other !== undefined && this.health.condition(other) === 'up';
   }
 
   /** All were asked, and there are tries left: hosts that stumbled may have caught themselves, those in trouble have not. */

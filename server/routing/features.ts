@@ -1,0 +1,211 @@
+/** What a body asks for besides its model that decides prices, bounds and channels: bits by the folded names of its members, and for those that have one a reader. */
+import { AppError } from '../contract/errors.ts';
+import { lookUp, text } from '../protocols/shared/json.ts';
+import { looseName } from '../protocols/shared/member-name.ts';
+import { termValue } from '../protocols/shared/usage.ts';
+import {
+  choosesHost,
+  type HostedUse,
+  hostedByMember,
+  hostedByTools,
+  hostedNames,
+} from '../providers/knowledge/hosted-tools.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * A bit is set where a member of this name stands anywhere in the body, as the most forgiving parser reads names: what is
+ * found later may be less, never more.
+ */
+export const Feature = {
+  /** Service tiers, speeds, regions, other models to be served by. */
+  terms: 1,
+  /** Tools that the provider runs, and members that ask for them. */
+  uses: 2,
+  /** The choice of another host. */
+  hosts: 4,
+  /** Files and vector stores that the upstream keeps. */
+  files: 8,
+  /** Responses, conversations, items and containers that the upstream keeps. */
+  stored: 16,
+  /** Wishes to think. */
+  thought: 32,
+} as const;
+export const allFeatures = 63;
+/** What `askedIn` reads. */
+export const askedFeatures = Feature.terms | Feature.uses | Feature.hosts;
+
+/** Members with a price by their loose names: some upstreams read any spelling. */
+const terms: Readonly<Record<string, string>> = {
+  servicetier: 'service_tier',
+  speed: 'speed',
+  inferencegeo: 'inference_geo',
+  models: 'models',
+  fallbacks: 'fallbacks',
+  fallbackmodels: 'fallback_models',
+};
+/** Lists of other models to be served by. A list whose answers name each model's share is priced by them, the other never goes upstream. */
+export const modelLists: Readonly<Record<string, 'priced' | 'unpriced'>> = {
+  models: 'unpriced',
+  fallback_models: 'unpriced',
+  fallbacks: 'priced',
+};
+
+/** Members that name files and the like, by their loose names. */
+const fileNames: ReadonlySet<string> = new Set([
+  'fileid',
+  'fileids',
+  'vectorstoreid',
+  'vectorstoreids',
+  'fileuri',
+  'cachedcontent',
+]);
+
+const named: readonly (readonly [bit: number, looseNames: Iterable<string>])[] = [
+  [Feature.terms, Object.keys(terms)],
+  [Feature.uses, ['tools', ...hostedNames]],
+  [Feature.hosts, ['provider']],
+  [Feature.files, fileNames],
+  [Feature.stored, ['previousresponseid', 'conversation', 'container', 'containerid', 'id']],
+  [
+    Feature.thought,
+    ['reasoningeffort', 'reasoning', 'thinking', 'generationconfig', 'chattemplatekwargs', 'enablethinking', 'think'],
+  ],
+];
+const byLooseName = new Map<string, number>();
+for (const [bit, names] of named) for (const name of names) byLooseName.set(name, (byLooseName.get(name) ?? 0) | bit);
+
+/** Names already folded: requests use few, and use them again and again. */
+const known = new Map<string, number>();
+const mostKnown = 4000;
+const longestKnown = 64;
+
+/** @param name of a member, decoded. */
+export function featureOf(name: string): number {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const bits = byLooseName.get(looseName(name)) ?? 0;
+  if (name.length > longestKnown) return bits;
+  if (known.size >= mostKnown) known.clear();
+  known.set(name, bits);
+  return bits;
+}
+
+/** A member with a price. */
+export interface AskedTerm {
+  /** Where it stands: the name of a member, or of one in an object of the request's. */
+  readonly path: readonly string[];
+  readonly member: string;
+  readonly value: string;
+}
+
+export interface Asked {
+  readonly terms: readonly AskedTerm[];
+  readonly uses: readonly HostedUse[];
+  /** Paths of members that choose another host. */
+  readonly hosts: readonly string[];
+}
+
+const none: readonly never[] = [];
+export const nothingAsked: Asked = { terms: none, uses: none, hosts: none };
+
+/** Objects that hold the conversation, schemas or the client's own notes: what they call `speed` is no wish. By loose names. */
+const noOptions: ReadonlySet<string> = new Set(
+  [
+    'messages message system systemInstruction instructions prompt input inputs contents content prediction',
+    'metadata clientMetadata text responseFormat format schema jsonSchema responseSchema responseJsonSchema properties',
+    'toolChoice functionCall logitBias template variables',
+  ]
+    .join(' ')
+    .toLowerCase()
+    .split(' '),
+);
+
+interface Collected {
+  terms: AskedTerm[] | null;
+  uses: HostedUse[] | null;
+  hosts: string[] | null;
+}
+
+/** Wrappers are opened: several clients and upstreams merge `extra_body` and the like into the request. */
+function collect(object: Members, path: readonly string[], into: Collected): void {
+  for (const key in object) {
+    const value = object[key];
+    const loose = looseName(key);
+    const member = lookUp(terms, loose);
+    if (member !== undefined) {
+      const said = member in modelLists ? (Array.isArray(value) ? 'other models' : null) : termValue(value);
+      if (said !== null) {
+        into.terms ??= [];
+        into.terms.push({ path: [...path, key], member, value: said });
+      }
+      continue;
+    }
+    const uses = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
+    if (uses.length > 0) {
+      into.uses ??= [];
+      into.uses.push(...uses);
+    }
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || noOptions.has(loose)) continue;
+    const chosen = choosesHost(loose, value);
+    if (chosen.length > 0) {
+      into.hosts ??= [];
+      into.hosts.push(...chosen.map((name) => [...path, key, name].join('.')));
+    }
+    collect(value as Members, [...path, key], into);
+  }
+}
+
+/** Each is a line of the bill. */
+const mostUses = 128;
+
+/** A body is looked through once, however often it is tried. */
+const read = new WeakMap<Members, Asked>();
+
+/** @throws AppError body_invalid. */
+export function askedIn(body: Members): Asked {
+  const found = read.get(body);
+  if (found !== undefined) return found;
+  const into: Collected = { terms: null, uses: null, hosts: null };
+  collect(body, none, into);
+  const { terms, uses, hosts } = into;
+  if (uses !== null && uses.length > mostUses)
+    throw new AppError('body_invalid', { detail: `no more than ${mostUses} tools of the provider` });
+  const asked =
+    terms === null && uses === null && hosts === null
+      ? nothingAsked
+      : { terms: terms ?? none, uses: uses ?? none, hosts: hosts ?? none };
+  read.set(body, asked);
+  return asked;
+}
+
+/** What a function takes is no request. */
+const ofFunctions: ReadonlySet<string> = new Set([
+  'parameters',
+  'inputschema',
+  'arguments',
+  'args',
+  'properties',
+  'schema',
+]);
+
+/** @returns the first id of a file or the like. */
+export function firstFileIn(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const id = firstFileIn(item);
+      if (id !== null) return id;
+    }
+    return null;
+  }
+  const members = value as Members;
+  for (const name in members) {
+    const loose = looseName(name);
+    if (ofFunctions.has(loose) || (loose === 'input' && members.type === 'tool_use')) continue;
+    const said = members[name];
+    const id = fileNames.has(loose) ? text(Array.isArray(said) ? said[0] : said) : firstFileIn(said);
+    if (id !== null) return id;
+  }
+  return null;
+}

@@ -1,0 +1,264 @@
+/** What channels offer of one model: what follows from their settings for prices and bounds, each kind once however many channels there are. */
+import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
+import type { Surcharge } from '../contract/prices.ts';
+import {
+  isPlainTerm,
+  priceTerms,
+  surchargeOf,
+  type TermRule,
+  type Terms,
+  termRatio,
+} from '../contract/pricing-terms.ts';
+import type { ChannelSnapshot } from '../contract/snapshot.ts';
+import { allCodecs } from '../protocols/registry.ts';
+import { record } from '../protocols/shared/json.ts';
+import type { LimitMembers } from '../protocols/traits.ts';
+import { type HostedUse, webPlugin } from '../providers/knowledge/hosted-tools.ts';
+import { type CandidateList, mapModel } from './candidates.ts';
+import { type Asked, type AskedTerm, askedIn, modelLists, nothingAsked } from './features.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** More than any model writes; wishes beyond it are the same wish. */
+const longestAnswer = 1_000_000_000;
+const mostChoices = 1_000_000;
+
+const positive = (value: unknown): number => {
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : 0;
+};
+
+/** Tokens that a member allows, 0 = it does not say. */
+export const limitIn = (value: unknown): number =>
+  typeof value === 'number' ? Math.min(positive(value), longestAnswer) : 0;
+
+/** The longest answer that the members allow, 0 = they do not say. */
+export function namedLimit(body: Members, { names, nested }: LimitMembers): number {
+  let most = 0;
+  for (const name of names) most = Math.max(most, limitIn(body[name]));
+  if (nested === undefined) return most;
+  for (const object of nested.objects) {
+    const config = record(body[object]);
+    if (config !== null) for (const name of nested.names) most = Math.max(most, limitIn(config[name]));
+  }
+  return most;
+}
+
+/** Objects that may ask for several answers. */
+const choosing = allCodecs.flatMap(({ traits: { limit } }) =>
+  limit.nested === undefined || limit.nested.choices.length === 0 ? [] : [limit.nested],
+);
+
+/** Answers asked for at once; each of them is paid. */
+export function choicesOf(body: Members): number {
+  let most = 1;
+  if (body.n !== undefined || body.best_of !== undefined) most = Math.max(1, positive(body.n), positive(body.best_of));
+  for (const { objects, choices } of choosing) {
+    for (const object of objects) {
+      const config = body[object] === undefined ? null : record(body[object]);
+      if (config !== null) for (const name of choices) most = Math.max(most, positive(config[name]));
+    }
+  }
+  return Math.min(most, mostChoices);
+}
+
+/** What follows from a channel alone. */
+interface ChannelFacts {
+  /** Of the operator's override, which wins over what the client says. */
+  readonly asked: Asked;
+  readonly overrides: boolean;
+  readonly limit: number;
+  readonly choices: number;
+  /** '' = it says none. */
+  readonly region: string;
+}
+
+const plainChannel: ChannelFacts = { asked: nothingAsked, overrides: false, limit: 0, choices: 1, region: '' };
+const known = new WeakMap<ChannelSnapshot, ChannelFacts>();
+
+function factsOf(channel: ChannelSnapshot): ChannelFacts {
+  const found = known.get(channel);
+  if (found !== undefined) return found;
+  const { paramOverride, setting } = channel;
+  const overrides = Object.keys(paramOverride).length > 0;
+  const region = typeof setting.region === 'string' ? setting.region : '';
+  const facts =
+    overrides || region !== ''
+      ? {
+          asked: askedIn(paramOverride),
+          overrides,
+          limit: Math.max(...allCodecs.map(({ traits }) => namedLimit(paramOverride, traits.limit))),
+          choices: choicesOf(paramOverride),
+          region,
+        }
+      : plainChannel;
+  known.set(channel, facts);
+  return facts;
+}
+
+/** The operator's choices that decide what a channel offers. */
+export interface OfferOptions {
+  readonly passThrough: boolean;
+  readonly priceTables: { readonly termRules: readonly TermRule[] };
+}
+
+/** Whether it passes on what the request says of the upstream's own hosts and terms. */
+export const allowsTerms = (
+  { setting }: ChannelSnapshot,
+  { passThrough }: Pick<OfferOptions, 'passThrough'>,
+): boolean => setting.allow_tiers === true || passThrough || setting.pass_through === true;
+
+/** Whether a limit that is written into the request reaches this channel's upstream as it is. */
+export const keepsLimit = (channel: ChannelSnapshot): boolean =>
+  channel.setting.pass_through !== true && factsOf(channel).limit === 0;
+
+const stopsOnCancel = ({ setting: { drain } }: ChannelSnapshot): boolean => drain === undefined || drain === false;
+
+/** One channel, or several that are alike as far as prices go, for one model. */
+export interface Offer {
+  readonly upstreamModel: string;
+  readonly allowsTerms: boolean;
+  readonly facts: ChannelFacts;
+}
+
+/** @param upstreamModel as the channel's mapping has it. */
+export const offerOf = (channel: ChannelSnapshot, upstreamModel: string, options: OfferOptions): Offer => ({
+  upstreamModel,
+  allowsTerms: allowsTerms(channel, options),
+  facts: factsOf(channel),
+});
+
+/** A model's name may ask for a search. Source: https://openrouter.ai/docs/features/web-search */
+const online = ':online';
+const onlineUses: readonly HostedUse[] = [webPlugin()];
+const none: readonly never[] = [];
+
+/** Work besides the model's that the upstream is asked for. */
+export function usesOf({ facts, upstreamModel }: Offer, asked: Asked): readonly HostedUse[] {
+  const own = facts.asked.uses;
+  const named = upstreamModel.endsWith(online) ? onlineUses : none;
+  return own.length === 0 && named.length === 0 ? asked.uses : [...asked.uses, ...own, ...named];
+}
+
+export interface TermsSent {
+  /** Where in the client's request something is taken out. */
+  readonly removed: readonly (readonly string[])[];
+  /** The same for the log row. */
+  readonly dropped: readonly string[];
+  /** What the upstream is asked for, where its answer does not say what it gave. */
+  readonly sent: Terms;
+}
+
+/** A term goes upstream where the channel allows it and it has a price. What the operator's own override asks for goes in any case. */
+export function termsSent(
+  model: string,
+  { facts, allowsTerms: allowed, upstreamModel }: Offer,
+  asked: readonly AskedTerm[],
+  { priceTables: { termRules } }: OfferOptions,
+): TermsSent {
+  const models = [model, upstreamModel];
+  const removed: (readonly string[])[] = [];
+  const dropped: string[] = [];
+  const sent: Record<string, string> = facts.region === '' ? {} : { region: facts.region.toLowerCase() };
+  for (const { path, member, value } of asked) {
+    const priced = () => termRatio(termRules, models, member, value) !== null;
+    if (isPlainTerm(member, value)) sent[member] ??= value;
+    else if (allowed && modelLists[member] === 'priced') continue;
+    else if (allowed && priced()) sent[member] = value;
+    else {
+      removed.push(path);
+      dropped.push(`/${path.join('/')}: ${value} ${allowed ? 'has no price here' : 'is not allowed by the channel'}`);
+    }
+  }
+  for (const { member, value } of facts.asked.terms) if (!(member in modelLists)) sent[member] = value;
+  return { removed, dropped, sent };
+}
+
+/** What all channels that may serve a model offer together: what a reservation must cover whichever of them is asked. */
+export class Offers {
+  /** Those that differ in what they cost. */
+  readonly kinds: readonly Offer[];
+  /** The widest of their models'. */
+  readonly limits: ModelLimits;
+  /** The longest answer and the most answers that an override asks for. */
+  readonly overriddenLimit: number = 0;
+  readonly overriddenChoices: number = 1;
+  /** Each stops its upstream when the client leaves. */
+  readonly stopOnCancel: boolean = true;
+  /** A limit that is written into a request reaches each upstream as it is. */
+  readonly keepLimits: boolean = true;
+  /** One of them refuses requests that name files and the like. */
+  readonly refuseFiles: boolean = false;
+  /** The dearest terms of a request that asks for none. */
+  readonly surcharges: readonly Surcharge[];
+
+  constructor(
+    list: CandidateList<ChannelSnapshot>,
+    readonly model: string,
+    private readonly options: OfferOptions,
+  ) {
+    let limits = modelLimits(model);
+    const kinds = new Map<string, Offer>();
+    let last = null as Offer | null;
+    for (const tier of list)
+      for (const channel of tier) {
+        const facts = factsOf(channel);
+        const upstreamModel = mapModel(channel.modelMapping, model);
+        const { setting } = channel;
+        this.stopOnCancel &&= stopsOnCancel(channel);
+        this.refuseFiles ||= setting.unknown_ids === 'refuse';
+        this.keepLimits &&= keepsLimit(channel);
+        this.overriddenLimit = Math.max(this.overriddenLimit, facts.limit);
+        this.overriddenChoices = Math.max(this.overriddenChoices, facts.choices);
+        if (upstreamModel !== model || Object.hasOwn(channel.modelMapping, model))
+          limits = widest(limits, modelLimits(upstreamModel));
+        const allowed = allowsTerms(channel, options);
+        if (last?.facts === facts && last.upstreamModel === upstreamModel && last.allowsTerms === allowed) continue;
+        last = { upstreamModel, allowsTerms: allowed, facts };
+        // Overrides are compared by nobody: each is a kind of its own.
+        kinds.set(`${facts.overrides ? channel.id : ''} ${allowed} ${facts.region} ${upstreamModel}`, last);
+      }
+    this.kinds = [...kinds.values()];
+    this.limits = limits;
+    this.surcharges = this.dearestTerms(nothingAsked);
+  }
+
+  /** The dearest terms that a request can be served under. Discounts count for nothing. */
+  surchargesFor({ terms }: Asked): readonly Surcharge[] {
+    return terms.length === 0 ? this.surcharges : this.dearestTerms({ ...nothingAsked, terms });
+  }
+
+  private dearestTerms({ terms }: Asked): readonly Surcharge[] {
+    const { termRules } = this.options.priceTables;
+    let largest: readonly Surcharge[] = none;
+    for (const offer of this.kinds) {
+      if (terms.length === 0 && offer.facts === plainChannel) continue;
+      const { sent } = termsSent(this.model, offer, terms, this.options);
+      const { surcharges } = priceTerms(termRules, [this.model, offer.upstreamModel], sent, false);
+      if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;
+    }
+    return largest;
+  }
+
+  /** Units of each tool that a request may take at most. */
+  unitsFor(asked: Asked): Record<string, number> | null {
+    let units: Record<string, number> | null = null;
+    for (const offer of this.kinds)
+      for (const { tool, most } of usesOf(offer, asked)) {
+        units ??= {};
+        units[tool] = Math.max(units[tool] ?? 0, most);
+      }
+    return units;
+  }
+}
+
+function widest(one: ModelLimits, other: ModelLimits): ModelLimits {
+  if (one === other) return one;
+  return {
+    output: Math.max(one.output, other.output),
+    context: Math.max(one.context, other.context),
+    thinks: one.thinks || other.thinks,
+    countable: one.countable && other.countable,
+    known: one.known && other.known,
+  };
+}

@@ -1,0 +1,133 @@
+/** What follows from the configuration for all requests of one kind for one model: compiled once, looked up by each. */
+import type { Prices } from '../contract/prices.ts';
+import { type HoldSize, holdEstimate } from '../contract/pricing-hold.ts';
+import { type PriceTables, resolvePrices } from '../contract/pricing-tables.ts';
+import { underTerms } from '../contract/pricing-terms.ts';
+import { toolPrice } from '../contract/quota.ts';
+import type { ChannelSnapshot } from '../contract/snapshot.ts';
+import type { ProtocolId } from '../protocols/canonical.ts';
+import { codecFor } from '../protocols/registry.ts';
+import { type CandidateList, narrowed } from './candidates.ts';
+import { type Asked, askedFeatures, Feature, nothingAsked } from './features.ts';
+import { type OfferOptions, Offers } from './offers.ts';
+
+/** What a request is, as far as its plan depends on it. */
+export interface PlanKey {
+  readonly protocol: ProtocolId;
+  readonly operation: string;
+  readonly model: string;
+  /** The group whose channels and prices are used, and the user's own. */
+  readonly group: string;
+  readonly userGroup: string;
+  /** A model without a price costs the usual ratio instead of being refused. */
+  readonly acceptUnset: boolean;
+}
+
+/** The operator's choices that decide a plan: a new object after each change. */
+export interface PlanOptions extends OfferOptions {
+  readonly priceTables: PriceTables;
+}
+
+const noCalls: Readonly<Record<string, number>> = {};
+
+export class RoutePlan {
+  /** null = the model has no price here. */
+  readonly prices: Prices | null;
+  private readonly ordinary: Prices | null;
+  /** Features that decide channels or prices here; a request without them takes what stands here as it is. */
+  readonly watched: number;
+  private readonly toolCalls: Readonly<Record<string, number>>;
+
+  constructor(
+    readonly key: PlanKey,
+    readonly list: CandidateList<ChannelSnapshot>,
+    readonly offers: Offers,
+    private readonly options: PlanOptions,
+  ) {
+    this.ordinary = resolvePrices(options.priceTables, key.model, key);
+    this.prices = this.ordinary === null ? null : underTerms(this.ordinary, offers.surcharges);
+    this.toolCalls = this.prices === null ? noCalls : pricedCalls(this.prices, offers.unitsFor(nothingAsked));
+    this.watched =
+      askedFeatures |
+      (offers.refuseFiles ? Feature.files : 0) |
+      (codecFor(key.protocol).traits.kept === undefined ? 0 : Feature.stored);
+  }
+
+  /** The plan for some of its channels; it is kept by nobody. */
+  narrowed(test: (channel: ChannelSnapshot) => boolean): RoutePlan {
+    return planFor(this.key, narrowed(this.list, test), this.options);
+  }
+
+  /** Under the dearest terms that the request can be served under; the bill follows what the response reports. */
+  pricesFor(asked: Asked): Prices | null {
+    if (this.ordinary === null || asked.terms.length === 0) return this.prices;
+    return underTerms(this.ordinary, this.offers.surchargesFor(asked));
+  }
+
+  /** Calls of tools that have a price, at most. */
+  toolCallsFor(asked: Asked): Readonly<Record<string, number>> {
+    if (this.prices === null || asked.uses.length === 0) return this.toolCalls;
+    return this.prices.toolPrices.size === 0 ? noCalls : pricedCalls(this.prices, this.offers.unitsFor(asked));
+  }
+
+  /** Quota that a request of this size can cost at most at any of the channels. */
+  reserve(size: Omit<HoldSize, 'toolCalls'>, asked: Asked): number {
+    const prices = this.pricesFor(asked);
+    return prices === null ? 0 : holdEstimate(prices, { ...size, toolCalls: this.toolCallsFor(asked) });
+  }
+}
+
+function pricedCalls(prices: Prices, units: Readonly<Record<string, number>> | null): Readonly<Record<string, number>> {
+  if (units === null || prices.toolPrices.size === 0) return noCalls;
+  return Object.fromEntries(Object.entries(units).filter(([tool]) => toolPrice(prices, tool) !== 0));
+}
+
+const mostPlans = 4096;
+
+/** The plans of one relay thread. Users and keys change none of them, a channel those of its own lists, an option all. */
+export class RoutePlans {
+  private readonly plans = new Map<string, RoutePlan>();
+  private offers = new WeakMap<CandidateList<ChannelSnapshot>, Offers>();
+  private options: PlanOptions | null = null;
+  private latest: RoutePlan | null = null;
+
+  /** @param list the current one of the key's model and group. */
+  find(key: PlanKey, list: CandidateList<ChannelSnapshot>, options: PlanOptions): RoutePlan {
+    if (options !== this.options) {
+      this.options = options;
+      this.plans.clear();
+      this.offers = new WeakMap();
+      this.latest = null;
+    }
+    const { protocol, operation, model, group, userGroup, acceptUnset } = key;
+    const name = `${protocol} ${operation} ${acceptUnset}\0${group}\0${userGroup}\0${model}`;
+    const known = this.plans.get(name);
+    if (known?.list === list) {
+      // The one used last stands last.
+      if (known !== this.latest) {
+        this.plans.delete(name);
+        this.plans.set(name, known);
+        this.latest = known;
+      }
+      return known;
+    }
+    let offers = this.offers.get(list);
+    if (offers === undefined) {
+      offers = new Offers(list, model, options);
+      this.offers.set(list, offers);
+    }
+    const made = new RoutePlan(key, list, offers, options);
+    this.plans.delete(name);
+    this.plans.set(name, made);
+    this.latest = made;
+    if (this.plans.size > mostPlans) {
+      const oldest = this.plans.keys().next().value;
+      if (oldest !== undefined) this.plans.delete(oldest);
+    }
+    return made;
+  }
+}
+
+/** For channels that are no list of the configuration: one that is pinned, those that a filter leaves. Kept by nobody. */
+export const planFor = (key: PlanKey, list: CandidateList<ChannelSnapshot>, options: PlanOptions): RoutePlan =>
+  new RoutePlan(key, list, new Offers(list, key.model, options), options);
