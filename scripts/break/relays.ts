@@ -133,8 +133,8 @@ export const relays: readonly Break[] = [
   row(
     'what a channel passes on is refused instead of edited',
     'server/routing/offers.ts',
-    'channel.setting.pass_through !== true && ',
-    '',
+    'setting.pass_through !== true && limit === 0',
+    'limit === 0',
   )
     .keeps('rule 4', 'correction 12')
     .notices('tests/relay/shortened.test.ts', 'passes on what it likes'),

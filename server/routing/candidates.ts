@@ -44,6 +44,9 @@ interface Pair<C> {
   readonly disabled: Set<number>;
   /** null = the pair has changed since it was made. */
   list: CandidateList<C> | null;
+  /** The list before the change, where only these channels in it were replaced. */
+  former: CandidateList<C> | null;
+  replaced: C[];
 }
 
 /** Every channel under each of its models and groups. A changed channel costs its own pairs, whatever else there is. */
@@ -54,6 +57,7 @@ export class CandidateIndex<C extends Routable> {
   /** Adds or replaces one. @returns whether a group gained or lost a model. */
   set(channel: C): boolean {
     const before = this.channels.get(channel.id);
+    if (before !== undefined && this.replace(before, channel)) return false;
     const lost = before === undefined ? null : this.take(before);
     this.channels.set(channel.id, channel);
     let gained = false;
@@ -66,7 +70,7 @@ export class CandidateIndex<C extends Routable> {
         }
         if (pair.enabled.length === 0 && lost?.delete(pair) !== true) gained = true;
         insert(pair.enabled, channel);
-        pair.list = null;
+        forget(pair);
       }
     if (before !== undefined) this.prune(before);
     return gained || (lost !== null && lost.size > 0);
@@ -99,7 +103,11 @@ export class CandidateIndex<C extends Routable> {
   list(group: string, model: string): CandidateList<C> {
     const pair = this.groups.get(group)?.get(model);
     if (pair === undefined) return nobody;
-    pair.list ??= candidateList(pair.enabled);
+    if (pair.list === null) {
+      pair.list = pair.former === null ? candidateList(pair.enabled) : patched(pair.former, pair.replaced);
+      pair.former = null;
+      pair.replaced = [];
+    }
     return pair.list;
   }
 
@@ -124,10 +132,29 @@ export class CandidateIndex<C extends Routable> {
     }
     let pair = models.get(model);
     if (pair === undefined) {
-      pair = { enabled: [], disabled: new Set(), list: null };
+      pair = { enabled: [], disabled: new Set(), list: null, former: null, replaced: [] };
       models.set(model, pair);
     }
     return pair;
+  }
+
+  /** A channel that serves what it served stays in its places. @returns false = it does not. */
+  private replace(before: C, channel: C): boolean {
+    const { enabled } = ChannelStatus;
+    if (before.status !== enabled || channel.status !== enabled || before.priority !== channel.priority) return false;
+    if (!isSame(before.models, channel.models) || !isSame(before.groups, channel.groups)) return false;
+    this.channels.set(channel.id, channel);
+    for (const group of channel.groups)
+      for (const model of channel.models) {
+        const pair = this.pairFor(group, model);
+        const place = placeOf(pair.enabled, channel.id);
+        if (pair.enabled[place] === channel) continue;
+        pair.enabled[place] = channel;
+        if (pair.list !== null) pair.former = pair.list;
+        pair.list = null;
+        if (pair.former !== null) pair.replaced.push(channel);
+      }
+    return true;
   }
 
   /** Takes a channel out of all its pairs. @returns those that nobody serves any more. */
@@ -141,7 +168,7 @@ export class CandidateIndex<C extends Routable> {
         const place = placeOf(pair.enabled, channel.id);
         if (pair.enabled[place] !== channel) continue;
         pair.enabled.splice(place, 1);
-        pair.list = null;
+        forget(pair);
         if (pair.enabled.length === 0) empty.add(pair);
       }
     return empty;
@@ -159,6 +186,27 @@ export class CandidateIndex<C extends Routable> {
       if (models.size === 0) this.groups.delete(group);
     }
   }
+}
+
+const isSame = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((one, at) => one === others[at]);
+
+function forget<C>(pair: Pair<C>): void {
+  pair.list = null;
+  pair.former = null;
+  pair.replaced = [];
+}
+
+function patched<C extends Routable>(list: CandidateList<C>, replaced: readonly C[]): CandidateList<C> {
+  const tiers = [...list];
+  for (const channel of replaced) {
+    const at = tiers.findIndex(([first]) => first?.priority === channel.priority);
+    const tier = tiers[at] ?? [];
+    const own = tier === list[at] ? [...tier] : (tier as C[]);
+    own[placeOf(own, channel.id)] = channel;
+    tiers[at] = own;
+  }
+  return tiers;
 }
 
 /** Where the id is, or belongs, among ascending ids. */

@@ -62,37 +62,57 @@ export function choicesOf(body: Members): number {
   return Math.min(most, mostChoices);
 }
 
-/** What follows from a channel alone. */
+/** What follows from a channel's settings alone; the same object for channels whose settings are alike. */
 interface ChannelFacts {
   /** Of the operator's override, which wins over what the client says. */
   readonly asked: Asked;
-  readonly overrides: boolean;
   readonly limit: number;
   readonly choices: number;
   /** '' = it says none. */
   readonly region: string;
+  readonly allowsTerms: boolean;
+  /** A limit that is written into a request reaches its upstream as it is. */
+  readonly keepsLimit: boolean;
+  readonly stopsOnCancel: boolean;
+  readonly refusesFiles: boolean;
+  /** It calls some models otherwise. */
+  readonly maps: boolean;
 }
 
-const plainChannel: ChannelFacts = { asked: nothingAsked, overrides: false, limit: 0, choices: 1, region: '' };
 const known = new WeakMap<ChannelSnapshot, ChannelFacts>();
+/** Facts of channels without an override, by what decides them. */
+const alike = new Map<string, ChannelFacts>();
+const mostAlike = 1000;
 
 function factsOf(channel: ChannelSnapshot): ChannelFacts {
   const found = known.get(channel);
   if (found !== undefined) return found;
-  const { paramOverride, setting } = channel;
+  const { paramOverride, setting, modelMapping } = channel;
   const overrides = Object.keys(paramOverride).length > 0;
-  const region = typeof setting.region === 'string' ? setting.region : '';
-  const facts =
-    overrides || region !== ''
-      ? {
-          asked: askedIn(paramOverride),
-          overrides,
-          limit: Math.max(...allCodecs.map(({ traits }) => namedLimit(paramOverride, traits.limit))),
-          choices: choicesOf(paramOverride),
-          region,
-        }
-      : plainChannel;
+  const region = typeof setting.region === 'string' ? setting.region.toLowerCase() : '';
+  const limit = overrides ? Math.max(...allCodecs.map(({ traits }) => namedLimit(paramOverride, traits.limit))) : 0;
+  const made: ChannelFacts = {
+    asked: overrides ? askedIn(paramOverride) : nothingAsked,
+    limit,
+    choices: choicesOf(paramOverride),
+    region,
+    allowsTerms: setting.allow_tiers === true || setting.pass_through === true,
+    keepsLimit: setting.pass_through !== true && limit === 0,
+    stopsOnCancel: setting.drain === undefined || setting.drain === false,
+    refusesFiles: setting.unknown_ids === 'refuse',
+    maps: Object.keys(modelMapping).length > 0,
+  };
+  const facts = overrides ? made : shared(made);
   known.set(channel, facts);
+  return facts;
+}
+
+function shared(facts: ChannelFacts): ChannelFacts {
+  const key = JSON.stringify(facts);
+  const found = alike.get(key);
+  if (found !== undefined) return found;
+  if (alike.size >= mostAlike) alike.clear();
+  alike.set(key, facts);
   return facts;
 }
 
@@ -103,16 +123,11 @@ export interface OfferOptions {
 }
 
 /** Whether it passes on what the request says of the upstream's own hosts and terms. */
-export const allowsTerms = (
-  { setting }: ChannelSnapshot,
-  { passThrough }: Pick<OfferOptions, 'passThrough'>,
-): boolean => setting.allow_tiers === true || passThrough || setting.pass_through === true;
+export const allowsTerms = (channel: ChannelSnapshot, { passThrough }: Pick<OfferOptions, 'passThrough'>): boolean =>
+  passThrough || factsOf(channel).allowsTerms;
 
 /** Whether a limit that is written into the request reaches this channel's upstream as it is. */
-export const keepsLimit = (channel: ChannelSnapshot): boolean =>
-  channel.setting.pass_through !== true && factsOf(channel).limit === 0;
-
-const stopsOnCancel = ({ setting: { drain } }: ChannelSnapshot): boolean => drain === undefined || drain === false;
+export const keepsLimit = (channel: ChannelSnapshot): boolean => factsOf(channel).keepsLimit;
 
 /** One channel, or several that are alike as far as prices go, for one model. */
 export interface Offer {
@@ -159,7 +174,7 @@ export function termsSent(
   const models = [model, upstreamModel];
   const removed: (readonly string[])[] = [];
   const dropped: string[] = [];
-  const sent: Record<string, string> = facts.region === '' ? {} : { region: facts.region.toLowerCase() };
+  const sent: Record<string, string> = facts.region === '' ? {} : { region: facts.region };
   for (const { path, member, value } of asked) {
     const priced = () => termRatio(termRules, models, member, value) !== null;
     if (isPlainTerm(member, value)) sent[member] ??= value;
@@ -199,24 +214,25 @@ export class Offers {
   ) {
     let limits = modelLimits(model);
     const kinds = new Map<string, Offer>();
-    let last = null as Offer | null;
+    const numbers = new Map<ChannelFacts, number>();
+    let last: ChannelFacts | null = null;
     for (const tier of list)
       for (const channel of tier) {
         const facts = factsOf(channel);
-        const upstreamModel = mapModel(channel.modelMapping, model);
-        const { setting } = channel;
-        this.stopOnCancel &&= stopsOnCancel(channel);
-        this.refuseFiles ||= setting.unknown_ids === 'refuse';
-        this.keepLimits &&= keepsLimit(channel);
+        // Most channels are like the one before.
+        if (facts === last && !facts.maps) continue;
+        last = facts;
+        if (!numbers.has(facts)) numbers.set(facts, numbers.size);
+        const upstreamModel = facts.maps ? mapModel(channel.modelMapping, model) : model;
+        const kind = `${numbers.get(facts)} ${upstreamModel}`;
+        if (kinds.has(kind)) continue;
+        kinds.set(kind, { upstreamModel, allowsTerms: options.passThrough || facts.allowsTerms, facts });
+        this.stopOnCancel &&= facts.stopsOnCancel;
+        this.refuseFiles ||= facts.refusesFiles;
+        this.keepLimits &&= facts.keepsLimit;
         this.overriddenLimit = Math.max(this.overriddenLimit, facts.limit);
         this.overriddenChoices = Math.max(this.overriddenChoices, facts.choices);
-        if (upstreamModel !== model || Object.hasOwn(channel.modelMapping, model))
-          limits = widest(limits, modelLimits(upstreamModel));
-        const allowed = allowsTerms(channel, options);
-        if (last?.facts === facts && last.upstreamModel === upstreamModel && last.allowsTerms === allowed) continue;
-        last = { upstreamModel, allowsTerms: allowed, facts };
-        // Overrides are compared by nobody: each is a kind of its own.
-        kinds.set(`${facts.overrides ? channel.id : ''} ${allowed} ${facts.region} ${upstreamModel}`, last);
+        if (upstreamModel !== model) limits = widest(limits, modelLimits(upstreamModel));
       }
     this.kinds = [...kinds.values()];
     this.limits = limits;
@@ -232,7 +248,7 @@ export class Offers {
     const { termRules } = this.options.priceTables;
     let largest: readonly Surcharge[] = none;
     for (const offer of this.kinds) {
-      if (terms.length === 0 && offer.facts === plainChannel) continue;
+      if (terms.length === 0 && offer.facts.region === '' && offer.facts.asked === nothingAsked) continue;
       const { sent } = termsSent(this.model, offer, terms, this.options);
       const { surcharges } = priceTerms(termRules, [this.model, offer.upstreamModel], sent, false);
       if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { CandidateIndex, candidateList, type Routable } from '../../server/routing/candidates.ts';
+import {
+  CandidateIndex,
+  type Condition,
+  candidateList,
+  candidatesOf,
+  type Routable,
+} from '../../server/routing/candidates.ts';
 import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
 
@@ -75,4 +81,83 @@ test('a change leaves the lists of other models as they are', () => {
   expect(index.list('default', 'b')).not.toBe(b);
   // What a request began with stays as it was.
   expect(b.flat().map(({ weight }) => weight)).toEqual([0, 0]);
+});
+
+const routable = (id: number, priority = 0, weight = 0): Routable => ({
+  id,
+  status: 1,
+  priority,
+  weight,
+  models: ['a'],
+  groups: ['default'],
+});
+
+test('every channel is drawn once: healthy ones tier by tier, then those in trouble by their wait', () => {
+  const random = randomOf(7);
+  for (let round = 0; round < often(300, 10_000); round++) {
+    const channels = Array.from({ length: 1 + Math.floor(random() * 9) }, (_, at) =>
+      routable(at + 1, Math.floor(random() * 3), Math.floor(random() * 50)),
+    );
+    const waits = new Map(channels.map(({ id }) => [id, random() < 0.4 ? Math.ceil(random() * 90) : 0]));
+    const waitMs = ({ id }: Routable) => waits.get(id) ?? 0;
+    const health = { waitMs, condition: (one: Routable): Condition => (waitMs(one) > 0 ? 'cooling' : 'up') };
+    const candidates = candidatesOf(candidateList(channels), random, health, null);
+    const order = Array.from({ length: candidates.length }, (_, at) => candidates.at(at) as Routable);
+    expect(candidates.at(candidates.length)).toBeUndefined();
+    expect(order.map(({ id }) => id).sort((a, b) => a - b)).toEqual(channels.map(({ id }) => id));
+    const rank = (one: Routable) => (waitMs(one) > 0 ? 1000 + waitMs(one) : -one.priority);
+    expect(order.map(rank)).toEqual(order.map(rank).sort((a, b) => a - b));
+    // What was drawn stays where it is.
+    expect(candidates.at(0)).toBe(order[0]);
+  }
+});
+
+test('among the healthy channels of a tier the chance follows the weights, whoever else is in trouble', () => {
+  const random = randomOf(11);
+  const tier = [routable(1, 0, 0), routable(2, 0, 1000), routable(3, 0, 20), routable(4, 0, 50)];
+  const health = {
+    waitMs: () => 1,
+    condition: ({ id }: Routable): Condition => (id === 2 ? 'ejected' : 'up'),
+  };
+  const seen = new Map<string, number>();
+  const draws = 20_000;
+  for (let n = 0; n < draws; n++) {
+    const candidates = candidatesOf(candidateList(tier), random, health, null);
+    const key = `${candidates.at(0)?.id} ${candidates.at(1)?.id}`;
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+  }
+  // Weights 10, 30 and 60 of those that are up: the first by its share of all, the second by its share of the rest.
+  for (const [key, share] of [
+    ['1 3', (10 / 100) * (30 / 90)],
+    ['1 4', (10 / 100) * (60 / 90)],
+    ['3 1', (30 / 100) * (10 / 70)],
+    ['3 4', (30 / 100) * (60 / 70)],
+    ['4 1', (60 / 100) * (10 / 40)],
+    ['4 3', (60 / 100) * (30 / 40)],
+  ] as const)
+    expect(Math.abs((seen.get(key) ?? 0) / draws - share)).toBeLessThan(0.015);
+});
+
+test('the first of thousands of channels is drawn without a look at the others', () => {
+  const tier = Array.from({ length: 5000 }, (_, at) => routable(at + 1, 0, at % 7));
+  let asked = 0;
+  let drawn = 0;
+  const health = {
+    waitMs: () => 0,
+    condition: (): Condition => {
+      asked++;
+      return 'up';
+    },
+  };
+  const random = () => {
+    drawn++;
+    return 0.5;
+  };
+  const list = candidateList(tier);
+  const first = candidatesOf(list, random, health, null).at(0);
+  expect([asked, drawn]).toEqual([1, 1]);
+  expect(Math.abs((first?.id ?? 0) - 2500)).toBeLessThan(10);
+  // The channel that served the conversation is asked itself, and nothing is drawn.
+  expect(candidatesOf(list, random, health, 4711).at(0)?.id).toBe(4711);
+  expect([asked, drawn]).toEqual([2, 1]);
 });

@@ -1,0 +1,167 @@
+/** What a body asks for is found wherever its members stand and however they are spelled. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ProtocolId } from '../../server/protocols/canonical.ts';
+import { codecs } from '../../server/protocols/registry.ts';
+import { foldedName } from '../../server/protocols/shared/member-name.ts';
+import { asksForThought } from '../../server/relay/admission/answer-limit.ts';
+import { readPrompt } from '../../server/relay/intake/prompt.ts';
+import { keptIds, recalledIds } from '../../server/relay/routing/affinity.ts';
+import { askedIn, Feature, firstFileIn } from '../../server/routing/features.ts';
+import { often } from '../support/often.ts';
+
+const dialects = Object.keys(codecs) as ProtocolId[];
+
+/** Names in one of their spellings, by what they may ask for. */
+const names: Readonly<Record<keyof typeof Feature, readonly string[]>> = {
+  terms: ['service_tier', 'speed', 'inference_geo', 'models', 'fallbacks', 'fallback_models'],
+  uses: [
+    'tools',
+    'web_search_options',
+    'enable_search',
+    'web_search',
+    'enable_enhancement',
+    'force_search_enhancement',
+    'enable_deep_search',
+    'search_parameters',
+    'plugins',
+    'connectors',
+  ],
+  hosts: ['provider'],
+  files: ['file_id', 'file_ids', 'vector_store_id', 'vector_store_ids', 'file_uri', 'cached_content'],
+  stored: ['previous_response_id', 'conversation', 'container', 'container_id', 'id'],
+  thought: [
+    'reasoning_effort',
+    'reasoning',
+    'thinking',
+    'generation_config',
+    'chat_template_kwargs',
+    'enable_thinking',
+    'think',
+  ],
+};
+const plain = [
+  'model',
+  'messages',
+  'role',
+  'content',
+  'extra_body',
+  'metadata',
+  'input',
+  'type',
+  'text',
+  'options',
+  'x',
+];
+
+const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const wide = (name: string): string =>
+  name.replace(/[a-z]/, (letter) => String.fromCodePoint((letter.codePointAt(0) ?? 0) - 97 + 0xff41));
+const spelled = fc
+  .tuple(
+    fc.constantFrom(...Object.values(names).flat(), ...plain),
+    fc.constantFrom<(name: string) => string>(
+      (name) => name,
+      (name) => name.toUpperCase(),
+      camel,
+      (name) => name.replaceAll('_', ''),
+      (name) => name.replaceAll('_', '-'),
+      (name) => ` ${name}\t`,
+      (name) => `${name}\0and more`,
+      (name) => name.replace('s', 'ſ').replace('i', 'ı'),
+      (name) => name.replace('k', '\u212a'),
+      wide,
+      (name) => `${name}s`,
+      (name) => `${name}${'_'.repeat(70)}`,
+    ),
+  )
+  .map(([name, change]) => change(name));
+
+const values = fc.constantFrom<unknown>(
+  'priority',
+  'fast',
+  'resp_1',
+  true,
+  null,
+  7,
+  'high',
+  { type: 'web_search' },
+  [{ type: 'web_search' }, { googleSearch: {} }],
+  [{ type: 'item_reference', id: 'msg_1' }],
+  [{ id: 'msg_2' }],
+  { type: 'reasoning', id: 'rs_1' },
+  { only: ['somewhere'] },
+  { thinkingConfig: { thinkingBudget: 9 } },
+  ['other-model'],
+);
+const bodies = fc.letrec<{ object: Record<string, unknown>; value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', maxDepth: 5 },
+    values,
+    tie('object'),
+    fc.array(tie('object'), { maxLength: 3 }),
+    fc.array(fc.array(tie('object'), { maxLength: 2 }), { maxLength: 2 }),
+  ),
+  object: fc.dictionary(spelled, tie('value'), { maxKeys: 4 }),
+})).object;
+
+/** The same JSON with units of its strings written as escapes. */
+const escapedText = (body: unknown, every: number): string => {
+  let count = 0;
+  const unit = (one: string): string =>
+    ++count % every === 0 ? `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}` : JSON.stringify(one).slice(1, -1);
+  return JSON.stringify(body).replaceAll(
+    /"(?:[^"\\]|\\.)*"/g,
+    (literal) => `"${(JSON.parse(literal) as string).split('').map(unit).join('')}"`,
+  );
+};
+
+function scan(value: unknown, found: Set<string>): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) for (const name of Object.keys(value)) found.add(foldedName(name).replaceAll(/[_-]/g, ''));
+  for (const inner of Object.values(value)) scan(inner, found);
+}
+
+function featuresByScan(body: unknown): number {
+  const found = new Set<string>();
+  scan(body, found);
+  let features = 0;
+  for (const [feature, list] of Object.entries(names))
+    if (list.some((name) => found.has(name.replaceAll('_', '')))) features |= Feature[feature as keyof typeof Feature];
+  return features;
+}
+
+test('the walk over a prompt finds the features that a scan of all folded names finds', () => {
+  fc.assert(
+    fc.property(bodies, fc.integer({ min: 1, max: 5 }), (body, every) => {
+      const text = escapedText(body, every);
+      expect(readPrompt(JSON.parse(text) as Record<string, unknown>).features).toBe(featuresByScan(body));
+    }),
+    { numRuns: often(2000, 50_000) },
+  );
+});
+
+test('nothing that is read out of a body is read where its feature is missing', () => {
+  let read = 0;
+  fc.assert(
+    fc.property(bodies, fc.constantFrom(...dialects), (body, protocol) => {
+      const { features } = readPrompt(body);
+      const { terms, uses, hosts } = askedIn(body);
+      const kept = [...keptIds({ protocol, body }), ...recalledIds({ protocol, body })];
+      for (const [is, feature] of [
+        [terms.length > 0, Feature.terms],
+        [uses.length > 0, Feature.uses],
+        [hosts.length > 0, Feature.hosts],
+        [firstFileIn(body) !== null, Feature.files],
+        [kept.length > 0, Feature.stored],
+        [asksForThought(body), Feature.thought],
+      ] as const) {
+        if (!is) continue;
+        read++;
+        expect(features & feature).toBe(feature);
+      }
+    }),
+    { numRuns: often(2000, 50_000) },
+  );
+  expect(read).toBeGreaterThan(200);
+});

@@ -1,0 +1,322 @@
+/** What a plan reserves is the dearest that the channels of a request can cost, computed anew for each request. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { answerBuckets, type BucketName, bucketNames, mediaBuckets, weightOf } from '../../server/contract/buckets.ts';
+import { modelLimits } from '../../server/contract/model-limits.ts';
+import type { Prices } from '../../server/contract/prices.ts';
+import { type HoldSize, holdEstimate } from '../../server/contract/pricing-hold.ts';
+import {
+  compilePriceTables,
+  type PriceOptionKey,
+  type PriceTables,
+  resolvePrices,
+} from '../../server/contract/pricing-tables.ts';
+import { pricedMembers } from '../../server/contract/pricing-terms.ts';
+import { pricesFor, quote, toolPrice } from '../../server/contract/quota.ts';
+import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
+import { candidateList } from '../../server/routing/candidates.ts';
+import { askedIn } from '../../server/routing/features.ts';
+import { planFor, RoutePlans } from '../../server/routing/plan.ts';
+import { often } from '../support/often.ts';
+
+const model = 'gpt-4o';
+const upstreams = [model, 'gpt-4o-mini', 'o3', 'unheard-of', 'gpt-4o:online'];
+
+interface Choice {
+  readonly mapsTo: string;
+  readonly allows: boolean;
+  readonly passes: boolean;
+  readonly region: string;
+  readonly override: Readonly<Record<string, unknown>>;
+  readonly drains: boolean;
+}
+const choices = fc.record<Choice>({
+  mapsTo: fc.constantFrom(...upstreams),
+  allows: fc.boolean(),
+  passes: fc.boolean(),
+  region: fc.constantFrom('', '', 'eu', 'EU', 'us'),
+  override: fc.constantFrom<Readonly<Record<string, unknown>>>(
+    {},
+    {},
+    { service_tier: 'priority' },
+    { service_tier: 'flex' },
+    { max_tokens: 5000, n: 3 },
+    { generationConfig: { candidateCount: 4, maxOutputTokens: 70 } },
+    { tools: [{ type: 'web_search', max_uses: 9 }] },
+    { fallbacks: ['o3'] },
+  ),
+  drains: fc.boolean(),
+});
+const channelOf = ({ mapsTo, allows, passes, region, override, drains }: Choice, index: number): ChannelSnapshot => ({
+  id: index + 1,
+  name: `c${index}`,
+  type: 1,
+  keys: ['k'],
+  baseUrl: '',
+  organization: '',
+  other: '',
+  models: [model],
+  groups: ['default'],
+  priority: index % 2,
+  weight: index,
+  status: 1,
+  autoBan: false,
+  tag: '',
+  testModel: '',
+  modelMapping: mapsTo === model ? {} : { [model]: mapsTo },
+  statusCodeMapping: {},
+  paramOverride: override,
+  setting: {
+    ...(allows ? { allow_tiers: true } : {}),
+    ...(passes ? { pass_through: true } : {}),
+    ...(region === '' ? {} : { region }),
+    ...(drains ? { drain: 30 } : {}),
+  },
+});
+
+const ratio = fc.constantFrom(0, 0.000_001, 0.075, 0.333_333, 1, 1.25, 15, 8000);
+const tables = fc
+  .record({
+    base: ratio,
+    completion: ratio,
+    write: ratio,
+    audio: ratio,
+    image: ratio,
+    perCall: fc.constantFrom(null, null, null, 0.02),
+    group: fc.constantFrom(0, 0.5, 1, 1.7),
+    tier: fc.constantFrom([], [{ above: 1000, input: 2, output: 1.5 }], [{ above: 50_000, input: 2 }]),
+    terms: fc.constantFrom(
+      {},
+      { 'gpt-4o*': { 'service_tier:priority': 2, 'service_tier:flex': 0.5, 'region:eu': 1.1 } },
+      { o3: { 'speed:*': 6 }, 'gpt-4o': { 'inference_geo:us': 1.25 }, 'gpt*': { 'service_tier:priority': 3 } },
+    ),
+    tools: fc.constantFrom<Record<string, number>>({}, { web_search: 0.01, 'web_search:o3': 9 }, { web_plugin: 0.004 }),
+  })
+  .map(({ base, completion, write, audio, image, perCall, group, tier, terms, tools }): PriceTables => {
+    const texts: Partial<Record<PriceOptionKey, unknown>> = {
+      ModelRatio: { [model]: base },
+      ModelPrice: perCall === null ? {} : { [model]: perCall },
+      CompletionRatio: { [model]: completion },
+      CreateCacheRatio: { [model]: write },
+      AudioRatio: { [model]: audio },
+      ImageRatio: { [model]: image },
+      GroupRatio: { default: group },
+      ContextTiers: { [model]: tier },
+      TierRatio: terms,
+      ToolPrices: tools,
+      QuotaPerUnit: 500_000,
+    };
+    return compilePriceTables((key) => JSON.stringify(texts[key] ?? {}));
+  });
+
+const bodies = fc.record(
+  {
+    service_tier: fc.constantFrom<unknown>('priority', 'PRIORITY', 'flex', 'auto', 7),
+    speed: fc.constantFrom('fast', 'standard'),
+    inferenceGeo: fc.constantFrom('us', 'global'),
+    models: fc.constant(['o3']),
+    extra_body: fc.record({ Service_Tier: fc.constantFrom('priority', 'flex') }),
+    tools: fc.constantFrom<unknown>(
+      [{ type: 'web_search' }],
+      [{ type: 'function', name: 'f' }],
+      [{ googleSearch: {} }],
+    ),
+    plugins: fc.constant([{ id: 'web', max_results: 7 }]),
+  },
+  { requiredKeys: [] },
+);
+const sizes = fc.record<Omit<HoldSize, 'toolCalls'>>({
+  promptTokens: fc.oneof(fc.nat(100), fc.nat(200_000), fc.nat(2_000_000_000)),
+  maxTokens: fc.oneof(fc.nat(100), fc.nat(2_000_000_000)),
+  media: fc.record(
+    { audioInput: fc.nat(50_000), imageInput: fc.nat(50_000), videoInput: fc.nat(5) },
+    { requiredKeys: [] },
+  ),
+  files: fc.constantFrom(0, 0, 128_000),
+  caches: fc.constantFrom('none', '5m', '1h'),
+  speaks: fc.boolean(),
+});
+
+/** The dearest of a member's buckets. */
+const dearest = (prices: Prices, names: readonly BucketName[]): BucketName =>
+  names.reduce((best, name) => (weightOf(prices, name) > weightOf(prices, best) ? name : best));
+
+const words: Readonly<Record<string, readonly BucketName[]>> = {
+  none: ['input', 'cacheRead'],
+  '5m': ['input', 'cacheRead', 'cacheWrite5m'],
+  '1h': ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'],
+};
+
+/** Bucket by bucket, in whole numbers of any size. */
+function exactHold(base: Prices, size: HoldSize): number {
+  const { promptTokens, media = {}, files = 0, caches = 'none', maxTokens, speaks = false, toolCalls = {} } = size;
+  const carried = mediaBuckets.reduce((sum, name) => sum + (media[name] ?? 0), 0);
+  const prices = pricesFor(base, promptTokens + carried + files);
+  const usage = Object.fromEntries(bucketNames.map((name) => [name, 0])) as Record<BucketName, number>;
+  const read = words[caches] ?? [];
+  usage[dearest(prices, read)] += promptTokens;
+  for (const name of mediaBuckets) usage[weightOf(prices, name) > 1 ? name : dearest(prices, read)] += media[name] ?? 0;
+  if (files > 0) usage[dearest(prices, [...read, ...mediaBuckets])] += files;
+  usage[dearest(prices, speaks ? answerBuckets : ['output', 'reasoning'])] += maxTokens;
+  return quote({ ...usage, toolCalls, raw: null }, base).quota;
+}
+
+/** What one channel charges for at most: read from its settings and the body, as if nothing were known of either. */
+function termsOf(body: Record<string, unknown>, channel: ChannelSnapshot, passThrough: boolean, all: PriceTables) {
+  const upstream = channel.modelMapping[model] ?? model;
+  const factor = (member: string, value: string): number | null => {
+    for (const { pattern, ratios } of all.termRules) {
+      const matches = (name: string) =>
+        pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+      const found = ratios.get(`${member}:${value}`) ?? ratios.get(`${member}:*`);
+      if ((matches(model) || matches(upstream)) && found !== undefined) return found;
+    }
+    return null;
+  };
+  const allowed = passThrough || channel.setting.allow_tiers === true || channel.setting.pass_through === true;
+  const isPlain = (member: string, value: string) => pricedMembers[member]?.includes(value) === true;
+  const sent = new Map<string, string>();
+  if (typeof channel.setting.region === 'string') sent.set('region', channel.setting.region.toLowerCase());
+  const ask = (members: Record<string, unknown>, own: boolean): void => {
+    const named = {
+      service_tier: 'service_tier',
+      Service_Tier: 'service_tier',
+      speed: 'speed',
+      inferenceGeo: 'inference_geo',
+    };
+    for (const [name, said] of Object.entries(members)) {
+      if (name === 'extra_body') ask(said as Record<string, unknown>, own);
+      const member = Object.hasOwn(named, name) ? named[name as keyof typeof named] : null;
+      if (member === null || typeof said !== 'string') continue;
+      const value = said.toLowerCase();
+      if (own) sent.set(member, value);
+      else if (isPlain(member, value)) sent.set(member, sent.get(member) ?? value);
+      else if (allowed && factor(member, value) !== null) sent.set(member, value);
+    }
+  };
+  ask(body, false);
+  ask(channel.paramOverride, true);
+  const surcharges = [...sent].flatMap(([member, value]) => {
+    const found = isPlain(member, value) ? null : factor(member, value);
+    return found !== null && found > 1 ? [{ name: `${member}:${value}`, ratio: found }] : [];
+  });
+  const tools = [
+    ...askedIn(body).uses,
+    ...askedIn(channel.paramOverride).uses,
+    ...(upstream.endsWith(':online') ? [{ tool: 'web_plugin', most: 5 }] : []),
+  ];
+  return { surcharges, tools };
+}
+
+test('a plan reserves what the dearest of its channels can cost', () => {
+  let [surcharged, called, beyond] = [0, 0, 0];
+  fc.assert(
+    fc.property(
+      fc.array(choices, { minLength: 1, maxLength: 6 }),
+      tables,
+      bodies,
+      sizes,
+      fc.boolean(),
+      (channelChoices, priceTables, body, size, passThrough) => {
+        const channels = channelChoices.map(channelOf);
+        const key = {
+          protocol: 'openai-chat',
+          operation: 'chat',
+          model,
+          group: 'default',
+          userGroup: 'default',
+        } as const;
+        const plan = planFor({ ...key, acceptUnset: false }, candidateList(channels), { priceTables, passThrough });
+        const ordinary = resolvePrices(priceTables, model, { group: 'default', userGroup: 'default' });
+        if (ordinary === null) throw new Error('it has a price');
+        const each = channels.map((channel) => termsOf(body, channel, passThrough, priceTables));
+        const product = (list: readonly { readonly ratio: number }[]) =>
+          Math.round(list.reduce((all, one) => all * one.ratio, 1) * 1e6);
+        const dearestTerms = each.reduce((best, one) =>
+          product(one.surcharges) > product(best.surcharges) ? one : best,
+        ).surcharges;
+        const units: Record<string, number> = {};
+        for (const { tools } of each)
+          for (const { tool, most } of tools)
+            if (priceTables.toolPrices.size > 0 && toolPrice(ordinary, tool) > 0)
+              units[tool] = Math.max(units[tool] ?? 0, most);
+        const under = (prices: Prices): Prices => ({
+          ...prices,
+          ...(dearestTerms.length === 0 ? {} : { surcharges: dearestTerms }),
+          tiers: prices.tiers.map((tier) => ({ ...tier, prices: under(tier.prices) })),
+        });
+        const expected = exactHold(under(ordinary), { ...size, toolCalls: units });
+        expect(plan.reserve(size, askedIn(body))).toBe(expected);
+        if (dearestTerms.length > 0) surcharged++;
+        if (Object.keys(units).length > 0) called++;
+        if (expected > 2 ** 40) beyond++;
+        // Bounds that no channel goes beyond.
+        for (const { modelMapping, setting, paramOverride } of channels) {
+          const { limits, overriddenLimit, overriddenChoices, stopOnCancel, keepLimits } = plan.offers;
+          expect(limits.output).toBeGreaterThanOrEqual(modelLimits(modelMapping[model] ?? model).output);
+          expect(limits.context).toBeGreaterThanOrEqual(modelLimits(modelMapping[model] ?? model).context);
+          if (setting.drain !== undefined) expect(stopOnCancel).toBe(false);
+          if (setting.pass_through === true) expect(keepLimits).toBe(false);
+          if (paramOverride.max_tokens !== undefined) {
+            expect(overriddenLimit).toBeGreaterThanOrEqual(5000);
+            expect(overriddenChoices).toBeGreaterThanOrEqual(3);
+            expect(keepLimits).toBe(false);
+          }
+          if (paramOverride.generationConfig !== undefined) expect(overriddenChoices).toBeGreaterThanOrEqual(4);
+        }
+      },
+    ),
+    { numRuns: often(3000, 100_000) },
+  );
+  expect(Math.min(surcharged, called, beyond)).toBeGreaterThan(100);
+});
+
+test('a reservation is the same by the short way and in whole numbers of any size', () => {
+  fc.assert(
+    fc.property(tables, sizes, fc.boolean(), (priceTables, size, called) => {
+      const prices = resolvePrices(priceTables, model, { group: 'default', userGroup: 'default' });
+      if (prices === null) throw new Error('it has a price');
+      const whole = called ? { ...size, toolCalls: { web_search: 3 } } : size;
+      expect(holdEstimate(prices, whole)).toBe(exactHold(prices, whole));
+    }),
+    { numRuns: often(3000, 100_000) },
+  );
+});
+
+const options = { priceTables: compilePriceTables(() => '{}'), passThrough: false };
+const keyOf = (name: string, more: object = {}) => ({
+  protocol: 'openai-chat' as const,
+  operation: 'chat',
+  model: name,
+  group: 'default',
+  userGroup: 'default',
+  acceptUnset: true,
+  ...more,
+});
+const plain = { mapsTo: model, allows: false, passes: false, region: '', override: {}, drains: false };
+const listOf = (count = 1) => candidateList(Array.from({ length: count }, (_, index) => channelOf(plain, index)));
+
+test('a plan is kept until its list or the options change', () => {
+  const plans = new RoutePlans();
+  const [one, other] = [listOf(), listOf(2)];
+  const a = plans.find(keyOf('a'), one, options);
+  const b = plans.find(keyOf('b'), other, options);
+  expect(plans.find(keyOf('a'), one, options)).toBe(a);
+  for (const change of [{ userGroup: 'vip' }, { acceptUnset: false }, { operation: 'embeddings' }])
+    expect(plans.find(keyOf('a', change), one, options)).not.toBe(a);
+  expect(plans.find(keyOf('a'), listOf(), options)).not.toBe(a);
+  expect(plans.find(keyOf('b'), other, options)).toBe(b);
+  expect(plans.find(keyOf('b'), other, { ...options })).not.toBe(b);
+});
+
+test('of many plans the ones that were used last stay', () => {
+  const plans = new RoutePlans();
+  const list = listOf();
+  const first = plans.find(keyOf('m0'), list, options);
+  const second = plans.find(keyOf('m1'), list, options);
+  for (let n = 2; n < 4096; n++) plans.find(keyOf(`m${n}`), list, options);
+  expect(plans.find(keyOf('m0'), list, options)).toBe(first);
+  plans.find(keyOf('one more'), list, options);
+  expect(plans.find(keyOf('m0'), list, options)).toBe(first);
+  expect(plans.find(keyOf('m1'), list, options)).not.toBe(second);
+});
