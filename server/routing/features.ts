@@ -77,6 +77,8 @@ for (const [bit, names] of named) for (const name of names) byLooseName.set(name
 
 /** Names already folded: requests use few, and use them again and again. */
 const known = new Map<string, number>();
+/** The features of names that were seen before; for others `featureOf` tells. */
+export const knownFeatures: ReadonlyMap<string, number> = known;
 const mostKnown = 4000;
 const longestKnown = 64;
 

@@ -137,11 +137,10 @@ export interface Offer {
 }
 
 /** @param upstreamModel as the channel's mapping has it. */
-export const offerOf = (channel: ChannelSnapshot, upstreamModel: string, options: OfferOptions): Offer => ({
-  upstreamModel,
-  allowsTerms: allowsTerms(channel, options),
-  facts: factsOf(channel),
-});
+export function offerOf(channel: ChannelSnapshot, upstreamModel: string, { passThrough }: OfferOptions): Offer {
+  const facts = factsOf(channel);
+  return { upstreamModel, allowsTerms: passThrough || facts.allowsTerms, facts };
+}
 
 /** A model's name may ask for a search. Source: https://openrouter.ai/docs/features/web-search */
 const online = ':online';

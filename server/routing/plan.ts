@@ -1,20 +1,16 @@
-/** What follows from the configuration for all requests of one kind for one model: compiled once, looked up by each. */
+/** What follows from the configuration for all requests of one pricing profile for one model: compiled once, looked up by each. */
 import type { Prices } from '../contract/prices.ts';
 import { type HoldSize, holdEstimate } from '../contract/pricing-hold.ts';
 import { type PriceTables, resolvePrices } from '../contract/pricing-tables.ts';
 import { underTerms } from '../contract/pricing-terms.ts';
 import { toolPrice } from '../contract/quota.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
-import type { ProtocolId } from '../protocols/canonical.ts';
-import { codecFor } from '../protocols/registry.ts';
 import { type CandidateList, narrowed } from './candidates.ts';
-import { type Asked, askedFeatures, Feature, nothingAsked } from './features.ts';
+import { type Asked, nothingAsked } from './features.ts';
 import { type OfferOptions, Offers } from './offers.ts';
 
 /** What a request is, as far as its plan depends on it. */
 export interface PlanKey {
-  readonly protocol: ProtocolId;
-  readonly operation: string;
   readonly model: string;
   /** The group whose channels and prices are used, and the user's own. */
   readonly group: string;
@@ -34,8 +30,6 @@ export class RoutePlan {
   /** null = the model has no price here. */
   readonly prices: Prices | null;
   private readonly ordinary: Prices | null;
-  /** Features that decide channels or prices here; a request without them takes what stands here as it is. */
-  readonly watched: number;
   private readonly toolCalls: Readonly<Record<string, number>>;
 
   constructor(
@@ -47,15 +41,12 @@ export class RoutePlan {
     this.ordinary = resolvePrices(options.priceTables, key.model, key);
     this.prices = this.ordinary === null ? null : underTerms(this.ordinary, offers.surcharges);
     this.toolCalls = this.prices === null ? noCalls : pricedCalls(this.prices, offers.unitsFor(nothingAsked));
-    this.watched =
-      askedFeatures |
-      (offers.refuseFiles ? Feature.files : 0) |
-      (codecFor(key.protocol).traits.kept === undefined ? 0 : Feature.stored);
   }
 
-  /** The plan for some of its channels; it is kept by nobody. */
+  /** The plan for some of its channels, which is not kept. */
   narrowed(test: (channel: ChannelSnapshot) => boolean): RoutePlan {
-    return planFor(this.key, narrowed(this.list, test), this.options);
+    const list = narrowed(this.list, test);
+    return list === this.list ? this : planFor(this.key, list, this.options);
   }
 
   /** Under the dearest terms that the request can be served under; the bill follows what the response reports. */
@@ -99,8 +90,8 @@ export class RoutePlans {
       this.offers = new WeakMap();
       this.latest = null;
     }
-    const { protocol, operation, model, group, userGroup, acceptUnset } = key;
-    const name = `${protocol} ${operation} ${acceptUnset}\0${group}\0${userGroup}\0${model}`;
+    const { model, group, userGroup, acceptUnset } = key;
+    const name = `${acceptUnset}\0${group}\0${userGroup}\0${model}`;
     const known = this.plans.get(name);
     if (known?.list === list) {
       // The one used last stands last.
@@ -128,6 +119,6 @@ export class RoutePlans {
   }
 }
 
-/** For channels that are no list of the configuration: one that is pinned, those that a filter leaves. Kept by nobody. */
+/** For channels that are no list of the configuration: one that is pinned, those that a filter leaves. It is not kept. */
 export const planFor = (key: PlanKey, list: CandidateList<ChannelSnapshot>, options: PlanOptions): RoutePlan =>
   new RoutePlan(key, list, new Offers(list, key.model, options), options);

@@ -219,13 +219,7 @@ test('a plan reserves what the dearest of its channels can cost', () => {
       fc.boolean(),
       (channelChoices, priceTables, body, size, passThrough) => {
         const channels = channelChoices.map(channelOf);
-        const key = {
-          protocol: 'openai-chat',
-          operation: 'chat',
-          model,
-          group: 'default',
-          userGroup: 'default',
-        } as const;
+        const key = { model, group: 'default', userGroup: 'default' };
         const plan = planFor({ ...key, acceptUnset: false }, candidateList(channels), { priceTables, passThrough });
         const ordinary = resolvePrices(priceTables, model, { group: 'default', userGroup: 'default' });
         if (ordinary === null) throw new Error('it has a price');
@@ -285,8 +279,6 @@ test('a reservation is the same by the short way and in whole numbers of any siz
 
 const options = { priceTables: compilePriceTables(() => '{}'), passThrough: false };
 const keyOf = (name: string, more: object = {}) => ({
-  protocol: 'openai-chat' as const,
-  operation: 'chat',
   model: name,
   group: 'default',
   userGroup: 'default',
@@ -302,7 +294,7 @@ test('a plan is kept until its list or the options change', () => {
   const a = plans.find(keyOf('a'), one, options);
   const b = plans.find(keyOf('b'), other, options);
   expect(plans.find(keyOf('a'), one, options)).toBe(a);
-  for (const change of [{ userGroup: 'vip' }, { acceptUnset: false }, { operation: 'embeddings' }])
+  for (const change of [{ userGroup: 'vip' }, { acceptUnset: false }, { group: 'vip' }])
     expect(plans.find(keyOf('a', change), one, options)).not.toBe(a);
   expect(plans.find(keyOf('a'), listOf(), options)).not.toBe(a);
   expect(plans.find(keyOf('b'), other, options)).toBe(b);

@@ -11,6 +11,7 @@ import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { LimitMembers } from '../../protocols/traits.ts';
+import type { Asked } from '../../routing/features.ts';
 import { choicesOf, limitIn, namedLimit, type Offers } from '../../routing/offers.ts';
 import type { RoutePlan } from '../../routing/plan.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
@@ -28,7 +29,6 @@ import type { Operation } from '../intake/routes.ts';
 import { type DeliveredText, textByChoice } from '../shared/delivered-text.ts';
 import { audioSeconds } from '../shared/recordings/length.ts';
 import type { TokenCounter } from './counting/counter.ts';
-import { askedOf } from './terms.ts';
 
 /** What a request costs at most, and what that follows from. */
 export interface Estimate extends HoldSize {
@@ -72,7 +72,7 @@ const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions',
  */
 export function estimate(
   inquiry: Inquiry,
-  { prices, route }: { readonly prices: Prices; readonly route: RoutePlan },
+  { prices, route, asked }: { readonly prices: Prices; readonly route: RoutePlan; readonly asked: Asked },
   counted: number | null,
 ): Estimate {
   const { operation, body, prompt } = inquiry;
@@ -102,7 +102,7 @@ export function estimate(
     caches: prompt.caches,
     maxTokens: answer.tokens * answer.choices,
     speaks: speaks(body),
-    toolCalls: route.toolCallsFor(askedOf(inquiry)),
+    toolCalls: route.toolCallsFor(asked),
   };
   return { ...size, prices, hold: holdEstimate(prices, size), usual, answer };
 }

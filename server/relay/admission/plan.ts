@@ -3,8 +3,8 @@ import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Prices } from '../../contract/prices.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
-import { type CandidateList, type Candidates, candidatesOf, narrowed, traceOf } from '../../routing/candidates.ts';
-import { Feature, firstFileIn } from '../../routing/features.ts';
+import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates.ts';
+import { type Asked, Feature, firstFileIn } from '../../routing/features.ts';
 import { allowsTerms } from '../../routing/offers.ts';
 import { planFor, type RoutePlan } from '../../routing/plan.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
@@ -24,37 +24,35 @@ export interface PlanDeps {
   readonly random: () => number;
 }
 
-type Channels = CandidateList<ChannelSnapshot>;
-
 /** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_not_found, model_price_unset, previous_response_not_found, stored_id_refused, member_not_allowed. */
 export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal, test = false): Plan {
   const { state, health } = deps;
   const { group, user, pinnedChannel: pinned } = principal;
-  const { model, protocol, operation, prompt } = inquiry;
+  const { model, prompt } = inquiry;
   const settings = state.settings();
   const continued = (prompt.features & Feature.stored) === 0 ? nothingContinued : continuedBy(deps, inquiry, user.id);
-  const served = pinned === null ? state.candidates(group, model) : [[pinnedChannel(state, pinned, test)]];
-  if (served.length === 0)
-    throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
-  const key = { protocol, operation, model, group, userGroup: user.group, acceptUnset };
-  const list = pinned === null ? continuing(continued.kept, served) : served;
-  const whole = list === served && pinned === null ? state.plan(key, list) : planFor(key, list, settings);
-  const route =
-    (prompt.features & whole.watched) === 0 && !continued.unknown
-      ? whole
-      : filtered(whole, inquiry, continued, settings);
+  const key = { model, group, userGroup: user.group, acceptUnset };
+  let route = pinned === null ? state.plan(key) : planFor(key, [[pinnedChannel(state, pinned, test)]], settings);
+  if (route === null)
+    throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
+  if (pinned === null && continued.kept !== null) route = continuing(continued.kept, route);
+  const { list } = route;
+  if (continued.unknown && !settings.selfUse) route = allowingUnknown(route);
+  if (route.offers.refuseFiles && (prompt.features & Feature.files) !== 0) route = allowingFiles(route, inquiry);
   const asked = askedOf(inquiry);
+  if (asked.hosts.length > 0) route = allowingHosts(route, asked, settings);
   const prices = route.pricesFor(asked);
   if (prices === null) throw new AppError('model_price_unset', { model });
   // With one channel nothing needs to be remembered.
   const conversation = list.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
-  const preferred = deps.affinity.find(conversation);
+  const preferred = conversation === null ? null : deps.affinity.find(conversation);
   const candidates = candidatesOf(route.list, deps.random, health, preferred);
-  const size = estimate(inquiry, { prices, route }, null);
+  const size = estimate(inquiry, { prices, route, asked }, null);
   return {
     candidates,
     route,
+    asked,
     prices,
     pricing: { tables: settings.priceTables, group, userGroup: user.group },
     promptTokens: size.usual,
@@ -97,31 +95,33 @@ function continuedBy({ affinity }: PlanDeps, inquiry: Inquiry, userId: number): 
   return { kept: first, unknown };
 }
 
-/**
- * The channels that may be asked for what the request names. What an answer made has an owner, so that an unknown id is
- * passed on only where the operator allows it; files and vector stores are made by the operator beside this site, so that
- * they are passed on unless the operator forbids it; where one person pays for all, all is theirs.
- * @throws AppError previous_response_not_found, stored_id_refused, member_not_allowed.
- */
-function filtered(whole: RoutePlan, inquiry: Inquiry, { unknown }: Continued, settings: RelaySettings): RoutePlan {
-  let { list } = whole;
-  const { features } = inquiry.prompt;
-  if (unknown && !settings.selfUse) list = narrowed(list, ({ setting }) => setting.unknown_ids === 'allow');
-  if (list.length === 0) throw new AppError('previous_response_not_found');
-  const file = (features & whole.watched & Feature.files) === 0 ? null : firstFileIn(inquiry.body);
-  if (file !== null) list = narrowed(list, ({ setting }) => setting.unknown_ids !== 'refuse');
-  if (list.length === 0) throw new AppError('stored_id_refused', { id: file ?? '' });
-  const { hosts } = askedOf(inquiry);
-  if (hosts.length > 0) list = narrowed(list, (channel) => allowsTerms(channel, settings));
-  if (list.length === 0) throw new AppError('member_not_allowed', { name: hosts.join(', ') });
-  return list === whole.list ? whole : planFor(whole.key, list, settings);
+/** It continues where it was made, as long as that channel still serves the caller. */
+const continuing = ({ channelId }: Kept, route: RoutePlan): RoutePlan =>
+  route.list.some((tier) => tier.some(({ id }) => id === channelId))
+    ? route.narrowed(({ id }) => id === channelId)
+    : route;
+
+/** What an answer made has an owner: an unknown id is passed on only where the operator allows it; where one person pays for all, all is theirs. @throws AppError previous_response_not_found. */
+function allowingUnknown(route: RoutePlan): RoutePlan {
+  const some = route.narrowed(({ setting }) => setting.unknown_ids === 'allow');
+  if (some.list.length === 0) throw new AppError('previous_response_not_found');
+  return some;
 }
 
-/** It continues where it was made, as long as that channel still serves the caller. */
-function continuing(kept: Kept | null, list: Channels): Channels {
-  if (kept === null) return list;
-  for (const tier of list) for (const channel of tier) if (channel.id === kept.channelId) return [[channel]];
-  return list;
+/** Files and vector stores are made by the operator beside this site: they are passed on unless the operator forbids it. @throws AppError stored_id_refused. */
+function allowingFiles(route: RoutePlan, { body }: Inquiry): RoutePlan {
+  const id = firstFileIn(body);
+  if (id === null) return route;
+  const some = route.narrowed(({ setting }) => setting.unknown_ids !== 'refuse');
+  if (some.list.length === 0) throw new AppError('stored_id_refused', { id });
+  return some;
+}
+
+/** Channels that pass on what the request says of the upstream's own hosts. @throws AppError member_not_allowed. */
+function allowingHosts(route: RoutePlan, { hosts }: Asked, settings: RelaySettings): RoutePlan {
+  const some = route.narrowed((channel) => allowsTerms(channel, settings));
+  if (some.list.length === 0) throw new AppError('member_not_allowed', { name: hosts.join(', ') });
+  return some;
 }
 
 function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSnapshot {
@@ -137,6 +137,8 @@ export interface Plan {
   readonly candidates: Candidates<ChannelSnapshot>;
   /** What the configuration says of them. */
   readonly route: RoutePlan;
+  /** What the request asks for besides the model. */
+  readonly asked: Asked;
   /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
   readonly prices: Prices;
   readonly pricing: Pricing;

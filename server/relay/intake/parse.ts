@@ -1,5 +1,6 @@
 /** Stage 1: path and body become an inquiry; everything that is wrong with them is said here. */
 import { AppError } from '../../contract/errors.ts';
+import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';
 import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
 import { type Form, readForm } from './form.ts';
@@ -33,13 +34,15 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
     : jsonContent(await readBody(request, context.bodyLimit));
   if (given.json === null) checkFields(given.body, route.operation);
   else checkMembers(given.json, given.body, matched);
+  const { references, compaction: compacts } = codecFor(route.protocol).traits;
+  let content = route.asChat === undefined ? given : asChat(given, route.asChat);
+  const recalled = references === undefined ? null : recalledContent(content, route, context);
+  if (recalled !== null) content = await recalled;
   const { capsule } = context;
-  const chat = route.asChat === undefined ? given : asChat(given, route.asChat);
-  const recalled = recalledContent(chat, route, context);
-  const whole = recalled === null ? chat : await recalled;
-  const content = capsule === undefined ? whole : plain(whole, route, capsule);
+  const capsuled = compacts === undefined ? undefined : capsule;
+  if (capsuled !== undefined) content = plain(content, route, capsuled);
   const { body } = content;
-  const compaction = capsule === undefined ? null : compactionOf(route, body, capsule);
+  const compaction = capsuled === undefined ? null : compactionOf(route, body, capsuled);
   if (route.operation === 'speech' && body.input !== undefined && typeof body.input !== 'string')
     throw new AppError('body_invalid', { detail: 'input must be a string' });
   const model = matched.model ?? body.model ?? route.defaultModel;

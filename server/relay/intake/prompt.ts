@@ -1,7 +1,7 @@
 /** Reads the text out of a request body, whatever the dialect: for the size of a hold, for word checks, for counting when no usage comes. */
 import type { MediaBucket } from '../../contract/buckets.ts';
 import type { CacheLife } from '../../contract/pricing-hold.ts';
-import { featureOf } from '../../routing/features.ts';
+import { featureOf, knownFeatures } from '../../routing/features.ts';
 import { type Found, leading, leadingFromTop, mediaIn, mediaNames } from './media.ts';
 
 /** What of a prompt is no words of the body. */
@@ -161,7 +161,7 @@ class PromptReader implements Prompt {
 
   top(body: Members): void {
     for (const name in body) {
-      this.features |= featureOf(name);
+      this.features |= knownFeatures.get(name) ?? featureOf(name);
       if (name.length > longestName) this.frame.push(name);
       const value = body[name];
       const leads = leadingFromTop.has(name);
@@ -196,7 +196,7 @@ class PromptReader implements Prompt {
     }
     const members = value as Members;
     for (const name in members) {
-      this.features |= featureOf(name);
+      this.features |= knownFeatures.get(name) ?? featureOf(name);
       const inner = members[name];
       const known = partNames.has(name);
       if (!known) this.frame.push(name);
@@ -230,7 +230,7 @@ class PromptReader implements Prompt {
     const members = value as Members;
     if (key === 'cache_control') this.caches = members.ttl === '1h' || this.caches === '1h' ? '1h' : '5m';
     for (const name in members) {
-      this.features |= featureOf(name);
+      this.features |= knownFeatures.get(name) ?? featureOf(name);
       this.objectFrame.push(name);
       this.within(members[name], name);
     }

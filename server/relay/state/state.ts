@@ -18,8 +18,8 @@ export interface RelayState {
   channels(): Iterable<ChannelSnapshot>;
   /** Enabled channels that serve `model` to `group`. */
   candidates(group: string, model: string): CandidateList<ChannelSnapshot>;
-  /** What the configuration says of requests of one kind. @param list of the key's model and group, as `candidates` gives it. */
-  plan(key: PlanKey, list: CandidateList<ChannelSnapshot>): RoutePlan;
+  /** What the configuration says of such requests; null = no channel serves them. */
+  plan(key: PlanKey): RoutePlan | null;
   /** Some channel is meant to serve `model` to `group`, even if none does at the moment. */
   configured(group: string, model: string): boolean;
   /** Model names some enabled channel serves to `group`. */
@@ -125,7 +125,10 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     channel: (id) => channels.get(id),
     channels: () => channels.all(),
     candidates: (group, model) => channels.list(group, model),
-    plan: (key, list) => plans.find(key, list, settings),
+    plan(key) {
+      const list = channels.list(key.group, key.model);
+      return list.length === 0 ? null : plans.find(key, list, settings);
+    },
     configured: (group, model) => channels.isConfigured(group, model),
     mayBeFree(group, userGroup) {
       const own = free.get(userGroup) ?? new Map<string, boolean>();
