@@ -61,3 +61,6 @@ export const needsNoKey = (prefix: string): boolean => keyless.has(prefix);
 
 /** Other gateways take the dots out of the names of these deployments. */
 export const namesLoseDots = (type: number): boolean => providerByType(type)?.slug === 'azure';
+
+/** One-api keeps the account of these channels apart from the key. */
+export const namesAccountInOther = (type: number): boolean => providerByType(type)?.slug === 'cloudflare';

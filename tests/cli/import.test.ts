@@ -6,6 +6,7 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readDump } from '../../db/dump.ts';
 import { openDatabase } from '../../db/open.ts';
 import { sharesOf } from '../../server/domain/import/money.ts';
+import { createVault, loadMasterKey } from '../../server/domain/secrets/vault.ts';
 import { createRunner, type Runner } from './runner.ts';
 
 let dir: string;
@@ -88,6 +89,14 @@ const newApi = (): Tables => ({
   top_ups: ['id integer primary key, user_id integer, amount integer', [[1, 2, 3]]],
 });
 
+const serviceAccount = '{"project_id":"p","client_email":"e","private_key":"canary-private"}';
+const vertexConfig = JSON.stringify({
+  region: 'us-central1',
+  vertex_ai_project_id: 'p',
+  vertex_ai_adc: serviceAccount,
+  user_id: 7,
+});
+
 /** The ancestor has no limits flag, a subnet, a config and its own type numbers. */
 const oneApi = (): Tables => ({
   users: newApi().users as Table,
@@ -97,7 +106,12 @@ const oneApi = (): Tables => ({
   ],
   channels: [
     'id integer primary key, type integer, key text, name text, status integer, models text, `group` text, used_quota bigint, config text',
-    [[6, 36, 'sk-canary-upstream', 'deep', 1, 'm-1', 'default', 60_000, '{"api_version":"v1"}']],
+    [
+      [6, 36, 'sk-canary-upstream', 'deep', 1, 'm-1', 'default', 60_000, '{"api_version":"v1"}'],
+      [7, 37, 'sk-canary-cloud', 'cloud', 1, 'm-2', 'default', 0, '{"user_id":"account-1"}'],
+      [8, 33, '', 'aws', 1, 'm-3', 'default', 0, '{"ak":"AK","sk":"canary-SK","region":"us-east-1"}'],
+      [9, 42, 'old|p|{}', 'vertex', 1, 'm-4', 'default', 0, vertexConfig],
+    ],
   ],
   logs: [
     'id integer primary key, user_id integer, created_at integer, type integer, content text, quota integer, elapsed_time bigint',
@@ -236,6 +250,15 @@ test('an old password logs in and its hash is of the new kind afterwards', async
   expect(await login('old-password')).toContain('"username": "ann"');
 });
 
+const keyOf = async (name: string): Promise<string> => {
+  const { id } = (await runner.json(['channel', 'get', name])) as { id: number };
+  const data = join(dir, 'data');
+  const database = openDatabase(join(data, 'gateway.db'), { readonly: true });
+  const sealed = database.raw.prepare<string>('SELECT key_sealed FROM channels WHERE id = ?').pluck().get(id);
+  database.raw.close();
+  return createVault(loadMasterKey(join(data, 'secret.key'), {})).open('channel-key', sealed ?? '');
+};
+
 test('one-api: its own type numbers, subnets, configs and log types', async () => {
   expect(await runner.json(['import', 'one-api', sqliteFile(oneApi()), '--yes'])).toMatchObject({
     quota: report.quota,
@@ -245,6 +268,10 @@ test('one-api: its own type numbers, subnets, configs and log types', async () =
     type: types.find((one) => one.slug === 'deepseek')?.type,
     other: 'v1',
   });
+  expect(await runner.json(['channel', 'get', 'cloud'])).toMatchObject({ other: 'account-1' });
+  expect(await runner.json(['channel', 'get', 'vertex'])).toMatchObject({ other: 'us-central1' });
+  expect(await keyOf('aws')).toBe('AK|canary-SK|us-east-1');
+  expect(await keyOf('vertex')).toBe(serviceAccount);
   expect(await runner.json(['token', 'get', 'laptop', '--user', 'ann'])).toMatchObject({
     model_limits_enabled: true,
     model_limits: 'm-1,m-2',

@@ -247,3 +247,21 @@ test('ratios sync: an address that answers an error is no price list', async () 
     await server.stop(true);
   }
 });
+
+test('redemption codes: made with an expiry, changed to another', async () => {
+  await runner.run(['redemption', 'create', '--quota', '1usd', '--name', 'short', '--expires', '1h']);
+  const [code] = (await runner.json(['redemption', 'list', '--search', 'short'])) as [
+    { id: number; expired_time: number },
+  ];
+  const id = String(code.id);
+  const hour = Math.floor(Date.now() / 1000) + 3600;
+  expect(Math.abs(code.expired_time - hour)).toBeLessThan(60);
+  await expect(runner.run(['redemption', 'edit', id, '--expires', '2001-01-01'])).rejects.toMatchObject({
+    code: 'redemption_expiry',
+  });
+  await runner.run(['redemption', 'edit', id, '--expires', 'never']);
+  expect(await runner.json(['redemption', 'get', id])).toMatchObject({ expired_time: 0 });
+  expect(await runner.run(['redemption', 'get', id])).toContain('expires: never');
+  await runner.run(['redemption', 'edit', id, '--expires', '2d', '--name', 'longer']);
+  expect(await runner.json(['redemption', 'get', id])).toMatchObject({ name: 'longer' });
+});

@@ -139,14 +139,33 @@ test('members of JSON columns are named one by one', () => {
     setting: '{"system_prompt":"be kind","proxy":"http://p","brand_new":1}',
     param_override: '{"operations":[{"mode":"delete","path":"seed"}],"temperature":0}',
     settings: '{"azure_responses_version":"preview","vertex_key_type":"json"}',
+    config:
+      '{"region":"us","sk":"s","ak":"a","user_id":"u","api_version":"v","library_id":"l","plugin":"p","vertex_ai_project_id":"p","vertex_ai_adc":"{}","strange":"x"}',
   };
   const found = losses(sourceOf({ channels: [channel] }), 1);
   expect(found.map(({ what }) => what).sort()).toEqual([
+    'channels.config.strange',
+    'channels.config.user_id',
+    'channels.config.vertex_ai_project_id',
     'channels.param_override.operations',
     'channels.setting.brand_new',
     'channels.setting.system_prompt',
     'channels.settings.azure_responses_version',
   ]);
+});
+
+test('the account of a channel of Cloudflare comes along, the fixed user of one of Coze is named', () => {
+  const config = '{"user_id":"u"}';
+  const found = losses(
+    sourceOf({
+      channels: [
+        { type: 37, config },
+        { type: 34, config },
+      ],
+    }),
+    1,
+  );
+  expect(found).toMatchObject([{ what: 'channels.config.user_id', rows: 1 }]);
 });
 
 test('what is left of bought plans is summed up', () => {

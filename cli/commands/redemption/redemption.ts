@@ -7,13 +7,20 @@ import { type Column, isoTime } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
 import { type Money, moneyOf } from '../../parts/money.ts';
 import { idOf, quotaAmount, wholeNumber } from '../../parts/numbers.ts';
+import { expiryOf } from '../../parts/values.ts';
 
 const statusWords = { 1: 'unused', 2: 'disabled', 3: 'used' } as const;
 
+const isExpired = (row: Redemption): boolean =>
+  row.status === 1 && row.expired_time > 0 && row.expired_time * 1000 <= Date.now();
 const statusWord = (row: Redemption): string =>
-  row.status === 1 && row.expired_time > 0 && row.expired_time * 1000 <= Date.now()
-    ? 'expired'
-    : (statusWords[row.status as 1 | 2 | 3] ?? 'unknown');
+  isExpired(row) ? 'expired' : (statusWords[row.status as 1 | 2 | 3] ?? 'unknown');
+
+/** A code that never expires has 0, a token -1. */
+const expiresOf = (given: string | undefined): number | undefined => {
+  const at = expiryOf(given, Date.now());
+  return at === undefined ? undefined : Math.max(0, at);
+};
 
 const columns = (money: Money): readonly Column<Redemption>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
@@ -22,7 +29,7 @@ const columns = (money: Money): readonly Column<Redemption>[] => [
   { name: 'status', value: statusWord },
   money.column('quota', (row) => row.quota),
   { name: 'created', value: (row) => isoTime(row.created_time) },
-  { name: 'expires', value: (row) => isoTime(row.expired_time), spare: 1 },
+  { name: 'expires', value: (row) => (row.expired_time === 0 ? 'never' : isoTime(row.expired_time)), spare: 1 },
   { name: 'redeemed', value: (row) => isoTime(row.redeemed_time) },
   { name: 'user', value: (row) => (row.used_user_id === 0 ? '' : String(row.used_user_id)), right: true },
 ];
@@ -36,6 +43,7 @@ export const create: CommandRun = async (context, flags) => {
     name: text(flags.name),
     quota,
     count: wholeNumber(text(flags.count), '--count') ?? 1,
+    expired_time: expiresOf(text(flags.expires)),
   });
   context.output.list(codes, [{ name: 'code', value: (code) => code }], (code) => code);
 };
@@ -74,6 +82,7 @@ export const edit: CommandRun = async (context, flags, ref) => {
     id: idOf(ref, 'redemption id'),
     name: text(flags.name),
     quota: quotaAmount(text(flags.quota), '--quota', (await moneyOf(context)).quotaPerUnit),
+    expired_time: expiresOf(text(flags.expires)),
   });
   context.output.object(row, [`${row.id} updated`], String(row.id));
 };
@@ -115,11 +124,11 @@ export const remove: CommandRun = async (context, flags, _ref, refs) => {
 export const prune: CommandRun = async (context, flags) => {
   if (flags.dryRun === true) {
     const rows = await rowsOf(await context.client(), undefined, Number.POSITIVE_INFINITY);
-    const removed = rows.filter((row) => row.status !== 1).length;
+    const removed = rows.filter((row) => row.status !== 1 || isExpired(row)).length;
     return context.output.object({ removed: 0, would_remove: removed }, [`${removed}`], String(removed));
   }
   await context.confirm(
-    context.language === 'zh' ? '删除所有已使用和已禁用的兑换码？' : 'Delete all used and disabled redemption codes?',
+    context.say('删除所有已使用、已禁用和已过期的兑换码？', 'Delete all used, disabled and expired redemption codes?'),
   );
   const removed = await (await context.client()).call('redemption.delete_invalid');
   context.output.object({ removed }, [`deleted ${removed}`], String(removed));

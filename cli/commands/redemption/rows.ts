@@ -1,4 +1,10 @@
-import { type CommandRow, dryRun } from '../../command.ts';
+import { type CommandRow, dryRun, type Flag } from '../../command.ts';
+
+const expires: Flag = {
+  flag: '--expires <when>',
+  zh: '过期：never、1h、30d 或日期',
+  en: 'expiry: never, 1h, 30d or a date',
+};
 
 export const redemptionRows: readonly CommandRow[] = [
   {
@@ -9,8 +15,12 @@ export const redemptionRows: readonly CommandRow[] = [
       { flag: '--quota <amount>', zh: '每个的额度：500000 或 5usd', en: 'quota of each: 500000 or 5usd' },
       { flag: '--count <n>', zh: '个数（默认 1，最多 100）', en: 'how many (default 1, at most 100)' },
       { flag: '--name <text>', zh: '名称', en: 'name' },
+      expires,
     ],
-    examples: ['redemption create --quota 5usd', 'redemption create --quota 10usd --count 50 --name spring -q'],
+    examples: [
+      'redemption create --quota 5usd --expires 30d',
+      'redemption create --quota 10usd --count 50 --name spring -q',
+    ],
     load: async () => (await import('./redemption.ts')).create,
   },
   {
@@ -40,8 +50,9 @@ export const redemptionRows: readonly CommandRow[] = [
     flags: [
       { flag: '--name <text>', zh: '名称', en: 'name' },
       { flag: '--quota <amount>', zh: '额度：500000 或 5usd', en: 'quota: 500000 or 5usd' },
+      expires,
     ],
-    examples: ['redemption edit 1 --quota 2usd', 'redemption edit 1 --name autumn'],
+    examples: ['redemption edit 1 --quota 2usd', 'redemption edit 1 --expires never'],
     load: async () => (await import('./redemption.ts')).edit,
   },
   {
@@ -75,7 +86,7 @@ export const redemptionRows: readonly CommandRow[] = [
     name: 'redemption prune',
     flags: [dryRun],
     zh: '删除失效的兑换码',
-    en: 'delete used and disabled redemption codes',
+    en: 'delete used, disabled and expired redemption codes',
     examples: ['redemption prune', 'redemption prune --yes'],
     load: async () => (await import('./redemption.ts')).prune,
   },

@@ -60,7 +60,7 @@ export const redemptionEndpoints = [
     access: 'admin',
     input: z.object({}),
     output: z.int(),
-    summary: { zh: '删除失效的兑换码', en: 'Delete used and disabled redemption codes' },
+    summary: { zh: '删除失效的兑换码', en: 'Delete used, disabled and expired redemption codes' },
   }),
   endpoint({
     id: 'redemption.delete',

@@ -4,7 +4,7 @@ import type { SourceRow } from '../../../db/import-source.ts';
 import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import { ChannelStatus, LogType, Role } from '../../contract/enums.ts';
-import { namesLoseDots, typeOfFamily } from '../../providers/import-names.ts';
+import { namesAccountInOther, namesLoseDots, typeOfFamily } from '../../providers/import-names.ts';
 import { issuerAt } from '../oauth/issuer.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { hashSecret } from '../users/service.ts';
@@ -81,12 +81,35 @@ export function tokenRow(row: SourceRow, vault: Vault): Insertable<TokensTable> 
   } as Insertable<TokensTable>;
 }
 
+/** One-api's `config`; its members that are no text say nothing. */
+const configOf = (row: SourceRow): ((member: string) => string) => {
+  const config = new Map(Object.entries(JSON.parse(jsonObjectOf(row.config) || '{}') as object));
+  return (member) => {
+    const value: unknown = config.get(member);
+    return typeof value === 'string' ? value.trim() : '';
+  };
+};
+
 /** One-api keeps in `config` what we keep in `other`. */
-function otherOf(row: SourceRow): string {
+function otherOf(row: SourceRow, type: number): string {
   const other = textOf(row.other);
-  if (other !== '' || textOf(row.config) === '') return other;
-  const config = JSON.parse(jsonObjectOf(row.config) || '{}') as Record<string, string>;
-  return config.api_version || config.region || config.library_id || config.plugin || '';
+  const config = configOf(row);
+  if (other !== '') return other;
+  return (
+    config('api_version') ||
+    config('region') ||
+    config('library_id') ||
+    config('plugin') ||
+    (namesAccountInOther(type) ? config('user_id') : '')
+  );
+}
+
+/** One-api keeps the parts of these keys in `config`, and reads them there, not in the key. */
+function keyTextOf(row: SourceRow): string {
+  const config = configOf(row);
+  const parts = [config('ak'), config('sk'), config('region')];
+  if (parts.every((part) => part !== '')) return parts.join('|');
+  return config('vertex_ai_adc') || textOf(row.key).trim();
 }
 
 /** New-api has kept dots in the names of deployments since this time, for channels made from then on; one-api never does. */
@@ -117,7 +140,7 @@ interface Keys {
 
 /** New-api keeps the states of a channel's keys by their place in the list. */
 function keysOf(row: SourceRow): Keys {
-  const text = textOf(row.key).trim();
+  const text = keyTextOf(row);
   const info = JSON.parse(jsonObjectOf(row.channel_info) || '{}') as {
     readonly is_multi_key?: boolean;
     readonly multi_key_mode?: string;
@@ -188,7 +211,7 @@ function channelRow(row: SourceRow, family: Family, type: number, mode: Keys['mo
     test_at: numberOf(row.test_time),
     response_time_ms: numberOf(row.response_time),
     base_url: textOf(row.base_url).replace(/\/+$/, ''),
-    other: otherOf(row),
+    other: otherOf(row, type),
     balance: Number(row.balance) || 0,
     balance_updated_at: numberOf(row.balance_updated_time),
     models: listOf(row.models),

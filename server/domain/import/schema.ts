@@ -4,6 +4,7 @@
  */
 import type { SourceRow } from '../../../db/import-source.ts';
 import { channelSettings } from '../../contract/acts-later.ts';
+import { namesAccountInOther, typeOfFamily } from '../../providers/import-names.ts';
 import { numberOf, textOf } from './source.ts';
 
 export interface Words {
@@ -15,6 +16,8 @@ export interface Words {
 interface Named extends Words {
   /** The value that says nothing, besides nothing itself. */
   readonly unless?: string;
+  /** Rows for which it is true; absent = all. */
+  readonly when?: (row: SourceRow) => boolean;
 }
 
 interface TakenTable {
@@ -146,7 +149,7 @@ export const familyTables: readonly FamilyTable[] = [
   },
   {
     table: 'channels',
-    acts: 'id type key open_ai_organization test_model status name weight created_time test_time response_time base_url other balance balance_updated_time models group used_quota model_mapping status_code_mapping priority auto_ban other_info tag setting param_override channel_info max_input_tokens config',
+    acts: 'id type key open_ai_organization test_model status name weight created_time test_time response_time base_url other balance balance_updated_time models group used_quota model_mapping status_code_mapping priority auto_ban other_info tag setting param_override channel_info max_input_tokens',
     named: {
       header_override: words(
         '自定义请求头尚不起作用，内容不迁入',
@@ -187,6 +190,22 @@ export const familyTables: readonly FamilyTable[] = [
         named: {
           multi_key_disabled_reason: words('密钥的禁用原因不迁入', 'reasons why keys were disabled stay behind'),
           multi_key_disabled_time: words('密钥的禁用时间不迁入', 'times when keys were disabled stay behind'),
+        },
+      },
+      config: {
+        acts: 'region api_version library_id plugin ak sk vertex_ai_adc',
+        named: {
+          user_id: {
+            ...words(
+              '固定的用户编号不迁入：上游收到的是请求中的用户',
+              'a fixed user id stays behind: the provider gets the user of the request',
+            ),
+            when: (row) => !namesAccountInOther(typeOfFamily('one-api', numberOf(row.type)) ?? 0),
+          },
+          vertex_ai_project_id: words(
+            '项目编号不迁入：使用服务账户 JSON 中的项目',
+            'the project stays behind: that of the service account is used',
+          ),
         },
       },
       settings: {
@@ -379,16 +398,16 @@ const lossesOf = (table: TakenTable, rows: Iterable<SourceRow>): Loss[] => {
   for (const row of rows) {
     for (const [column, value] of Object.entries(row)) {
       if (acts.has(column) || parsed.has(column) || isEmptyValue(value)) continue;
-      const named = table.named?.[column] ?? unknownColumn;
-      if ('unless' in named && named.unless === textOf(value)) continue;
+      const named: Named = table.named?.[column] ?? unknownColumn;
+      if (named.unless === textOf(value) || named.when?.(row) === false) continue;
       words.set(column, named);
       bump(counts, column);
     }
     for (const { column, row: spec, acts: acting } of inner) {
       for (const [member, value] of Object.entries(membersOf(row[column]))) {
-        const named = spec.named?.[member] ?? (acting.has('*') ? undefined : elsewhere);
+        const named: Named | undefined = spec.named?.[member] ?? (acting.has('*') ? undefined : elsewhere);
         if (named === undefined || acting.has(member) || isEmptyValue(value)) continue;
-        if ('unless' in named && named.unless === textOf(value)) continue;
+        if (named.unless === textOf(value) || named.when?.(row) === false) continue;
         words.set(`${column}.${member}`, named);
         bump(counts, `${column}.${member}`);
       }
