@@ -43,6 +43,7 @@ const meta = {
   userAgent: 'gateway',
   requestId: '',
   origin: '',
+  bearer: '',
   stateCookie: '',
   deviceCookie: '',
   sessionHash: null,
@@ -55,6 +56,7 @@ const reply = {
   setState: () => undefined,
   say: () => undefined,
   header: () => undefined,
+  unchanged: () => undefined,
 };
 
 const asOwner = (services: Services, language: Language, id: string, input: unknown) =>

@@ -324,6 +324,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     provisioning: createProvisioning({
       ...deps,
       options,
+      users,
       servicesOn: (database, passwords) => createServices({ ...given, database, passwords }),
     }),
     verifyLedger: async () => {

@@ -43,6 +43,15 @@ export function createRedemptionsRepository({ query, dialect }: Database) {
     find: (id: number): Promise<RedemptionRow | undefined> => live().where('id', '=', id).executeTakeFirst(),
     findByKey: (hmac: string): Promise<RedemptionRow | undefined> =>
       live().where('key_hmac', '=', hmac).executeTakeFirst(),
+    /** Of that name, used and deleted ones too: a batch is made once. */
+    countNamed: async (name: string): Promise<number> =>
+      (
+        await query
+          .selectFrom('redemptions')
+          .select((eb) => eb.fn.countAll<number>().as('total'))
+          .where('name', '=', name)
+          .executeTakeFirstOrThrow()
+      ).total,
     createAll: async (rows: readonly Insertable<RedemptionsTable>[]): Promise<number[]> =>
       (await query.insertInto('redemptions').values(rows).returning('id').execute()).map(({ id }) => id),
     /** @returns false when it is gone or used. */

@@ -53,3 +53,9 @@ export const actsLaterWords = (names: readonly string[], language: Language): st
   language === 'zh'
     ? `已保存；以下内容尚不起作用，也不会发送：${names.join('、')}`
     : `Saved; this does not act yet and is not sent: ${names.join(', ')}`;
+
+/** About an object that is named beside it. @param names as above. */
+export const actsLaterNote = (names: readonly string[]): Readonly<Record<Language, string>> => ({
+  zh: `以下内容尚不起作用，也不会发送：${names.join('、')}`,
+  en: `this does not act yet and is not sent: ${names.join(', ')}`,
+});

@@ -5,6 +5,10 @@ const list = z.union([z.string(), z.array(z.string())]);
 const json = z.union([z.string(), z.record(z.string(), z.unknown())]);
 const optional = <T extends z.ZodMiniType>(type: T) => z.optional(type);
 const named = z.string().check(z.minLength(1));
+/** Quota, or dollars as `5usd`. */
+const amount = z.union([z.int().check(z.minimum(0)), z.string().check(z.regex(/^\d+(\.\d+)?usd$/i))]);
+/** Epoch seconds, `never`, a date, or a span like `30d` from when the object was made. */
+const expiry = z.union([z.int(), named]);
 
 export const provisionedChannel = z.strictObject({
   name: named,
@@ -33,11 +37,14 @@ export type ProvisionedChannel = z.infer<typeof provisionedChannel>;
 
 export const provisionedUser = z.strictObject({
   username: named,
+  /** Absent for a new user: nobody can log in with a password until one is set. */
   password: optional(z.string()),
   display_name: optional(z.string()),
   group: optional(z.string()),
   role: optional(z.enum(['user', 'admin', 'root'])),
   status: optional(z.enum(['enabled', 'disabled'])),
+  /** Balance that a new user starts with; one who is there already keeps his. */
+  quota: optional(amount),
 });
 export type ProvisionedUser = z.infer<typeof provisionedUser>;
 
@@ -49,16 +56,29 @@ export const provisionedToken = z.strictObject({
   key: optional(z.string()),
   status: optional(z.enum(['enabled', 'disabled'])),
   /** Total quota the token may use; `unlimited`. */
-  quota: optional(z.union([z.int(), z.literal('unlimited')])),
-  expires: optional(z.int()),
+  quota: optional(z.union([amount, z.literal('unlimited')])),
+  expires: optional(expiry),
   models: optional(list),
   allow_ips: optional(list),
   group: optional(z.string()),
   rpm_limit: optional(z.int()),
   tpm_limit: optional(z.int()),
   concurrency_limit: optional(z.int()),
+  day_budget: optional(amount),
+  month_budget: optional(amount),
 });
 export type ProvisionedToken = z.infer<typeof provisionedToken>;
+
+export const provisionedCode = z.strictObject({
+  name: named,
+  /** Of each. */
+  quota: amount,
+  /** The code itself; absent = codes are made up until `count` of this name have been made, used ones included. */
+  code: optional(z.string()),
+  count: optional(z.int().check(z.minimum(1))),
+  expires: optional(expiry),
+});
+export type ProvisionedCode = z.infer<typeof provisionedCode>;
 
 export const provisionDocument = z.strictObject({
   version: z.literal(1),
@@ -72,14 +92,17 @@ export const provisionDocument = z.strictObject({
   channels: optional(z.array(provisionedChannel)),
   users: optional(z.array(provisionedUser)),
   tokens: optional(z.array(provisionedToken)),
+  codes: optional(z.array(provisionedCode)),
 });
 export type ProvisionDocument = z.infer<typeof provisionDocument>;
 
 export const provisionChange = z.object({
   action: z.enum(['create', 'update', 'delete', 'unchanged']),
-  kind: z.enum(['option', 'user', 'channel', 'token']),
+  kind: z.enum(['option', 'user', 'channel', 'token', 'code']),
   name: z.string(),
   /** What differs: `field: before -> after`, secrets never shown. */
   fields: z.array(z.string()),
+  /** What the author of the file has to know; absent = nothing. */
+  notes: optional(z.array(z.object({ zh: z.string(), en: z.string() }))),
 });
 export type ProvisionChange = z.infer<typeof provisionChange>;

@@ -25,7 +25,7 @@ export const isScope = (text: string): text is Scope => (scopes as readonly stri
 
 /** Calls about the caller's own ways in, and about the whole machine. */
 const ofAccount =
-  /^(user\.(update_self|close_self|access_token|access_token_get)|second_factor\.(?!reset$)\w+|provision\.apply|setup\.run)$/;
+  /^(user\.(update_self|close_self|access_token|access_token_get)|second_factor\.(?!reset$)\w+|setup\.run)$/;
 
 export function areaOf({ id }: Pick<Endpoint, 'id'>): Area | null {
   if (ofAccount.test(id)) return null;
@@ -33,8 +33,13 @@ export function areaOf({ id }: Pick<Endpoint, 'id'>): Area | null {
   return areaNames.find((area) => (areas[area] as readonly string[]).includes(noun)) ?? null;
 }
 
+/** Their scopes follow from the sections of the file that they bring. */
+const byContent: readonly string[] = ['provision.apply', 'provision.diff'];
+
 /** @param changes the call alters state. */
 export function scopesAllow(given: readonly string[], row: Pick<Endpoint, 'id'>, changes: boolean): boolean {
+  if (byContent.includes(row.id))
+    return !changes || given.some((scope) => scope !== 'read' && !scope.endsWith(':read'));
   const area = areaOf(row);
   if (changes) return area !== null && (given.includes('write') || given.includes(area));
   if (given.includes('read') || given.includes('write')) return true;

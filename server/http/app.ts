@@ -7,10 +7,11 @@ import { endpoints } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
-import { authenticate, authenticateOwner, cookies, keptCookie } from './authenticate.ts';
+import { authenticate, authenticateOwner, bearerOf, cookies, keptCookie } from './authenticate.ts';
 import { bodyError, refuseDeep } from './body.ts';
 import { bodyLimit } from './body-limit.ts';
 import type { CallMeta, Download } from './call.ts';
+import { newerPage } from './family-pages.ts';
 import { invoke, mutates } from './invoke.ts';
 import { languageOf } from './language.ts';
 import { replyTo } from './reply.ts';
@@ -115,6 +116,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       userAgent: request.header('user-agent') ?? '',
       requestId: requestIdOf(response),
       origin: originOf(request),
+      bearer: bearerOf(request),
       stateCookie: keptCookie(request, cookies.state),
       deviceCookie: keptCookie(request, cookies.device),
       sessionHash: identity.sessionHash,
@@ -128,7 +130,8 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
           ? body
           : {};
     refuseUnknown(row, sent);
-    const input = { ...request.query, ...sent, ...request.params };
+    const newer = newerPage(row.id, request.query);
+    const input = { ...request.query, ...newer?.query, ...sent, ...request.params };
     const data = await invoke(row.id, input, {
       actor: identity.actor,
       meta,
@@ -136,7 +139,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       reply: replyTo(request, response),
     });
     if (mutates(row)) await options.changed?.();
-    send(response, row, data, language);
+    send(response, row, newer === null ? data : newer.answer(data, response.getHeader('X-Total-Count')), language);
   } catch (error) {
     fail(request, response, options, error);
   }

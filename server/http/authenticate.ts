@@ -59,7 +59,7 @@ export async function authenticate(
     const actor = actorOf(session.user, 'session');
     return identityOf(session.user, actor, { hash, fresh: services.sessions.isFresh(openedAt) }, needed);
   }
-  const token = request.headers.authorization?.replace(/^bearer\s+/i, '') ?? '';
+  const token = bearerOf(request);
   if (token === '') {
     if (changes) checkOrigin(request, services);
     return guest;
@@ -74,6 +74,10 @@ export async function authenticate(
   if (needed) checkUserHeader(request, user.id);
   return identityOf(user, actorOf(user, 'access_token', holder?.scopes), byToken, needed);
 }
+
+/** @returns '' when nothing stands there. */
+export const bearerOf = (request: Request): string =>
+  request.headers.authorization?.replace(/^bearer\s+/i, '').trim() ?? '';
 
 /** The owner of the data directory, or a user whose name or id the owner gives: then with that user's rights. @throws AppError not_found */
 export async function authenticateOwner(request: Request, services: Services): Promise<Identity> {

@@ -24,6 +24,8 @@ export interface CallMeta {
   readonly requestId: string;
   /** Scheme and host as the caller wrote them, '' without HTTP. */
   readonly origin: string;
+  /** What stands behind `Bearer`: an access token or, where a call is about an API key, that key. '' = nothing. */
+  readonly bearer: string;
   /** The browser's copy of the state of a sign-in elsewhere, '' = none. */
   readonly stateCookie: string;
   /** What the browser remembers of accounts it was inside, '' = nothing. */
@@ -45,6 +47,8 @@ export interface Reply {
   /** Becomes `message` of a successful answer. */
   say(message: string): void;
   header(name: string, value: string): void;
+  /** Nothing was changed: the call leaves no row in the audit trail. */
+  unchanged(): void;
 }
 
 /** What a handler of a `file` endpoint returns. */

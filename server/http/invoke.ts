@@ -48,8 +48,13 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
     throw new AppError('scope_too_small', { call: id });
   if (row.botCheck === true && actor.via !== 'local') await services.botCheck(tokenOf(raw), invocation.meta.ip);
   const handler = handlers[id as EndpointId] as (call: Call<unknown>) => Promise<unknown>;
-  const result = await handler({ ...invocation, input: parsed.data });
-  if (isPrivileged(row)) {
+  let changed = true;
+  const unchanged = (): void => {
+    changed = false;
+  };
+  const reply = { ...invocation.reply, unchanged };
+  const result = await handler({ ...invocation, reply, input: parsed.data });
+  if (changed && isPrivileged(row, actor)) {
     await services.audit.record({
       action: id,
       actorId: actor.userId,
@@ -68,9 +73,9 @@ const tokenOf = (raw: unknown): string => {
 
 const idOf = (input: unknown): unknown => ((input ?? {}) as { readonly id?: unknown }).id;
 
-/** A change that takes more than a user's own rights, and the first of all. */
-const isPrivileged = (row: Endpoint): boolean =>
-  mutates(row) && (row.id === 'setup.run' || (row.access !== 'public' && row.access !== 'user'));
+/** A change that takes more than a user's own rights, what the operator does to what belongs to users, and the first of all. */
+const isPrivileged = (row: Endpoint, { via }: Actor): boolean =>
+  mutates(row) && (row.id === 'setup.run' || (row.access !== 'public' && (row.access !== 'user' || via === 'local')));
 
 function allow(row: Endpoint, actor: Actor): void {
   if (actor.via === 'local') return;

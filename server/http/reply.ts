@@ -28,6 +28,7 @@ export const replyTo = (request: Request, response: Response): Reply => {
     say(message) {
       response.locals.message = message;
     },
+    unchanged: () => undefined,
     header: (name, value) => void response.setHeader(name, value),
   };
 };

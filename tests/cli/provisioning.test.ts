@@ -90,7 +90,7 @@ test('what was exported changes nothing when it is applied', async () => {
 
 test('a failure in the middle leaves nothing behind', async () => {
   writeFileSync(file, site.replace('name: ci, owner: ann', 'name: ci, owner: nobody'));
-  await expect(runner.run(['apply', '-f', file])).rejects.toMatchObject({ code: 'user_unknown' });
+  await expect(runner.run(['apply', '-f', file])).rejects.toMatchObject({ code: 'not_found' });
   expect(await runner.json(['channel', 'list'])).toEqual([]);
   expect(await runner.run(['option', 'get', 'SystemName'])).toBe('New API');
 });
@@ -126,4 +126,46 @@ test.each([
     code: 'document_invalid',
     params: { detail: expect.stringMatching(place) },
   });
+});
+
+test('a script that runs again changes nothing, says so, and leaves no row in the audit trail', async () => {
+  await runner.run(['apply', '-f', file]);
+  await runner.run(['channel', 'add', '--name', 'own', '--type', 'openai', '--models', 'm'], {
+    GATEWAY_CHANNEL_KEY: 'sk-canary-own',
+  });
+  const commands: readonly (readonly [readonly string[], Record<string, string>?])[] = [
+    [['option', 'set', 'RetryTimes=4']],
+    [['ratios', 'set', 'ModelRatio', 'own-model=3']],
+    [
+      ['channel', 'add', '--name', 'own', '--type', 'openai', '--models', 'm', '--if-exists', 'update'],
+      { GATEWAY_CHANNEL_KEY: 'sk-canary-own' },
+    ],
+    [['user', 'upsert', '--username', 'ann', '--group', 'vip'], { GATEWAY_USER_PASSWORD: 'canary-password' }],
+  ];
+  const night = async () => {
+    const results: unknown[] = [];
+    for (const [args, env] of commands)
+      results.push((JSON.parse(await runner.run([...args, '--json'], env)) as { result: string }).result);
+    return results;
+  };
+  await night();
+  const trail = async () => ((await runner.json(['audit', 'list'])) as unknown[]).length;
+  const before = await trail();
+  expect(await night()).toEqual(['unchanged', 'unchanged', 'unchanged', 'unchanged']);
+  expect(await trail()).toBe(before);
+});
+
+test('keys that the operator makes, renews and prints leave a row in the audit trail', async () => {
+  await runner.run(['apply', '-f', file]);
+  await runner.run(['token', 'create', '--name', 'laptop']);
+  await runner.run(['token', 'show-key', 'ci', '--user', 'ann']);
+  await runner.run(['token', 'rotate', 'ci', '--user', 'ann', '--yes']);
+  const { id } = (await runner.json(['token', 'get', 'ci', '--user', 'ann'])) as { id: number };
+  const rows = (await runner.json(['audit', 'list'])) as { action: string; target: string; detail: string }[];
+  expect(rows.slice(0, 3).map(({ action, target }) => [action, target])).toEqual([
+    ['token.rotate', String(id)],
+    ['token.key', String(id)],
+    ['token.create', 'laptop'],
+  ]);
+  expect(JSON.stringify(rows)).not.toContain('canary');
 });

@@ -326,6 +326,7 @@ export async function paper(repositories: Repositories): Promise<void> {
   for (const keyword of ['', 'GIFT', 'g_', '3']) await redemptions.page(keyword, 0, 10);
   await redemptions.find(1);
   await redemptions.findByKey('r-1');
+  await redemptions.countNamed('Gift');
   await redemptions.update(1, { name: 'new' });
   await redemptions.remove(2, start);
   await redemptions.removeInvalid(start);

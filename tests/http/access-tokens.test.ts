@@ -43,12 +43,15 @@ const never = new Set([
   'user.close_self',
   'user.access_token',
   'user.access_token_get',
-  'provision.apply',
   'setup.run',
 ]);
 
+/** The sections of the file decide. */
+const byContent = new Set(['provision.apply', 'provision.diff']);
+
 function opens(scope: string, row: Endpoint): boolean {
   if (row.access === 'local') return false;
+  if (byContent.has(row.id)) return !mutates(row) || (scope !== 'read' && !scope.endsWith(':read'));
   if (row.access === 'public' && !mutates(row)) return true;
   const noun = row.id.split('.')[0] ?? '';
   const own = never.has(row.id) || (noun === 'second_factor' && row.id !== 'second_factor.reset');

@@ -111,7 +111,7 @@ test('tokens belong to their owner', async () => {
 test('token rules', async () => {
   const { headers } = await addUser('one', 1);
   const create = async (body: Record<string, unknown>) => (await send('POST', '/api/token/', body, headers)).body;
-  expect(await create({ name: 'x'.repeat(31) })).toMatchObject({ message: '令牌名称过长' });
+  expect(await create({ name: 'x'.repeat(51) })).toMatchObject({ message: '令牌名称过长' });
   expect(await create({ name: 'x', expired_time: 0 })).toMatchObject({ message: '过期时间格式错误！' });
   const expired = (await create({ name: 'x', expired_time: 1000 })).data as { id: number; status: number };
   expect(expired.status).toBe(3);

@@ -41,3 +41,19 @@ test.each([
 ])('%j says nothing', async (fields) => {
   expect(await save('POST', { ...channel, ...fields })).toMatchObject({ success: true, message: '' });
 });
+
+test('a declarative file names it too, in its answer and at the channel', async () => {
+  const document = {
+    version: 1,
+    channels: [{ name: 'p', type: 'openai', key: 'k', models: ['m'], setting: { system_prompt: 'be kind' } }],
+  };
+  const apply = async () => (await api.send('POST', '/api/provision/', { document }, admin)).body;
+  const message = 'channel p: this does not act yet and is not sent: setting.system_prompt';
+  expect(await apply()).toMatchObject({
+    message,
+    data: [{ action: 'create', notes: [{ zh: expect.stringContaining('setting.system_prompt') }] }],
+  });
+  expect(await apply()).toMatchObject({ message, data: [{ action: 'unchanged' }] });
+  const plain = { version: 1, channels: [{ name: 'q', type: 'openai', key: 'k', models: ['m'] }] };
+  expect((await api.send('POST', '/api/provision/', { document: plain }, admin)).body).toMatchObject({ message: '' });
+});

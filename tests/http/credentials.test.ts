@@ -75,8 +75,9 @@ const nothingButKey = {
   key: true,
 };
 
-test('A5: a new password needs the present one, and guesses are slow', async () => {
-  expect(await put({ password: 'password2' })).toMatchObject({ success: false, code: 'password_proof_needed' });
+test('A5: a new password needs the present one where the login is old, and guesses are slow', async () => {
+  clock += 15 * 60_000;
+  expect(await put({ password: 'password2' })).toMatchObject({ success: false, code: 'login_again_needed' });
   expect(await put({ password: 'password2', original_password: 'wrong' })).toMatchObject({
     code: 'user_password_wrong',
   });
@@ -107,7 +108,19 @@ test('A5: a password that nobody knows is replaced after a new login alone', asy
   const { headers } = { headers: await api.login('ann', 'password1') };
   expect(await put({ password: 'password2' }, headers)).toMatchObject({ success: true });
   // Now somebody knows it.
-  expect(await put({ password: 'password3' }, headers)).toMatchObject({ code: 'password_proof_needed' });
+  clock += 15 * 60_000;
+  expect(await put({ password: 'password3' }, headers)).toMatchObject({ code: 'login_again_needed' });
+});
+
+test('a new password alone is enough right after a login, unless a second factor guards the account', async () => {
+  const { secret } = (await api.send('POST', '/api/user/2fa', {}, ann.headers)).body.data as { secret: string };
+  expect(await put({ password: 'password2' })).toMatchObject({ success: true });
+  const fresh = await api.login('ann', 'password2');
+  const code = new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 }).generate({ timestamp: clock });
+  const begun = await api.send('POST', '/api/user/2fa/enable', { code }, fresh);
+  expect(begun.body.success).toBe(true);
+  expect(await put({ password: 'password3' }, fresh)).toMatchObject({ code: 'password_proof_needed' });
+  expect(await put({ password: 'password3', original_password: 'password2' }, fresh)).toMatchObject({ success: true });
 });
 
 test('A5: a change ends everything else that opens the account, unless told otherwise', async () => {

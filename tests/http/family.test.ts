@@ -79,6 +79,17 @@ const consumed = async () => {
   await api.gateway.ledger.drain();
 };
 
+/** Ids of all pages, as a newer script reads them. */
+const newerRows = async (path: string, as: Headers = root): Promise<unknown[]> => {
+  const ids: unknown[] = [];
+  for (let p = 1; ; p++) {
+    const page = (await works('GET', `${path}&p=${p}&page_size=3`, undefined, as)) as Json & { items: Json[] };
+    expect(page).toMatchObject({ page: p, page_size: 3 });
+    ids.push(...page.items.map(({ id }) => id));
+    if (ids.length >= Number(page.total) || page.items.length === 0) return ids;
+  }
+};
+
 /** Name and proof of each call. */
 const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
   ['access token, bare', () => works('GET', '/api/user/self')],
@@ -477,6 +488,121 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
       expect(data.find(({ id }) => id === 'gpt-4o-mini')).toMatchObject({
         supported_endpoint_types: expect.arrayContaining(['openai']),
       });
+    },
+  ],
+  // what newer scripts call
+  [
+    'usage of a token by its key',
+    async () => {
+      const { key } = await token({ name: 'newer', model_limits_enabled: true, model_limits: 'gpt-4o,gpt-4o-mini' });
+      const byKey = (authorization: string) => api.send('GET', '/api/usage/token/', undefined, { authorization });
+      expect((await byKey(`Bearer sk-${key}`)).body).toEqual({
+        code: true,
+        message: 'ok',
+        data: {
+          object: 'token_usage',
+          name: 'newer',
+          total_granted: 500_000,
+          total_used: 0,
+          total_available: 500_000,
+          unlimited_quota: false,
+          model_limits: { 'gpt-4o': true, 'gpt-4o-mini': true },
+          model_limits_enabled: true,
+          expires_at: 0,
+        },
+      });
+      expect(await byKey('Bearer sk-nobody')).toMatchObject({ status: 401, body: { success: false } });
+      expect((await api.send('GET', '/api/usage/token', undefined, {})).status).toBe(401);
+    },
+  ],
+  [
+    'log of a token by its key in Authorization',
+    async () => {
+      const { key } = await token({ name: 'logged' });
+      await relay('POST', '/v1/chat/completions', `sk-${key}`, words);
+      await api.gateway.ledger.drain();
+      expect(await list('/api/log/token', { authorization: `Bearer sk-${key}` })).toMatchObject([
+        { token_name: 'logged', model_name: 'gpt-4o-mini' },
+      ]);
+      expect((await api.send('GET', '/api/log/token', undefined, { authorization: 'Bearer sk-x' })).status).toBe(401);
+    },
+  ],
+  [
+    'ratios of the models that are served',
+    async () => {
+      const { data: prices } = (await ask('GET', '/api/pricing', undefined, {})) as { data: Json[] };
+      const mini = prices.find(({ model_name: name }) => name === 'gpt-4o-mini');
+      const ratios = (await works('GET', '/api/ratio_config', undefined, {})) as Record<string, Json>;
+      expect(ratios.model_ratio?.['gpt-4o-mini']).toBe(mini?.model_ratio);
+      expect(ratios.completion_ratio?.['gpt-4o-mini']).toBe(mini?.completion_ratio);
+      expect(Object.keys(ratios)).toEqual(['model_ratio', 'completion_ratio', 'cache_ratio', 'model_price']);
+    },
+  ],
+  [
+    'ways to top up, before and after payment is set up',
+    async () => {
+      const info = () => works('GET', '/api/user/topup/info', undefined, plain);
+      expect(await info()).toMatchObject({ enable_online_topup: false, pay_methods: [], min_topup: 1, discount: {} });
+      for (const [key, value] of Object.entries({
+        ServerAddress: 'https://ai.example.com',
+        PayAddress: 'https://pay.example.com',
+        EpayId: '1',
+        EpayKey: 'k',
+      }))
+        await works('PUT', '/api/option/', { key, value });
+      expect(await info()).toMatchObject({
+        enable_online_topup: true,
+        enable_stripe_topup: false,
+        pay_methods: [{ type: 'alipay' }, { type: 'wxpay' }],
+      });
+    },
+  ],
+  [
+    'the second factor of an account that has none',
+    async () =>
+      expect(await works('GET', '/api/user/2fa/status', undefined, plain)).toEqual({ enabled: false, locked: false }),
+  ],
+  ['monitors', async () => expect(await list('/api/uptime/status', {})).toEqual([])],
+  ['prefill groups', async () => expect(await list('/api/prefill_group?type=model')).toEqual([])],
+  [
+    'vendors',
+    async () =>
+      expect(await works('GET', '/api/vendors/?p=1&page_size=20')).toEqual({
+        items: [],
+        page: 1,
+        page_size: 20,
+        total: 0,
+      }),
+  ],
+  [
+    'token pages of both generations: each row once, in the same order',
+    async () => {
+      for (const name of ['a', 'b', 'c', 'd', 'e']) await token({ name });
+      const wanted = (await list('/api/token/?p=0&size=100', plain)).map(({ id }) => id);
+      const oldRows: unknown[] = [];
+      for (let p = 0; ; p++) {
+        const rows = await list(`/api/token/?p=${p}&size=3`, plain);
+        oldRows.push(...rows.map(({ id }) => id));
+        if (rows.length < 3) break;
+      }
+      expect(oldRows).toEqual(wanted);
+      expect(await newerRows('/api/token/?', plain)).toEqual(wanted);
+      expect(await newerRows('/api/token/search?keyword=', plain)).toEqual(
+        (await list('/api/token/search?keyword=', plain)).map(({ id }) => id),
+      );
+    },
+  ],
+  [
+    'channel pages of both generations: each row once, in the same order',
+    async () => {
+      await addChannel({ ...fields, key: 'sk-p1\nsk-p2\nsk-p3' });
+      const wanted = (await list('/api/channel/?p=0&page_size=100')).map(({ id }) => id);
+      const console = async (p: number) =>
+        list(`/api/channel/?p=${p}&page_size=3&id_sort=false&tag_mode=false`).then((rows) => rows.map(({ id }) => id));
+      expect([...(await console(0)), ...(await console(1))]).toEqual(wanted.slice(0, 6));
+      expect(await newerRows('/api/channel/?')).toEqual(wanted);
+      const found = await list('/api/channel/search?keyword=pushed&group=&model=');
+      expect(await newerRows('/api/channel/search?keyword=pushed&group=&model=&')).toEqual(found.map(({ id }) => id));
     },
   ],
   // what else is called

@@ -131,6 +131,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     userAgent: '',
     requestId: '',
     origin: '',
+    bearer: '',
     stateCookie: '',
     deviceCookie: '',
     sessionHash: null,
@@ -143,6 +144,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     setState: () => undefined,
     say: () => undefined,
     header: () => undefined,
+    unchanged: () => undefined,
   };
 
   return {

@@ -48,8 +48,10 @@ export const add: CommandRun = async (context, flags) => {
   if (existing !== undefined && mode === 'skip') return print(context, [existing], 'unchanged');
   if (existing !== undefined && mode === 'error') throw new AppError('conflict', { what: `channel ${name}` });
   const fields = { ...fieldsOf(flags), type, key: secret, setting: settingOf(flags, existing?.setting ?? '') };
-  if (existing !== undefined)
-    return print(context, [await client.call('channel.update', { id: existing.id, ...fields })], 'updated');
+  if (existing !== undefined) {
+    const changed = await client.call('channel.update', { id: existing.id, ...fields });
+    return print(context, [changed], Bun.deepEquals(existing, changed) ? 'unchanged' : 'updated');
+  }
   const created = await client.call('channel.create', { ...fields, models: fields.models ?? models.join(',') });
   print(context, created, 'created');
 };

@@ -67,16 +67,16 @@ export const set: CommandRun = async (context, _flags, _first, assignments) => {
   for (const assignment of assignments) checked.push(acceptable(await assigned(context, assignment)));
   const client = await context.client();
   for (const { key, value } of checked) {
-    await client.call('option.set', { key, value });
-    context.output.object({ key, result: 'updated' }, [`${key} updated`], key);
+    const { result } = await client.call('option.set', { key, value });
+    context.output.object({ key, result }, [`${key} ${result}`], key);
   }
 };
 
 export const unset: CommandRun = async (context, _flags, _first, keys) => {
   const client = await context.client();
   for (const key of keys) {
-    await client.call('option.reset', { key });
-    context.output.object({ key, result: 'updated' }, [`${key} default`], key);
+    const { result } = await client.call('option.reset', { key });
+    context.output.object({ key, result }, [`${key} default`], key);
   }
 };
 
@@ -123,11 +123,12 @@ export const importAll: CommandRun = async (context, flags, file) => {
     value: typeof value === 'object' ? JSON.stringify(value) : String(value),
   }));
   if (flags.dryRun === true) return changesOf(context, told);
-  for (const option of told) await client.call('option.set', option);
+  let count = 0;
+  for (const option of told) if ((await client.call('option.set', option)).result === 'updated') count += 1;
   context.output.object(
-    { result: 'updated', count: entries.length },
-    [`${entries.length} updated`],
-    String(entries.length),
+    { result: count === 0 ? 'unchanged' : 'updated', count },
+    [count === 0 ? 'unchanged' : `${count} updated`],
+    String(count),
   );
 };
 

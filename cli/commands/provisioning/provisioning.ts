@@ -25,6 +25,8 @@ function print(context: Context, changes: readonly ProvisionChange[]): number {
     `${moved.length} 处修改（新建 ${counts.created}，修改 ${counts.updated}，删除 ${counts.deleted}），${counts.unchanged} 项未变`,
     `${moved.length} changes (${counts.created} created, ${counts.updated} updated, ${counts.deleted} deleted), ${counts.unchanged} unchanged`,
   );
+  for (const { kind, name, notes } of changes)
+    for (const note of notes ?? []) context.output.note(`${kind} ${name}: ${note[context.language]}`);
   context.output.object({ changes: moved, ...counts }, [...lines, sum], String(moved.length));
   return moved.length;
 }
@@ -44,13 +46,16 @@ export const apply: CommandRun = async (context, flags) => {
   const prune = flags.prune === true;
   const dryRun = flags.dryRun === true;
   if (prune && !dryRun) {
-    const planned = await client.call('provision.apply', { document, prune, dry_run: true });
+    const planned = await client.call('provision.diff', { document, prune });
     const gone = planned
       .filter((change) => change.action === 'delete')
       .map((change) => `${change.kind} ${change.name}`);
     if (gone.length > 0) await context.confirm(context.say(`删除 ${gone.join('、')}？`, `Delete ${gone.join(', ')}?`));
   }
-  const count = print(context, await client.call('provision.apply', { document, prune, dry_run: dryRun }));
+  const changes = dryRun
+    ? await client.call('provision.diff', { document, prune })
+    : await client.call('provision.apply', { document, prune });
+  const count = print(context, changes);
   if (flags.exitCode === true) differences(count);
 };
 
@@ -58,11 +63,11 @@ export const diff: CommandRun = async (context, flags) => {
   const document = await readDocument(context, fileOf(text(flags.file)));
   const client = await context.client();
   const prune = flags.prune === true;
-  differences(print(context, await client.call('provision.apply', { document, prune, dry_run: true })));
+  differences(print(context, await client.call('provision.diff', { document, prune })));
 };
 
-export const exportSite: CommandRun = async (context) => {
-  const document = await (await context.client()).call('provision.export');
+export const exportSite: CommandRun = async (context, flags) => {
+  const document = await (await context.client()).call('provision.export', { balances: flags.balances === true });
   if (context.output.format === 'json') return context.output.object(document, [], '');
   const { stringify } = await import('yaml');
   const plain = stringify(document, { lineWidth: 0 });

@@ -33,7 +33,14 @@ export const provisioningRows: readonly CommandRow[] = [
     name: 'export',
     zh: '导出声明式配置，机密以引用表示',
     en: 'write the site as a file, secrets as references',
-    examples: ['export > site.yaml', 'export --json'],
+    flags: [
+      {
+        flag: '--balances',
+        zh: '包括用户余额（新用户的起始余额）',
+        en: 'with the balances of users, which new ones start with',
+      },
+    ],
+    examples: ['export > site.yaml', 'export --balances --json'],
     load: async () => (await import('./provisioning.ts')).exportSite,
   },
 ];

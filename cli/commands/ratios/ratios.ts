@@ -82,8 +82,8 @@ export const set: CommandRun = async (context, _flags, mapName, [, ...assignment
     else if (Number.isFinite(Number(ratio))) values[name] = Number(ratio);
     else throw new AppError('usage', { detail: assignment });
   }
-  await client.call('option.set', { key: map, value: JSON.stringify(values) });
-  context.output.object({ result: 'updated', map }, [`${map} updated`], map);
+  const { result } = await client.call('option.set', { key: map, value: JSON.stringify(values) });
+  context.output.object({ result, map }, [`${map} ${result}`], map);
 };
 
 /** What a reset would change: stored against shipped. */

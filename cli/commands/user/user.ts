@@ -68,7 +68,9 @@ async function make(context: Context, flags: FlagValues, password: string | unde
     display_name: text(flags.displayName),
   });
   const group = text(flags.group);
-  show(context, group === undefined ? made : await client.call('user.update', { id: made.id, group }), 'created');
+  if (group === undefined) return show(context, made, 'created');
+  const { result: _, ...grouped } = await client.call('user.update', { id: made.id, group });
+  show(context, grouped, 'created');
 }
 
 const existingUser = async (context: Context, username: string | undefined): Promise<User | undefined> =>
@@ -104,14 +106,16 @@ async function change(
   const client = await context.client();
   const fields = { display_name: text(flags.displayName), group: text(flags.group), password };
   if (Object.values(fields).every((value) => value === undefined)) return show(context, existing, 'unchanged');
-  show(context, await client.call('user.update', { id: existing.id, ...fields }), 'updated');
+  const { result, ...user } = await client.call('user.update', { id: existing.id, ...fields });
+  show(context, user, result);
 }
 
 export const edit: CommandRun = async (context, flags, ref) => {
   const client = await context.client();
   const { id } = await findUser(client, ref);
   const fields = { username: text(flags.username), display_name: text(flags.displayName), group: text(flags.group) };
-  show(context, await client.call('user.update', { id, ...fields }), 'updated');
+  const { result, ...user } = await client.call('user.update', { id, ...fields });
+  show(context, user, result);
 };
 
 type Action = 'enable' | 'disable' | 'promote' | 'demote' | 'delete';
@@ -148,7 +152,8 @@ async function move(context: Context, user: User, by: number): Promise<void> {
     await context.confirm(context.say(`从 ${user.username} 扣除 ${taken}？`, `Take ${taken} from ${user.username}?`));
   }
   if (by === 0) return show(context, user, 'unchanged');
-  show(context, await client.call('user.update', { id: user.id, add_quota: by }), 'updated');
+  const { result, ...changed } = await client.call('user.update', { id: user.id, add_quota: by });
+  show(context, changed, result);
 }
 
 const amountOf = (all: readonly string[]): string => {

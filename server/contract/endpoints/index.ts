@@ -9,6 +9,8 @@ import { auditEndpoints } from './audit.ts';
 import { backupEndpoints } from './backup.ts';
 import { channelEndpoints } from './channel.ts';
 import { chatEndpoints } from './chat.ts';
+
+import { familyEndpoints } from './family.ts';
 import { commaList, id, nothing, number, text, toggle } from './fields.ts';
 import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
@@ -301,6 +303,15 @@ export const endpoints = [
     summary: { zh: '修改令牌', en: 'Change a token' },
   }),
   endpoint({
+    id: 'token.key',
+    method: 'POST',
+    path: '/api/token/:id/key',
+    access: 'user',
+    input: z.object({ id }),
+    output: z.object({ key: z.string() }),
+    summary: { zh: '查看令牌密钥', en: 'The whole key of a token' },
+  }),
+  endpoint({
     id: 'token.rotate',
     method: 'POST',
     path: '/api/token/:id/rotate',
@@ -330,6 +341,7 @@ export const endpoints = [
   }),
   // usage
   ...usageEndpoints,
+  ...familyEndpoints,
   ...taskEndpoints,
   // channels
   ...channelEndpoints,

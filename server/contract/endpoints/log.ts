@@ -83,7 +83,10 @@ export const logEndpoints = [
     access: 'public',
     input: z.object({ key: text }),
     output: z.array(logShape),
-    summary: { zh: '一个令牌最近的日志', en: 'Newest log entries of the token whose key is given' },
+    summary: {
+      zh: '一个令牌最近的日志',
+      en: 'Newest log entries of the token whose key is given, or stands in Authorization',
+    },
   }),
   endpoint({
     id: 'log.breakdown',

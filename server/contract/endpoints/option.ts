@@ -1,9 +1,9 @@
 /** The site's options. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { nothing } from './fields.ts';
 
 const none = z.object({});
+const stored = z.object({ result: z.enum(['updated', 'unchanged']) });
 
 export const optionEndpoints = [
   endpoint({
@@ -32,7 +32,7 @@ export const optionEndpoints = [
         ),
       ),
     }),
-    output: nothing,
+    output: stored,
     summary: { zh: '修改配置项', en: 'Set an option' },
     demo: 'root',
   }),
@@ -66,7 +66,7 @@ export const optionEndpoints = [
     path: '/api/option/reset',
     access: 'admin',
     input: z.object({ key: z.string() }),
-    output: nothing,
+    output: stored,
     summary: { zh: '恢复配置项默认值', en: 'Reset an option to its default' },
     demo: 'root',
   }),

@@ -87,7 +87,7 @@ export const userEndpoints = [
       add_quota: number,
       reason: text,
     }),
-    output: userShape,
+    output: z.extend(userShape, { result: z.enum(['updated', 'unchanged']) }),
     summary: { zh: '修改用户', en: 'Change a user' },
   }),
   endpoint({

@@ -60,6 +60,11 @@ export const catalogueErrors = {
   nothing_changed: business('没有任何修改！', 'No changes', 2),
   channel_test_failed: row(502, 'api_error', 8, 'host', '测试失败：{detail}', 'Test failed: {detail}', 200),
   token_name_required: business('请输入名称', 'A name is required', 2),
+  provision_key_missing: business(
+    '渠道 {name} 是新建的，需要密钥（文件中的 key，或其引用的环境变量）',
+    'The channel {name} is new and needs a key: `key` in the file, or the environment variable that it refers to',
+    2,
+  ),
   token_name_long: business('令牌名称过长', 'The token name is too long', 2),
   token_expiry_invalid: business('过期时间格式错误！', 'Invalid expiry time', 2),
   token_expired_enable: business(

@@ -152,7 +152,11 @@ export function createChannels(deps: {
       return (await repository.create(rows)).map(channelView);
     },
     /** @param holder without the key in `fields`, who may send the stored one elsewhere. @throws AppError channel_*, not_found */
-    async update(id: number, fields: ChannelFields, holder: KeyHolder = 'other'): Promise<Channel> {
+    async update(
+      id: number,
+      fields: ChannelFields,
+      holder: KeyHolder = 'other',
+    ): Promise<{ readonly channel: Channel; readonly changed: boolean }> {
       const stored = await find(id);
       if (fields.type !== undefined && !isServed(fields.type))
         throw new AppError('channel_type_unknown', { type: fields.type });
@@ -166,8 +170,13 @@ export function createChannels(deps: {
         ...(key === '' ? {} : { key_sealed: deps.vault.seal('channel-key', key), key_hint: keyHint(key) }),
         ...(fields.status === undefined ? {} : { status: fields.status, other_info: '' }),
       };
-      if (Object.keys(change).length > 0) await repository.update(id, change);
-      return channelView(await find(id));
+      const keeps = key === '' || deps.vault.open('channel-key', stored.key_sealed) === key;
+      const present = new Map<string, unknown>(Object.entries(stored));
+      const differs = ([name, value]: readonly [string, unknown]): boolean =>
+        name === 'key_sealed' || name === 'key_hint' ? !keeps : present.get(name) !== value;
+      const changed = Object.entries(change).some(differs);
+      if (changed) await repository.update(id, change);
+      return { channel: changed ? channelView(await find(id)) : channelView(stored), changed };
     },
     async remove(id: number): Promise<void> {
       if (!(await repository.remove(id))) throw new AppError('not_found', { what: `channel ${id}` });

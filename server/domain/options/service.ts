@@ -26,6 +26,12 @@ export interface OptionView {
   readonly isSet: boolean;
 }
 
+/** What became of a write: whether anything is another value, and the version that keeps what was there, 0 = none. */
+export interface Stored {
+  readonly changed: boolean;
+  readonly version: number;
+}
+
 export type OptionsService = Awaited<ReturnType<typeof createOptions>>;
 
 /** Earlier texts of these are kept. */
@@ -53,12 +59,12 @@ export async function createOptions(deps: {
 
   const seconds = () => Math.floor(deps.now() / 1000);
 
-  /** Stores checked texts (null = default); earlier texts of price maps become a version. @returns its id, 0 = none. */
+  /** Stores checked texts (null = default); earlier texts of price maps become a version. */
   const store = async (
     texts: ReadonlyMap<OptionKey, string | null>,
     actor: string,
     reason: string,
-  ): Promise<number> => {
+  ): Promise<Stored> => {
     const changed = [...texts].filter(([key, text]) => (stored.get(key) ?? null) !== text);
     const versioned = changed.filter(([key]) => versionedKeys.includes(key));
     const kept = Object.fromEntries(versioned.map(([key]) => [key, stored.get(key) ?? null]));
@@ -72,7 +78,7 @@ export async function createOptions(deps: {
       if (text === null) stored.delete(key);
       else stored.set(key, text);
     }
-    return id;
+    return { changed: changed.length > 0, version: id };
   };
 
   /** @throws AppError option_unknown, option_invalid, option_root_only, option_needs. */
@@ -121,12 +127,12 @@ export async function createOptions(deps: {
         isSet: stored.has(key),
       }));
     },
-    /** A changed price map is kept as a version. @throws AppError option_*. */
-    async set(key: string, value: string, role: number, actor = ''): Promise<void> {
+    /** A changed price map is kept as a version. @returns whether it was another value. @throws AppError option_*. */
+    async set(key: string, value: string, role: number, actor = ''): Promise<boolean> {
       const checked = check(key, value, role);
       // An empty secret field means: leave it as it is.
-      if (optionRow(checked.key).secret && checked.value === '') return;
-      await store(new Map([[checked.key, checked.value]]), actor, 'set');
+      if (optionRow(checked.key).secret && checked.value === '') return false;
+      return (await store(new Map([[checked.key, checked.value]]), actor, 'set')).changed;
     },
     /** Several at once, all or none; null = default. @returns the version that keeps what was there, 0 = none. @throws AppError option_*. */
     async setMany(
@@ -142,18 +148,17 @@ export async function createOptions(deps: {
         }
         return [resettable(key, role), null];
       });
-      return store(new Map(checked), actor, reason);
+      return (await store(new Map(checked), actor, reason)).version;
     },
     /** @throws AppError option_unknown, option_invalid. */
     validate: (key: string, value: string): void => void check(key, value, Role.root),
     /** Back to the default; also the way to forget a secret. @throws AppError option_unknown, option_root_only. */
-    async reset(key: string, role: number, actor: string): Promise<void> {
-      await store(new Map([[resettable(key, role), null]]), actor, 'reset');
+    async reset(key: string, role: number, actor: string): Promise<boolean> {
+      return (await store(new Map([[resettable(key, role), null]]), actor, 'reset')).changed;
     },
     /** Puts the model ratios, and no other map, back to the shipped ones; what was there stays as a version. Whoever may edit them may do this. @throws AppError option_root_only. */
-    resetRatios: async (role: number, actor: string): Promise<{ version: number }> => ({
-      version: await store(new Map([[resettable('ModelRatio', role), null]]), actor, 'reset'),
-    }),
+    resetRatios: (role: number, actor: string): Promise<Stored> =>
+      store(new Map([[resettable('ModelRatio', role), null]]), actor, 'reset'),
     /** Somebody else wrote to the table. */
     async reload(): Promise<void> {
       stored = await readable();

@@ -1,6 +1,7 @@
 /** Channels of a declarative file; natural key: name and type, in order where several share it. */
 import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { actsLater, actsLaterNote } from '../../contract/acts-later.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
@@ -47,22 +48,27 @@ export async function applyChannels(
     const fields = fieldsOf(channel);
     const row = take(channel.name, typeOf(channel.type));
     const { name } = channel;
+    const later = actsLater(fields);
+    const notes = later.length === 0 ? {} : { notes: [actsLaterNote(later)] };
+    const about = { kind: 'channel', name, ...notes } as const;
     if (row === undefined) {
+      if ((channel.key ?? '').trim() === '') throw new AppError('provision_key_missing', { name });
       const [made] = await deps.channels.create({ ...fields, key: channel.key });
       if (made !== undefined && label !== '') await repository.update(made.id, { managed_by: label });
-      changes.push({ action: 'create', kind: 'channel', name, fields: [] });
+      changes.push({ action: 'create', ...about, fields: [] });
       continue;
     }
     const present = { ...channelView(row) };
     const changed = differing({ ...fields }, present);
-    const newKey = channel.key !== undefined && deps.vault.open('channel-key', row.key_sealed) !== channel.key.trim();
+    const key = channel.key?.trim() ?? '';
+    const newKey = key !== '' && deps.vault.open('channel-key', row.key_sealed) !== key;
     const said = [...described(changed, present), ...(newKey ? ['key: changed'] : [])];
     if (said.length > 0) {
       // A document that names the key proves that its author knows it.
-      const proven = (channel.key ?? '').trim() === '' ? holder : 'owner';
+      const proven = key === '' ? holder : 'owner';
       await deps.channels.update(row.id, { ...changed, ...(newKey ? { key: channel.key } : {}) }, proven);
     }
-    changes.push({ action: said.length > 0 ? 'update' : 'unchanged', kind: 'channel', name, fields: said });
+    changes.push({ action: said.length > 0 ? 'update' : 'unchanged', ...about, fields: said });
   }
   for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {
     await deps.channels.remove(row.id);

@@ -1,20 +1,34 @@
 /** The present state as a declarative file; secrets become references to environment variables. */
+import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { ChannelStatus, Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
-import { optionRow } from '../../contract/options.ts';
+import { type OptionKey, optionRow } from '../../contract/options.ts';
 import { priceOptionKeys } from '../../contract/pricing-tables.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import type { OptionsService } from '../options/service.ts';
+import { same } from './compare.ts';
 
-const variable = (...parts: readonly (string | number)[]) => ({
-  env: `GATEWAY_${parts.join('_')}`.toUpperCase().replace(/[^A-Z0-9]+/g, '_'),
-});
+/**
+ * Variables by the names of what they belong to, which outlive the numbers of another site. A name that letters and
+ * digits do not carry has a hash beside it, a repeated one its place.
+ */
+function createVariables() {
+  const used = new Map<string, number>();
+  return (noun: string, name: string, what: string) => {
+    const plain = name.toUpperCase().replace(/[^A-Z0-9]+/g, '_');
+    const hash = createHash('sha256').update(name).digest('hex').slice(0, 6).toUpperCase();
+    const key = `GATEWAY_${noun}_${/^[\w.-]+$/.test(name) ? plain : `${plain}_${hash}`.replace(/^_+/, '')}_${what}`;
+    const times = (used.get(key) ?? 0) + 1;
+    used.set(key, times);
+    return { env: times === 1 ? key : `${key}_${times}` };
+  };
+}
 
 /** What equals the default of a new object is left out. */
-const told = (fields: Readonly<Record<string, unknown>>) =>
+const differing = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== 0 && value !== undefined));
 
 const objectOf = (text: string): unknown => {
@@ -29,12 +43,29 @@ const ratioMaps: readonly string[] = priceOptionKeys.filter(
   (key) => key !== 'QuotaPerUnit' && !key.startsWith('Group'),
 );
 
-export async function exportSite(deps: {
-  readonly database: Database;
-  readonly options: OptionsService;
-}): Promise<Record<string, unknown>> {
-  const set = deps.options.list().filter((option) => option.isSet);
-  const toldValue = (key: (typeof set)[number]['key'], value: string) =>
+/** Entries that are not the shipped ones; null = a shipped one that is gone. */
+function changedRatios(key: OptionKey, text: string): Record<string, unknown> {
+  const [shipped, present] = [mapOf(optionRow(key).fallback), mapOf(text)];
+  const gone = [...shipped.keys()].filter((name) => !present.has(name)).map((name) => [name, null] as const);
+  const changed = [...present].filter(([name, ratio]) => !Bun.deepEquals(ratio, shipped.get(name)));
+  return Object.fromEntries([...changed, ...gone]);
+}
+
+const mapOf = (text: string): Map<string, unknown> => {
+  const value = objectOf(text);
+  return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
+};
+
+/** @param balances those of users too: what a site needs that begins with them. */
+export async function exportSite(
+  deps: { readonly database: Database; readonly options: OptionsService },
+  balances: boolean,
+): Promise<Record<string, unknown>> {
+  const variable = createVariables();
+  const set = deps.options
+    .list()
+    .filter(({ key, value, secret, isSet }) => isSet && (secret || !same(value, optionRow(key).fallback)));
+  const shownValue = (key: (typeof set)[number]['key'], value: string) =>
     ['ratios', 'json'].includes(optionRow(key).kind.name) ? objectOf(value) : value;
   const channels = (await createChannelsRepository(deps.database).all()).sort((a, b) => a.id - b.id);
   const users = await createUsersRepository(deps.database).all();
@@ -47,32 +78,32 @@ export async function exportSite(deps: {
     options: Object.fromEntries(
       set
         .filter(({ key }) => !ratioMaps.includes(key))
-        .map(({ key, value, secret }) => [key, secret ? variable('option', key) : toldValue(key, value)]),
+        .map(({ key, value, secret }) => [key, secret ? variable('OPTION', key, 'VALUE') : shownValue(key, value)]),
     ),
     ratios: Object.fromEntries(
-      set.filter(({ key }) => ratioMaps.includes(key)).map(({ key, value }) => [key, objectOf(value)]),
+      set.filter(({ key }) => ratioMaps.includes(key)).map(({ key, value }) => [key, changedRatios(key, value)]),
     ),
     users: users.map((user) => ({
       username: user.username,
-      ...told({ display_name: user.display_name }),
-      group: user.group_name,
-      role: user.role >= Role.root ? 'root' : user.role >= Role.admin ? 'admin' : 'user',
-      status: user.status === UserStatus.enabled ? 'enabled' : 'disabled',
+      password: variable('USER', user.username, 'PASSWORD'),
+      ...(user.display_name === user.username ? {} : { display_name: user.display_name }),
+      ...differing({
+        group: user.group_name === 'default' ? '' : user.group_name,
+        role: user.role >= Role.root ? 'root' : user.role >= Role.admin ? 'admin' : '',
+        status: user.status === UserStatus.enabled ? '' : 'disabled',
+        quota: balances ? Math.max(0, user.balance) : 0,
+      }),
     })),
     channels: channels.map((row) => ({
       name: row.name,
       type: providerByType(row.type)?.slug ?? row.type,
-      key: variable('channel', row.id, 'key'),
-      // One that was disabled by itself is wanted on.
-      status:
-        row.status === ChannelStatus.enabled
-          ? 'enabled'
-          : row.status === ChannelStatus.disabled
-            ? 'disabled'
-            : undefined,
+      key: variable('CHANNEL', row.name, 'KEY'),
       models: row.models.split(','),
-      group: row.group_name.split(','),
-      ...told({
+      ...(row.auto_ban === 1 ? {} : { auto_ban: row.auto_ban }),
+      ...differing({
+        // One that was disabled by itself is wanted on, but not by this file.
+        status: row.status === ChannelStatus.disabled ? 'disabled' : '',
+        group: row.group_name === 'default' ? '' : row.group_name.split(','),
         base_url: row.base_url,
         priority: row.priority,
         weight: row.weight,
@@ -90,17 +121,19 @@ export async function exportSite(deps: {
     tokens: tokens.map((row) => ({
       name: row.name,
       owner: names.get(row.user_id),
-      key: variable('token', row.id, 'key'),
-      status: row.status === TokenStatus.enabled ? 'enabled' : 'disabled',
+      key: variable('TOKEN', `${names.get(row.user_id)}_${row.name}`, 'KEY'),
       quota: row.unlimited === 1 ? 'unlimited' : row.quota_limit,
-      expires: row.expires_at,
-      ...told({
+      ...(row.expires_at === -1 ? {} : { expires: row.expires_at }),
+      ...differing({
+        status: row.status === TokenStatus.disabled ? 'disabled' : '',
         models: row.model_limits === '' ? '' : row.model_limits.split(','),
         allow_ips: row.allow_ips === '' ? '' : row.allow_ips.split('\n'),
         group: row.group_name,
         rpm_limit: row.rpm_limit,
         tpm_limit: row.tpm_limit,
         concurrency_limit: row.concurrency_limit,
+        day_budget: row.day_budget,
+        month_budget: row.month_budget,
       }),
     })),
   };

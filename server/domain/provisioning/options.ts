@@ -28,7 +28,11 @@ export async function applyOptions(
     wanted.set(key, merged(wanted.get(key) ?? options.text(key), names));
   }
   const changes: ProvisionChange[] = [];
-  for (const [key, value] of wanted) {
+  // What another option needs is set before it.
+  const dependent = ([key, value]: readonly [string, string | null]): boolean =>
+    value === 'true' && isOptionKey(key) && optionRow(key).needs !== null;
+  const ordered = [...wanted].sort((one, other) => Number(dependent(one)) - Number(dependent(other)));
+  for (const [key, value] of ordered) {
     if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
     const { secret, fallback } = optionRow(key);
     const present = options.text(key);

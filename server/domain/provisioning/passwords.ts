@@ -11,7 +11,7 @@ export async function preparePasswords(
   const hashes = new Map<string, string>();
   const verified = new Map<string, boolean>();
   for (const { username, password } of users) {
-    if (password === undefined) continue;
+    if (password === undefined || password === '') continue;
     const row = await find(username);
     const right = row !== undefined && (await passwords.verify(password, row.password_hash));
     if (row !== undefined) verified.set(`${row.password_hash} ${password}`, right);

@@ -13,6 +13,22 @@ import type { Passwords } from '../users/passwords.ts';
 import { checkPassword, checkUsername } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 import { asText, described, differing } from './compare.ts';
+import { amountOf, expiryOf } from './values.ts';
+
+/** Names of imported accounts may be longer than those that are made here. */
+const longestKnownName = 64;
+
+const passwordless = (username: string) => ({
+  zh: `没有密码，无法用密码登录：gateway user passwd ${username}`,
+  en: `has no password and cannot log in with one: gateway user passwd ${username}`,
+});
+const madeKey = { zh: '文件中没有密钥，已生成新的密钥', en: 'the file has no key; a new one was made' };
+
+/** The balance a new user starts with, which the ledger grants once the user is there. */
+export interface Grant {
+  readonly userId: number;
+  readonly quota: number;
+}
 
 export async function applyUsers(
   deps: {
@@ -22,9 +38,11 @@ export async function applyUsers(
     readonly passwords: Passwords;
   },
   wanted: readonly ProvisionedUser[],
-): Promise<ProvisionChange[]> {
+  quotaPerUnit: number,
+): Promise<{ readonly changes: readonly ProvisionChange[]; readonly grants: readonly Grant[] }> {
   const repository = createUsersRepository(deps.database);
   const changes: ProvisionChange[] = [];
+  const grants: Grant[] = [];
   for (const user of wanted) {
     const name = user.username;
     const fields = {
@@ -35,22 +53,28 @@ export async function applyUsers(
     };
     let row = await repository.findByLogin(name);
     const created = row === undefined;
+    const quota = user.quota === undefined ? 0 : amountOf('quota', user.quota, quotaPerUnit);
+    const password = (user.password ?? '') === '' ? null : (user.password ?? null);
     if (row === undefined) {
-      checkUsername(name);
-      checkPassword(user.password ?? '');
+      checkUsername(name, longestKnownName);
+      if (password !== null) checkPassword(password);
       const role = fields.role ?? Role.user;
-      await deps.users.create({ username: name, password: user.password ?? '', displayName: name, role, quota: 0 });
+      const passwordMade = password === null;
+      const id = await deps.users.create({
+        ...{ username: name, password, passwordMade },
+        ...{ displayName: user.display_name ?? name, role, quota: 0 },
+      });
+      if (quota > 0) grants.push({ userId: id, quota });
       row = await repository.findByLogin(name);
     }
     if (row === undefined) throw new AppError('user_unknown');
     const present = { ...row };
     const changed = differing(fields, present);
     if (Object.keys(changed).length > 0) await repository.update(row.id, row.role, changed);
-    const newPassword =
-      !created && user.password !== undefined && !(await deps.passwords.verify(user.password, row.password_hash));
-    if (newPassword) {
-      checkPassword(user.password ?? '');
-      await deps.credentials.replace(row.id, user.password ?? '');
+    const newPassword = !created && password !== null && !(await deps.passwords.verify(password, row.password_hash));
+    if (newPassword && password !== null) {
+      checkPassword(password);
+      await deps.credentials.replace(row.id, password);
     }
     const said = created ? [] : [...described(changed, present), ...(newPassword ? ['password: changed'] : [])];
     changes.push({
@@ -58,23 +82,30 @@ export async function applyUsers(
       kind: 'user',
       name,
       fields: said,
+      ...(created && password === null ? { notes: [passwordless(name)] } : {}),
     });
   }
-  return changes;
+  return { changes, grants };
 }
 
 const lines = (value: string | readonly string[]): string => (typeof value === 'string' ? value : value.join('\n'));
 const defined = (value: object) => Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined));
 
 /** Columns a token of the file wants. */
-const columnsOf = (token: ProvisionedToken, vault: Vault) => {
+const columnsOf = (
+  token: ProvisionedToken,
+  { vault, quotaPerUnit, madeAt }: { readonly vault: Vault; readonly quotaPerUnit: number; readonly madeAt: number },
+) => {
   const key = token.key === undefined ? undefined : bareKey(token.key);
   const models = token.models === undefined ? undefined : asText(token.models);
   return {
     status: token.status === undefined ? undefined : TokenStatus[token.status],
     unlimited: token.quota === undefined ? undefined : Number(token.quota === 'unlimited'),
-    quota_limit: token.quota === undefined || token.quota === 'unlimited' ? undefined : token.quota,
-    expires_at: token.expires,
+    quota_limit:
+      token.quota === undefined || token.quota === 'unlimited'
+        ? undefined
+        : amountOf('quota', token.quota, quotaPerUnit),
+    expires_at: token.expires === undefined ? undefined : expiryOf(token.expires, madeAt, -1),
     model_limits: models,
     model_limits_enabled: models === undefined ? undefined : Number(models !== ''),
     allow_ips: token.allow_ips === undefined ? undefined : lines(token.allow_ips),
@@ -82,6 +113,9 @@ const columnsOf = (token: ProvisionedToken, vault: Vault) => {
     rpm_limit: token.rpm_limit,
     tpm_limit: token.tpm_limit,
     concurrency_limit: token.concurrency_limit,
+    day_budget: token.day_budget === undefined ? undefined : amountOf('day_budget', token.day_budget, quotaPerUnit),
+    month_budget:
+      token.month_budget === undefined ? undefined : amountOf('month_budget', token.month_budget, quotaPerUnit),
     key_hmac: key === undefined ? undefined : vault.keyHmac(key),
   };
 };
@@ -94,8 +128,18 @@ export async function applyTokens(
     readonly vault: Vault;
   },
   wanted: readonly ProvisionedToken[],
-  label: string,
-  prune: boolean,
+  {
+    label,
+    prune,
+    quotaPerUnit,
+    now,
+  }: {
+    readonly label: string;
+    readonly prune: boolean;
+    readonly quotaPerUnit: number;
+    /** Epoch seconds. */
+    readonly now: number;
+  },
 ): Promise<ProvisionChange[]> {
   const repository = createTokensRepository(deps.database);
   const changes: ProvisionChange[] = [];
@@ -108,14 +152,20 @@ export async function applyTokens(
     const { name } = token;
     const owner =
       token.owner === undefined ? await deps.users.firstWithRole(Role.root) : await deps.users.findByLogin(token.owner);
-    if (owner === undefined) throw new AppError(token.owner === undefined ? 'setup_needed' : 'user_unknown');
-    const { key_hmac: hmac, ...columns } = columnsOf(token, deps.vault);
+    if (owner === undefined && token.owner !== undefined)
+      throw new AppError('not_found', { what: `user ${token.owner} (token ${name})` });
+    if (owner === undefined) throw new AppError('setup_needed');
     const row = take(name, owner.id);
+    const { key_hmac: hmac, ...columns } = columnsOf(token, {
+      ...{ vault: deps.vault, quotaPerUnit },
+      madeAt: row?.created_at ?? now,
+    });
     const secret = token.key === undefined ? {} : keyColumns(token.key, deps.vault);
     if (row === undefined) {
       const { id } = await deps.tokens.create(owner.id, { name });
       await repository.update(id, null, { ...defined(columns), ...secret, managed_by: label }, undefined);
-      changes.push({ action: 'create', kind: 'token', name, fields: [] });
+      const notes = token.key === undefined ? { notes: [madeKey] } : {};
+      changes.push({ action: 'create', kind: 'token', name, fields: [], ...notes });
       continue;
     }
     const present = { ...row };

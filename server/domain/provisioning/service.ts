@@ -2,20 +2,24 @@
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { openSandboxOf } from '../../../db/sandbox.ts';
+import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type ProvisionChange, provisionDocument } from '../../contract/provision.ts';
 import type { ChannelsService, KeyHolder } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
+import type { RedemptionsService } from '../redemptions/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { TokensService } from '../tokens/service.ts';
 import type { Credentials } from '../users/credentials.ts';
 import type { Passwords } from '../users/passwords.ts';
 import type { UsersService } from '../users/service.ts';
 import { applyChannels } from './channels.ts';
+import { applyCodes } from './codes.ts';
 import { exportSite } from './export.ts';
 import { applyOptions } from './options.ts';
 import { preparePasswords } from './passwords.ts';
-import { applyTokens, applyUsers } from './people.ts';
+import { applyTokens, applyUsers, type Grant } from './people.ts';
+import { checkReach, type Reach, withoutPasswords } from './reach.ts';
 
 /** Services on one database. */
 export interface ProvisionedServices {
@@ -24,6 +28,7 @@ export interface ProvisionedServices {
   readonly users: UsersService;
   readonly credentials: Credentials;
   readonly tokens: TokensService;
+  readonly redemptions: RedemptionsService;
 }
 
 export interface ProvisionOrder {
@@ -33,46 +38,73 @@ export interface ProvisionOrder {
   readonly actor: string;
   /** Who may send stored keys of channels elsewhere without naming them. */
   readonly holder: KeyHolder;
+  /** What the caller's access token may do; absent = everything. */
+  readonly reach?: Reach | undefined;
 }
 
 export type ProvisioningService = ReturnType<typeof createProvisioning>;
 
+/** Balances of new users that the ledger has not granted yet, written with the users themselves. */
+const grantsDue = 'provision_grants';
+
 export function createProvisioning(deps: {
   readonly database: Database;
   readonly options: OptionsService;
+  readonly users: UsersService;
   readonly vault: Vault;
   readonly passwords: Passwords;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
   readonly servicesOn: (database: Database, passwords: Passwords) => Promise<ProvisionedServices>;
 }) {
+  /** The ledger writes money alone, after the transaction; a kill in between is made up for by the next call. */
+  const grantDue = async (): Promise<void> => {
+    const due = (await deps.options.meta(grantsDue)) ?? '';
+    if (due === '') return;
+    for (const { userId, quota } of JSON.parse(due) as readonly Grant[]) await deps.users.startingQuota(userId, quota);
+    await deps.options.setMeta(grantsDue, '');
+  };
+
   return {
-    export: () => exportSite(deps),
-    /** All or nothing. @throws AppError params_invalid and whatever the single steps throw. */
-    async apply({ document, dryRun, prune, actor, holder }: ProvisionOrder): Promise<ProvisionChange[]> {
+    export: (balances: boolean) => exportSite(deps, balances),
+    /** All or nothing. @throws AppError params_invalid, scope_too_small and whatever the single steps throw. */
+    async apply({ document, dryRun, prune, actor, holder, reach }: ProvisionOrder): Promise<ProvisionChange[]> {
       const parsed = provisionDocument.safeParse(document);
       if (!parsed.success) {
         const [issue] = parsed.error.issues;
         throw new AppError('params_invalid', { detail: `${issue?.path.map(String).join('.')}: ${issue?.message}` });
       }
-      const wanted = parsed.data;
+      const { findByLogin } = createUsersRepository(deps.database);
+      if (reach !== undefined) await checkReach(parsed.data, { prune, dryRun, reach, findByLogin });
+      const wanted = reach !== undefined && dryRun ? withoutPasswords(parsed.data) : parsed.data;
       const label = wanted.label ?? '';
       if (prune && label === '') throw new AppError('params_invalid', { detail: '--prune: label' });
-      const { findByLogin } = createUsersRepository(deps.database);
       const passwords = await preparePasswords(deps.passwords, wanted.users ?? [], findByLogin);
+      if (!dryRun) await grantDue();
       const database = await openSandboxOf(deps.database);
       try {
         const services = await deps.servicesOn(database, passwords);
         const all = { ...deps, ...services, database, passwords };
-        const changes = [
-          ...(await applyOptions(services.options, wanted, actor)),
-          ...(await applyUsers(all, wanted.users ?? [])),
-          ...(await applyChannels(all, wanted.channels ?? [], { label, prune, holder })),
-          ...(await applyTokens(all, wanted.tokens ?? [], label, prune)),
-        ];
+        const now = Math.floor(deps.now() / 1000);
+        const options = await applyOptions(services.options, wanted, actor);
+        const quotaPerUnit = services.options.get('QuotaPerUnit');
+        const people = await applyUsers(all, wanted.users ?? [], quotaPerUnit);
+        const channels = await applyChannels(all, wanted.channels ?? [], { label, prune, holder });
+        const tokens = await applyTokens(all, wanted.tokens ?? [], { label, prune, quotaPerUnit, now });
+        const root = await services.users.firstWithRole(Role.root);
+        const codes = await applyCodes(all, wanted.codes ?? [], { creator: root?.id ?? 0, quotaPerUnit, now });
+        if (people.grants.length > 0) await services.options.setMeta(grantsDue, JSON.stringify(people.grants));
+        // A site that has its administrator from a file needs no set-up page.
+        if (root !== undefined && (await services.options.meta('setup_at')) === undefined)
+          await services.options.setMeta('setup_at', String(now));
         if (!dryRun) await database.commit();
-        return changes;
+        return [...options, ...people.changes, ...channels, ...tokens, ...codes];
       } finally {
         await database.close();
-        if (!dryRun) await deps.options.reload();
+        if (!dryRun) {
+          await deps.options.reload();
+          await grantDue();
+        }
       }
     },
   };

@@ -81,8 +81,8 @@ export function createRedemptions(deps: {
       return { items: rows.map(view), page, page_size: size, total };
     },
     get: async (id: number): Promise<Redemption> => view(await find(id)),
-    /** @returns the codes, which can be read again later. @throws AppError redemption_*. */
-    async create(creator: number, fields: RedemptionFields): Promise<string[]> {
+    /** @param ownCode absent = they are made up. @returns the codes, which can be read again later. @throws AppError redemption_*. */
+    async create(creator: number, fields: RedemptionFields, ownCode?: string): Promise<string[]> {
       const quota = checkQuota(fields.quota ?? defaultQuota);
       const count = fields.count ?? 1;
       if (count <= 0) throw new AppError('redemption_count_low');
@@ -94,7 +94,8 @@ export function createRedemptions(deps: {
       };
       const name = checkName(given === '' ? formatQuota(quota, display) : given);
       const expiresAt = checkExpiry(fields.expired_time ?? 0, seconds());
-      const keys = Array.from({ length: count }, () => randomBytes(16).toString('hex'));
+      const keys =
+        ownCode === undefined ? Array.from({ length: count }, () => randomBytes(16).toString('hex')) : [ownCode.trim()];
       await repository.createAll(
         keys.map((key) => ({
           user_id: creator,
@@ -132,7 +133,7 @@ export function createRedemptions(deps: {
     async remove(id: number): Promise<void> {
       if (!(await repository.remove(id, seconds()))) throw new AppError('not_found', { what: `redemption ${id}` });
     },
-    /** Removes used and disabled codes. @returns how many. */
+    /** Removes used, disabled and expired codes. @returns how many. */
     removeInvalid: (): Promise<number> => repository.removeInvalid(seconds()),
     /** @returns the quota added. @throws AppError redemption_key_missing, redemption_invalid, redemption_used, redemption_expired, too_many_attempts. */
     async redeem(user: UserRow, given: string): Promise<number> {

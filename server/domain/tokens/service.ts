@@ -34,7 +34,8 @@ const limitNames = ['day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'con
 const statuses: ReadonlySet<number> = new Set(Object.values(TokenStatus));
 const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const keyLength = 48;
-const longestName = 30;
+/** Bytes. As new-api has it since 2025. */
+const longestName = 50;
 /** Starting quota of a token that names none. As new-api does. */
 const defaultQuota = 500_000;
 
@@ -89,6 +90,12 @@ export function createTokens(deps: { readonly database: Database; readonly vault
     async search(owner: number | null, keyword: string, key: string): Promise<Token[]> {
       const bare = bareKey(key);
       return (await repository.search(owner, keyword, bare === '' ? null : deps.vault.keyHmac(bare))).map(view);
+    },
+    /** @param key with or without `sk-`. */
+    async byKey(key: string): Promise<Token | null> {
+      const bare = bareKey(key);
+      const [row] = bare === '' ? [] : await repository.search(null, '', deps.vault.keyHmac(bare));
+      return row === undefined ? null : view(row);
     },
     /** By id, or by name among its owner's. @throws AppError not_found */
     async named(name: string, owner: number): Promise<Token> {

@@ -55,15 +55,19 @@ export function createAccount(deps: {
     return row;
   };
 
-  /** A password somebody knows is needed to change it, or a second factor; one that nobody knows is replaced after a new login. */
+  /** The present password, a code of the second factor or, where there is none, a login of a moment ago. */
   const prove = async (row: UserRow, edit: AccountEdit, editor: Editor): Promise<void> => {
     const { original_password: original = '', code = '' } = edit;
     if (original === '' && code !== '') return deps.secondFactor.check(row.id, code, editor);
-    if (original === '' && row.password_made === 1 && !(await deps.secondFactor.isOn(row.id))) {
+    if (original === '') {
+      if (await deps.secondFactor.isOn(row.id)) throw new AppError('password_proof_needed');
+      // The family's console sends the new password alone.
       if (editor.fresh) return;
-      throw new AppError('login_again_needed');
+      // A program with a token can log in nowhere, but it may know the password.
+      throw new AppError(
+        editor.sessionHash === '' && row.password_made === 0 ? 'password_proof_needed' : 'login_again_needed',
+      );
     }
-    if (original === '') throw new AppError('password_proof_needed');
     await throttle.enter(editor, String(row.id));
     if (!(await deps.passwords.verify(original, row.password_hash))) throw new AppError('user_password_wrong');
     await throttle.succeeded(editor, String(row.id));

@@ -19,6 +19,7 @@ import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
 import type { Credentials } from './credentials.ts';
+import type { Passwords } from './passwords.ts';
 import { checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 import type { UsersService } from './service.ts';
 import { userView } from './wire.ts';
@@ -60,6 +61,7 @@ export function createUserManagement(deps: {
   readonly ledger: Ledger;
   readonly users: UsersService;
   readonly credentials: Credentials;
+  readonly passwords: Passwords;
   readonly options: OptionsService;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -154,8 +156,12 @@ export function createUserManagement(deps: {
       });
       return userView(await find(id));
     },
-    /** A new password is a reset: it ends all that opened the account. @throws AppError user_unknown, user_rank_update, user_own_password, input_invalid, username_taken, not_found, user_insufficient. */
-    async update(actor: Manager, id: number, edit: UserEdit): Promise<User> {
+    /** Another password is a reset: it ends all that opened the account. @throws AppError user_unknown, user_rank_update, user_own_password, input_invalid, username_taken, not_found, user_insufficient. */
+    async update(
+      actor: Manager,
+      id: number,
+      edit: UserEdit,
+    ): Promise<{ readonly user: User; readonly changed: boolean }> {
       const row = await find(id);
       if (!canActOn(actor, row)) throw new AppError('user_rank_update');
       // Here nobody asks for the present password.
@@ -168,6 +174,8 @@ export function createUserManagement(deps: {
         throw new AppError('not_found', { what: `group ${group}` });
       const newPassword = edit.password ?? '';
       if (newPassword !== '') checkPassword(newPassword);
+      // The same password again ends nobody's login.
+      const resets = newPassword !== '' && !(await deps.passwords.verify(newPassword, row.password_hash));
       const delta = deltaOf(edit, row);
       if (!Number.isSafeInteger(delta)) throw new AppError('params_invalid', { detail: 'quota' });
       if (row.balance + delta < 0) throw new AppError('user_insufficient');
@@ -178,10 +186,15 @@ export function createUserManagement(deps: {
         display_name: edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name),
         group_name: group,
       };
-      if (!(await repository.update(id, row.role, patch))) throw new AppError('user_changed_meanwhile');
-      if (newPassword !== '') await deps.credentials.replace(id, newPassword);
+      const renamed =
+        patch.username !== row.username ||
+        patch.display_name !== row.display_name ||
+        patch.group_name !== row.group_name;
+      if (renamed && !(await repository.update(id, row.role, patch))) throw new AppError('user_changed_meanwhile');
+      if (resets) await deps.credentials.replace(id, newPassword);
       if (delta !== 0) await moveQuota(actor, row, delta, (edit.reason ?? '').trim().slice(0, longestReason));
-      return userView(await find(id));
+      const changed = renamed || resets || delta !== 0;
+      return { user: userView(changed ? await find(id) : row), changed };
     },
     /** @throws AppError user_unknown and what effectOf throws. */
     async manage(actor: Manager, id: number, action: UserAction): Promise<{ role: number; status: number }> {

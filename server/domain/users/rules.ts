@@ -16,12 +16,12 @@ const refuse = (zh: string, en: string): never => {
 };
 
 /** @returns the name without surrounding space. @throws AppError input_invalid */
-export function checkUsername(given: string): string {
+export function checkUsername(given: string, longest = longestUsername): string {
   const name = given.normalize('NFC').trim();
   if (unseen.test(name))
     refuse('用户名不能包含不可见或控制字符', 'the username must not contain invisible or control characters');
-  if (name === '' || lengthOf(name) > longestUsername)
-    refuse(`用户名长度须为 1 到 ${longestUsername} 个字符`, `the username needs 1 to ${longestUsername} characters`);
+  if (name === '' || lengthOf(name) > longest)
+    refuse(`用户名长度须为 1 到 ${longest} 个字符`, `the username needs 1 to ${longest} characters`);
   return name;
 }
 

@@ -9,7 +9,8 @@ import type { Passwords } from './passwords.ts';
 
 export interface NewUser {
   readonly username: string;
-  readonly password: string;
+  /** null = none: no password opens the account. */
+  readonly password: string | null;
   readonly displayName: string;
   readonly role: number;
   /** Quota to start with, 0 = none. */
@@ -62,7 +63,7 @@ export function createUsers(deps: {
       const row = {
         username: user.username,
         display_name: user.displayName,
-        password_hash: await deps.passwords.hash(user.password),
+        password_hash: user.password === null ? '' : await deps.passwords.hash(user.password),
         role: user.role,
         status: UserStatus.enabled,
         email: user.email ?? '',

@@ -76,7 +76,32 @@ export function createWallet(deps: {
   });
   const site = () => options.get('ServerAddress');
 
+  const epayWorks = (): boolean =>
+    Object.values(epay()).every((part) => part !== '') && (options.get('CustomCallbackAddress') || site()) !== '';
+  // Without the webhook's secret no payment could ever be credited.
+  const stripeWorks = (): boolean =>
+    options.get('StripeApiSecret') !== '' && options.get('StripeWebhookSecret') !== '' && site() !== '';
+
   return {
+    /** Ways to pay, as newer scripts of the family read them. */
+    info() {
+      const least = options.get('MinTopUp');
+      const method = (name: string, type: string, color: string) => ({ name, type, color, min_topup: String(least) });
+      return {
+        enable_online_topup: epayWorks(),
+        enable_stripe_topup: stripeWorks(),
+        enable_creem_topup: false,
+        pay_methods: [
+          ...(epayWorks() ? [method('支付宝', 'alipay', '#1677FF'), method('微信', 'wxpay', '#07C160')] : []),
+          ...(stripeWorks() ? [method('Stripe', 'stripe', '#635BFF')] : []),
+        ],
+        min_topup: least,
+        stripe_min_topup: least,
+        amount_options: [],
+        discount: {},
+        topup_link: options.get('TopUpLink'),
+      };
+    },
     /** @returns the money asked for, `7.30`. @throws AppError topup_*. */
     amount: (user: UserRow, amount: number): string =>
       moneyText(quoteEpay(user, amount).money, minorUnits(epayCurrency)),
@@ -85,7 +110,7 @@ export function createWallet(deps: {
       const { address, merchant, key } = epay();
       const type = Object.hasOwn(epayTypes, method) ? epayTypes[method] : undefined;
       const callback = options.get('CustomCallbackAddress') || site();
-      if (address === '' || merchant === '' || key === '' || callback === '') throw new AppError('topup_unconfigured');
+      if (!epayWorks()) throw new AppError('topup_unconfigured');
       if (type === undefined) throw new AppError('params_invalid', { detail: `payment_method ${method}` });
       const quoted = quoteEpay(user, amount);
       const tradeNo = await open(user, quoted, `epay:${type}`, epayCurrency);
@@ -106,9 +131,7 @@ export function createWallet(deps: {
     /** Opens an order and a payment page for it. @returns its address. @throws AppError topup_*. */
     async payByStripe(user: UserRow, amount: number): Promise<string> {
       const secret = options.get('StripeApiSecret');
-      // Without the webhook's secret no payment could ever be credited.
-      if (secret === '' || options.get('StripeWebhookSecret') === '' || site() === '')
-        throw new AppError('topup_unconfigured');
+      if (!stripeWorks()) throw new AppError('topup_unconfigured');
       const currency = options.get('StripeCurrency').toLowerCase();
       const quoted = quote(user, amount, options.get('StripeUnitPrice'), currency);
       const tradeNo = await open(user, quoted, 'stripe', currency);

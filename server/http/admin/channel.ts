@@ -99,7 +99,8 @@ export const channelHandlers: HandlersOf<
     return made;
   },
   'channel.update': async ({ services, input, actor, reply, meta }) => {
-    const channel = await services.channels.update(input.id, input, holderOf(actor));
+    const { channel, changed } = await services.channels.update(input.id, input, holderOf(actor));
+    if (!changed) reply.unchanged();
     sayLater(input, reply, meta.language);
     return channel;
   },

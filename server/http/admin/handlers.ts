@@ -7,6 +7,7 @@ import { alertHandlers } from './alert.ts';
 import { auditHandlers } from './audit.ts';
 import { backupHandlers } from './backup.ts';
 import { channelHandlers } from './channel.ts';
+import { familyHandlers } from './family.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { localHandlers } from './local.ts';
 import { logHandlers } from './log.ts';
@@ -38,6 +39,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...walletHandlers,
   ...usageHandlers,
   ...channelHandlers,
+  ...familyHandlers,
   ...logHandlers,
   ...nodeHandlers,
   ...localHandlers,

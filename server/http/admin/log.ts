@@ -73,9 +73,9 @@ export const logHandlers: HandlersOf<
     overrun: await services.logs.overrun(filterOf(input)),
   }),
   'log.self_stat': ({ services, input, actor }) => services.logs.stat({ ...filterOf(input), userId: actor.userId }),
-  'log.token': async ({ services, input }) => {
-    const [token] = (input.key ?? '') === '' ? [] : await services.tokens.search(null, '', input.key ?? '');
-    if (token === undefined) throw new AppError('token_invalid');
+  'log.token': async ({ services, input, meta }) => {
+    const token = await services.tokens.byKey(input.key || meta.bearer);
+    if (token === null) throw new AppError('token_invalid');
     const filter = { userId: token.user_id, tokenName: token.name };
     return (await services.logs.page(filter, 1, 100, false)).items;
   },

@@ -1,14 +1,35 @@
 /** The declarative file. */
+import type { ProvisionChange } from '../../contract/provision.ts';
+import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
-export const provisionHandlers: HandlersOf<'provision.export' | 'provision.apply'> = {
-  'provision.export': ({ services }) => services.provisioning.export(),
-  'provision.apply': ({ services, input, actor }) =>
-    services.provisioning.apply({
-      document: input.document,
-      dryRun: input.dry_run ?? false,
-      prune: input.prune ?? false,
-      actor: actor.username,
-      holder: actor.via === 'local' ? 'owner' : 'other',
+async function applied(
+  { services, actor, meta, reply }: Call<unknown>,
+  order: { readonly document: unknown; readonly dryRun: boolean; readonly prune: boolean },
+): Promise<ProvisionChange[]> {
+  const { scopes, userId, username } = actor;
+  const changes = await services.provisioning.apply({
+    ...order,
+    actor: username,
+    holder: actor.via === 'local' ? 'owner' : 'other',
+    reach: scopes === undefined ? undefined : { scopes, userId, username },
+  });
+  const notes = changes.flatMap(({ kind, name, notes: all = [] }) =>
+    all.map((note) => `${kind} ${name}: ${note[meta.language]}`),
+  );
+  if (notes.length > 0) reply.say(notes.join('\n'));
+  if (order.dryRun || changes.every(({ action }) => action === 'unchanged')) reply.unchanged();
+  return changes;
+}
+
+export const provisionHandlers: HandlersOf<'provision.export' | 'provision.apply' | 'provision.diff'> = {
+  'provision.export': ({ services, input }) => services.provisioning.export(input.balances ?? false),
+  'provision.apply': (call) =>
+    applied(call, {
+      document: call.input.document,
+      dryRun: call.input.dry_run ?? false,
+      prune: call.input.prune ?? false,
     }),
+  'provision.diff': (call) =>
+    applied(call, { document: call.input.document, dryRun: true, prune: call.input.prune ?? false }),
 };

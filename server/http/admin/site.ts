@@ -87,13 +87,23 @@ export const siteHandlers: HandlersOf<
       .list()
       .filter((option) => !option.secret)
       .map(({ key, value }) => ({ key, value })),
-  'option.set': async ({ services, input: { key, value }, actor }) => {
-    if (value !== undefined) await services.options.set(key, value, actor.role, actor.username);
+  'option.set': async ({ services, input: { key, value }, actor, reply }) => {
+    const changed = value !== undefined && (await services.options.set(key, value, actor.role, actor.username));
+    if (!changed) reply.unchanged();
+    return { result: changed ? 'updated' : 'unchanged' };
   },
   'option.details': async ({ services }) =>
     services.options.list().map(({ key, value, secret, isSet }) => ({ key, value, secret, is_set: isSet })),
-  'option.reset': ({ services, input, actor }) => services.options.reset(input.key, actor.role, actor.username),
-  'option.reset_ratios': ({ services, actor }) => services.options.resetRatios(actor.role, actor.username),
+  'option.reset': async ({ services, input, actor, reply }) => {
+    const changed = await services.options.reset(input.key, actor.role, actor.username);
+    if (!changed) reply.unchanged();
+    return { result: changed ? 'updated' : 'unchanged' };
+  },
+  'option.reset_ratios': async ({ services, actor, reply }) => {
+    const { changed, version } = await services.options.resetRatios(actor.role, actor.username);
+    if (!changed) reply.unchanged();
+    return { version };
+  },
   'group.list': async ({ services }) => [...services.options.get('GroupRatio').keys()],
   'ledger.verify': ({ services }) => services.verifyLedger(),
 };

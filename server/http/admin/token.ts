@@ -55,6 +55,7 @@ export const tokenHandlers: HandlersOf<
   | 'token.get'
   | 'token.create'
   | 'token.update'
+  | 'token.key'
   | 'token.rotate'
   | 'token.delete'
   | 'token.delete_many'
@@ -85,6 +86,9 @@ export const tokenHandlers: HandlersOf<
     if (input.status_only !== true) await checkGroup(call);
     return services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false);
   },
+  'token.key': async ({ services, input, actor }) => ({
+    key: (await services.tokens.get(input.id, ownerOf(actor))).key,
+  }),
   'token.rotate': ({ services, input, actor }) => services.tokens.rotate(input.id, ownerOf(actor)),
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
   'token.delete_many': ({ services, input, actor }) => services.tokens.removeMany(input.ids, ownerOf(actor)),

@@ -38,7 +38,11 @@ export const userHandlers: HandlersOf<
       pageSize(input.page_size),
     ),
   'user.create': ({ services, input }) => services.userManagement.create(input),
-  'user.update': ({ services, actor, input }) => services.userManagement.update(actor, input.id, input),
+  'user.update': async ({ services, actor, input, reply }) => {
+    const { user, changed } = await services.userManagement.update(actor, input.id, input);
+    if (!changed) reply.unchanged();
+    return { ...user, result: changed ? 'updated' : 'unchanged' };
+  },
   'user.manage': ({ services, actor, input }) => services.userManagement.manage(actor, input.id, input.action),
   'user.get': ({ services, actor, input }) => services.userManagement.get(actor, input.id),
   'user.delete': ({ services, actor, input }) => services.userManagement.remove(actor, input.id),

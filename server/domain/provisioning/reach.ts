@@ -1,0 +1,67 @@
+/** How far an access token with scopes reaches with a declarative file: as far as with the single calls, and no further. */
+import type { UserRow } from '../../../db/repositories/users.ts';
+import { Role } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { ProvisionDocument } from '../../contract/provision.ts';
+import { scopesAllow } from '../../contract/scopes.ts';
+
+export interface Reach {
+  readonly scopes: readonly string[];
+  readonly userId: number;
+  readonly username: string;
+}
+
+/** Sections of a file by a call of the area that they belong to. */
+const sections = {
+  options: 'option.set',
+  groups: 'option.set',
+  ratios: 'option.set',
+  channels: 'channel.update',
+  users: 'user.update',
+  tokens: 'token.update',
+  codes: 'redemption.create',
+} as const satisfies Partial<Record<keyof ProvisionDocument, string>>;
+
+const refuse = (call: string): never => {
+  throw new AppError('scope_too_small', { call: `provision.apply (${call})` });
+};
+
+/** @throws AppError scope_too_small naming the first section that is out of reach. */
+export async function checkReach(
+  document: ProvisionDocument,
+  {
+    prune,
+    dryRun,
+    reach,
+    findByLogin,
+  }: {
+    readonly prune: boolean;
+    readonly dryRun: boolean;
+    readonly reach: Reach;
+    readonly findByLogin: (login: string) => Promise<UserRow | undefined>;
+  },
+): Promise<void> {
+  const allows = (id: string): boolean => scopesAllow(reach.scopes, { id }, !dryRun);
+  for (const [section, id] of Object.entries(sections)) {
+    // Pruning reaches for objects that the file does not name.
+    const touched =
+      document[section as keyof typeof sections] !== undefined ||
+      (prune && (section === 'channels' || section === 'tokens'));
+    if (touched && !allows(id)) refuse(section);
+  }
+  if (dryRun) return;
+  for (const { username, role } of document.users ?? []) {
+    const row = await findByLogin(username);
+    // Whoever could make an administrator, or give one a password, could do everything.
+    if ((role ?? 'user') !== 'user' || (row !== undefined && (row.role >= Role.admin || row.id === reach.userId)))
+      refuse(`users: ${username}`);
+  }
+  for (const { name, owner } of document.tokens ?? [])
+    if (owner !== reach.username && !allows(sections.users)) refuse(`tokens: ${name}`);
+}
+
+/** A comparison would say whether a password was guessed. */
+export const withoutPasswords = (document: ProvisionDocument): ProvisionDocument =>
+  document.users === undefined
+    ? document
+    : { ...document, users: document.users.map(({ password: _, ...user }) => user) };
