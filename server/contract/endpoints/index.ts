@@ -309,7 +309,7 @@ export const endpoints = [
     access: 'user',
     input: z.object({ id }),
     output: z.object({ key: z.string() }),
-    summary: { zh: '查看令牌密钥', en: 'The whole key of a token' },
+    summary: { zh: '查看令牌密钥', en: 'The full key of a token' },
   }),
   endpoint({
     id: 'token.rotate',
