@@ -29,36 +29,48 @@ export function billedBuckets(counts: Buckets): { readonly name: BucketName; rea
   return bucketNames.map((name) => ({ name, tokens: tokens[name] }));
 }
 
-/** The number a log row has of a bucket. */
-const toldOf = (counts: Buckets, name: BucketName): number => {
-  const { includes } = bucketRow(name);
-  return counts[name] + (includes === undefined ? 0 : counts[includes as BucketName]);
-};
-
-/** By a word of the log row, the buckets that are told when one of them has tokens. */
-const together = new Map<string, BucketName[]>();
-for (const name of bucketNames) {
-  const { told } = bucketRow(name);
-  if (typeof told === 'object') together.set(told.with, [...(together.get(told.with) ?? []), name]);
+/** How a log row names a bucket: what its number includes, and the price beside it. */
+interface Naming {
+  readonly name: BucketName;
+  readonly fact: string;
+  readonly includes: BucketName | null;
+  /** The row names it when one of these has tokens; null = always. */
+  readonly when: readonly BucketName[] | null;
+  /** Names all that belong to one kind of content. */
+  readonly word: string | null;
+  readonly price: { readonly fact: string; readonly name: keyof BucketRatios } | null;
 }
 
-const isTold = (counts: Buckets, name: BucketName): boolean => {
-  const { told } = bucketRow(name);
-  if (told === 'always') return true;
-  if (told === undefined) return toldOf(counts, name) > 0;
-  return together.get(told.with)?.some((one) => counts[one] > 0) ?? false;
-};
+const namings: readonly Naming[] = bucketNames.map((name) => {
+  const { fact, told, price, includes } = bucketRow(name);
+  const included = includes === undefined ? null : (includes as BucketName);
+  const word = typeof told === 'object' ? told.with : null;
+  const isOfWord = (one: BucketName): boolean => {
+    const own = bucketRow(one).told;
+    return typeof own === 'object' && own.with === word;
+  };
+  const own = included === null ? [name] : [name, included];
+  return {
+    name,
+    fact,
+    includes: included,
+    when: told === 'always' ? null : word === null ? own : bucketNames.filter(isOfWord),
+    word,
+    price: price !== null && 'fact' in price ? { fact: price.fact, name: price.name as keyof BucketRatios } : null,
+  };
+});
 
-/** @param prices null = a part of a bill, whose head tells its prices: the counts alone. */
+/** @param prices null = a part of a bill, whose head names its prices: the counts alone. */
 export function bucketFacts(counts: Buckets, prices: BucketRatios | null): Record<string, unknown> {
   const facts: Record<string, unknown> = {};
-  for (const name of bucketNames) {
-    if (!isTold(counts, name)) continue;
-    const { told, fact, price } = bucketRow(name);
-    facts[fact] = toldOf(counts, name);
+  for (const { name, fact, includes, when, word, price } of namings) {
+    let isNamed = when === null;
+    if (when !== null) for (const one of when) isNamed ||= counts[one] > 0;
+    if (!isNamed) continue;
+    facts[fact] = counts[name] + (includes === null ? 0 : counts[includes]);
     if (prices === null) continue;
-    if (typeof told === 'object') facts[told.with] = true;
-    if (price !== null && 'fact' in price) facts[price.fact] = prices[price.name as keyof BucketRatios];
+    if (word !== null) facts[word] = true;
+    if (price !== null) facts[price.fact] = prices[price.name];
   }
   // The wire contract tells words apart where there is sound.
   if (facts.audio === true) {

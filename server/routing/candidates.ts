@@ -20,10 +20,15 @@ export type CandidateList<C> = readonly (readonly C[])[];
 /** @param channels that serve the model to the group, ascending ids. */
 export function candidateList<C extends Routable>(channels: readonly C[]): CandidateList<C> {
   const tiers = new Map<number, C[]>();
+  let tier: C[] = [];
+  let priority = Number.NaN;
   for (const channel of channels) {
-    const tier = tiers.get(channel.priority);
-    if (tier === undefined) tiers.set(channel.priority, [channel]);
-    else tier.push(channel);
+    if (channel.priority !== priority) {
+      priority = channel.priority;
+      tier = tiers.get(priority) ?? [];
+      tiers.set(priority, tier);
+    }
+    tier.push(channel);
   }
   return [...tiers].sort(([a], [b]) => b - a).map(([, tier]) => tier);
 }
@@ -44,9 +49,6 @@ interface Pair<C> {
   readonly disabled: Set<number>;
   /** null = the pair has changed since it was made. */
   list: CandidateList<C> | null;
-  /** The list before the change, where only these channels in it were replaced. */
-  former: CandidateList<C> | null;
-  replaced: C[];
 }
 
 /** Every channel under each of its models and groups. A changed channel costs its own pairs, whatever else there is. */
@@ -70,7 +72,7 @@ export class CandidateIndex<C extends Routable> {
         }
         if (pair.enabled.length === 0 && lost?.delete(pair) !== true) gained = true;
         insert(pair.enabled, channel);
-        forget(pair);
+        pair.list = null;
       }
     if (before !== undefined) this.prune(before);
     return gained || (lost !== null && lost.size > 0);
@@ -103,11 +105,7 @@ export class CandidateIndex<C extends Routable> {
   list(group: string, model: string): CandidateList<C> {
     const pair = this.groups.get(group)?.get(model);
     if (pair === undefined) return nobody;
-    if (pair.list === null) {
-      pair.list = pair.former === null ? candidateList(pair.enabled) : patched(pair.former, pair.replaced);
-      pair.former = null;
-      pair.replaced = [];
-    }
+    pair.list ??= candidateList(pair.enabled);
     return pair.list;
   }
 
@@ -132,7 +130,7 @@ export class CandidateIndex<C extends Routable> {
     }
     let pair = models.get(model);
     if (pair === undefined) {
-      pair = { enabled: [], disabled: new Set(), list: null, former: null, replaced: [] };
+      pair = { enabled: [], disabled: new Set(), list: null };
       models.set(model, pair);
     }
     return pair;
@@ -141,18 +139,14 @@ export class CandidateIndex<C extends Routable> {
   /** A channel that serves what it served stays in its places. @returns false = it does not. */
   private replace(before: C, channel: C): boolean {
     const { enabled } = ChannelStatus;
-    if (before.status !== enabled || channel.status !== enabled || before.priority !== channel.priority) return false;
+    if (before.status !== enabled || channel.status !== enabled) return false;
     if (!isSame(before.models, channel.models) || !isSame(before.groups, channel.groups)) return false;
     this.channels.set(channel.id, channel);
     for (const group of channel.groups)
       for (const model of channel.models) {
         const pair = this.pairFor(group, model);
-        const place = placeOf(pair.enabled, channel.id);
-        if (pair.enabled[place] === channel) continue;
-        pair.enabled[place] = channel;
-        if (pair.list !== null) pair.former = pair.list;
+        pair.enabled[placeOf(pair.enabled, channel.id)] = channel;
         pair.list = null;
-        if (pair.former !== null) pair.replaced.push(channel);
       }
     return true;
   }
@@ -168,7 +162,7 @@ export class CandidateIndex<C extends Routable> {
         const place = placeOf(pair.enabled, channel.id);
         if (pair.enabled[place] !== channel) continue;
         pair.enabled.splice(place, 1);
-        forget(pair);
+        pair.list = null;
         if (pair.enabled.length === 0) empty.add(pair);
       }
     return empty;
@@ -190,24 +184,6 @@ export class CandidateIndex<C extends Routable> {
 
 const isSame = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((one, at) => one === others[at]);
-
-function forget<C>(pair: Pair<C>): void {
-  pair.list = null;
-  pair.former = null;
-  pair.replaced = [];
-}
-
-function patched<C extends Routable>(list: CandidateList<C>, replaced: readonly C[]): CandidateList<C> {
-  const tiers = [...list];
-  for (const channel of replaced) {
-    const at = tiers.findIndex(([first]) => first?.priority === channel.priority);
-    const tier = tiers[at] ?? [];
-    const own = tier === list[at] ? [...tier] : (tier as C[]);
-    own[placeOf(own, channel.id)] = channel;
-    tiers[at] = own;
-  }
-  return tiers;
-}
 
 /** Where the id is, or belongs, among ascending ids. */
 function placeOf(channels: readonly Routable[], id: number): number {

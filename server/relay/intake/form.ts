@@ -1,7 +1,6 @@
 /** Multipart bodies: the small fields are read, the files pass through as they are, edited only where the model is named. */
 import { AppError } from '../../contract/errors.ts';
 import { type FormScan, scanForm } from './form-scan.ts';
-import { boundaryOf } from './form-type.ts';
 
 /** What is read before the body is passed on; requests up to this size can be repeated at another channel. */
 const readAhead = 8 * 1024 * 1024;
@@ -125,3 +124,33 @@ function withModel(head: Buffer, scan: FormScan, contentType: string, model: str
   const part = Buffer.from(`--${boundaryOf(contentType)}\r\n${modelHeaders}${model}${ownBreak}`);
   return new Uint8Array(Buffer.concat([part, head]));
 }
+
+const parameter = /; ?([A-Za-z-]+)=(?:"([^"\\]*)"|([A-Za-z0-9!#$%&'*+.^_`|~-]+))/y;
+/** RFC 2046 5.1.1, without the blank that some readers cut off. */
+const boundaryMark = /^[0-9A-Za-z'()+_,\-./:=?]{1,70}$/;
+
+/** A Content-Type is read whole or not at all: every reader must find the same boundary in it. @returns the boundary. @throws AppError body_invalid. */
+function boundaryOf(contentType: string): string {
+  const start = /^multipart\/form-data(?=;|$)/i.exec(contentType)?.[0].length;
+  if (start === undefined) throw new AppError('body_invalid', { detail: 'multipart/form-data is expected' });
+  let boundary: string | null = null;
+  parameter.lastIndex = start;
+  while (parameter.lastIndex < contentType.length) {
+    const found = parameter.exec(contentType);
+    if (found === null) throw unclear();
+    const name = (found[1] ?? '').toLowerCase();
+    const value = found[2] ?? found[3] ?? '';
+    if (name === 'charset') {
+      // Starlette decodes fields by it.
+      if (!/^utf-?8$/i.test(value)) throw new AppError('body_invalid', { detail: `charset ${value} is not utf-8` });
+    } else if (name !== 'boundary' || boundary !== null || !boundaryMark.test(value)) throw unclear();
+    else boundary = value;
+  }
+  if (boundary === null) throw new AppError('body_invalid', { detail: 'the form has no boundary' });
+  return boundary;
+}
+
+const unclear = () =>
+  new AppError('body_invalid', {
+    detail: 'the Content-Type must name one boundary and nothing that is not understood',
+  });

@@ -93,63 +93,41 @@ const mimeOf = ({ owner }: Place): string => {
   return typeof mime === 'string' ? mime.toLowerCase() : '';
 };
 
-/** Names that `kindAt` knows: a string under any other is words. */
-export const mediaNames: ReadonlySet<string> = new Set([
-  'image_url',
-  'image',
-  'images',
-  'image_base64',
-  'mask',
-  'result',
-  'video',
-  'video_url',
-  'audio_url',
-  'file_data',
-  'file_url',
-  'fileUri',
-  'file_uri',
-  'file_id',
-  'data',
-  'url',
+/** The kind of media that the dialects have at a place, by the name it has there. A string under any other name is words. */
+export const mediaKinds: ReadonlyMap<string, Kind | ((place: Place) => Kind | null)> = new Map<
+  string,
+  Kind | ((place: Place) => Kind | null)
+>([
+  ['image_url', 'image'],
+  ['image', 'image'],
+  ['images', 'image'],
+  ['image_base64', 'image'],
+  ['mask', 'image'],
+  ['result', ({ owner }) => (owner.type === 'image_generation_call' ? 'image' : null)],
+  ['video', 'video'],
+  ['video_url', 'video'],
+  ['audio_url', 'audio'],
+  ['file_data', 'file'],
+  ['file_url', 'file'],
+  ['fileUri', 'file'],
+  ['file_uri', 'file'],
+  ['file_id', ({ owner, part }) => (isImagePart(owner) || isImagePart(part) ? 'image' : 'file')],
+  ['data', dataAt],
+  ['url', urlAt],
 ]);
 
-/** @returns the kind of media that the dialects have at this place; null = none. */
-function kindAt(place: Place): Kind | null {
-  const { key, owner, ownerKey, part } = place;
-  switch (key) {
-    case 'image_url':
-    case 'image':
-    case 'images':
-    case 'image_base64':
-    case 'mask':
-      return 'image';
-    case 'result':
-      return owner.type === 'image_generation_call' ? 'image' : null;
-    case 'video':
-    case 'video_url':
-      return 'video';
-    case 'audio_url':
-      return 'audio';
-    case 'file_data':
-    case 'file_url':
-    case 'fileUri':
-    case 'file_uri':
-      return 'file';
-    case 'file_id':
-      return isImagePart(owner) || isImagePart(part) ? 'image' : 'file';
-    case 'data':
-      if (ownerKey === 'input_audio') return 'audio';
-      if (ownerKey === 'inlineData' || ownerKey === 'inline_data') return 'file';
-      return ownerKey === 'source' && owner.type === 'base64' ? 'file' : null;
-    case 'url':
-      if (ownerKey === 'image_url') return 'image';
-      if (ownerKey === 'video_url') return 'video';
-      if (ownerKey === 'audio_url') return 'audio';
-      if (ownerKey !== 'source' || owner.type !== 'url') return null;
-      return isImagePart(part) ? 'image' : 'file';
-    default:
-      return null;
-  }
+function dataAt({ owner, ownerKey }: Place): Kind | null {
+  if (ownerKey === 'input_audio') return 'audio';
+  if (ownerKey === 'inlineData' || ownerKey === 'inline_data') return 'file';
+  return ownerKey === 'source' && owner.type === 'base64' ? 'file' : null;
+}
+
+function urlAt({ owner, ownerKey, part }: Place): Kind | null {
+  if (ownerKey === 'image_url') return 'image';
+  if (ownerKey === 'video_url') return 'video';
+  if (ownerKey === 'audio_url') return 'audio';
+  if (ownerKey !== 'source' || owner.type !== 'url') return null;
+  return isImagePart(part) ? 'image' : 'file';
 }
 
 const isImagePart = ({ type }: Members): boolean => type === 'image' || type === 'input_image';
@@ -163,7 +141,8 @@ const base64 = /^[A-Za-z\d+/_\r\n-]+={0,2}[\r\n]*$/;
 
 /** @returns null where no dialect has media. */
 export function mediaIn(text: string, place: Place): Found | null {
-  const kind = kindAt(place);
+  const at = mediaKinds.get(place.key) ?? null;
+  const kind = typeof at === 'function' ? at(place) : at;
   if (kind === null || text === '') return null;
   const found = provenMedia(text, place, kind);
   if (found !== null) return found;

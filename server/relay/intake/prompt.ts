@@ -2,7 +2,7 @@
 import type { MediaBucket } from '../../contract/buckets.ts';
 import type { CacheLife } from '../../contract/pricing-hold.ts';
 import { featureOf, knownFeatures } from '../../routing/features.ts';
-import { type Found, leading, leadingFromTop, mediaIn, mediaNames } from './media.ts';
+import { type Found, leading, leadingFromTop, mediaIn, mediaKinds } from './media.ts';
 
 /** What of a prompt is no words of the body. */
 export interface MediaBound {
@@ -237,7 +237,7 @@ class PromptReader implements Prompt {
   }
 
   private string(text: string, key: string, owner: Members, ownerKey: string, part: Members, leads: boolean): void {
-    const found = leads && mediaNames.has(key) ? mediaIn(text, { key, owner, ownerKey, part }) : null;
+    const found = leads && mediaKinds.has(key) ? mediaIn(text, { key, owner, ownerKey, part }) : null;
     if (found !== null) this.add(found);
     else (frameNames.has(key) ? this.frame : this.texts).push(text);
   }
