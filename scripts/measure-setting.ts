@@ -53,8 +53,8 @@ try {
   const upstreams = await startUpstreams(null);
   const other = args.includes('--before') ? [flag('--before', '')] : program;
   const [plain, set] = [
-    subject('without', await serve(await setUp(other, join(dir, 'without'), upstreams), 3)),
-    subject('with', await serve(await setUp(program, join(dir, 'with'), upstreams), 3, env)),
+    subject('without', await serve(await setUp(other, join(dir, 'without'), upstreams))),
+    subject('with', await serve(await setUp(program, join(dir, 'with'), upstreams), env)),
   ];
   const measure = sampling(upstreams, Number(flag('--seconds', '2')));
   const cost = async (one: Subject): Promise<number> => (await measure(one, shape)).cpu ?? Number.NaN;

@@ -226,9 +226,7 @@ interface OfThreads {
 }
 
 function createRelays(count: number, around: RelaysDeps, { files, ledgerPort, hopeless }: OfThreads): Relays {
-  const { say, order } = around;
-  if (['1', '2'].includes(order.env.GATEWAY_BENCH_TIER ?? ''))
-    say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
+  const { say } = around;
   if (count === 1) return createOneRelay(around);
   const keep = { owed: files.owed, mark: '', say, now: Date.now };
   return createRelayThreads({ ...around, count, ledgerPort, keep, hopeless });

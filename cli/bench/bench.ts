@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import type { Rival } from './against.ts';
 import { type Extent, type Extras, measureExtras, megabytes } from './extras.ts';
 import type { Table } from './figures.ts';
-import { type Goal, goalsOf, priceOfBilling, verdictOf } from './goals.ts';
+import { type Goal, goalsOf, timesFloor, verdictOf } from './goals.ts';
 import { canPin, canRead } from './machine.ts';
 import { measureAll, type Plan, sampling } from './measure.ts';
-import { command, end, endAll, isCompiled, itself, killAll, type Program } from './processes.ts';
-import { type Running, serve, setUp, startFloor, startUpstreams, type TierLevel, type Upstreams } from './site.ts';
+import { command, end, endAll, isCompiled, itself, killAll } from './processes.ts';
+import { type Running, serve, setUp, startFloor, startUpstreams, type Upstreams } from './site.ts';
 import { subjectNames, subjectsOf } from './subjects.ts';
 
 export interface BenchOrder extends Plan, Extent {
@@ -29,7 +29,7 @@ export interface Bench {
   readonly before: boolean;
   readonly machine: { readonly canPin: boolean; readonly canRead: boolean };
   readonly table: Table;
-  readonly priceOfBilling: number | null;
+  readonly timesFloor: number | null;
   readonly extras: Extras | null;
   /** The books agree after the load. */
   readonly verified: boolean;
@@ -38,45 +38,34 @@ export interface Bench {
 
 const idleMs = 15_000;
 
-interface Begun {
-  readonly running: readonly (readonly [string, Running])[];
-  /** The one that everything is promised of. */
-  readonly durable: Running;
-}
-
-async function begin(dir: string, upstreams: Upstreams, before: string | null): Promise<Begun> {
-  const one = async (program: Program, folder: string, tier: TierLevel): Promise<Running> =>
-    serve(await setUp(program, join(dir, folder), upstreams), tier);
-  const relay = await one(itself, 't1', 1);
-  const routing = await one(itself, 't2', 2);
-  const durable = await one(itself, 't3', 3);
-  const running: (readonly [string, Running])[] = [
-    [subjectNames.relay, relay],
-    [subjectNames.routing, routing],
-    [subjectNames.durable, durable],
-  ];
-  if (before !== null) {
-    running.push([subjectNames.relayBefore, await one([before], 'before-t1', 1)]);
-    running.push([subjectNames.durableBefore, await one([before], 'before-t3', 3)]);
-  }
-  return { running, durable };
+/** This gateway first, then the build before where one is named. */
+async function begin(
+  dir: string,
+  upstreams: Upstreams,
+  before: string | null,
+): Promise<readonly [Running, ...Running[]]> {
+  const gateway = await serve(await setUp(itself, join(dir, 'gateway'), upstreams));
+  return before === null ? [gateway] : [gateway, await serve(await setUp([before], join(dir, 'before'), upstreams))];
 }
 
 async function run(order: BenchOrder, dir: string, told: (what: string) => void): Promise<Bench> {
   told('practice upstreams, gateways and floor');
   const upstreams = await startUpstreams(order.upstreamPort);
-  const { running, durable } = await begin(dir, upstreams, order.before);
+  const gateways = await begin(dir, upstreams, order.before);
+  const [gateway, older] = gateways;
   const floor = await startFloor(upstreams);
   // What a start needs is given back within seconds.
   if (order.extras) await Bun.sleep(idleMs);
-  const idleMb = megabytes(durable.child.pid);
+  const idleMb = megabytes(gateway.child.pid);
+  const running: (readonly [string, Running])[] = [[subjectNames.gateway, gateway]];
+  if (older !== undefined) running.push([subjectNames.before, older]);
   const subjects = subjectsOf({ upstreams, floor, running, rivals: order.rivals });
   const deps = { measure: sampling(upstreams, order.seconds), now: () => performance.now(), told };
   const table = await measureAll(deps, order, subjects);
 
-  const loadedMb = megabytes(durable.child.pid);
-  for (const child of [...running.map(([, one]) => one.child), floor.child]) await end(child);
-  const { site } = durable;
+  const loadedMb = megabytes(gateway.child.pid);
+  for (const child of [...gateways.map(({ child }) => child), floor.child]) await end(child);
+  const { site } = gateway;
   const verified = await command(site.program, site.dataDir, ['ledger', 'verify', '--json']).then(
     () => true,
     () => false,
@@ -90,7 +79,7 @@ async function run(order: BenchOrder, dir: string, told: (what: string) => void)
     before: before !== null,
     machine: { canPin, canRead },
     table,
-    priceOfBilling: priceOfBilling(table),
+    timesFloor: timesFloor(table),
     extras,
     verified,
     goals: goalsOf(table, extras, before !== null),

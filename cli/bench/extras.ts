@@ -94,7 +94,7 @@ export async function measureExtras(
   told: (what: string) => void,
 ): Promise<Extras> {
   told(`${extent.streams} open streams`);
-  const again = await serve(site, 3);
+  const again = await serve(site);
   const streams = await openStreams(again, extent.streams);
   await end(again.child);
   told('start times');

@@ -39,10 +39,7 @@ function goalLine(goal: Goal): string {
 /** CPU of each shape against the build before. */
 const beforeLines = (table: Table): string[] =>
   shapes.flatMap(({ name }) => {
-    const value = share(
-      table[name]?.[subjectNames.durable]?.cpuMicros,
-      table[name]?.[subjectNames.durableBefore]?.cpuMicros,
-    );
+    const value = share(table[name]?.[subjectNames.gateway]?.cpuMicros, table[name]?.[subjectNames.before]?.cpuMicros);
     return value === null ? [] : [`${name.padEnd(24)}${(value * 100).toFixed(0)} %`];
   });
 
@@ -73,7 +70,7 @@ export function reportLines(bench: Bench, say: Say): string[] {
   return [
     ...tableLines(table),
     '',
-    `${say('计费的代价', 'price of billing')}, T3/T1 CPU, c=64: ${known(bench.priceOfBilling, 2)}`,
+    `${say('每个请求的 CPU 是裸转发的几倍', 'CPU of a request, times the floor')}, c=64: ${known(bench.timesFloor, 2)}`,
     `${say('负载之后的账本', 'ledger after the load')}: ${bench.verified ? say('正确', 'clean') : say('有误', 'VIOLATIONS')}`,
     ...(extras === null
       ? []

@@ -36,9 +36,6 @@ export const models: Readonly<Record<UpstreamName, string>> = {
   told: 'practice-told',
 };
 
-/** 1 = passing on alone, 2 = with keys and routing, 3 = everything. */
-export type TierLevel = 1 | 2 | 3;
-
 /** A data folder and the build that works on it. */
 export interface Site {
   readonly program: Program;
@@ -66,14 +63,13 @@ export async function setUp(program: Program, dataDir: string, upstreams: Upstre
   return { program, dataDir, token };
 }
 
-/** The lower tiers pass the practice upstreams alone, which the server proves for itself. @param env more settings. */
-export async function serve(site: Site, tier: TierLevel, env: Readonly<Record<string, string>> = {}): Promise<Running> {
+/** @param env more settings. */
+export async function serve(site: Site, env: Readonly<Record<string, string>> = {}): Promise<Running> {
   const port = freePort();
   const child = start(cores.measured, [...site.program, 'serve', '--port', String(port)], {
     GATEWAY_DATA_DIR: site.dataDir,
     // More is asked of it than it can do, on purpose: all of it is to be measured, and nobody turned away.
     GATEWAY_SHED_DELAY_MS: '60000',
-    ...(tier === 3 ? {} : { GATEWAY_BENCH_TIER: String(tier) }),
     ...env,
   });
   const readyMs = await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);

@@ -23,11 +23,8 @@ export type ShapeName = (typeof shapes)[number]['name'];
 export const subjectNames = {
   direct: 'direct',
   floor: 'floor: bare relay',
-  relay: 'T1 relay only',
-  routing: 'T2 + keys and routing',
-  durable: 'T3 + durable bill',
-  relayBefore: 'T1 of the build before',
-  durableBefore: 'T3 of the build before',
+  gateway: 'gateway',
+  before: 'build before',
 } as const;
 
 export interface Subject {

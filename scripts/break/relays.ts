@@ -21,16 +21,16 @@ export const relays: readonly Break[] = [
   row(
     'who is refused by the balance is in no window and has no place',
     'server/relay/admission/gate.ts',
-    'withdraw(admission);\n      throw error;',
+    'this.withdraw(admission);\n      throw error;',
     'throw error;',
   )
     .keeps('rule 1')
     .notices('tests/relay/admission.test.ts', 'without money'),
   row(
     'who is refused after the gate is in no window and has no place',
-    'server/relay/admission/admit.ts',
-    'deps.gates.withdraw(admission);',
-    '',
+    'server/relay/relay-request.ts',
+    'if (this.isRead) core.gate.withdraw(admission);\n        else core',
+    'if (!this.isRead) core',
   )
     .keeps('rule 1')
     .notices('tests/relay/gate.test.ts', 'refused for its model'),
@@ -68,9 +68,9 @@ export const relays: readonly Break[] = [
     .notices('tests/relay/relay-threads.test.ts', 'at each of 20,000 stores'),
   row(
     'a row is another request’s when the bill is durable',
-    'server/relay/admission/charge.ts',
-    'const type = vain ? LogType.error : LogType.consume;',
-    'open.over(row);\n    const type = vain ? LogType.error : LogType.consume;',
+    'server/relay/admission/reservation.ts',
+    'this.giveBack(amount, input + output, usage === null);',
+    'this.giveBack(amount, input + output, usage === null);\n    core.balances.money.open.over(this.row);',
   )
     .keeps('rule 2', 'rule 3', 'correction 6')
     .notices('tests/relay/commit-wait.test.ts', 'exactness 6'),
@@ -148,29 +148,34 @@ export const relays: readonly Break[] = [
     .notices('tests/relay/balances.test.ts', 'may cost together'),
   row(
     'what a model thinks in secret is held for at once',
-    'server/relay/admission/admit.ts',
-    '  !answer.model.thinks &&\n',
+    'server/relay/admission/reserve.ts',
+    '    !answer.model.thinks &&\n',
     '',
   )
     .keeps('rule 4', 'correction 12')
     .notices('tests/relay/cover.test.ts', 'is held for whole'),
   row(
     'an upstream that goes on when nobody listens is held for at once',
-    'server/relay/admission/admit.ts',
-    '  route.offers.stopOnCancel &&',
+    'server/relay/admission/reserve.ts',
+    '    route.offers.stopOnCancel &&\n',
     '',
   )
     .keeps('rule 4', 'correction 12')
     .notices('tests/relay/cover.test.ts', 'is held for whole'),
   row(
     'who owes is not overcommitted',
-    'server/relay/admission/admit.ts',
-    'overcommit === 1 || balances.overrunOf(principal.user.id) >= overrunLine',
+    'server/relay/admission/reserve.ts',
+    'overcommit === 1 || core.balances.overrunOf(one.principal.user.id) >= overrunLine',
     'overcommit === 1 || overrunLine < 0',
   )
     .keeps('rule 4', 'correction 12')
     .notices('tests/relay/cover.test.ts', 'who owes overrun'),
-  row('the last byte of a whole answer waits for its bill', 'server/relay/delivery/held-back.ts', 'await durable;', '')
+  row(
+    'the last byte of a whole answer waits for its bill',
+    'server/relay/delivery/await-commit.ts',
+    'await durable;',
+    '',
+  )
     .keeps('rule 10', 'correction 13')
     .notices('tests/relay/commit-wait.test.ts', 'last byte'),
   row(

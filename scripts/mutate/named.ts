@@ -26,14 +26,14 @@ export const namedMutants: readonly NamedMutant[] = [
   },
   {
     name: 'the hold before the extension is given back',
-    file: 'server/relay/admission/charge.ts',
-    before: 'deps.balances.settle(userId, tokenId, { held,',
-    after: 'deps.balances.settle(userId, tokenId, { held: plan.hold,',
+    file: 'server/relay/admission/reservation.ts',
+    before: 'balances.settle(userId, tokenId, { held,',
+    after: 'balances.settle(userId, tokenId, { held: this.plan.hold,',
     test: 'tests/relay/last-piece.test.ts',
   },
   {
     name: 'a form that was read once is sent again',
-    file: 'server/relay/upstream/try-channels.ts',
+    file: 'server/relay/upstream/send.ts',
     before: 'inquiry.form?.replayable === false',
     after: 'false',
     test: 'tests/relay/forms-once.test.ts',

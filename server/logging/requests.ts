@@ -1,6 +1,5 @@
 /** The lines of single requests: one when each ended, by option, and for those that failed where somebody looks closely. */
-import type { EndedRequest } from '../relay/admission/charge.ts';
-import type { RequestObserver, TurnedAway } from '../relay/admission/observer.ts';
+import type { EndedRequest, RequestObserver, TurnedAway } from '../relay/admission/observer.ts';
 import type { Facts, Log } from './log.ts';
 
 const endedFacts = ({ inquiry, principal, finish, tokens, charged, endedMs }: EndedRequest): Facts => ({

@@ -2,7 +2,6 @@
 
 import { type Asked, dialectAt, embeddings, type Saying } from './dialects.ts';
 import { mediaAnswer } from './media.ts';
-import { proofOf, proofPath } from './proof.ts';
 import type { PlayedProvider } from './provider.ts';
 import { specialAnswer } from './special.ts';
 
@@ -112,7 +111,6 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
     development: false,
     async fetch(request) {
       const { pathname: path, searchParams: query } = new URL(request.url);
-      if (path === proofPath) return new Response(proofOf(query.get('nonce') ?? ''));
       if (path === '/v1/models')
         return json(
           JSON.stringify({

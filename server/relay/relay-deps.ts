@@ -1,6 +1,5 @@
 /** What a relay is given, and how long and how much it allows. */
 
-import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
 import type { Balances } from './admission/balances.ts';
@@ -8,7 +7,6 @@ import type { TokenCounter } from './admission/counting/counter.ts';
 import type { Lender } from './admission/lender.ts';
 import type { RequestObserver } from './admission/observer.ts';
 import type { SiteRates } from './admission/site-rates.ts';
-import type { TierLevel } from './admission/tiers.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
 import type { Capsule } from './intake/inquiry.ts';
 import type { FindSession } from './intake/playground.ts';
@@ -58,8 +56,6 @@ export interface RelayDeps {
   readonly wait?: () => Promise<void> | null;
   /** Told what other relay threads should know; absent where there are none. */
   readonly tell?: (news: Hearsay) => void;
-  /** For the benchmark; everything when absent. */
-  readonly bench?: { readonly tier: TierLevel; readonly isProven: (channel: ChannelSnapshot) => boolean };
 }
 
 /** Requests that are not the listener's may be told of too. */

@@ -14,7 +14,7 @@ import type { RelayState } from '../relay/state/state.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures } from './messages.ts';
 
 export interface Relays {
-  /** @returns the port. @throws AppError port_taken, bench_tier_refused. */
+  /** @returns the port. @throws AppError port_taken. */
   open(): Promise<number>;
   /** What the main thread's own state has applied already. Resolves when every relay thread has applied it, too. */
   news(news: Snapshot | SnapshotDelta): Promise<void>;

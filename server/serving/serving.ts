@@ -1,7 +1,5 @@
 /** One relay behind a door of its own: the same in the main thread, where it is the only one, and in a thread beside others. */
-import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { benchTier } from '../bench-tier.ts';
 import { createRedis, redisAt } from '../cluster/redis.ts';
 import { AppError } from '../contract/errors.ts';
 import { dataDirFiles } from '../data-dir.ts';
@@ -32,7 +30,7 @@ import { createOverload } from './overload.ts';
 import { createStarvation } from './starvation.ts';
 
 export interface Serving {
-  /** @returns the port. @throws AppError port_taken, bench_tier_refused. */
+  /** @returns the port. @throws AppError port_taken. */
   open(): Promise<number>;
   receive(message: ToRelay): void;
   standing(): RelayStanding;
@@ -59,7 +57,6 @@ export function createServing(deps: ServingDeps): Serving {
   const say = (line: string) => tell({ kind: 'say', line });
   const onlookers = createOnlookers(order, (text) => tell({ kind: 'logged', text }));
   const tasks = createTaskCalls((id, call) => tell({ kind: 'task', id, call }));
-  const bench = benchTier(order.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
   const vault = vaultFor(files.secretKey, order.env, order.sample);
   const overload = createOverload(overloadLimits(order.env, deps.descriptors?.limit ?? null), {
@@ -97,7 +94,6 @@ export function createServing(deps: ServingDeps): Serving {
     wait: overload.wait,
     ...(deps.balances.money.tenure === null ? {} : { lender: lenderOver(ledger), ...ratesOf(deps, say) }),
     ...(order.shared || deps.balances.money.tenure !== null ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
-    bench,
   });
   let door: FrontDoor | null = null;
   const stop = createStop({
@@ -130,7 +126,7 @@ export function createServing(deps: ServingDeps): Serving {
 
   return {
     async open() {
-      await Promise.all([bench.prove(state.channels()), onlookers.ready()]);
+      await onlookers.ready();
       door = openDoor(deps, { relay: onlookers.seen(relay), controlSocket: files.httpSocket, connections });
       return door.port;
     },

@@ -1,5 +1,5 @@
 /** How spans call things: the semantic conventions of OpenTelemetry for HTTP and generative AI, and our own names for what these do not know. */
-import type { EndedRequest } from '../relay/admission/charge.ts';
+import type { EndedRequest } from '../relay/admission/observer.ts';
 import type { Inquiry } from '../relay/intake/inquiry.ts';
 
 const operations: Readonly<Record<string, string>> = {

@@ -1,6 +1,5 @@
 /** A double behind a port of this machine. */
 
-import { proofOf, proofPath } from '../../server/practice/proof.ts';
 import { rowRules } from '../../server/practice/row-rules.ts';
 import { modelRows } from '../../server/providers/knowledge/models.ts';
 import { providerRows } from '../../server/providers/knowledge/providers.ts';
@@ -61,11 +60,7 @@ export function startStrictDouble({ name, port, host, strict, say }: StrictOptio
     port,
     idleTimeout: 0,
     development: false,
-    fetch(request) {
-      const { pathname, searchParams } = new URL(request.url);
-      if (pathname === proofPath) return new Response(proofOf(searchParams.get('nonce') ?? ''));
-      return handle(request);
-    },
+    fetch: (request) => handle(request),
   });
   const origin = `http://${server.hostname}:${server.port}`;
   const played = playedAs(name, origin);

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRounds } from '../../server/domain/channels/rounds.ts';
 import { classify, redact, withKeywords } from '../../server/relay/shared/failure.ts';
+import { inBodyFailure } from '../../server/relay/upstream/attempt.ts';
 import type { Prepared } from '../../server/relay/upstream/prepare.ts';
-import { inBodyFailure } from '../../server/relay/upstream/try-channels.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

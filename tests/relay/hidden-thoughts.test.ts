@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import type { FrontDoor } from '../../server/http/front-door.ts';
-import { createDeparture } from '../../server/relay/upstream/client-disconnect.ts';
+import { ClientDisconnect } from '../../server/relay/upstream/client-disconnect.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -572,7 +572,7 @@ test('reading on ends when the relay is cut, and the reservation stays until the
 test('so many upstreams are read on for at a time and no more', () => {
   const drains = { open: 0 };
   const leaves = () => {
-    const departure = createDeparture(new AbortController().signal, 60_000, drains);
+    const departure = new ClientDisconnect(new AbortController().signal, 60_000, drains);
     departure.expecting(() => true);
     departure.leave();
     return departure;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
-import type { Exchange } from '../../server/relay/admission/exchange.ts';
+import type { Reservation } from '../../server/relay/admission/reservation.ts';
 import { createTranscripts } from '../../server/relay/endpoints/realtime/transcripts.ts';
 import { recordedTokens } from '../../server/relay/endpoints/realtime/usage.ts';
 
@@ -16,7 +16,7 @@ interface Call {
 function scripted(carries: (model: string) => boolean = () => true) {
   const calls: Call[] = [];
   const admitted: string[] = [];
-  const admit = (model: string): Exchange => {
+  const admit = (model: string): Reservation => {
     admitted.push(model);
     if (model === 'unpriced') throw new Error('no price');
     const note = (what: string, usage: typeof emptyUsage | null) =>
@@ -24,15 +24,13 @@ function scripted(carries: (model: string) => boolean = () => true) {
     return {
       inquiry: { model },
       plan: { prices: {} },
-      charge: {
-        checkpoint: (usage: typeof emptyUsage) => note('checkpoint', usage),
-        extendTo: (usage: typeof emptyUsage) => {
-          note('extend', usage);
-          return carries(model);
-        },
-        finish: async (finish: { usage: typeof emptyUsage; endReason: string }) => note(finish.endReason, finish.usage),
+      checkpoint: (usage: typeof emptyUsage) => note('checkpoint', usage),
+      extendTo: (usage: typeof emptyUsage) => {
+        note('extend', usage);
+        return carries(model);
       },
-    } as unknown as Exchange;
+      finish: async (finish: { usage: typeof emptyUsage; endReason: string }) => note(finish.endReason, finish.usage),
+    } as unknown as Reservation;
   };
   return { calls, admitted, transcripts: createTranscripts(admit, { id: 1 } as ChannelSnapshot) };
 }

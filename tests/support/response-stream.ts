@@ -20,8 +20,9 @@ export function responseStream(opening: Streamed | Promise<Opened>, options: Str
   };
   const exchange = {
     inquiry: { protocol: 'openai-chat', stream: true, route: {}, request: { url: 'http://gateway/' } },
-    plan: { hold: 1, most: 1, held: 1 },
-    charge: { delivered: () => undefined },
+    grows: false,
+    heldTokens: 1,
+    delivered: () => undefined,
   };
   const departure = {
     upstream: { aborted: false, abort: aborted },

@@ -58,6 +58,6 @@ export const bench: CommandRun = async (context, flags) => {
     }),
     () => doing,
   );
-  context.output.object(wireOf(result), reportLines(result, context.say), String(result.priceOfBilling ?? ''));
+  context.output.object(wireOf(result), reportLines(result, context.say), String(result.timesFloor ?? ''));
   if (!result.verified) process.exitCode = 1;
 };

@@ -3,8 +3,8 @@ import type { CommandRow } from '../../command.ts';
 export const benchRows: readonly CommandRow[] = [
   {
     name: 'bench',
-    zh: '在本机测速：以模拟上游为对象，逐层测量，计费落盘，并与其他网关对比',
-    en: 'measure speed here: practice upstream, every tier, durable bills, beside other gateways',
+    zh: '在本机测速：以模拟上游为对象，计费落盘，并与裸转发程序和其他网关对比',
+    en: 'measure speed here: practice upstream, durable bills, beside a bare relay and other gateways',
     flags: [
       { flag: '--quick', zh: '短测：一轮', en: 'one short round' },
       { flag: '--rounds <n>', zh: '轮数（默认 3）', en: 'rounds (default 3)' },

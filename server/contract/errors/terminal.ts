@@ -7,11 +7,6 @@ export const terminalErrors = {
   input_needed: business('缺少必要输入：{flags}', 'Missing input: {flags}', 9),
   server_unreachable: row(502, 'api_error', 7, 'host', '无法连接服务器：{detail}', 'Cannot reach the server: {detail}'),
   port_taken: business('端口 {port} 已被占用', 'Port {port} is already in use', 6),
-  bench_tier_refused: business(
-    'GATEWAY_BENCH_TIER={tier} 不校验密钥、不计费，只能用于本机的模拟上游（gateway mock-upstream）；渠道 {channel} 不是。请取消该变量',
-    'GATEWAY_BENCH_TIER={tier} checks no key and writes no bill: it works only with practice upstreams on this machine (gateway mock-upstream), and channel {channel} is none. Unset it',
-    2,
-  ),
   data_dir_locked: business('数据目录 {dir} 正被进程 {pid} 使用', 'Data directory {dir} is in use by process {pid}', 6),
   outbox_locked: business(
     'GATEWAY_OUTBOX 目录 {dir} 正被 {host} 上的进程 {pid} 使用。每个节点需要自己的目录',

@@ -1,13 +1,57 @@
-/** For whoever looks on: how single requests ended. Nothing of it is put together while nobody looks. */
+/** How single requests ended, for the log and for traces. Nothing of it is put together where neither is wanted. */
+import type { EndReason, UsageSource } from '../../contract/enums.ts';
+import type { Prices } from '../../contract/prices.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
-import type { EndedRequest } from './charge.ts';
+import type { Tried } from '../shared/failure.ts';
+
+/** How a request ended, and what it cost. */
+export interface Finish {
+  readonly endReason: EndReason;
+  /** null = nothing is charged. */
+  readonly usage: Usage | null;
+  readonly usageSource: UsageSource;
+  /** Usually the plan's; pictures are priced by what came. */
+  readonly prices: Prices;
+  readonly channel: ChannelSnapshot | null;
+  readonly upstreamModel: string;
+  readonly firstByteMs: number | null;
+  /** In order. */
+  readonly tried: readonly Tried[];
+  /** What a translation could not carry over. */
+  readonly dropped: readonly string[];
+  /** How the conversation was made short. */
+  readonly compaction?: string | undefined;
+  /** How the upstream says that a stream ended, for whoever wants to know. */
+  readonly finishReason?: () => FinishReason | null;
+  /** What of the usage was charged for thoughts by their time. */
+  readonly thought?: { readonly tokens: number; readonly ms: number; readonly tokensPerSecond: number } | undefined;
+  /** The JSON of a whole answer. */
+  readonly answer?: unknown;
+  /** Words for an error row. */
+  readonly content?: string;
+  /** HTTP status or reason for an error row's `other`. */
+  readonly failure?: string;
+}
+
+/** One request and all that came of it. */
+export interface EndedRequest {
+  readonly inquiry: Inquiry;
+  readonly principal: Principal;
+  readonly finish: Finish;
+  readonly tokens: { readonly input: number; readonly output: number };
+  /** Quota. */
+  readonly charged: number;
+  readonly endedMs: number;
+}
 
 /** What became known of a request before it was turned away. */
 export interface Seen {
   principal: Principal | null;
   inquiry: Inquiry | null;
   /** It was refused before its body, which names the model, was read. */
-  unread?: true;
+  unread?: boolean;
 }
 
 export interface TurnedAway {

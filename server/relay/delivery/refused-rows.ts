@@ -52,7 +52,12 @@ function allows(one: Allowance, most: number, perMs: number, nowMs: number): boo
 /** Strangers are told apart from nobody: all share one allowance, and only what they presented as a key is worth a row. */
 const strangersCodes: ReadonlySet<ErrorCode> = new Set(['token_missing', 'token_invalid']);
 
-export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsDeps) {
+export interface RefusedRows {
+  /** Costs the caller nothing: the row goes the way of all others. */
+  note(refused: RefusedRequest): void;
+}
+
+export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsDeps): RefusedRows {
   const keys = new Map<string, Allowance>();
   const all: Allowance = { left: burst, atMs: steady(), skipped: 0 };
 
@@ -75,7 +80,6 @@ export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsD
   };
 
   return {
-    /** Costs the caller nothing: the row goes the way of all others. */
     note({ request, path, peer, seen, error, shown }: RefusedRequest): void {
       const owner = seen.principal ?? ownerOf(request);
       if (owner === null && !(error instanceof AppError && strangersCodes.has(error.code))) return;

@@ -1,20 +1,34 @@
-/** Closes a request's money by the printed policy: reported usage, else a local count of what went in and came out. */
+/** The end of a request, whatever was asked for: what its response says about the channel, what it cost (reported usage, else a local count of what went in and came out), and the one entry of its money. */
 
 import type { EndReason, UsageSource } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
 import { completionTokensOf } from '../../contract/quota.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
+import type { ClientError } from '../../protocols/codec.ts';
+import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
-import type { Exchange } from '../admission/exchange.ts';
-import { countLocally } from '../admission/meter.ts';
+import { countLocally, finalPrices } from '../admission/meter.ts';
+import type { Reservation } from '../admission/reservation.ts';
+import { reportedPrices, type SentTerms, withUses } from '../admission/terms.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
-import type { Tried } from '../shared/failure.ts';
+import { failedAttempt, failureError, mayRetry, type Tried, type UpstreamFailure } from '../shared/failure.ts';
+import { candidError, clientError, retryAfterOf } from '../shared/render-error.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { RelaySettings } from '../state/settings.ts';
+import { inBodyFailure, type Outcome } from '../upstream/attempt.ts';
 import type { Prepared } from '../upstream/prepare.ts';
+import type { Failed, SendCore } from '../upstream/send.ts';
 import { type EstimatedThought, estimateThought, type ThoughtTime } from '../upstream/thinking.ts';
-import { finishRequest } from './finish-request.ts';
-import type { ItemKeeping } from './items.ts';
+import type { ItemKeeping } from './response-items.ts';
+
+/** What all requests of a relay are settled with. */
+export interface SettleCore {
+  readonly counter: TokenCounter;
+  readonly settings: () => RelaySettings;
+  readonly items: ItemKeeping;
+}
 
 export interface SettleFacts {
   readonly prepared: Prepared;
@@ -39,49 +53,45 @@ export interface StreamEnd {
   readonly finishReason?: () => FinishReason | null;
 }
 
-export interface SettleDeps {
-  readonly counter: TokenCounter;
-  readonly settings: () => RelaySettings;
-  readonly items: ItemKeeping;
-  /** Called once when the request is over, streams included. */
-  readonly ended: (request: Request) => void;
+/** Settles what a response cost and ends its request. Resolves when the bill is durable. */
+export function closeRequest(core: SettleCore, one: Reservation, facts: SettleFacts, end: StreamEnd): Promise<void> {
+  const settled = settle(core, one, facts, end);
+  core.items.keep(one);
+  return settled.then(() => one.owner?.over());
 }
 
-/** Settles what an answer cost and ends its request. Resolves when the bill is durable. */
-export function closeRequest(deps: SettleDeps, exchange: Exchange, facts: SettleFacts, end: StreamEnd): Promise<void> {
-  deps.items.keep(exchange);
-  return settle(deps, exchange, facts, end).then(() => deps.ended(exchange.inquiry.request));
-}
-
-function settle(deps: SettleDeps, exchange: Exchange, facts: SettleFacts, end: StreamEnd): Promise<void> {
-  if (end.usage !== null && end.usageSource === 'reported') return finish(exchange, facts, end, end.usage);
-  if (end.endReason !== 'completed' && end.firstByteMs === null) return finish(exchange, facts, end, null);
-  return counted(deps.counter, exchange, end, facts.body ?? null).then(({ usage, local }) => {
-    const { thought: time = null, delivered } = end;
-    const thought =
-      time === null
-        ? null
-        : estimateThought(exchange, facts.prepared, deps.settings(), { time, delivered, local, usage });
-    const all = thought === null ? usage : { ...usage, reasoning: usage.reasoning + thought.tokens };
-    return finish(exchange, facts, end, all, thought);
-  });
+function settle(core: SettleCore, one: Reservation, facts: SettleFacts, end: StreamEnd): Promise<void> {
+  if (end.usage !== null && end.usageSource === 'reported') return finish(one, facts, end, end.usage, null);
+  if (end.endReason !== 'completed' && end.firstByteMs === null) return finish(one, facts, end, null, null);
+  return counted(core.counter, one, end, facts.body ?? null).then(
+    ({ usage, local }) => {
+      const { thought: time = null, delivered } = end;
+      const thought =
+        time === null ? null : estimateThought(one, facts.prepared, core.settings(), { time, delivered, local, usage });
+      const all = thought === null ? usage : { ...usage, reasoning: usage.reasoning + thought.tokens };
+      return finish(one, facts, end, all, thought);
+    },
+    () =>
+      // It cannot be counted at the moment: what the upstream reported is charged.
+      finish(one, facts, end, end.usage, null),
+  );
 }
 
 function finish(
-  exchange: Exchange,
-  facts: SettleFacts,
+  one: Reservation,
+  { prepared, tried, body }: SettleFacts,
   end: StreamEnd,
   usage: Usage | null,
-  thought: EstimatedThought | null = null,
+  thought: EstimatedThought | null,
 ): Promise<void> {
-  return finishRequest(exchange, facts.prepared, {
+  return finishRequest(one, prepared, {
     endReason: end.endReason,
     usage,
     usageSource: usage === null ? 'none' : (end.usageSource ?? 'estimated'),
     reported: end.usage,
-    body: facts.body,
+    body,
     firstByteMs: end.firstByteMs,
-    tried: facts.tried,
+    tried,
     failure: end.failure,
     finishReason: end.finishReason,
     thought,
@@ -94,8 +104,8 @@ interface Counted {
   readonly local: Usage;
 }
 
-async function counted(counter: TokenCounter, exchange: Exchange, end: StreamEnd, body: unknown): Promise<Counted> {
-  const words = await countLocally(counter, exchange.inquiry, { body, told: end.delivered });
+async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, body: unknown): Promise<Counted> {
+  const words = await countLocally(counter, one.inquiry, { body, told: end.delivered });
   const { spokenSeconds, calls } = end.delivered;
   const heard = spokenSeconds === 0 ? words : { ...words, audioOutput: spokenTokens(spokenSeconds) };
   const local = withCalls(heard, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
@@ -120,4 +130,198 @@ function withCalls(usage: Usage, seen: Usage['toolCalls']): Usage {
     toolCalls[tool] = count;
   }
   return toolCalls === null ? usage : { ...usage, toolCalls };
+}
+
+/** Who served it, and how it was asked. */
+export interface Served {
+  readonly channel: ChannelSnapshot;
+  readonly upstreamModel: string;
+  readonly dropped: readonly string[];
+  /** How the conversation was made short; null = nobody asked for that. */
+  readonly compaction?: string | null;
+  /** Absent = none could be sent. */
+  readonly terms?: SentTerms;
+}
+
+export interface Ended {
+  readonly endReason: EndReason;
+  /** null = nothing is charged. */
+  readonly usage: Usage | null;
+  readonly usageSource: UsageSource;
+  /** What the upstream itself said, where that is not what is charged: terms and pictures are priced by it. */
+  readonly reported?: Usage | null;
+  /** The JSON of a whole answer. */
+  readonly body?: unknown;
+  readonly firstByteMs: number | null;
+  /** How the upstream says that a stream ended, for whoever wants to know. */
+  readonly finishReason?: () => FinishReason | null;
+  /** In order. */
+  readonly tried: readonly Tried[];
+  /** What of the usage was charged for thoughts by their time. */
+  readonly thought?: EstimatedThought | null;
+  /** Words for the log row. */
+  readonly content?: string;
+  readonly failure?: string;
+}
+
+/** The one place that turns how a request ended into the entry of its money. @param served null = no channel did. Resolves as `Reservation.finish` does. */
+export function finishRequest(
+  one: Reservation,
+  served: Served | null,
+  ended: Ended,
+  last: ChannelSnapshot | null = null,
+): Promise<void> {
+  const { inquiry, plan } = one;
+  const { body = null, reported = ended.usage } = ended;
+  const terms = served?.terms;
+  const prices =
+    served === null || terms === undefined
+      ? plan.prices
+      : reportedPrices(
+          plan.prices,
+          plan.pricing,
+          { model: inquiry.model, upstreamModel: served.upstreamModel, terms },
+          reported,
+        );
+  // Member by member: this runs for each request, and copies of whole objects cost as much as all the rest of it.
+  return one.finish({
+    endReason: ended.endReason,
+    usage: terms === undefined ? ended.usage : withUses(ended.usage, terms, prices),
+    usageSource: ended.usageSource,
+    firstByteMs: ended.firstByteMs,
+    finishReason: ended.finishReason,
+    tried: ended.tried,
+    thought: ended.thought ?? undefined,
+    content: ended.content,
+    failure: ended.failure,
+    prices: served === null ? prices : finalPrices(inquiry, prices, reported, body),
+    channel: served?.channel ?? last,
+    upstreamModel: served?.upstreamModel ?? '',
+    dropped: served?.dropped ?? [],
+    compaction: served?.compaction ?? undefined,
+    answer: body,
+  });
+}
+
+/** The end of whatever no other step has ended: charged for nothing, and over. Does nothing where all is over. */
+export function closeUnfinished(one: Reservation): void | Promise<void> {
+  if (!one.isFinished) return finishBroken(one, null).then(() => one.owner?.over());
+  one.owner?.over();
+}
+
+/** Something went wrong on our own side: nothing is charged. */
+export const finishBroken = (one: Reservation, error: unknown): Promise<void> =>
+  finishRequest(one, null, {
+    endReason: 'upstream_failed',
+    usage: null,
+    usageSource: 'none',
+    firstByteMs: null,
+    tried: [],
+    content: clientError(error, one.inquiry.requestId).message,
+  });
+
+/** Why nobody served it, other than because nobody could. */
+export interface Circumstances {
+  /** The client left. */
+  readonly gone: boolean;
+  /** We ended it. */
+  readonly stopped: AppError | null;
+}
+
+export interface Refusal {
+  readonly shown: ClientError;
+  /** Seconds after which another try makes sense. */
+  readonly retryAfter: number | null;
+}
+
+/** What is told of a request that nobody served. */
+export function refusalOf(
+  { inquiry, free }: Reservation,
+  failed: Failed,
+  { gone, stopped }: Circumstances,
+): Refusal & { readonly error: AppError } {
+  const { failure, tried } = failed;
+  const error =
+    stopped ??
+    failed.error ??
+    (failure !== null
+      ? failureError(failure, failed.final)
+      : tried.length === 0 && !gone
+        ? new AppError('operation_unsupported', { operation: inquiry.operation })
+        : new AppError('upstream_unreachable'));
+  const shown = clientError(error, inquiry.requestId, failure);
+  return {
+    error,
+    shown: free ? candidError(shown, failure) : shown,
+    retryAfter: failure?.retryAfter ?? retryAfterOf(stopped),
+  };
+}
+
+/** Gives the hold back and writes the error row. @returns what to tell the client. */
+export async function finishFailed(one: Reservation, failed: Failed, circumstances: Circumstances): Promise<Refusal> {
+  const { failure, tried, last } = failed;
+  const { gone, stopped } = circumstances;
+  const { error, ...refusal } = refusalOf(one, failed, circumstances);
+  await finishRequest(
+    one,
+    null,
+    {
+      endReason: gone
+        ? 'client_gone'
+        : stopped !== null
+          ? 'stopped'
+          : failed.error !== null
+            ? 'rejected'
+            : 'upstream_failed',
+      usage: null,
+      usageSource: 'none',
+      firstByteMs: null,
+      tried,
+      content: refusal.shown.message,
+      failure:
+        failure === null ? error.code : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`,
+    },
+    last,
+  );
+  return refusal;
+}
+
+export type Lasting = Extract<Outcome, { kind: 'stream' | 'bytes' }>;
+
+/** Tells the channel's health how a response ended that was passed on as it came: only a good end is a success. @returns the attempts of the request, with why the last one broke. */
+export function reportOutcome(
+  { health, affinity, now }: Pick<SendCore, 'health' | 'affinity' | 'now'>,
+  { inquiry, plan }: Reservation,
+  outcome: Lasting,
+  { endReason }: Pick<StreamEnd, 'endReason'>,
+): readonly Tried[] {
+  const { channel, keyIndex } = outcome.prepared;
+  const { tried } = outcome;
+  if (endReason === 'completed') {
+    health.succeeded(channel, keyIndex);
+    return tried;
+  }
+  const failure = endReason === 'upstream_broken' ? breakOf(outcome) : null;
+  // What the request itself brought about is nobody's fault upstream.
+  if (failure === null || !mayRetry(failure)) health.released(channel);
+  else {
+    health.failed(channel, keyIndex, { ...failure, delivered: true });
+    affinity.forget(plan.conversation, channel.id);
+  }
+  if (failure === null) return tried;
+  const before = tried.slice(0, -1);
+  const ms = before.reduce((left, { failed }) => left - (failed?.ms ?? 0), now() - inquiry.startedMs);
+  const last = { channelId: channel.id, name: channel.name, failed: failedAttempt(failure, ms) };
+  return [...before, last];
+}
+
+/** What the upstream itself reported inside of its stream; null = nothing, though it may have broken off. */
+export function reportedIn(outcome: Lasting): UpstreamFailure | null {
+  const error = outcome.kind === 'stream' ? outcome.stream.frameRelay.error() : null;
+  return error === null || error === endedEarly ? null : inBodyFailure(error, outcome.prepared);
+}
+
+function breakOf(outcome: Lasting): UpstreamFailure {
+  const { status } = outcome.response;
+  return reportedIn(outcome) ?? { class: 'host', status, error: null, retryAfter: null, reason: 'broken' };
 }

@@ -6,8 +6,8 @@ import type { ClientError, ClientHalf, Reshape } from '../../protocols/codec.ts'
 import { codecFor } from '../../protocols/registry.ts';
 import { decode, type FrameRun, type RawFrame, runOf } from '../../protocols/shared/sse.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
-import type { Exchange } from '../admission/exchange.ts';
 import { untilHeld } from '../admission/lender.ts';
+import type { Reservation } from '../admission/reservation.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { failureError, isLasting } from '../shared/failure.ts';
@@ -15,14 +15,14 @@ import { createPulse } from '../shared/pulse.ts';
 import { clientError, toldTo } from '../shared/render-error.ts';
 import { shortage } from '../shared/shortage.ts';
 import { spokenTokens } from '../shared/sound.ts';
-import type { Departure } from '../upstream/client-disconnect.ts';
+import type { Outcome } from '../upstream/attempt.ts';
+import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import type { FrameRelay, Piece } from '../upstream/frame-relay.ts';
 import { type Bytes, isWholeBill, type OpenStream, readLate, runOfChunk } from '../upstream/open-stream.ts';
+import type { SendCore } from '../upstream/send.ts';
 import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
-import type { AttemptsDeps, Outcome } from '../upstream/try-channels.ts';
-import { judgeEnd, reportedIn } from './judge-end.ts';
-import { isKept, noteKept } from './kept.ts';
-import { closeRequest, type SettleDeps, type StreamEnd } from './settle.ts';
+import { isKept, noteKept } from './response-items.ts';
+import { closeRequest, closeUnfinished, reportedIn, reportOutcome, type SettleCore, type StreamEnd } from './settle.ts';
 import { createWordWatch, type WordWatch } from './stop-words.ts';
 
 export type Streamed = Extract<Outcome, { kind: 'stream' }>;
@@ -30,7 +30,7 @@ export type Streamed = Extract<Outcome, { kind: 'stream' }>;
 /** The opened stream; a text is the whole answer, an error says that every attempt failed. */
 export type Opened = Streamed | string | ClientError;
 
-export interface StreamDeps extends AttemptsDeps, SettleDeps {
+export interface StreamDeps extends SendCore, SettleCore {
   /** Milliseconds between notes of what is owed so far. */
   readonly checkpointMs: number;
   /** Milliseconds that the end of an answer waits for the upstream to report what it costs. */
@@ -38,7 +38,7 @@ export interface StreamDeps extends AttemptsDeps, SettleDeps {
   /** Milliseconds between pings while the end waits for its commit. */
   readonly commitPingMs: number;
   /** The answer to this request goes on after it was handed over. */
-  readonly lasting: (request: Request) => void;
+  lasting(request: Request): void;
 }
 
 /** The sink of a direct stream. */
@@ -63,11 +63,11 @@ const stallLimitMs = 60_000;
 /** The playground's reader takes a comment of its own for an event without data; one that leads the next event's lines is part of that. */
 const playgroundPing = ': PING\n';
 
-export const reshapeFor = ({ inquiry }: Exchange): Reshape | null =>
+export const reshapeFor = ({ inquiry }: Reservation): Reshape | null =>
   inquiry.stream ? (codecFor(inquiry.protocol).client.reshape?.(inquiry.request.url) ?? null) : null;
 
 /** The error of a stream that broke, in the upstream's words where it said why. */
-export function brokenError({ inquiry }: Exchange, outcome: Streamed | null): ClientError {
+export function brokenError({ inquiry }: Reservation, outcome: Streamed | null): ClientError {
   const failure = outcome === null ? null : reportedIn(outcome);
   const error = failure === null ? new AppError('upstream_broken') : failureError(failure, isLasting(failure));
   return clientError(error, inquiry.requestId, failure);
@@ -122,11 +122,11 @@ export class ResponseStream {
 
   constructor(
     private readonly deps: StreamDeps,
-    private readonly exchange: Exchange,
-    private readonly departure: Departure,
+    private readonly exchange: Reservation,
+    private readonly departure: ClientDisconnect,
     private readonly opening: Streamed | Promise<Opened>,
   ) {
-    const { inquiry, plan } = exchange;
+    const { inquiry } = exchange;
     const settings = deps.settings();
     this.client = codecFor(inquiry.protocol).client;
     this.reshape = reshapeFor(exchange);
@@ -134,8 +134,8 @@ export class ResponseStream {
     this.pingMs = settings.pingMs;
     this.idleMs = deps.idleMs();
     this.watch = createWordWatch(settings.stopWords);
-    this.grows = plan.hold !== plan.most;
-    this.covered = plan.held;
+    this.grows = exchange.grows;
+    this.covered = exchange.heldTokens;
   }
 
   readable(): ReadableStream<Uint8Array> {
@@ -207,6 +207,9 @@ export class ResponseStream {
     } finally {
       unwatch();
       clearTimeout(this.billTimer);
+      // Whatever went wrong above: its money ends, and nothing is left open.
+      const closing = closeUnfinished(this.exchange);
+      if (closing !== undefined) await closing;
     }
   }
 
@@ -511,7 +514,7 @@ export class ResponseStream {
   /** For whoever has to end the request when this process is gone. */
   private countDelivered(frames: number): void {
     const channel = this.outcome?.prepared.channel;
-    if (channel !== undefined) this.exchange.charge.delivered(frames, channel);
+    if (channel !== undefined) this.exchange.delivered(frames, channel);
   }
 
   /** Extends the reservation ahead of what is delivered. @returns false when it cannot be paid for. */
@@ -529,7 +532,7 @@ export class ResponseStream {
   }
 
   private reserve(tokens: number): boolean {
-    if (!this.exchange.charge.cover(tokens)) return false;
+    if (!this.exchange.cover(tokens)) return false;
     this.covered = tokens;
     return true;
   }
@@ -542,7 +545,7 @@ export class ResponseStream {
 
   /** @returns false where the stream was cut. */
   private async borrows(isPaid: () => boolean): Promise<boolean> {
-    if (await untilHeld(isPaid, () => this.exchange.charge.borrow())) return true;
+    if (await untilHeld(isPaid, () => this.exchange.borrow())) return true;
     const { requestId } = this.exchange.inquiry;
     this.departure.upstream.abort();
     await this.end('quota_cut');
@@ -561,12 +564,12 @@ export class ResponseStream {
 
   /** @param durably what is owed is written down too. */
   private isAffordable({ units, spokenSeconds }: DeliveredText, durably: boolean): boolean {
-    const { charge, plan } = this.exchange;
+    const { exchange: charge } = this;
     const channel = this.outcome?.prepared.channel;
     if (channel === undefined) return true;
     const guess: Usage = {
       ...emptyUsage,
-      input: Math.ceil(plan.promptTokens),
+      input: Math.ceil(charge.plan.promptTokens),
       output: Math.ceil(units / 2),
       audioOutput: spokenTokens(spokenSeconds),
     };
@@ -626,7 +629,7 @@ export class ResponseStream {
       ...(failure === undefined ? {} : { failure }),
       finishReason: () => frameRelay.finish()?.reason ?? null,
     };
-    const tried = judgeEnd(deps, exchange, outcome, end);
+    const tried = reportOutcome(deps, exchange, outcome, end);
     if (isKept(exchange, prepared)) {
       const answer = frameRelay.answer();
       if (answer !== null) noteKept(deps.affinity, exchange, prepared, answer);

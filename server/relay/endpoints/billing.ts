@@ -17,7 +17,7 @@ export interface BillingDeps {
   readonly balances: Balances;
   readonly authorise: Authorise;
   /** Where several machines serve one site, its books are elsewhere. */
-  readonly lender?: Lender;
+  readonly lender: Lender | null;
 }
 
 /** @throws AppError as `identify` does; storage_unavailable. */

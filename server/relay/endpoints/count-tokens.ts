@@ -7,21 +7,20 @@ import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally } from '../admission/meter.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import { noPrompt, unitsOf } from '../intake/prompt.ts';
-import type { Health } from '../routing/health.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import { nothingDelivered } from '../shared/delivered-text.ts';
 import type { RelayState } from '../state/state.ts';
 import { type Prepared, prepareAttempt } from '../upstream/prepare.ts';
-import { type AttemptsDeps, send } from '../upstream/try-channels.ts';
+import { type SendCore, send } from '../upstream/send.ts';
 import { parseBody, readWhole } from '../upstream/whole.ts';
 
-export interface CountDeps extends Pick<AttemptsDeps, 'dispatch' | 'now' | 'token' | 'settings'> {
+export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' | 'settings' | 'health'> {
   readonly counter: TokenCounter;
   readonly state: Pick<RelayState, 'candidates'>;
-  readonly health: Pick<Health, 'condition' | 'pickKey'>;
-  /** Milliseconds after which an upstream is not waited for. */
-  readonly patienceMs: number;
 }
+
+/** Agents ask before they begin; an estimate now is better than a count later. */
+const upstreamTimeoutMs = 5_000;
 
 /** Counting costs nobody anything, so it may not take an upstream's time from paid requests. */
 const mostAtOnce = 16;
@@ -33,86 +32,92 @@ const mostLong = 2;
 /** Bytes of a token: 3 of Chinese, 4 of English. */
 const tokenBytes = 3;
 
-export function createTokenCount(deps: CountDeps) {
-  const limits = createDeadlines(50);
-  let atOnce = 0;
-  let long = 0;
+const deadlines = createDeadlines(50);
+
+export class TokenCounts {
+  /** Upstreams that are asked at the moment. */
+  private atOnce = 0;
+  /** Long prompts that are counted here at the moment. */
+  private long = 0;
+
+  constructor(private readonly core: CountCore) {}
+
+  /** Never refuses for money: nobody is charged. */
+  async answer(inquiry: Inquiry, principal: Principal): Promise<Response> {
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'x-oneapi-request-id': inquiry.requestId };
+    const native = await this.natively(inquiry, principal);
+    if (native !== null) return new Response(native, { headers });
+    const tokens = (await this.counted(inquiry)) + tokensAround(inquiry.body);
+    return Response.json(codecFor(inquiry.protocol).traits.countAnswer(tokens), { headers });
+  }
 
   /** @returns the upstream's own answer; null = it gave none that can be read. */
-  const asked = async (prepared: Prepared, inquiry: Inquiry): Promise<Uint8Array<ArrayBuffer> | string | null> => {
+  private async asked(prepared: Prepared, inquiry: Inquiry): Promise<Uint8Array<ArrayBuffer> | string | null> {
     const abort = new AbortController();
     const leave = () => abort.abort();
     inquiry.request.signal.addEventListener('abort', leave, { once: true });
-    const arrived = limits.start(deps.patienceMs, leave);
-    atOnce++;
+    const arrived = deadlines.start(upstreamTimeoutMs, leave);
+    this.atOnce++;
     try {
-      const answer = await send(deps, prepared, abort);
+      const answer = await send(this.core, prepared, abort);
       if (answer.kind === 'failure') return null;
-      const bytes = await readWhole(answer.response, deps.patienceMs, abort);
+      const bytes = await readWhole(answer.response, upstreamTimeoutMs, abort);
       const told = bytes === null ? null : record(parseBody(bytes));
       if (told === null) return null;
       if (counts.some((name) => number(told[name]) !== null)) return bytes;
       const elsewhere = number(told.inputTokens);
       return elsewhere === null ? null : JSON.stringify(codecFor(inquiry.protocol).traits.countAnswer(elsewhere));
     } finally {
-      atOnce--;
+      this.atOnce--;
       arrived.end();
       inquiry.request.signal.removeEventListener('abort', leave);
     }
-  };
+  }
 
-  const natively = async (inquiry: Inquiry, principal: Principal): Promise<Uint8Array<ArrayBuffer> | string | null> => {
-    const prepared = atOnce < mostAtOnce && mayLeave(inquiry) ? preparedFor(inquiry, principal) : null;
-    return prepared === null ? null : asked(prepared, inquiry);
-  };
+  private async natively(inquiry: Inquiry, principal: Principal): Promise<Uint8Array<ArrayBuffer> | string | null> {
+    const prepared = this.atOnce < mostAtOnce && this.mayLeave(inquiry) ? this.preparedFor(inquiry, principal) : null;
+    return prepared === null ? null : this.asked(prepared, inquiry);
+  }
 
   /** What is not sent to an upstream for an answer is not sent to one for a count. */
-  const mayLeave = ({ protocol, body, prompt }: Inquiry): boolean => {
+  private mayLeave({ protocol, body, prompt }: Inquiry): boolean {
     if ((codecFor(protocol).traits.kept?.asked(body) ?? []).length > 0) return false;
     try {
-      checkWords(deps.settings(), prompt);
+      checkWords(this.core.settings(), prompt);
       return true;
     } catch {
       return false;
     }
-  };
+  }
 
-  const preparedFor = (inquiry: Inquiry, { group, pinnedChannel }: Principal): Prepared | null => {
-    for (const channel of deps.state.candidates(group, inquiry.model).flat()) {
+  private preparedFor(inquiry: Inquiry, { group, pinnedChannel }: Principal): Prepared | null {
+    for (const channel of this.core.state.candidates(group, inquiry.model).flat()) {
       if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
-      if (deps.health.condition(channel) !== 'up') continue;
-      const prepared = prepareAttempt(inquiry, channel, deps.health.pickKey(channel), deps.settings());
+      if (this.core.health.condition(channel) !== 'up') continue;
+      const prepared = prepareAttempt(inquiry, channel, this.core.health.pickKey(channel), this.core.settings());
       if (prepared !== null) return prepared;
     }
     return null;
-  };
+  }
 
   /** Tokens of the words and media of a prompt. */
-  const counted = async (inquiry: Inquiry): Promise<number> => {
+  private async counted(inquiry: Inquiry): Promise<number> {
     // What stands round the words is added by what providers make of it.
     const prompt = { ...inquiry.prompt, ...plainWords(inquiry.prompt) };
     const chat: Inquiry = { ...inquiry, operation: 'chat', prompt };
     const nothing = { body: null, told: nothingDelivered };
     const units = unitsOf(prompt.texts);
-    if (units <= countedUnits) return (await countLocally(deps.counter, chat, nothing)).input;
-    if (long >= mostLong) return Math.ceil((inquiry.json?.bytes.length ?? 3 * units) / tokenBytes);
-    long++;
+    if (units <= countedUnits) return (await countLocally(this.core.counter, chat, nothing)).input;
+    if (this.long >= mostLong) return Math.ceil((inquiry.json?.bytes.length ?? 3 * units) / tokenBytes);
+    this.long++;
     try {
       const texts = [beginningOf(prompt.texts), endOf(prompt.texts)];
-      const sample = await countLocally(deps.counter, { ...chat, prompt: { ...noPrompt, texts } }, nothing);
+      const sample = await countLocally(this.core.counter, { ...chat, prompt: { ...noPrompt, texts } }, nothing);
       return Math.ceil((sample.input * units) / (2 * sampledUnits)) + prompt.media;
     } finally {
-      long--;
+      this.long--;
     }
-  };
-
-  return async (inquiry: Inquiry, principal: Principal): Promise<Response> => {
-    const headers = { 'content-type': 'application/json; charset=utf-8', 'x-oneapi-request-id': inquiry.requestId };
-    const native = await natively(inquiry, principal);
-    if (native !== null) return new Response(native, { headers });
-    const tokens = (await counted(inquiry)) + tokensAround(inquiry.body);
-    return Response.json(codecFor(inquiry.protocol).traits.countAnswer(tokens), { headers });
-  };
+  }
 }
 
 function beginningOf(texts: readonly string[]): string {

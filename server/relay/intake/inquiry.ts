@@ -35,8 +35,6 @@ export interface Inquiry {
   readonly prompt: Prompt;
   /** The longest answer that was written into the body because no longer one can be paid. */
   readonly ceiling?: number;
-  /** A channel's own test: told in the upstream's words. */
-  readonly candid?: true;
   /** Set where the conversation is to be made short. */
   readonly compaction?: Compaction;
   /** An upstream said that it did not sign what the history holds. */

@@ -15,34 +15,6 @@ export interface Drains {
   open: number;
 }
 
-/** The upstream's side of a request, whichever call it is at. */
-export interface UpstreamSide {
-  readonly aborted: boolean;
-  /** Ends it. */
-  abort(): void;
-  /** Called once when it is ended. */
-  onAbort(listener: () => void): void;
-}
-
-export interface Departure extends Cuttable {
-  readonly upstream: UpstreamSide;
-  gone(): boolean;
-  /** Called once when the client leaves, at once when it has. */
-  onGone(listener: () => void): void;
-  /** The client left; later calls do nothing. */
-  leave(): void;
-  /** Why we do; null = we do not. */
-  cutBy(): AppError | null;
-  /** The channel that is being asked now: its setting decides. @returns what ends this call, with the request or before it. */
-  asking(channel: ChannelSnapshot): AbortController;
-  /** @param near asked when the client leaves: little but the bill is left to come. */
-  expecting(near: () => boolean): void;
-  /** The client has left, and the upstream is read on for the bill and for nothing else. */
-  forBillAlone(): boolean;
-  /** The request is over. */
-  over(): void;
-}
-
 /** Above it nobody's upstream is read on: what was delivered is counted. */
 const mostDrains = 256;
 
@@ -52,16 +24,14 @@ const longestDrainMs = 300_000;
 
 const notNear = () => false;
 
-/** @param billMs how long a bill is waited for. @param drains of all requests of this relay. */
-export const createDeparture = (client: AbortSignal, billMs: number, drains: Drains = { open: 0 }): Departure =>
-  new RequestDeparture(client, billMs, drains);
-
-class RequestSide implements UpstreamSide {
+/** The upstream's side of a request, whichever call it is at. */
+export class UpstreamSide {
   aborted = false;
   /** The call that is under way. */
   call: AbortController | null = null;
   private listeners: (() => void)[] | null = null;
 
+  /** Ends it. */
   abort(): void {
     if (this.aborted) return;
     this.aborted = true;
@@ -69,15 +39,15 @@ class RequestSide implements UpstreamSide {
     for (const listener of this.listeners ?? []) listener();
   }
 
+  /** Called once when it is ended. */
   onAbort(listener: () => void): void {
     this.listeners ??= [];
     this.listeners.push(listener);
   }
 }
 
-/** Classes, for each request has one: methods as closures would be a dozen objects more for each. */
-class RequestDeparture implements Departure {
-  readonly upstream = new RequestSide();
+export class ClientDisconnect implements Cuttable {
+  readonly upstream = new UpstreamSide();
   private hasLeft = false;
   private asked: ChannelSnapshot | null = null;
   private leavers: (() => void)[] | null = null;
@@ -86,10 +56,11 @@ class RequestDeparture implements Departure {
   private reason: AppError | null = null;
   private waiting: ReturnType<typeof setTimeout> | null = null;
 
+  /** @param billMs how long a bill is waited for. @param drains of all requests of this relay. */
   constructor(
     client: AbortSignal,
     private readonly billMs: number,
-    private readonly drains: Drains,
+    private readonly drains: Drains = { open: 0 },
   ) {
     if (client.aborted) this.leave();
     else client.addEventListener('abort', this, { once: true });
@@ -100,10 +71,12 @@ class RequestDeparture implements Departure {
     this.leave();
   }
 
+  /** Whether the client left. */
   gone(): boolean {
     return this.hasLeft;
   }
 
+  /** Called once when the client leaves, at once when it has. */
   onGone(listener: () => void): void {
     if (this.hasLeft) listener();
     else {
@@ -112,6 +85,7 @@ class RequestDeparture implements Departure {
     }
   }
 
+  /** The client left; later calls do nothing. */
   leave(): void {
     if (this.hasLeft) return;
     this.hasLeft = true;
@@ -132,10 +106,12 @@ class RequestDeparture implements Departure {
     this.upstream.abort();
   }
 
+  /** Why we end it; null = we do not. */
   cutBy(): AppError | null {
     return this.reason;
   }
 
+  /** The channel that is being asked now: its setting decides. @returns what ends this call, with the request or before it. */
   asking(channel: ChannelSnapshot): AbortController {
     this.asked = channel;
     this.near = notNear;
@@ -146,14 +122,17 @@ class RequestDeparture implements Departure {
     return call;
   }
 
+  /** @param near asked when the client leaves: little but the bill is left to come. */
   expecting(near: () => boolean): void {
     this.near = near;
   }
 
+  /** The client has left, and the upstream is read on for the bill and for nothing else. */
   forBillAlone(): boolean {
     return this.billAlone;
   }
 
+  /** The request is over. */
   over(): void {
     if (this.waiting === null) return;
     clearTimeout(this.waiting);

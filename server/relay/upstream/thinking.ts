@@ -7,7 +7,7 @@ import { unknownTarget } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { asksForThought } from '../admission/answer-limit.ts';
-import type { Exchange } from '../admission/exchange.ts';
+import type { Reservation } from '../admission/reservation.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { Thinking } from './frame-relay.ts';
@@ -41,7 +41,7 @@ const targetAt = ({ channel, upstreamModel }: Asked, { modelRules }: Pick<RelayS
 
 /** Whether the upstream thinks before it answers, as far as the rows and the request say. */
 export function mayThink(
-  { inquiry }: Pick<Exchange, 'inquiry'>,
+  { inquiry }: Pick<Reservation, 'inquiry'>,
   asked: Asked,
   settings: Pick<RelaySettings, 'modelRules'>,
 ): boolean {
@@ -56,7 +56,7 @@ export function mayThink(
 
 /** Whether the upstream may have thought something that the client does not see. */
 export function thinksUnseen(
-  exchange: Pick<Exchange, 'inquiry'>,
+  one: Pick<Reservation, 'inquiry'>,
   asked: Asked,
   settings: Pick<RelaySettings, 'modelRules'>,
   { thought }: Thinking,
@@ -66,10 +66,8 @@ export function thinksUnseen(
   if (target.showsThoughts && thought) return false;
   // Of a model that no row says to think, the thoughts are taken for what is seen of them.
   if (thought)
-    return (
-      (target !== unknownTarget && target.thinking !== 'none') || asked.wishes || asksForThought(exchange.inquiry.body)
-    );
-  return mayThink(exchange, asked, settings);
+    return (target !== unknownTarget && target.thinking !== 'none') || asked.wishes || asksForThought(one.inquiry.body);
+  return mayThink(one, asked, settings);
 }
 
 /**
@@ -90,7 +88,7 @@ export function thoughtTime({ frameRelay, sentMs }: OpenStream, nowMs: number): 
  * @param local what was counted of the delivered words. @param usage what is charged without it.
  */
 export function estimateThought(
-  { plan, charge }: Pick<Exchange, 'plan' | 'charge'>,
+  { plan, held }: Pick<Reservation, 'plan' | 'held'>,
   prepared: Asked,
   settings: Pick<RelaySettings, 'modelRules'>,
   {
@@ -114,12 +112,12 @@ export function estimateThought(
   const wanted = Math.floor((time.ms / 1000) * tokensPerSecond * choices - seen);
   let tokens = Math.max(0, Math.min(wanted, estimate.maxTokens - completionTokensOf(usage)));
   const costs = (reasoning: number): number => quotaOf({ ...usage, reasoning: usage.reasoning + reasoning }, prices);
-  if (costs(tokens) > charge.held) {
+  if (costs(tokens) > held) {
     // Invariant: `low` fits or is 0, `tokens` does not.
     let low = 0;
     while (tokens - low > 1) {
       const middle = Math.floor((low + tokens) / 2);
-      if (costs(middle) <= charge.held) low = middle;
+      if (costs(middle) <= held) low = middle;
       else tokens = middle;
     }
     tokens = low;

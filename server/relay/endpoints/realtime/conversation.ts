@@ -5,9 +5,9 @@ import { completionTokensOf, promptTokensOf } from '../../../contract/quota.ts';
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
 import { checkWords } from '../../admission/blocked-words.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
-import type { Exchange } from '../../admission/exchange.ts';
 import { untilHeld } from '../../admission/lender.ts';
-import { finishRequest } from '../../delivery/finish-request.ts';
+import type { Reservation } from '../../admission/reservation.ts';
+import { finishRequest } from '../../delivery/settle.ts';
 import type { Authorise } from '../../intake/authorise.ts';
 import type { Peer, Principal } from '../../intake/inquiry.ts';
 import { readPrompt } from '../../intake/prompt.ts';
@@ -16,6 +16,7 @@ import type { Tried } from '../../shared/failure.ts';
 import { clientError, toldTo } from '../../shared/render-error.ts';
 import { shortage } from '../../shared/shortage.ts';
 import type { RelaySettings } from '../../state/settings.ts';
+import type { RelayState } from '../../state/state.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
@@ -40,26 +41,25 @@ export interface Conversation {
   close(): void;
 }
 
-export interface ConverseDeps {
+/** What conversations need of the relay. */
+export interface ConversationCore {
   readonly authorise: Authorise;
   readonly counter: TokenCounter;
   readonly settings: () => RelaySettings;
-  /** Called after every change of what the relay knows. @returns ends it. */
-  readonly onNews: (listener: () => void) => () => void;
+  readonly state: Pick<RelayState, 'onNews'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  readonly wait: Deadlines['start'];
+  readonly conversationDeadlines: Deadlines;
   /** Milliseconds between durable notes of what is owed. */
   readonly checkpointMs: number;
   /** Milliseconds that the end of an answer is waited for when the client has left. */
   readonly billMs: number;
   /** What can be ended from outside. */
   readonly running: Set<Cuttable>;
-  readonly ended: () => void;
 }
 
 export interface Parties {
-  readonly exchange: Exchange;
+  readonly reservation: Reservation;
   readonly principal: Principal;
   readonly peer: Peer;
   readonly protocol: string;
@@ -68,7 +68,7 @@ export interface Parties {
   /** In order. */
   readonly tried: readonly Tried[];
   /** Opens a bill for a model that writes down what is said. */
-  readonly admit: (principal: Principal, model: string) => Exchange | Promise<Exchange>;
+  readonly reserve: (principal: Principal, model: string) => Reservation | Promise<Reservation>;
 }
 
 type Frame = string | Uint8Array;
@@ -76,13 +76,13 @@ type Frame = string | Uint8Array;
 const refusal = 1008;
 const goingAway = 1001;
 
-export function converse(deps: ConverseDeps, parties: Parties): Conversation {
-  const { exchange, prepared, peer } = parties;
+export function converse(core: ConversationCore, parties: Parties): Conversation {
+  const { reservation: charge, prepared, peer } = parties;
   const { channel, upstreamModel } = prepared;
   const { socket, greeting } = parties.line;
-  const { charge, plan, inquiry } = exchange;
-  const turns = createTurns(deps.counter, inquiry.model, deps.now);
-  const transcripts = createTranscripts((model) => parties.admit(principal, model), channel);
+  const { plan, inquiry } = charge;
+  const turns = createTurns(core.counter, inquiry.model, core.now);
+  const transcripts = createTranscripts((model) => parties.reserve(principal, model), channel);
   const { session } = turns;
   const hold = createTurnHold(charge, plan.prices, turns, transcripts.beside);
   const drainMs = drainOf(channel);
@@ -91,7 +91,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   let principal = parties.principal;
   let client: ClientSocket | null = null;
   let firstByteMs: number | null = null;
-  let checkedMs = deps.now();
+  let checkedMs = core.now();
   let begun = 0;
   /** Tokens that the rate windows know of. */
   let counted = 0;
@@ -118,12 +118,12 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     if (over) return;
     over = true;
     forget();
-    deps.running.delete(cuttable);
+    core.running.delete(cuttable);
     waiting?.end();
     socket.close();
     await transcripts.finish(endReason);
     const usageSource = turns.source();
-    await finishRequest(exchange, prepared, {
+    await finishRequest(charge, prepared, {
       endReason,
       usage: await turns.count(),
       usageSource,
@@ -131,10 +131,10 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       tried: parties.tried,
       ...(failure === undefined ? {} : { failure }),
     });
-    deps.ended();
+    charge.owner?.over();
   };
   const note = async () => {
-    checkedMs = deps.now();
+    checkedMs = core.now();
     const owed = await turns.count();
     if (!over) charge.checkpoint(owed, channel);
   };
@@ -148,7 +148,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       return void end(endReason === 'client_gone' && turns.waiting() === 0 ? 'completed' : endReason, failure);
     left = { endReason, ...(failure === undefined ? {} : { failure }) };
     void note();
-    waiting = deps.wait(Math.max(deps.billMs, drainMs), () => void end(endReason, failure));
+    waiting = core.conversationDeadlines.start(Math.max(core.billMs, drainMs), () => void end(endReason, failure));
     if (drainMs === 0) cancelAnswer();
   };
   /** @returns the code of what the client was told. */
@@ -165,7 +165,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     leave('rejected', code);
     client?.close(refusal, code);
   };
-  const exhausted = () => new AppError('user_exhausted', shortage(0, 1, deps.settings()));
+  const exhausted = () => new AppError('user_exhausted', shortage(0, 1, core.settings()));
   /** The upstream is not asked for its bill: only what was delivered can be paid for. */
   const cut = () => {
     if (over || left !== null) return;
@@ -189,11 +189,11 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       client?.close(goingAway, code);
     },
   };
-  deps.running.add(cuttable);
+  core.running.add(cuttable);
   /** @throws AppError when the caller may not go on. */
   const renew = () => {
-    principal = deps.authorise.renew(principal, peer);
-    deps.authorise.allowModel(principal, inquiry.model);
+    principal = core.authorise.renew(principal, peer);
+    core.authorise.allowModel(principal, inquiry.model);
   };
   const mayStay = (): boolean => {
     try {
@@ -204,7 +204,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       return false;
     }
   };
-  const forget = deps.onNews(() => void mayStay());
+  const forget = core.state.onNews(() => void mayStay());
 
   /** @throws AppError limit_* */
   const letTurnIn = () => {
@@ -251,7 +251,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
 
   const fromUpstream = (data: Frame): undefined | Promise<unknown> => {
     if (over) return;
-    firstByteMs ??= deps.now();
+    firstByteMs ??= core.now();
     const event = typeof data === 'string' && matters.test(data) ? record(parseJson(data)) : null;
     if (event !== null) received(event);
     if (over) return;
@@ -262,7 +262,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     if (event === null || left !== null) return;
     if (!hold.delivered()) return withhold();
     const turnEnds = event.type === 'response.created' || event.type === 'response.done';
-    if (turnEnds || deps.now() - checkedMs >= deps.checkpointMs) void note();
+    if (turnEnds || core.now() - checkedMs >= core.checkpointMs) void note();
   };
 
   /** What was delivered is paid for, and what comes next waits, while money comes from another machine. */
@@ -301,9 +301,9 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     const { speaking, writing } = modelsIn(event);
     for (const model of speaking)
       if (model !== inquiry.model) throw new AppError('realtime_model_fixed', { model: String(model) });
-    for (const model of writing) deps.authorise.allowModel(principal, String(model));
+    for (const model of writing) core.authorise.allowModel(principal, String(model));
     const type = text(event.type);
-    const settings = deps.settings();
+    const settings = core.settings();
     if (settings.blockedWords.length > 0 && type !== 'input_audio_buffer.append')
       checkWords(settings, readPrompt({ ...event, item: withoutSound(event.item) }));
     if (type === 'input_audio_buffer.append') return heard(event, data);

@@ -1,26 +1,38 @@
-/** Realtime conversations: admitted like any request, and carried by the first channel that opens a socket. */
+/** Realtime conversations: the same steps as other requests, carried by the first channel that opens a socket. */
 import { AppError } from '../../../contract/errors.ts';
-import type { Admit } from '../../admission/admit.ts';
-import type { Exchange } from '../../admission/exchange.ts';
-import type { Gates } from '../../admission/gate.ts';
-import { finishBroken, finishFailed, type Refusal } from '../../delivery/finish-request.ts';
+import type { Gate } from '../../admission/gate.ts';
+import { Reservation } from '../../admission/reservation.ts';
+import { planFor, type ReserveCore, reserve } from '../../admission/reserve.ts';
+import { finishFailed, type Refusal } from '../../delivery/settle.ts';
+import type { Authorise } from '../../intake/authorise.ts';
 import { inquiryFor } from '../../intake/bare-inquiry.ts';
-import type { Peer } from '../../intake/inquiry.ts';
+import type { Inquiry, Peer, Principal } from '../../intake/inquiry.ts';
 import { checkModelName } from '../../intake/members.ts';
 import type { Tried } from '../../shared/failure.ts';
-import { createDeparture } from '../../upstream/client-disconnect.ts';
+import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
 import type { Connect, Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
-import { type CandidatesDeps, eachChannel } from '../../upstream/try-channels.ts';
-import { type Conversation, type ConverseDeps, converse } from './conversation.ts';
+import { type FailedAttempt, type SendCore, Sender } from '../../upstream/send.ts';
+import { type Conversation, type ConversationCore, converse } from './conversation.ts';
 
-export interface RealtimeDeps extends Omit<ConverseDeps, 'ended'>, CandidatesDeps {
-  readonly admit: Admit;
-  readonly gates: Pick<Gates, 'paid' | 'part'>;
+export interface RealtimeCore extends ReserveCore, SendCore, ConversationCore {
+  readonly authorise: Authorise;
+  readonly gate: Gate;
   readonly connect: Connect;
   readonly nextId: () => string;
-  /** Called once when the conversation is over. */
-  readonly ended: () => void;
+}
+
+/** The request, with its steps that are the same for every endpoint. */
+export interface RealtimeRequest {
+  readonly request: Request;
+  readonly requestId: string;
+  readonly startedMs: number;
+  inquiry: Inquiry | null;
+  /** @throws AppError token_*, user_disabled, overloaded. */
+  identify(): Principal;
+  pass(principal: Principal, free: boolean): void | Promise<void>;
+  /** Plan and reserve. */
+  reserve(inquiry: Inquiry, principal: Principal): Reservation | Promise<Reservation>;
 }
 
 interface Reached {
@@ -30,49 +42,73 @@ interface Reached {
   readonly tried: readonly Tried[];
 }
 
-export function createRealtime(deps: RealtimeDeps) {
-  const reach = (exchange: Exchange, request: Request) =>
-    eachChannel<Reached>(deps, exchange, createDeparture(request.signal, 0), async (prepared, tried, abort) => {
-      const line = await deps.connect(prepared.call, abort);
-      return 'socket' in line ? { kind: 'line', line, prepared, tried } : { failure: line, answered: false };
-    });
-  /** @returns the conversation, or the refusal of it. @throws AppError why it is not let in. */
-  return async (request: Request, requestId: string, peer: Peer): Promise<Conversation | Refusal> => {
-    const principal = deps.authorise.identify(request, peer);
-    // Nobody can say it any more once the socket is open.
-    const address = peer.ip();
-    const model = new URL(request.url).searchParams.get('model') ?? '';
-    if (model === '') throw new AppError('model_missing');
-    checkModelName(model);
-    const facts = { requestId, startedMs: deps.now(), operation: 'realtime', model } as const;
-    const exchange = await deps.admit(inquiryFor(request, facts), principal, await deps.gates.paid(principal, facts));
-    try {
-      const reached = await reach(exchange, request);
-      if (reached.kind === 'failed')
-        return await finishFailed(exchange, reached, { gone: request.signal.aborted, stopped: null });
-      return converse(deps, {
-        ...reached,
-        exchange,
-        principal,
-        peer: { ip: () => address },
-        protocol: offered(request).includes('realtime') ? 'realtime' : '',
-        admit: (caller, writer) => {
-          const own = {
-            requestId: deps.nextId(),
-            startedMs: deps.now(),
-            operation: 'transcriptions',
-            model: writer,
-          } as const;
-          const pinned = { ...caller, pinnedChannel: reached.prepared.channel.id };
-          const admission = deps.gates.part(pinned, own);
-          return deps.admit({ ...inquiryFor(request, own), stream: true }, pinned, admission);
-        },
-      });
-    } catch (error) {
-      await finishBroken(exchange, error);
-      throw error;
-    }
+/** Opens a socket upstream. */
+class SocketSender extends Sender<Reached> {
+  constructor(
+    private readonly realtimeCore: RealtimeCore,
+    reservation: Reservation,
+  ) {
+    super(realtimeCore, reservation, new ClientDisconnect(reservation.inquiry.request.signal, 0));
+  }
+
+  protected async attempt(prepared: Prepared, abort: AbortController): Promise<Reached | FailedAttempt> {
+    const line = await this.realtimeCore.connect(prepared.call, abort);
+    return 'socket' in line ? { kind: 'line', line, prepared, tried: this.tried } : { failure: line, answered: false };
+  }
+}
+
+/** @returns the conversation, or the refusal of it. @throws AppError why it is not let in. */
+export async function openConversation(
+  core: RealtimeCore,
+  arrived: RealtimeRequest,
+  peer: Peer,
+): Promise<Conversation | Refusal> {
+  const { request, requestId, startedMs } = arrived;
+  const principal = arrived.identify();
+  // Nobody can say it any more once the socket is open.
+  const address = peer.ip();
+  const model = new URL(request.url).searchParams.get('model') ?? '';
+  if (model === '') throw new AppError('model_missing');
+  checkModelName(model);
+  const inquiry = inquiryFor(request, { requestId, startedMs, operation: 'realtime', model });
+  arrived.inquiry = inquiry;
+  await arrived.pass(principal, false);
+  const one = await arrived.reserve(inquiry, principal);
+  const reached = await new SocketSender(core, one).send();
+  if (reached.kind === 'failed') return finishFailed(one, reached, { gone: request.signal.aborted, stopped: null });
+  return converse(core, {
+    ...reached,
+    reservation: one,
+    principal,
+    peer: { ip: () => address },
+    protocol: offered(request).includes('realtime') ? 'realtime' : '',
+    reserve: (caller, writer) =>
+      reserveWriter(core, request, { ...caller, pinnedChannel: reached.prepared.channel.id }, writer),
+  });
+}
+
+/** A bill of its own for a model that writes down what is said. @throws AppError as plan and reserve do. */
+function reserveWriter(
+  core: RealtimeCore,
+  request: Request,
+  principal: Principal,
+  model: string,
+): Reservation | Promise<Reservation> {
+  const facts = { requestId: core.nextId(), startedMs: core.now(), operation: 'transcriptions', model } as const;
+  const inquiry = { ...inquiryFor(request, facts), stream: true };
+  const admission = core.gate.part(principal, facts);
+  const refuse = (error: unknown): never => {
+    core.gate.withdraw(admission);
+    throw error;
   };
+  try {
+    const plan = planFor(core, inquiry, principal, false);
+    const one = new Reservation(core, { inquiry, principal, plan, admission, free: false, owner: null });
+    const waiting = reserve(core, one);
+    return waiting === undefined ? one : waiting.then(() => one, refuse);
+  } catch (error) {
+    return refuse(error);
+  }
 }
 
 const offered = (request: Request): string[] =>

@@ -3,9 +3,9 @@ import { AppError } from '../../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
-import type { Finish } from '../../admission/charge.ts';
-import type { Exchange } from '../../admission/exchange.ts';
-import { finishRequest } from '../../delivery/finish-request.ts';
+import type { Finish } from '../../admission/observer.ts';
+import type { Reservation } from '../../admission/reservation.ts';
+import { finishRequest } from '../../delivery/settle.ts';
 import { heardTokens } from '../../shared/sound.ts';
 import type { Turns } from './turns.ts';
 import { recordedTokens, sum, type Transcribed } from './usage.ts';
@@ -24,7 +24,7 @@ export interface Transcripts {
 }
 
 interface Bill {
-  readonly exchange: Exchange;
+  readonly reservation: Reservation;
   usage: Usage;
   seconds: number;
   /** Seconds that were heard before this model was asked. */
@@ -47,7 +47,7 @@ const owed = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUs
  * carries what is heard. It throws AppError where the model may not be, or has no price.
  */
 export function createTranscripts(
-  admit: (model: string) => Exchange | Promise<Exchange>,
+  admit: (model: string) => Reservation | Promise<Reservation>,
   channel: ChannelSnapshot,
 ): Transcripts {
   /** null = the model's bill cannot be opened. */
@@ -57,8 +57,8 @@ export function createTranscripts(
   let unbilled = 0;
   let written = 0;
   let heardSeconds = 0;
-  const open = (model: string, exchange: Exchange, from: number): Bill => {
-    const bill = { exchange, usage: emptyUsage, seconds: 0, from };
+  const open = (model: string, reservation: Reservation, from: number): Bill => {
+    const bill = { reservation, usage: emptyUsage, seconds: 0, from };
     bills.set(model, bill);
     return bill;
   };
@@ -66,9 +66,9 @@ export function createTranscripts(
   const refused = (model: string, error: unknown): void => {
     if (!isExhausted(error)) bills.set(model, null);
   };
-  const openLater = (model: string, admitted: Promise<Exchange>): null => {
+  const openLater = (model: string, admitted: Promise<Reservation>): null => {
     const opened = admitted
-      .then((exchange) => void open(model, exchange, heardSeconds))
+      .then((reservation) => void open(model, reservation, heardSeconds))
       .catch((error: unknown) => refused(model, error))
       .finally(() => opening.delete(model));
     opening.set(model, opened);
@@ -103,13 +103,13 @@ export function createTranscripts(
           unbilled = Math.max(unbilled, committed + pending);
           return true;
         }
-        const { charge } = bill.exchange;
+        const { reservation: charge } = bill;
         return atMost(committed - bill.from + pending + roundedUp).every((usage) => charge.extendTo(usage));
       } catch {
         return false;
       }
     },
-    borrow: () => Promise.all([...bills.values()].map((bill) => bill?.exchange.charge.borrow())),
+    borrow: () => Promise.all([...bills.values()].map((bill) => bill?.reservation.borrow())),
     beside: () =>
       unbilled === 0
         ? emptyUsage
@@ -122,7 +122,7 @@ export function createTranscripts(
       }
       bill.usage = sum(bill.usage, transcribed.usage);
       bill.seconds += transcribed.seconds;
-      const { charge } = bill.exchange;
+      const { reservation: charge } = bill;
       charge.checkpoint(owed(bill), channel);
       return charge.extendTo(owed(bill)) ? null : false;
     },
@@ -130,8 +130,8 @@ export function createTranscripts(
       await Promise.all(opening.values());
       for (const bill of bills.values()) {
         if (bill === null) continue;
-        const served = { channel, upstreamModel: bill.exchange.inquiry.model, dropped: [] };
-        await finishRequest(bill.exchange, served, {
+        const served = { channel, upstreamModel: bill.reservation.inquiry.model, dropped: [] };
+        await finishRequest(bill.reservation, served, {
           endReason,
           usage: owed(bill),
           usageSource: 'reported',

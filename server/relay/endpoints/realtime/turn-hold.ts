@@ -3,7 +3,7 @@ import type { Prices } from '../../../contract/prices.ts';
 import { quotaOf } from '../../../contract/quota.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import type { Json } from '../../../protocols/shared/json.ts';
-import type { Charge } from '../../admission/charge.ts';
+import type { Reservation } from '../../admission/reservation.ts';
 import type { Turns } from './turns.ts';
 import { sum } from './usage.ts';
 
@@ -25,7 +25,7 @@ export interface TurnHold {
 
 /** @param beside what else comes on the same bill. */
 export function createTurnHold(
-  charge: Pick<Charge, 'held' | 'extendTo'>,
+  charge: Pick<Reservation, 'held' | 'extendTo'>,
   prices: Prices,
   turns: Turns,
   beside: () => Usage,

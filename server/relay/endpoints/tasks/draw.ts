@@ -2,20 +2,21 @@
 import { inWanted } from '../../../contract/language.ts';
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { record } from '../../../protocols/shared/json.ts';
-import type { Exchange } from '../../admission/exchange.ts';
+import type { Reservation } from '../../admission/reservation.ts';
+import type { Refusal } from '../../delivery/settle.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
 import { prepareAttempt } from '../../upstream/prepare.ts';
 import { drawingModel, isFree, orderOf } from './actions.ts';
 import { modeOf, type TaskRoute } from './routes.ts';
 import type { Drawing } from './store.ts';
 import {
-  admitOrder,
   askForTask,
   complaint,
   orderTask,
+  reserveOrder,
   type Submission,
   type TaskAnswer,
-  type TasksDeps,
+  type TasksCore,
 } from './submission.ts';
 
 const channelClosed = { zh: '该任务所属渠道已被禁用', en: 'The channel of this task is disabled' };
@@ -24,70 +25,73 @@ const channelClosed = { zh: '该任务所属渠道已被禁用', en: 'The channe
 const accepted = new Set([1, 21, 22]);
 const modeWords = /--(fast|relax|turbo)\b/g;
 
-export function createDraw(deps: TasksDeps) {
-  const bodyFor = (body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) => {
-    const { keepAccountFilter, notifies, clearsMode, serverAddress } = deps.state.settings().drawing;
-    const { accountFilter, notifyHook: _, prompt, ...rest } = body;
-    const wished = mode === '' ? {} : { accountFilter: { modes: [mode.toUpperCase()] } };
+function bodyFor(core: TasksCore, body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) {
+  const { keepAccountFilter, notifies, clearsMode, serverAddress } = core.state.settings().drawing;
+  const { accountFilter, notifyHook: _, prompt, ...rest } = body;
+  const wished = mode === '' ? {} : { accountFilter: { modes: [mode.toUpperCase()] } };
+  return {
+    ...rest,
+    ...(typeof prompt === 'string' ? { prompt: clearsMode ? prompt.replace(modeWords, '').trim() : prompt } : {}),
+    ...(keepAccountFilter && accountFilter !== undefined ? { accountFilter } : wished),
+    ...(notifies && serverAddress !== ''
+      ? { notifyHook: `${serverAddress}/mj/notify/${channel.id}/${core.authorise.proofOf(channel.id)}` }
+      : {}),
+  };
+}
+
+/** @throws AppError what the caller is refused with. */
+export async function draw(
+  core: TasksCore,
+  submission: Submission,
+  route: Extract<TaskRoute, { kind: 'draw' }>,
+): Promise<Response | Refusal> {
+  const { inquiry, principal, body } = submission;
+  const order = orderOf(route.submit, body);
+  if (typeof order === 'string') return complaint(400, 4, order);
+  const { action } = order;
+  const earlier = order.taskId === '' ? null : await core.tasks.drawing(principal.user.id, order.taskId);
+  if (order.taskId !== '' && earlier === null) return complaint(400, 4, 'task_not_found');
+  const mustBeDone = core.state.settings().drawing.checksSuccess && action !== 'MODAL';
+  if (earlier !== null && mustBeDone && earlier.status !== 'SUCCESS')
+    return complaint(400, 4, 'task_status_not_success');
+  const asked: Inquiry = {
+    ...inquiry,
+    model: drawingModel(action),
+    order: { path: route.path, bodyFor: (channel) => bodyFor(core, body, modeOf(route.mode), channel) },
+  };
+  // What continues a drawing goes where that was made.
+  const one = await reserveOrder(submission, asked, earlier?.channel_id ?? null);
+  const ordered = await orderTask(core, one, ({ status, body: told }) => {
+    const code = Number(told.code ?? 4);
+    const taken = status === 200 && accepted.has(code);
     return {
-      ...rest,
-      ...(typeof prompt === 'string' ? { prompt: clearsMode ? prompt.replace(modeWords, '').trim() : prompt } : {}),
-      ...(keepAccountFilter && accountFilter !== undefined ? { accountFilter } : wished),
-      ...(notifies && serverAddress !== ''
-        ? { notifyHook: `${serverAddress}/mj/notify/${channel.id}/${deps.authorise.proofOf(channel.id)}` }
-        : {}),
+      paid: taken && !isFree(action),
+      action,
+      value: code,
+      complaint: taken ? '' : String(told.description ?? ''),
     };
-  };
+  });
+  if ('shown' in ordered) return ordered;
+  const { answer, value: code } = ordered;
+  if (accepted.has(code) && String(answer.body.result ?? '') !== '')
+    await core.tasks.addDrawing(rowOf(submission, one, answer, { action, code, now: core.now() }));
+  const shown = accepted.has(code) && !isFree(action) ? 1 : code;
+  return Response.json({ ...answer.body, code: shown }, { status: answer.status });
+}
 
-  const submit = async (submission: Submission, route: Extract<TaskRoute, { kind: 'draw' }>) => {
-    const { inquiry, principal, body } = submission;
-    const order = orderOf(route.submit, body);
-    if (typeof order === 'string') return complaint(400, 4, order);
-    const { action } = order;
-    const earlier = order.taskId === '' ? null : await deps.store.drawing(principal.user.id, order.taskId);
-    if (order.taskId !== '' && earlier === null) return complaint(400, 4, 'task_not_found');
-    const mustBeDone = deps.state.settings().drawing.checksSuccess && action !== 'MODAL';
-    if (earlier !== null && mustBeDone && earlier.status !== 'SUCCESS')
-      return complaint(400, 4, 'task_status_not_success');
-    const asked: Inquiry = {
-      ...inquiry,
-      model: drawingModel(action),
-      order: { path: route.path, bodyFor: (channel) => bodyFor(body, modeOf(route.mode), channel) },
-    };
-    // What continues a drawing goes where that was made.
-    const exchange = await admitOrder(deps, submission, asked, earlier?.channel_id ?? null);
-    const ordered = await orderTask(deps, exchange, ({ status, body: told }) => {
-      const code = Number(told.code ?? 4);
-      const taken = status === 200 && accepted.has(code);
-      return {
-        paid: taken && !isFree(action),
-        action,
-        value: code,
-        complaint: taken ? '' : String(told.description ?? ''),
-      };
-    });
-    if ('shown' in ordered) return ordered;
-    const { answer, value: code } = ordered;
-    if (accepted.has(code) && String(answer.body.result ?? '') !== '')
-      await deps.store.addDrawing(rowOf(submission, exchange, answer, { action, code, now: deps.now() }));
-    const shown = accepted.has(code) && !isFree(action) ? 1 : code;
-    return Response.json({ ...answer.body, code: shown }, { status: answer.status });
-  };
-
-  const seed = async (drawing: Drawing, inquiry: Inquiry): Promise<Response> => {
-    const channel = deps.state.channel(drawing.channel_id);
-    if (channel === undefined)
-      return complaint(400, 4, inWanted(channelClosed, inquiry.request.headers.get('accept-language')));
-    const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
-    const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
-    const key = deps.health.pickKey(channel);
-    const prepared = prepareAttempt(asked, channel, key, deps.settings());
-    const told = prepared === null ? null : await askForTask(deps, prepared, new AbortController());
-    return told === null || !('body' in told)
-      ? complaint(502, 4, 'bad_response_from_upstream')
-      : Response.json(told.body);
-  };
-  return Object.assign(submit, { seed });
+/** What the upstream says of a drawing's seed. */
+export async function seedOf(core: TasksCore, drawing: Drawing, inquiry: Inquiry): Promise<Response> {
+  const channel = core.state.channel(drawing.channel_id);
+  if (channel === undefined)
+    return complaint(400, 4, inWanted(channelClosed, inquiry.request.headers.get('accept-language')));
+  const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
+  const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
+  const key = core.health.pickKey(channel);
+  const prepared = prepareAttempt(asked, channel, key, core.settings());
+  const told = prepared === null ? null : await askForTask(core, prepared, new AbortController());
+  return told === null || !('body' in told)
+    ? complaint(502, 4, 'bad_response_from_upstream')
+    : Response.json(told.body);
 }
 
 interface RowFacts {
@@ -98,7 +102,7 @@ interface RowFacts {
 
 function rowOf(
   { inquiry, principal, body }: Submission,
-  { charge }: Exchange,
+  { charged }: Reservation,
   answer: TaskAnswer,
   { action, code, now }: RowFacts,
 ): Omit<Drawing, 'id'> {
@@ -110,7 +114,7 @@ function rowOf(
     token_id: principal.token?.id ?? 0,
     channel_id: answer.prepared.channel.id,
     request_id: inquiry.requestId,
-    quota: charge.charged ?? 0,
+    quota: charged ?? 0,
     code,
     action,
     mj_id: String(result ?? ''),

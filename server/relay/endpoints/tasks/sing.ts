@@ -1,58 +1,57 @@
 /** Submits songs and their words. */
 import { providerByType } from '../../../providers/catalogue.ts';
-import type { Refusal } from '../../delivery/finish-request.ts';
+import type { Refusal } from '../../delivery/settle.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
-import { admitOrder, orderTask, type Submission, type TasksDeps } from './submission.ts';
+import { orderTask, reserveOrder, type Submission, type TasksCore } from './submission.ts';
 
 const refused = (status: number, code: string, message = code): Response =>
   Response.json({ code, message }, { status });
 const actions = new Set(['MUSIC', 'LYRICS']);
 
-export function createSing(deps: TasksDeps) {
-  return async (submission: Submission, word: string): Promise<Response | Refusal> => {
-    const { inquiry, principal, body } = submission;
-    const action = word.toUpperCase();
-    if (!actions.has(action)) return refused(400, 'invalid_request', `unknown action ${word}`);
-    if (action === 'LYRICS' && (typeof body.prompt !== 'string' || body.prompt === ''))
-      return refused(400, 'prompt_empty');
-    const continues = typeof body.continue_clip_id === 'string' && body.continue_clip_id !== '';
-    const taskId = typeof body.task_id === 'string' ? body.task_id : '';
-    if (continues && taskId === '') return refused(400, 'invalid_request', 'task id is empty');
-    const earlier = continues ? await deps.store.song(principal.user.id, taskId) : null;
-    if (continues && earlier === null) return refused(400, 'task_not_exist');
-    const sent = action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body;
-    const order = { path: `/suno/submit/${action}`, bodyFor: () => sent };
-    const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}`, order };
-    const exchange = await admitOrder(deps, submission, asked, earlier?.channel_id ?? null);
-    const ordered = await orderTask(deps, exchange, ({ body: told }) => {
-      const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
-      return { paid: id !== null, action, value: id, complaint: id === null ? String(told.message ?? '') : '' };
-    });
-    if ('shown' in ordered) return { ...ordered, shown: { ...ordered.shown, code: 'fail_to_fetch_task' } };
-    const { answer, value: id } = ordered;
-    if (id === null) return refused(answer.status, 'fail_to_fetch_task', String(answer.body.message ?? ''));
-    const { channel } = answer.prepared;
-    const at = Math.floor(deps.now() / 1000);
-    await deps.store.addSong({
-      created_at: at,
-      updated_at: at,
-      task_id: id,
-      platform: providerByType(channel.type)?.slug ?? '',
-      user_id: principal.user.id,
-      token_id: principal.token?.id ?? 0,
-      channel_id: channel.id,
-      request_id: inquiry.requestId,
-      quota: exchange.charge.charged ?? 0,
-      action,
-      status: 'SUBMITTED',
-      fail_reason: '',
-      submit_at: at,
-      start_at: 0,
-      finish_at: 0,
-      progress: '0%',
-      properties: '',
-      data: '',
-    });
-    return Response.json({ code: 'success', message: '', data: id });
-  };
+/** @throws AppError what the caller is refused with. */
+export async function sing(core: TasksCore, submission: Submission, word: string): Promise<Response | Refusal> {
+  const { inquiry, principal, body } = submission;
+  const action = word.toUpperCase();
+  if (!actions.has(action)) return refused(400, 'invalid_request', `unknown action ${word}`);
+  if (action === 'LYRICS' && (typeof body.prompt !== 'string' || body.prompt === ''))
+    return refused(400, 'prompt_empty');
+  const continues = typeof body.continue_clip_id === 'string' && body.continue_clip_id !== '';
+  const taskId = typeof body.task_id === 'string' ? body.task_id : '';
+  if (continues && taskId === '') return refused(400, 'invalid_request', 'task id is empty');
+  const earlier = continues ? await core.tasks.song(principal.user.id, taskId) : null;
+  if (continues && earlier === null) return refused(400, 'task_not_exist');
+  const sent = action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body;
+  const order = { path: `/suno/submit/${action}`, bodyFor: () => sent };
+  const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}`, order };
+  const one = await reserveOrder(submission, asked, earlier?.channel_id ?? null);
+  const ordered = await orderTask(core, one, ({ body: told }) => {
+    const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
+    return { paid: id !== null, action, value: id, complaint: id === null ? String(told.message ?? '') : '' };
+  });
+  if ('shown' in ordered) return { ...ordered, shown: { ...ordered.shown, code: 'fail_to_fetch_task' } };
+  const { answer, value: id } = ordered;
+  if (id === null) return refused(answer.status, 'fail_to_fetch_task', String(answer.body.message ?? ''));
+  const { channel } = answer.prepared;
+  const at = Math.floor(core.now() / 1000);
+  await core.tasks.addSong({
+    created_at: at,
+    updated_at: at,
+    task_id: id,
+    platform: providerByType(channel.type)?.slug ?? '',
+    user_id: principal.user.id,
+    token_id: principal.token?.id ?? 0,
+    channel_id: channel.id,
+    request_id: inquiry.requestId,
+    quota: one.charged ?? 0,
+    action,
+    status: 'SUBMITTED',
+    fail_reason: '',
+    submit_at: at,
+    start_at: 0,
+    finish_at: 0,
+    progress: '0%',
+    properties: '',
+    data: '',
+  });
+  return Response.json({ code: 'success', message: '', data: id });
 }

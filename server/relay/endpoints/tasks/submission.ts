@@ -1,56 +1,59 @@
-/** What drawings and songs share: how their work is ordered, paid and complained about. */
+/** What drawings and songs share: how their work is ordered, paid and refused. */
 import { storedText } from '../../../contract/stored-texts.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
-import type { Admit } from '../../admission/admit.ts';
-import type { Exchange } from '../../admission/exchange.ts';
-import type { Gates } from '../../admission/gate.ts';
-import type { Admission } from '../../admission/limits.ts';
-import { finishBroken, finishFailed, finishRequest, type Refusal } from '../../delivery/finish-request.ts';
+import type { Reservation } from '../../admission/reservation.ts';
+import { finishFailed, finishRequest, type Refusal } from '../../delivery/settle.ts';
 import type { Authorise } from '../../intake/authorise.ts';
 import type { Inquiry, Principal } from '../../intake/inquiry.ts';
 import { redact, type Tried, type UpstreamFailure } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';
 import { neverSent } from '../../upstream/cause.ts';
-import { createDeparture } from '../../upstream/client-disconnect.ts';
+import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
-import { type AttemptsDeps, type CandidatesDeps, eachChannel, send } from '../../upstream/try-channels.ts';
+import { type FailedAttempt, type SendCore, Sender, send } from '../../upstream/send.ts';
 import { readWhole } from '../../upstream/whole.ts';
 import type { TaskStore } from './store.ts';
 
-export interface TasksDeps extends CandidatesDeps, Pick<AttemptsDeps, 'dispatch' | 'token'> {
+export interface TasksCore extends SendCore {
   readonly state: RelayState;
   readonly authorise: Authorise;
-  readonly admit: Admit;
-  readonly gates: Pick<Gates, 'withdraw' | 'ended'>;
-  readonly store: TaskStore;
+  readonly tasks: TaskStore;
   /** For pictures that lie in the open. */
   readonly fetch: typeof fetch;
   readonly bodyLimit: number;
-  /** The body of a request has arrived. */
-  readonly heard: (request: Request) => void;
+  bodyRead(request: Request): void;
 }
 
-/** What a submission needs besides its own rules. */
+/** The request, with its steps that are the same for every endpoint. */
+export interface TaskRequest {
+  readonly request: Request;
+  readonly requestId: string;
+  /** @throws AppError token_*, user_disabled, overloaded. */
+  identify(): Principal;
+  /** @throws AppError why the caller is refused before the order is read. */
+  pass(principal: Principal, free: boolean): void | Promise<void>;
+  /** What is refused from here on never ran. */
+  orderRead(): void;
+  /** Plan and reserve. */
+  reserve(inquiry: Inquiry, principal: Principal): Reservation | Promise<Reservation>;
+}
+
+/** An order that was read. */
 export interface Submission {
+  readonly arrived: TaskRequest;
   readonly inquiry: Inquiry;
   readonly principal: Principal;
   readonly body: Readonly<Record<string, unknown>>;
-  /** As it passed the gate; null from `admitOrder` on. */
-  admission: Admission | null;
 }
 
-/** Lets an order in, pinned to the channel of the work that it continues. @throws AppError as `Admit` does. */
-export function admitOrder(
-  deps: Pick<TasksDeps, 'admit'>,
-  submission: Submission,
+/** Plan and reserve, pinned to the channel of the work that it continues. @throws AppError */
+export const reserveOrder = (
+  { arrived, principal }: Submission,
   asked: Inquiry,
   pinnedChannel: number | null,
-): Exchange | Promise<Exchange> {
-  const { admission, principal } = submission;
-  submission.admission = null;
-  return deps.admit(asked, pinnedChannel === null ? principal : { ...principal, pinnedChannel }, admission);
-}
+): Reservation | Promise<Reservation> =>
+  arrived.reserve(asked, pinnedChannel === null ? principal : { ...principal, pinnedChannel });
 
 /** A complaint in the form of these interfaces. */
 export const complaint = (status: number, code: number, description: string): Response =>
@@ -67,11 +70,9 @@ export interface TaskAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-type Calls = Pick<TasksDeps, 'dispatch' | 'token' | 'now'>;
-
 /** One call. Whoever takes too long, or answers what nobody understands, may have begun the work all the same. */
 export async function askForTask(
-  deps: Calls,
+  core: TasksCore,
   prepared: Prepared,
   abort: AbortController,
 ): Promise<Pick<TaskAnswer, 'status' | 'body'> | UpstreamFailure> {
@@ -85,7 +86,7 @@ export async function askForTask(
     ordered: true,
   });
   try {
-    const result = await send(deps, prepared, abort);
+    const result = await send(core, prepared, abort);
     if (result.kind === 'failure') {
       if (late) return broken(null, 'timeout');
       const { failure } = result;
@@ -102,6 +103,22 @@ export async function askForTask(
   }
 }
 
+/** Orders of work: the upstream is asked once, and takes it or does not. */
+class TaskSender extends Sender<TaskAnswer> {
+  constructor(
+    private readonly tasksCore: TasksCore,
+    reservation: Reservation,
+  ) {
+    // The client may leave: work goes on, and is paid.
+    super(tasksCore, reservation, new ClientDisconnect(new AbortController().signal, 0));
+  }
+
+  protected async attempt(prepared: Prepared, abort: AbortController): Promise<TaskAnswer | FailedAttempt> {
+    const told = await askForTask(this.tasksCore, prepared, abort);
+    return 'body' in told ? { kind: 'told', prepared, tried: this.tried, ...told } : { failure: told, answered: false };
+  }
+}
+
 /** What the order came to, and how the caller is told where it came to nothing. */
 export interface Ordered<T> {
   /** Paid by the piece, or not at all. */
@@ -112,35 +129,23 @@ export interface Ordered<T> {
   readonly complaint: string;
 }
 
-/**
- * Orders work at the first channel that takes it; its money ends by what `judge` makes of the answer.
- * The client may leave: work goes on, and is paid.
- */
+/** Orders work at the first channel that takes it; its money ends by what `judge` makes of the answer. */
 export async function orderTask<T>(
-  deps: TasksDeps,
-  exchange: Exchange,
+  core: TasksCore,
+  one: Reservation,
   judge: (answer: TaskAnswer) => Ordered<T>,
 ): Promise<{ readonly answer: TaskAnswer; readonly value: T } | Refusal> {
-  try {
-    const departure = createDeparture(new AbortController().signal, 0);
-    const outcome = await eachChannel<TaskAnswer>(deps, exchange, departure, async (prepared, tried, abort) => {
-      const told = await askForTask(deps, prepared, abort);
-      return 'body' in told ? { kind: 'told', prepared, tried, ...told } : { failure: told, answered: false };
-    });
-    if (outcome.kind === 'failed') return await finishFailed(exchange, outcome, { gone: false, stopped: null });
-    const { paid, action, value, complaint: words } = judge(outcome);
-    // Money first: a row without its charge would be a gift, a charge without its row is refunded by nobody.
-    await finishRequest(exchange, outcome.prepared, {
-      endReason: paid ? 'completed' : 'upstream_failed',
-      usage: paid ? { ...emptyUsage, input: 1 } : null,
-      usageSource: paid ? 'reported' : 'none',
-      firstByteMs: deps.now(),
-      tried: outcome.tried,
-      content: paid || words === '' ? storedText('taskOrdered', { action }) : words,
-    });
-    return { answer: outcome, value };
-  } catch (error) {
-    await finishBroken(exchange, error);
-    throw error;
-  }
+  const outcome = await new TaskSender(core, one).send();
+  if (outcome.kind === 'failed') return finishFailed(one, outcome, { gone: false, stopped: null });
+  const { paid, action, value, complaint: words } = judge(outcome);
+  // Money first: a row without its charge would be a gift, a charge without its row is refunded by nobody.
+  await finishRequest(one, outcome.prepared, {
+    endReason: paid ? 'completed' : 'upstream_failed',
+    usage: paid ? { ...emptyUsage, input: 1 } : null,
+    usageSource: paid ? 'reported' : 'none',
+    firstByteMs: core.now(),
+    tried: outcome.tried,
+    content: paid || words === '' ? storedText('taskOrdered', { action }) : words,
+  });
+  return { answer: outcome, value };
 }

@@ -1,18 +1,17 @@
 /** Drawings and songs: submitted like any paid request, kept as rows, fetched by their owner. */
 import { AppError } from '../../../contract/errors.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
-import type { Admission } from '../../admission/limits.ts';
-import type { Refusal } from '../../delivery/finish-request.ts';
+import type { Refusal } from '../../delivery/settle.ts';
 import { inquiryFor } from '../../intake/bare-inquiry.ts';
 import type { Principal } from '../../intake/inquiry.ts';
 import { readBody } from '../../intake/packed-body.ts';
 import { parse } from '../../intake/parse.ts';
 import { isMedia } from '../../shared/sealed.ts';
-import { createDraw } from './draw.ts';
+import { draw, seedOf } from './draw.ts';
 import type { TaskRoute } from './routes.ts';
-import { createSing } from './sing.ts';
+import { sing } from './sing.ts';
 import type { Drawing, Song } from './store.ts';
-import { callTimeoutMs, complaint, type Submission, type TasksDeps } from './submission.ts';
+import { callTimeoutMs, complaint, type Submission, type TaskRequest, type TasksCore } from './submission.ts';
 
 /** Before the action says which model it is. */
 const modelNames = { drawing: 'mj', music: 'song' } as const;
@@ -21,93 +20,65 @@ const imageLimit = 32 * 1024 * 1024;
 /** Bytes of a list of ids: nobody pays for the question. */
 const listLimit = 1024 * 1024;
 
-/** A request, and who looks at its caller. */
-export interface Arrived {
-  readonly request: Request;
-  readonly requestId: string;
-  /** @throws AppError token_*, user_disabled, overloaded. */
-  readonly identify: () => Principal;
-  /** @throws AppError why the caller is refused before the order is read. */
-  readonly pass: (principal: Principal) => Admission | Promise<Admission>;
+/** Gate and body of an order. */
+async function readOrder(
+  core: TasksCore,
+  arrived: TaskRequest,
+  principal: Principal,
+  operation: keyof typeof modelNames,
+): Promise<Submission> {
+  const { request, requestId } = arrived;
+  await arrived.pass(principal, false);
+  const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
+  const context = { requestId, startedMs: core.now(), bodyLimit: core.bodyLimit };
+  const inquiry = await parse(request, { route, model: modelNames[operation] }, context);
+  arrived.orderRead();
+  return { arrived, inquiry, principal, body: inquiry.body };
 }
 
-export function createTasks(deps: TasksDeps) {
-  const draw = createDraw(deps);
-  const sing = createSing(deps);
-
-  const submission = async (
-    { request, requestId, pass }: Arrived,
-    principal: Principal,
-    operation: keyof typeof modelNames,
-  ): Promise<Submission> => {
-    const admission = await pass(principal);
-    try {
-      const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
-      const context = { requestId, startedMs: deps.now(), bodyLimit: deps.bodyLimit };
-      const inquiry = await parse(request, { route, model: modelNames[operation] }, context);
-      deps.heard(request);
-      return { inquiry, principal, body: inquiry.body, admission };
-    } catch (error) {
-      deps.gates.ended(admission, false);
-      throw error;
+/** @throws AppError what the caller is refused with. */
+export async function answerTask(core: TasksCore, route: TaskRoute, arrived: TaskRequest): Promise<Response | Refusal> {
+  const { request, requestId } = arrived;
+  // Pictures, and reports about work that was paid for, pass to the end.
+  if (route.kind === 'image') return image(core, route.mjId);
+  if (route.kind === 'notify') return notify(core, route, request);
+  const principal = arrived.identify();
+  switch (route.kind) {
+    case 'draw': {
+      if (!core.state.settings().drawing.draws) throw new AppError('drawing_closed');
+      return draw(core, await readOrder(core, arrived, principal, 'drawing'), route);
     }
-  };
-  /** Nothing stays counted of an order that was not let in. */
-  const submit = async <T>(order: Submission, submitted: Promise<T>): Promise<T> => {
-    try {
-      return await submitted;
-    } finally {
-      if (order.admission !== null) deps.gates.withdraw(order.admission);
+    case 'sing': {
+      if (!core.state.settings().drawing.sings) throw new AppError('tasks_closed');
+      return sing(core, await readOrder(core, arrived, principal, 'music'), route.action);
     }
-  };
-
-  /** @throws AppError what the caller is told. */
-  const handle = async (route: TaskRoute, arrived: Arrived): Promise<Response | Refusal> => {
-    const { request, requestId } = arrived;
-    if (route.kind === 'image') return image(deps, route.mjId);
-    if (route.kind === 'notify') return notify(deps, route, request);
-    const principal = arrived.identify();
-    switch (route.kind) {
-      case 'draw': {
-        if (!deps.state.settings().drawing.draws) throw new AppError('drawing_closed');
-        const order = await submission(arrived, principal, 'drawing');
-        return submit(order, draw(order, route));
-      }
-      case 'sing': {
-        if (!deps.state.settings().drawing.sings) throw new AppError('tasks_closed');
-        const order = await submission(arrived, principal, 'music');
-        return submit(order, sing(order, route.action));
-      }
-      case 'drawing': {
-        const found = await deps.store.drawing(principal.user.id, route.mjId);
-        if (found === null) return complaint(404, 4, 'task_no_found');
-        if (route.seed)
-          return draw.seed(found, inquiryFor(request, { requestId, startedMs: deps.now(), operation: 'drawing' }));
-        return Response.json(drawingView(deps, found, originOf(request)));
-      }
-      case 'drawings': {
-        const { ids } = await jsonOf(request, listLimit);
-        deps.heard(request);
-        const wanted = Array.isArray(ids) ? ids.map(String) : [];
-        const found = await deps.store.drawings(principal.user.id, wanted);
-        return Response.json(found.map((drawing) => drawingView(deps, drawing, originOf(request))));
-      }
-      case 'song': {
-        const found = await deps.store.song(principal.user.id, route.taskId);
-        return found === null
-          ? Response.json({ code: 'task_not_exist', message: 'task_not_exist' }, { status: 400 })
-          : Response.json({ code: 'success', message: '', data: songView(found) });
-      }
-      case 'songs': {
-        const { ids } = await jsonOf(request, listLimit);
-        deps.heard(request);
-        const found = await deps.store.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
-        return Response.json({ code: 'success', message: '', data: found.map(songView) });
-      }
+    case 'drawing': {
+      const found = await core.tasks.drawing(principal.user.id, route.mjId);
+      if (found === null) return complaint(404, 4, 'task_no_found');
+      if (route.seed)
+        return seedOf(core, found, inquiryFor(request, { requestId, startedMs: core.now(), operation: 'drawing' }));
+      return Response.json(drawingView(core, found, originOf(request)));
     }
-  };
-
-  return handle;
+    case 'drawings': {
+      const { ids } = await jsonOf(request, listLimit);
+      core.bodyRead(request);
+      const wanted = Array.isArray(ids) ? ids.map(String) : [];
+      const found = await core.tasks.drawings(principal.user.id, wanted);
+      return Response.json(found.map((drawing) => drawingView(core, drawing, originOf(request))));
+    }
+    case 'song': {
+      const found = await core.tasks.song(principal.user.id, route.taskId);
+      return found === null
+        ? Response.json({ code: 'task_not_exist', message: 'task_not_exist' }, { status: 400 })
+        : Response.json({ code: 'success', message: '', data: songView(found) });
+    }
+    case 'songs': {
+      const { ids } = await jsonOf(request, listLimit);
+      core.bodyRead(request);
+      const found = await core.tasks.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
+      return Response.json({ code: 'success', message: '', data: found.map(songView) });
+    }
+  }
 }
 
 const parsed = (text: string): unknown => {
@@ -129,7 +100,7 @@ async function jsonOf(request: Request, limit: number): Promise<Record<string, u
 const originOf = (request: Request): string => new URL(request.url).origin;
 
 /** What a client of midjourney-proxy reads. */
-function drawingView({ state }: TasksDeps, drawing: Drawing, origin: string) {
+function drawingView({ state }: TasksCore, drawing: Drawing, origin: string) {
   const { forwardImages, serverAddress } = state.settings().drawing;
   const picture =
     drawing.image_url !== '' && forwardImages
@@ -167,11 +138,11 @@ const songView = (song: Song) => ({
 });
 
 /** The picture itself, so that clients never learn where the upstream keeps it. */
-async function image(deps: TasksDeps, mjId: string): Promise<Response> {
-  const address = await deps.store.mjImage(mjId);
+async function image(core: TasksCore, mjId: string): Promise<Response> {
+  const address = await core.tasks.mjImage(mjId);
   if (!/^https?:\/\//.test(address)) return complaint(404, 4, 'task_no_found');
   try {
-    const response = await deps.fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(callTimeoutMs) });
+    const response = await core.fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(callTimeoutMs) });
     const type = response.headers.get('content-type') ?? '';
     const size = Number(response.headers.get('content-length') ?? 0);
     if (!response.ok || !isMedia(type) || size > imageLimit) return complaint(502, 4, 'image_unavailable');
@@ -183,14 +154,14 @@ async function image(deps: TasksDeps, mjId: string): Promise<Response> {
 
 /** An upstream's own report. The address it was given carries a proof that only this gateway can make. */
 async function notify(
-  deps: TasksDeps,
+  core: TasksCore,
   route: Extract<TaskRoute, { kind: 'notify' }>,
   request: Request,
 ): Promise<Response> {
   if (route.proof === '') return complaint(403, 4, 'reports are taken at the address that came with the order only');
-  if (!deps.authorise.provesChannel(route.channelId, route.proof)) throw new AppError('token_invalid');
-  const report = await jsonOf(request, deps.bodyLimit);
-  deps.heard(request);
-  const known = await deps.store.noteDrawing(route.channelId, report);
+  if (!core.authorise.provesChannel(route.channelId, route.proof)) throw new AppError('token_invalid');
+  const report = await jsonOf(request, core.bodyLimit);
+  core.bodyRead(request);
+  const known = await core.tasks.noteDrawing(route.channelId, report);
   return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');
 }

@@ -1,13 +1,16 @@
-/** Items of answers that were told here are kept for their owner, sealed, as long as the operator allows. */
-import type { Exchange } from '../admission/exchange.ts';
+/** Parts of responses that a later request may name by their ids: kept here for their owner, sealed, as long as the operator allows; of what an upstream keeps, where it was made and for whom. */
+import { codecFor } from '../../protocols/registry.ts';
+import type { Reservation } from '../admission/reservation.ts';
 import type { Capsule } from '../intake/inquiry.ts';
 import type { Recall } from '../intake/references.ts';
+import { type Affinity, keptIds } from '../routing/affinity.ts';
 import type { ItemStore, SealedItem } from '../shared/items.ts';
 import { itemsTold } from '../upstream/nameable.ts';
+import type { Prepared } from '../upstream/prepare.ts';
 
 export interface ItemKeeping {
   /** To be called when an answer is over, before its client hears of it. */
-  keep(exchange: Exchange): void;
+  keep(one: Reservation): void;
   recall(userId: number, ids: readonly string[]): ReturnType<Recall>;
 }
 
@@ -37,4 +40,21 @@ export function createItemKeeping(deps: {
       return new Map(kept.map(({ id, sealed }) => [id, capsule.open(sealed)]));
     },
   };
+}
+
+/** Whether the upstream may keep something that the client can name again. */
+export const isKept = ({ inquiry: { protocol } }: Reservation, prepared: Prepared): boolean =>
+  !prepared.retold && codecFor(protocol).traits.kept !== undefined;
+
+/** To be called where `isKept`. @param answer a whole answer, or what is known of it so far. */
+export function noteKept(
+  affinity: Affinity,
+  { inquiry, plan }: Reservation,
+  prepared: Prepared,
+  answer: unknown,
+): void {
+  const made = codecFor(inquiry.protocol).traits.kept?.made(inquiry.body, answer) ?? [];
+  const kept = { channelId: prepared.channel.id, ownerId: plan.ownerId };
+  for (const id of made) affinity.rememberKept(id, kept);
+  for (const id of keptIds(inquiry)) affinity.rememberKept(id, kept);
 }

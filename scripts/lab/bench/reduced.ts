@@ -1,0 +1,138 @@
+/**
+ * Serves one reduced relay, assembled from the product's own parts: `reduced.ts LEVEL PORT DATA_DIR`.
+ * 1 = what is read from a client and an upstream passes through, with its parsing and its aborts; 2 = also keys and routing.
+ * No limits, no reservation, no bill: only for practice upstreams on this machine.
+ */
+import { sealedSample } from '../../../db/sealed.ts';
+import { dataDirFiles } from '../../../server/data-dir.ts';
+import { capsuleOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
+import { createSnapshotSource } from '../../../server/domain/snapshot/load.ts';
+import { addonPath } from '../../../server/embedded/addon-path.ts';
+import { createConnections, defaultConnectionLimits } from '../../../server/http/connections.ts';
+import { openFrontDoor } from '../../../server/http/front-door.ts';
+import { openReading } from '../../../server/reading.ts';
+import { createBalances } from '../../../server/relay/admission/balances.ts';
+import { unlimited } from '../../../server/relay/admission/limits.ts';
+import { makePlan, type Plan } from '../../../server/relay/admission/plan.ts';
+import { Reservation } from '../../../server/relay/admission/reservation.ts';
+import { RelayCore } from '../../../server/relay/core.ts';
+import { deliver } from '../../../server/relay/delivery/deliver.ts';
+import type { Peer, Principal } from '../../../server/relay/intake/inquiry.ts';
+import { parse } from '../../../server/relay/intake/parse.ts';
+import { relayRouteFor } from '../../../server/relay/intake/routes.ts';
+import type { Relay } from '../../../server/relay/relay.ts';
+import { defaultLimits } from '../../../server/relay/relay-deps.ts';
+import { createRelayState } from '../../../server/relay/state/state.ts';
+import { RequestSender } from '../../../server/relay/upstream/attempt.ts';
+import { ClientDisconnect } from '../../../server/relay/upstream/client-disconnect.ts';
+
+/** Nothing is reserved and nothing is written. */
+class FreeReservation extends Reservation {
+  override get isFinished(): boolean {
+    return true;
+  }
+  override extendTo(): boolean {
+    return true;
+  }
+  override cover(): boolean {
+    return true;
+  }
+  override delivered(): void {}
+  override checkpoint(): void {}
+  override finish(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+const [level = '1', port = '0', dataDir = ''] = process.argv.slice(2);
+const files = dataDirFiles(dataDir);
+const reading = openReading(files, addonPath);
+const sample = reading === null ? null : sealedSample(reading.database);
+if (reading === null || sample === null) throw new Error(`no gateway at ${dataDir}`);
+const vault = vaultFor(files.secretKey, process.env, sample);
+const balances = createBalances();
+const state = createRelayState(balances);
+state.apply(await createSnapshotSource({ database: reading.database, vault }).load());
+
+const refuse = () => Promise.reject(new Error('a reduced relay keeps nothing'));
+const core = new RelayCore({
+  state,
+  balances,
+  ledger: { execute: refuse, healthy: () => ({ ok: true }) },
+  counter: { count: refuse, close: () => undefined },
+  fetch,
+  now: Date.now,
+  steady: () => performance.now(),
+  random: Math.random,
+  keyHmac: vault.keyHmac,
+  capsule: capsuleOf(vault),
+  findSession: refuse,
+  tasks: {
+    addDrawing: refuse,
+    drawing: refuse,
+    drawings: refuse,
+    mjImage: refuse,
+    noteDrawing: refuse,
+    addSong: refuse,
+    song: refuse,
+    songs: refuse,
+    keepItems: refuse,
+    keptItems: refuse,
+    keepOwners: refuse,
+    ownersOf: refuse,
+  },
+  trouble: () => undefined,
+  limits: defaultLimits,
+});
+
+const [someone] = state.snapshot().users;
+if (someone === undefined) throw new Error('the gateway has no user');
+const anyone: Principal = { user: someone, token: null, group: someone.group, pinnedChannel: null };
+/** By model: pricing is what these leave out, so one request's prices do for all. */
+const plans = new Map<string, Plan>();
+
+async function pass(request: Request, path: string, peer: Peer): Promise<Response> {
+  const matched = relayRouteFor(path);
+  if (matched === undefined) return new Response(null, { status: 404 });
+  const principal = level === '1' ? anyone : core.authorise.identify(request, peer);
+  const inquiry = await parse(request, matched, {
+    requestId: core.nextId(),
+    startedMs: core.now(),
+    bodyLimit: core.bodyLimit,
+    capsule: core.capsule,
+  });
+  const known = plans.get(inquiry.model) ?? makePlan(core.planning, inquiry, principal, true);
+  plans.set(inquiry.model, known);
+  const plan =
+    level === '1' ? known : { ...known, candidates: state.candidates(principal.group, inquiry.model).flat() };
+  const facts = { inquiry, principal, plan, admission: unlimited, free: true, owner: null };
+  const reservation = new FreeReservation(core, facts);
+  const disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains);
+  return deliver(core, reservation, new RequestSender(core, reservation, disconnect).send(), disconnect);
+}
+
+const relay: Relay = {
+  turnAway: () => null,
+  handle: (request, path, peer) =>
+    pass(request, path, peer).catch((error: unknown) => new Response(String(error), { status: 500 })),
+  test: refuse,
+  realtime: refuse,
+  standings: () => [],
+  hear: () => undefined,
+  open: () => 0,
+  unbilled: () => core.unbilled,
+  figures: () => ({ ...core.figures.read(), open: 0 }),
+  close: () => undefined,
+  cut: () => undefined,
+};
+
+openFrontDoor({
+  host: '127.0.0.1',
+  port: Number(port),
+  relay,
+  connections: createConnections(defaultConnectionLimits, null, () => performance.now()),
+  mayServe: () => true,
+  controlSocket: files.httpSocket,
+  trustsProxy: () => false,
+  consoleAsset: () => null,
+});

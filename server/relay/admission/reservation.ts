@@ -1,0 +1,388 @@
+/** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
+
+import { LogType } from '../../contract/enums.ts';
+import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import { storedText } from '../../contract/stored-texts.ts';
+import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import { record } from '../../protocols/shared/json.ts';
+import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { Deadlines } from '../shared/deadlines.ts';
+import { type Tried, triedOnly } from '../shared/failure.ts';
+import type { Figures } from '../shared/figures.ts';
+import type { RelaySettings } from '../state/settings.ts';
+import type { Balances } from './balances.ts';
+import { type Borrower, type Borrowing, borrowerOf } from './lender.ts';
+import type { Admission } from './limits.ts';
+import { holdFor } from './meter.ts';
+import type { Finish, RequestObserver } from './observer.ts';
+import type { Plan } from './plan.ts';
+
+/** What all reservations of a relay share. */
+export interface ReservationCore {
+  readonly ledger: Ledger;
+  readonly balances: Balances;
+  /** null = all the money of the site is in reach. */
+  readonly borrowing: Borrowing | null;
+  readonly now: () => number;
+  readonly settings: () => RelaySettings;
+  /** The end of a response waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
+  readonly commitCeilingMs: number;
+  readonly commitDeadlines: Deadlines;
+  readonly figures: Figures;
+  /** null = no log lines and no traces are wanted. */
+  readonly observer: RequestObserver | null;
+  /** A response went out before its settlement was durable. */
+  settledLate(): void;
+  /** The ledger's rules turned a settlement down: nobody was charged for what was delivered. */
+  settlementRefused(ref: string, reason: string): void;
+}
+
+/** What a reservation belongs to. */
+export interface ReservationOwner {
+  /** The response is over, streams included. */
+  over(): void;
+}
+
+/** What the provider channels' tests are called in a log row. */
+const testLabel = storedText('channelTest');
+/** Not worth a word in a log row. */
+const usualPath = '/v1/chat/completions';
+
+export interface ReservationFacts {
+  readonly inquiry: Inquiry;
+  readonly principal: Principal;
+  readonly plan: Plan;
+  readonly admission: Admission;
+  /** A channel's test: logged, charged to nobody. */
+  readonly free: boolean;
+  readonly owner: ReservationOwner | null;
+}
+
+export class Reservation {
+  /** Shortened where a longer answer cannot be paid for. */
+  inquiry: Inquiry;
+  /** As it was when the request was let in; counted again, or shortened, on the way there. */
+  plan: Plan;
+  readonly principal: Principal;
+  readonly admission: Admission;
+  readonly free: boolean;
+  readonly owner: ReservationOwner | null;
+  readonly tokenId: number;
+  /** Quota that is held now. */
+  held: number;
+  /** Quota that the request may cost at most. */
+  most: number;
+  /** Output tokens that are held for at the start. */
+  heldTokens: number;
+  /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
+  overcommit = 1;
+  /** Begins with less than it may cost at most: the hold grows ahead of what is delivered. */
+  grows = false;
+  /** Of the open request, for recovery when this thread ends; 0 = it is free. */
+  row = 0;
+  /** Number of the node's lease under which it was let in; 0 = nothing is leased. */
+  epoch = 0;
+  /** Quota of the settlement; null = not settled yet, or nothing was used. */
+  charged: number | null = null;
+  private finished: Promise<void> | null = null;
+  /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
+  private lacking = 0;
+
+  constructor(
+    private readonly core: ReservationCore,
+    { inquiry, principal, plan, admission, free, owner }: ReservationFacts,
+  ) {
+    this.inquiry = inquiry;
+    this.principal = principal;
+    this.plan = plan;
+    this.admission = admission;
+    this.free = free;
+    this.owner = owner;
+    this.tokenId = principal.token?.id ?? 0;
+    this.held = free ? 0 : plan.hold;
+    this.most = free ? 0 : plan.most;
+    this.heldTokens = plan.held;
+    this.epoch = core.balances.money.tenure?.epoch() ?? 0;
+  }
+
+  /** Money may lie on other machines. */
+  get borrows(): boolean {
+    return this.core.borrowing !== null;
+  }
+
+  get isFinished(): boolean {
+    return this.finished !== null;
+  }
+
+  /** From the beginning, before anything is held. */
+  planAgain(inquiry: Inquiry, plan: Plan): void {
+    this.inquiry = inquiry;
+    this.plan = plan;
+    this.held = plan.hold;
+    this.most = plan.most;
+    this.heldTokens = plan.held;
+    this.grows = false;
+  }
+
+  /** Takes more out of the balance while a stream outgrows its hold. @returns false when the balance has not got it, or all is over. */
+  extendTo(usage: Usage): boolean {
+    return this.holdUpTo(this.free ? 0 : quotaOf(usage, this.plan.prices));
+  }
+
+  /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
+  cover(outputTokens: number): boolean {
+    const { estimate } = this.plan;
+    return this.holdUpTo(Math.min(this.most, holdFor(estimate, Math.min(outputTokens, estimate.maxTokens))));
+  }
+
+  /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
+  async borrow(): Promise<boolean> {
+    const { borrowing } = this.core;
+    if (borrowing === null || this.lacking === 0) return false;
+    return (await borrowing.borrow(this.borrower(), this.lacking, () => this.room())) === 'lent';
+  }
+
+  /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */
+  turn(spent: number): void {
+    this.admission.turn(spent);
+  }
+
+  /** So much more of the response has gone out; costs next to nothing. */
+  delivered(frames: number, channel: ChannelSnapshot): void {
+    if (this.finished === null) this.core.balances.money.open.delivered(this.row, channel.id, frames);
+  }
+
+  /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
+  finish(finish: Finish): Promise<void> {
+    this.finished ??= this.settle(finish);
+    return this.finished;
+  }
+
+  /** Writes what is owed so far, so that a crash charges it. */
+  checkpoint(usage: Usage, channel: ChannelSnapshot): void {
+    const { core, tokenId, inquiry, principal, plan, row, epoch } = this;
+    if (this.finished !== null || this.free) return;
+    const amount = quotaOf(usage, plan.prices);
+    core.balances.money.open.used(row, usage);
+    const log = this.entry(LogType.consume, amount, usage, {
+      endReason: 'recovered',
+      usageSource: 'partial',
+      prices: plan.prices,
+      dropped: [],
+      channel,
+      upstreamModel: '',
+      firstByteMs: null,
+      tried: [triedOnly(channel)],
+    });
+    void core.ledger
+      .execute({
+        type: 'hold',
+        ref: inquiry.requestId,
+        userId: principal.user.id,
+        tokenId,
+        channelId: channel.id,
+        estimate: this.held,
+        observed: amount,
+        at: Math.floor(core.now() / 1000),
+        house: plan.house,
+        log,
+        epoch: epoch === 0 ? undefined : epoch,
+      })
+      .catch(() => undefined);
+  }
+
+  private borrower(): Borrower {
+    return borrowerOf(this.principal, this.plan.house);
+  }
+
+  private room(): number {
+    return this.core.balances.available(this.principal.user.id, this.tokenId, this.plan.house);
+  }
+
+  private holdUpTo(total: number): boolean {
+    const { core, principal, plan, row, epoch, overcommit } = this;
+    const more = total - this.held;
+    if (more <= 0) return true;
+    this.lacking = 0;
+    // Nobody would give it back.
+    if (this.finished !== null) return false;
+    const beyond = Math.max(0, total - this.most);
+    if (beyond > 0 && !this.admission.extend(beyond)) return false;
+    const terms = { most: beyond, overcommit, house: plan.house, row, epoch };
+    if (!core.balances.hold(principal.user.id, this.tokenId, more, terms).ok) {
+      this.lacking = more;
+      return false;
+    }
+    this.held = total;
+    this.most += beyond;
+    // As much again is what a stream that goes on will ask for next.
+    if (core.borrowing !== null) {
+      this.lacking = more;
+      core.borrowing.ahead(this.borrower(), more, () => this.room());
+    }
+    return true;
+  }
+
+  private entry(type: number, amount: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): LogEntry {
+    const { inquiry, principal, free } = this;
+    const endedMs = this.core.now();
+    return {
+      requestId: inquiry.requestId,
+      createdAt: Math.floor(endedMs / 1000),
+      type,
+      userId: principal.user.id,
+      username: principal.user.username,
+      tokenId: this.tokenId,
+      tokenName: free ? testLabel : (principal.token?.name ?? ''),
+      channelId: finish.channel?.id ?? 0,
+      group: principal.group,
+      model: inquiry.model,
+      isStream: inquiry.stream,
+      useTime: Math.round((endedMs - inquiry.startedMs) / 1000),
+      promptTokens: usage === null ? 0 : loggedPromptTokens(usage),
+      completionTokens: usage === null ? 0 : completionTokensOf(usage),
+      quota: amount,
+      content: finish.content ?? (free ? testLabel : ''),
+      other: JSON.stringify(factsOf(inquiry, usage, finish, endedMs)),
+      usageSource: finish.usageSource,
+      endReason: finish.endReason,
+    };
+  }
+
+  private settle(finish: Finish): Promise<void> {
+    const { core, tokenId, inquiry, principal, plan, epoch } = this;
+    const { usage } = finish;
+    const amount = usage === null || this.free ? 0 : quotaOf(usage, finish.prices);
+    const input = usage === null ? 0 : promptTokensOf(usage);
+    const output = usage === null ? 0 : completionTokensOf(usage);
+    const endedMs = core.now();
+    const type = usage === null ? LogType.error : LogType.consume;
+    const logged = usage === null || core.settings().logConsumption;
+    const log = logged ? this.entry(type, amount, usage, finish) : null;
+    this.charged = usage === null ? null : amount;
+    if (usage !== null) core.balances.money.open.used(this.row, usage);
+    this.giveBack(amount, input + output, usage === null);
+    // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
+    const durable = core.ledger
+      .execute({
+        type: 'settle',
+        ref: inquiry.requestId,
+        userId: principal.user.id,
+        tokenId,
+        channelId: finish.channel?.id ?? 0,
+        amount,
+        at: Math.floor(endedMs / 1000),
+        house: plan.house,
+        log,
+        tokens: input + output,
+        model: inquiry.model,
+        username: principal.user.username,
+        epoch: epoch === 0 ? undefined : epoch,
+      })
+      .then(
+        (result) => this.committed(endedMs, refusalOf(result)),
+        (error: unknown) => this.committed(endedMs, String(error)),
+      );
+    // From here on nothing ends it again, whatever those who watch it do.
+    this.finished = Number.isFinite(core.commitCeilingMs) ? withinCeiling(core, durable) : durable;
+    core.figures.ended({
+      model: inquiry.model,
+      channelId: finish.channel?.id ?? 0,
+      operation: inquiry.operation,
+      endReason: finish.endReason,
+      inputTokens: input,
+      outputTokens: output,
+      charged: amount,
+      tries: finish.tried.length,
+      ms: endedMs - inquiry.startedMs,
+      firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - inquiry.startedMs,
+    });
+    core.observer?.ended({ inquiry, principal, finish, tokens: { input, output }, charged: amount, endedMs });
+    return this.finished;
+  }
+
+  /** One step for all threads: what was used leaves the balance, what was held comes back, limits take note. @param failed nothing was used. */
+  private giveBack(charged: number, tokens: number, failed: boolean): void {
+    const { balances } = this.core;
+    const { tokenId, held, most, row, epoch } = this;
+    const userId = this.principal.user.id;
+    const { house } = this.plan;
+    balances.alone(userId, () => {
+      this.admission.ended({ tokens, charged, success: !failed });
+      balances.settle(userId, tokenId, { held, charged, most, house, row, vain: failed, epoch });
+    });
+  }
+
+  /** @param refusal why the ledger's rules turned it down; null = they did not. */
+  private committed(endedMs: number, refusal: string | null): void {
+    const { core } = this;
+    core.figures.committed(core.now() - endedMs);
+    if (refusal !== null) core.settlementRefused(this.inquiry.requestId, refusal);
+    core.balances.money.open.over(this.row);
+  }
+}
+
+/** As the request words it in any dialect. */
+function effortOf({ reasoning_effort: plain, reasoning, output_config: config }: Inquiry['body']): string | null {
+  const effort = plain ?? record(reasoning)?.effort ?? record(config)?.effort;
+  return typeof effort === 'string' && effort.length <= longestEffort ? effort : null;
+}
+const longestEffort = 32;
+
+/** What explains a row besides its columns. Members are set one by one: this runs for each request. */
+function factsOf(
+  inquiry: Inquiry,
+  usage: Usage | null,
+  finish: Omit<Finish, 'usage'>,
+  endedMs: number,
+): Readonly<Record<string, unknown>> {
+  const facts: Record<string, unknown> = usage === null ? {} : priceFacts(usage, finish.prices);
+  const { upstreamModel, firstByteMs, tried } = finish;
+  facts.frt = firstByteMs === null ? -1000 : Math.round(firstByteMs - inquiry.startedMs);
+  facts.ms = Math.round(endedMs - inquiry.startedMs);
+  if (upstreamModel !== inquiry.model && upstreamModel !== '') {
+    facts.is_model_mapped = true;
+    facts.upstream_model_name = upstreamModel;
+  }
+  const effort = effortOf(inquiry.body);
+  if (effort !== null) facts.reasoning_effort = effort;
+  if (inquiry.route.path !== usualPath) facts.request_path = inquiry.route.path;
+  if (finish.failure !== undefined) facts.failure = finish.failure;
+  if (finish.thought !== undefined) {
+    const { tokens, ms, tokensPerSecond } = finish.thought;
+    facts.estimated_thought = { tokens, ms, tokens_per_second: tokensPerSecond };
+  }
+  if (finish.compaction !== undefined) facts.compaction = finish.compaction;
+  if (finish.dropped.length > 0) facts.dropped = finish.dropped;
+  const admin: Record<string, unknown> = { use_channel: tried.map(channelIdOf) };
+  if (tried.some(hasFailed))
+    admin.attempts = tried.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
+  facts.admin_info = admin;
+  return facts;
+}
+
+const channelIdOf = ({ channelId }: Tried): string => String(channelId);
+const hasFailed = ({ failed }: Tried): boolean => failed !== null;
+
+/** What is not durable by then goes out all the same, and is counted. */
+function withinCeiling(core: ReservationCore, durable: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const written = core.commitDeadlines.start(core.commitCeilingMs, () => {
+    core.settledLate();
+    resolve();
+  });
+  void durable.then(() => {
+    written.end();
+    resolve();
+  });
+  return promise;
+}
+
+const refusalOf = (result: LedgerResult): string | null =>
+  result.status === 'refused'
+    ? `${result.reason} ${result.detail}`
+    : result.status === 'conflict'
+      ? 'settled before with another amount'
+      : null;

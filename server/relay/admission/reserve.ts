@@ -1,0 +1,257 @@
+/** The step that holds a request's money: how much is looked up and taken in one go under the user's lock; before it may be waited for a lease, for the whole site's rates, or for an exact count of the prompt. */
+import { AppError } from '../../contract/errors.ts';
+import { reasonText } from '../../contract/storage-reasons.ts';
+import { Feature } from '../../routing/features.ts';
+import type { Authorise } from '../intake/authorise.ts';
+import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import { countedTexts, leastCount, sumOf } from '../intake/prompt.ts';
+import { shortage } from '../shared/shortage.ts';
+import { affordableOutput, asksForThought, leastWorth, shorten } from './answer-limit.ts';
+import { checkWords } from './blocked-words.ts';
+import type { TokenCounter } from './counting/counter.ts';
+import { checkStorage } from './gate.ts';
+import { type Borrowing, borrowerOf, elsewhere, isTakenBalance, mostLoans, toldFor } from './lender.ts';
+import type { Limits } from './limits.ts';
+import { estimate, holdFor } from './meter.ts';
+import { makePlan, type Plan, type PlanDeps } from './plan.ts';
+import type { Reservation, ReservationCore } from './reservation.ts';
+
+export interface ReserveCore extends ReservationCore {
+  readonly limits: Limits;
+  readonly counter: TokenCounter;
+  readonly planning: PlanDeps;
+  readonly authorise: Pick<Authorise, 'allowModel'>;
+}
+
+/** The step before: where the request may go and what it may cost. @throws AppError model_not_allowed, sensitive_words, storage_unavailable, channel_*, model_price_unset. */
+export function planFor(core: ReserveCore, inquiry: Inquiry, principal: Principal, free: boolean): Plan {
+  core.authorise.allowModel(principal, inquiry.model);
+  checkWords(core.settings(), inquiry.prompt);
+  checkStorage(core.ledger);
+  return makePlan(core.planning, inquiry, principal, free);
+}
+
+/** Prompts are counted where their bound takes more than this part of what there is. */
+const countedShare = 1 / 16;
+/** Other models make more tokens of the same text than the encodings that are counted with. */
+const otherEncodings = 1.5;
+/** Requests that each hold so small a part of what is left never take all of it. */
+const plenty = 64;
+
+/**
+ * At once where the most that the request can cost fits the balance; a prompt whose bound does not fit is counted first.
+ * What is refused holds nothing; its admission is the caller's to withdraw.
+ * @throws AppError rate_limited, limit_tpm, token_budget_*, *_exhausted, storage_unavailable.
+ */
+export function reserve(core: ReserveCore, one: Reservation): void | Promise<void> {
+  const { overcommit, overrunLine } = core.settings();
+  const exact = overcommit === 1 || core.balances.overrunOf(one.principal.user.id) >= overrunLine;
+  if (!exact) one.overcommit = overcommit;
+  const { plan, admission } = one;
+  const counted = admission.site?.reserve(plan.promptTokens, plan.estimate.maxTokens) ?? null;
+  return counted === null ? reserveHere(core, one) : counted.then(() => reserveHere(core, one));
+}
+
+function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> {
+  const { borrowing } = core;
+  if (borrowing !== null && balanceRoom(core, one) < one.most) return reserveWithLease(core, borrowing, one);
+  const reserved = tryReserve(core, one, borrowing === null);
+  if (borrowing === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
+  if (reserved === true) return;
+  if (reserved === false) return reserveWithLease(core, borrowing, one);
+  return reserved.then((done) => (done ? undefined : reserveWithLease(core, borrowing, one)));
+}
+
+/** Nobody is refused, or gets a shorter response, for what lies on other machines and is to be had. */
+async function reserveWithLease(core: ReserveCore, borrowing: Borrowing, one: Reservation): Promise<void> {
+  const { principal, inquiry, plan } = one;
+  // What is leased counts as often in what requests may cost together, and once in what they hold.
+  const times = isStaged(one) ? one.overcommit : 1;
+  const room = () => Math.floor(balanceRoom(core, one) / times);
+  for (let loans = 1; loans < mostLoans; loans++) {
+    one.planAgain(inquiry, plan);
+    const loan = await borrowing.borrow(borrowerOf(principal, plan.house), Math.ceil(one.most / times), room);
+    try {
+      // Another thread of this machine may have taken what was leased.
+      if (await tryReserve(core, one, loan !== 'lent')) return;
+    } catch (error) {
+      if (isTakenBalance(loan, error)) continue;
+      throw toldFor(loan, error, core.now() / 1000);
+    }
+  }
+  throw elsewhere();
+}
+
+/** What there is must not change between the look and the hold. @param shortens a longer response than can be paid is asked for shorter, or refused. @returns false where it does not fit and is not shortened. */
+function tryReserve(core: ReserveCore, one: Reservation, shortens: boolean): boolean | Promise<boolean> {
+  const reserved = core.balances.alone(one.principal.user.id, () => lookAndHold(core, one, shortens));
+  return reserved === 'uncounted' ? countAndHold(core, one, shortens) : reserved;
+}
+
+function lookAndHold(core: ReserveCore, one: Reservation, shortens: boolean): boolean | 'uncounted' {
+  const { inquiry, plan } = one;
+  const room = roomFor(core, one);
+  const fits = one.most <= room;
+  const begins = canBegin(core, one);
+  if (!(fits && begins)) {
+    const { texts, objects } = inquiry.prompt;
+    const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
+    const tight = holdFor(plan.estimate, 0) > room * countedShare || leastFor(one) > room;
+    if (countable && (tight || !begins)) return 'uncounted';
+  }
+  if (!fits) return shortens && holdShorter(core, one, room);
+  hold(core, one);
+  return true;
+}
+
+async function countAndHold(core: ReserveCore, one: Reservation, shortens: boolean): Promise<boolean> {
+  const { inquiry, plan } = one;
+  const texts = countedTexts(inquiry.prompt);
+  const tokens = sumOf(await core.counter.count(inquiry.model, texts));
+  const counted =
+    plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, leastCount(texts));
+  const exact = estimate(inquiry, plan, counted);
+  if (exact.hold < one.most) {
+    one.plan = { ...plan, estimate: exact };
+    one.held = exact.hold;
+    one.most = exact.hold;
+  }
+  return core.balances.alone(one.principal.user.id, () => {
+    const room = roomFor(core, one);
+    if (one.most > room) return shortens && holdShorter(core, one, room);
+    hold(core, one);
+    return true;
+  });
+}
+
+/** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
+function holdShorter(core: ReserveCore, one: Reservation, room: number): true {
+  const shorter = core.settings().passThrough ? null : shorten(one.inquiry, one.plan, room);
+  if (shorter === null) {
+    // Refused by whoever has too little: said with the least that would do.
+    const least = leastFor(one);
+    const need = least > room ? least : one.most;
+    one.held = need;
+    one.most = need;
+    one.heldTokens = one.plan.estimate.maxTokens;
+  } else {
+    one.planAgain(shorter.inquiry, shorter.plan);
+  }
+  hold(core, one);
+  return true;
+}
+
+/** Takes it: of the limits first, then of the balance. @throws AppError limit_tpm, token_budget_*, *_exhausted. */
+function hold(core: ReserveCore, one: Reservation): void {
+  const { principal, plan, admission, most, overcommit, tokenId } = one;
+  const { house } = plan;
+  if (isStaged(one)) holdPart(core, one);
+  one.row = openRow(core, one);
+  try {
+    const asked = { tokens: plan.promptTokens, output: plan.estimate.maxTokens, hold: most, row: one.row };
+    inMoney(core, () => admission.reserve(asked));
+    const terms = { most, overcommit, house, row: one.row };
+    const held = core.balances.hold(principal.user.id, tokenId, one.held, terms);
+    if (held.ok) return;
+    admission.release();
+    throw new AppError(
+      held.who === 'user' ? 'user_exhausted' : 'token_exhausted',
+      shortage(held.remain, one.held, core.settings()),
+    );
+  } catch (error) {
+    if (admission.row === 0) core.balances.money.open.over(one.row);
+    throw error;
+  }
+}
+
+/** @returns the row for recovery: the gate's own, or a new one. @throws AppError storage_unavailable. */
+function openRow(core: ReserveCore, one: Reservation): number {
+  const { inquiry, principal, plan, admission, tokenId } = one;
+  const { accounts, open, tenure } = core.balances.money;
+  one.epoch = tenure?.epoch() ?? 0;
+  const facts = {
+    model: inquiry.model,
+    streams: inquiry.stream,
+    promptTokens: plan.promptTokens,
+    house: plan.house,
+    epoch: one.epoch,
+  };
+  if (admission.row !== 0) {
+    open.read(admission.row, facts);
+    return admission.row;
+  }
+  const userId = principal.user.id;
+  const row = open.begin({
+    ...facts,
+    ref: inquiry.requestId,
+    group: principal.group,
+    user: accounts.user(userId),
+    token: tokenId === 0 ? 0 : accounts.token(tokenId),
+    userId,
+    tokenId,
+    startedMs: inquiry.startedMs,
+  });
+  if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
+  return row;
+}
+
+/** Limits count quota; whoever is refused reads money. */
+function inMoney(core: ReserveCore, reserved: () => void): void {
+  try {
+    reserved();
+  } catch (error) {
+    if (!(error instanceof AppError) || typeof error.params.need !== 'number') throw error;
+    const { remain, need, ...rest } = error.params;
+    throw new AppError(error.code, { ...rest, ...shortage(Number(remain), Number(need), core.settings()) }, error);
+  }
+}
+
+/** Begins with a modest hold, unless there is plenty: then nothing has to be read along to see what it costs so far. */
+function holdPart(core: ReserveCore, one: Reservation): void {
+  const { principal, plan, most } = one;
+  const available = core.balances.available(principal.user.id, one.tokenId, plan.house);
+  if (most * plenty <= available) return;
+  const { estimate: size } = plan;
+  const modest = Math.min(size.maxTokens, core.settings().stake * (size.answer?.choices ?? 1));
+  const quota = holdFor(size, modest);
+  const less = quota <= available ? 0 : affordableOutput(size, available);
+  // Nothing left to begin with: the balance refuses it.
+  one.heldTokens = less === 0 ? modest : less;
+  one.held = less === 0 ? quota : holdFor(size, less);
+  one.grows = one.held !== most;
+}
+
+/** What a request may cost at most for the balance, and the key's limit, to let it in. */
+function balanceRoom({ balances }: ReserveCore, one: Reservation): number {
+  const { principal, plan, tokenId } = one;
+  const spare = balances.spare(principal.user.id, tokenId, one.overcommit, plan.house);
+  return isStaged(one) ? spare : Math.min(spare, balances.available(principal.user.id, tokenId, plan.house));
+}
+
+function roomFor(core: ReserveCore, one: Reservation): number {
+  const { token } = one.principal;
+  const room = balanceRoom(core, one);
+  return token === null ? room : Math.min(room, core.limits.room(token));
+}
+
+/** A stream that may cost more than there is begins with what there is. */
+const canBegin = ({ balances }: ReserveCore, one: Reservation): boolean =>
+  !isStaged(one) || leastFor(one) <= balances.available(one.principal.user.id, one.tokenId, one.plan.house);
+
+/** Quota of the shortest answer that is worth asking for. */
+function leastFor({ plan: { estimate: size }, most, inquiry: { body } }: Reservation): number {
+  return size.answer === null ? most : holdFor(size, leastWorth(size, body) * size.answer.choices);
+}
+
+/** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
+function isStaged({ overcommit, inquiry, plan: { estimate: size, route } }: Reservation): boolean {
+  const { answer } = size;
+  return (
+    overcommit > 1 &&
+    inquiry.stream &&
+    answer !== null &&
+    !answer.model.thinks &&
+    route.offers.stopOnCancel &&
+    !((inquiry.prompt.features & Feature.thought) !== 0 && asksForThought(inquiry.body))
+  );
+}

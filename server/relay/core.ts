@@ -1,0 +1,211 @@
+/** What all requests of one relay share: the configuration, money, limits, health of channels, time limits and figures, each under its name. */
+import type { AppError } from '../contract/errors.ts';
+import type { Ledger } from '../ledger/commands.ts';
+import type { SignFacts } from '../providers/quirk.ts';
+import type { Balances } from './admission/balances.ts';
+import type { TokenCounter } from './admission/counting/counter.ts';
+import { Gate } from './admission/gate.ts';
+import { type Borrowing, createBorrowing, type Lender } from './admission/lender.ts';
+import { createLimits, type Limits } from './admission/limits.ts';
+import type { RequestObserver } from './admission/observer.ts';
+import type { PlanDeps } from './admission/plan.ts';
+import type { SiteRates } from './admission/site-rates.ts';
+import { createRefusedRows, type RefusedRows } from './delivery/refused-rows.ts';
+import { createItemKeeping, type ItemKeeping } from './delivery/response-items.ts';
+import { TokenCounts } from './endpoints/count-tokens.ts';
+import type { TaskStore } from './endpoints/tasks/store.ts';
+import { type Authorise, createAuthorise } from './intake/authorise.ts';
+import type { Capsule } from './intake/inquiry.ts';
+import type { FindSession } from './intake/playground.ts';
+import { createRequestIds } from './intake/request-id.ts';
+import type { RelayDeps } from './relay-deps.ts';
+import { type Affinity, createAffinity } from './routing/affinity.ts';
+import { createHealth, type Health } from './routing/health.ts';
+import { createHearsay } from './routing/hearsay.ts';
+import { createBusyAnswers } from './shared/busy-answers.ts';
+import { createDeadlines, type Deadlines } from './shared/deadlines.ts';
+import { createFigures, type Figures } from './shared/figures.ts';
+import type { RelaySettings } from './state/settings.ts';
+import type { RelayState } from './state/state.ts';
+import { createAccessTokens } from './upstream/access-tokens.ts';
+import type { Cuttable, Drains } from './upstream/client-disconnect.ts';
+import { createNativeCompactions, type NativeCompactions } from './upstream/condense.ts';
+import { createDispatch, type Dispatch } from './upstream/http.ts';
+import { type Connect, createConnect } from './upstream/line.ts';
+
+/** A socket upstream is open by then. */
+const connectMs = 15_000;
+
+export class RelayCore {
+  readonly state: RelayState;
+  readonly settings: () => RelaySettings;
+  readonly now: () => number;
+  readonly steady: () => number;
+  readonly fetch: typeof fetch;
+
+  // Callers.
+  readonly authorise: Authorise;
+  readonly findSession: FindSession;
+  readonly capsule: Capsule;
+  readonly nextId: () => string;
+
+  // Money and limits.
+  readonly ledger: Ledger;
+  readonly balances: Balances;
+  readonly lender: Lender | null;
+  readonly borrowing: Borrowing | null;
+  readonly rates: SiteRates | null;
+  readonly limits: Limits;
+  readonly gate: Gate;
+  readonly counter: TokenCounter;
+
+  // Channels.
+  readonly health: Health;
+  readonly affinity: Affinity;
+  readonly planning: PlanDeps;
+  readonly compactions: NativeCompactions;
+  readonly dispatch: Dispatch;
+  readonly token: SignFacts['token'];
+  readonly items: ItemKeeping;
+  readonly tasks: TaskStore;
+  readonly connect: Connect;
+  readonly counts: TokenCounts;
+
+  // Sizes and times.
+  readonly bodyLimit: number;
+  readonly checkpointMs: number;
+  readonly billMs: number;
+  readonly commitPingMs: number;
+  readonly commitCeilingMs: number;
+  readonly commitDeadlines: Deadlines;
+  readonly conversationDeadlines: Deadlines;
+  private readonly longestIdleMs: number;
+
+  // What is watched and counted.
+  readonly observer: RequestObserver | null;
+  readonly figures: Figures;
+  readonly refusedRows: RefusedRows;
+  readonly busy: ReturnType<typeof createBusyAnswers>;
+  readonly unbilled = { late: 0, refused: 0 };
+
+  // Requests under way.
+  readonly running = new Set<Cuttable>();
+  readonly drains: Drains = { open: 0 };
+  open = 0;
+  /** Why new requests are refused; null = they are not. */
+  closed: AppError | null = null;
+
+  constructor(private readonly deps: RelayDeps) {
+    const { state, limits, lender, rates, observer, now, steady, tell } = deps;
+    this.state = state;
+    this.settings = state.settings;
+    this.now = now;
+    this.steady = steady;
+    this.fetch = deps.fetch;
+    this.authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now });
+    this.findSession = deps.findSession;
+    this.capsule = deps.capsule;
+    this.nextId = createRequestIds(now);
+    this.ledger = deps.ledger;
+    this.balances = deps.balances;
+    this.lender = lender ?? null;
+    this.borrowing = lender === undefined ? null : createBorrowing(lender);
+    this.rates = rates ?? null;
+    const { money } = deps.balances;
+    this.limits = createLimits({ now, steady, settings: state.settings, money, nodes: state.nodes });
+    this.gate = new Gate(this);
+    this.counter = deps.counter;
+    const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();
+    const hearsay = tell === undefined ? null : createHearsay(tell, wait);
+    this.health = createHealth({
+      now: steady,
+      random: deps.random,
+      trouble: deps.trouble,
+      ...(hearsay === null ? {} : { changed: hearsay.channel }),
+    });
+    this.affinity = createAffinity(steady, hearsay, { store: deps.tasks, wait });
+    this.planning = { state, health: this.health, affinity: this.affinity, random: deps.random };
+    this.compactions = createNativeCompactions();
+    state.onChannel(this.health.reset);
+    state.onChannel(this.compactions.forget);
+    const dispatch = createDispatch({
+      fetch: deps.fetch,
+      now,
+      headersTimeoutMs: limits.headersTimeoutMs,
+      starved: deps.starved,
+      tenured: money.tenure?.lasts,
+    });
+    this.dispatch = deps.around?.(dispatch) ?? dispatch;
+    this.token = createAccessTokens({ fetch: deps.fetch, now });
+    this.items = createItemKeeping({
+      store: deps.tasks,
+      capsule: deps.capsule,
+      days: () => state.settings().itemDays,
+    });
+    this.tasks = deps.tasks;
+    this.connect = createConnect({ fetch: deps.fetch, connectMs });
+    this.counts = new TokenCounts(this);
+    this.bodyLimit = limits.bodyLimit;
+    this.checkpointMs = limits.checkpointMs;
+    this.billMs = limits.billMs;
+    this.commitPingMs = limits.commitPingMs;
+    this.commitCeilingMs = limits.commitCeilingMs;
+    this.commitDeadlines = createDeadlines(10);
+    this.conversationDeadlines = createDeadlines(50);
+    this.longestIdleMs = limits.idleMs;
+    this.observer = observer ?? null;
+    this.figures = createFigures();
+    this.refusedRows = createRefusedRows({ ledger: deps.ledger, ownerOf: this.authorise.ownerOf, now, steady });
+    this.busy = createBusyAnswers(this.nextId);
+  }
+
+  /** Milliseconds that an upstream may be silent. */
+  idleMs(): number {
+    return Math.min(this.longestIdleMs, this.state.settings().idleMs);
+  }
+
+  /** @throws AppError once the relay was closed. */
+  stayOpen(): void {
+    if (this.closed !== null) throw this.closed;
+  }
+
+  /** Whether so many requests more than are open cannot be served in time. */
+  isOverloaded(more: number): boolean {
+    return this.deps.crowded?.(this.open + more) === true;
+  }
+
+  /** For requests that are not told apart by their path alone; they are counted as open by then. @throws AppError overloaded, or why the relay was closed. */
+  letIn(): void {
+    this.stayOpen();
+    if (this.isOverloaded(0)) throw this.busy.error();
+  }
+
+  /** @returns until there is room for another request; null = there is. */
+  queued(): Promise<void> | null {
+    return this.deps.wait?.() ?? null;
+  }
+
+  /** The body of a request has arrived. */
+  bodyRead(request: Request): void {
+    this.deps.watch?.heard(request);
+  }
+
+  /** The response to this request goes on after it was handed over. */
+  lasting(request: Request): void {
+    this.deps.watch?.lasting(request);
+  }
+
+  /** The last byte of the response is about to leave. */
+  responseOver(request: Request): void {
+    this.deps.watch?.over(request);
+  }
+
+  settledLate(): void {
+    this.unbilled.late++;
+  }
+
+  settlementRefused(ref: string, reason: string): void {
+    this.unbilled.refused++;
+    this.deps.refused?.(ref, reason);
+  }
+}

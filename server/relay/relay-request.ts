@@ -1,0 +1,296 @@
+/** One request, from its path to its last byte: match, authenticate, gate, read, plan, reserve, send, deliver; whatever goes wrong, its money ends exactly once. */
+import { AppError } from '../contract/errors.ts';
+import type { ProtocolId } from '../protocols/canonical.ts';
+import type { Admission } from './admission/limits.ts';
+import { unlimited } from './admission/limits.ts';
+import type { Seen } from './admission/observer.ts';
+import { Reservation, type ReservationOwner } from './admission/reservation.ts';
+import { planFor, reserve } from './admission/reserve.ts';
+import type { RelayCore } from './core.ts';
+import { deliver } from './delivery/deliver.ts';
+import { finishBroken, type Refusal } from './delivery/settle.ts';
+import type { Inquiry, Peer, Principal } from './intake/inquiry.ts';
+import { parse } from './intake/parse.ts';
+import { identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playground.ts';
+import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
+import { keptIds, recalledIds } from './routing/affinity.ts';
+import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
+import { sealed } from './shared/sealed.ts';
+import { RequestSender } from './upstream/attempt.ts';
+import { ClientDisconnect } from './upstream/client-disconnect.ts';
+
+/** A count is free: what is larger than any model reads is not read for one. A million tokens of plain words are some 4 MB. */
+const countedBodyLimit = 8 * 1024 * 1024;
+
+/** Channel tests belong to nobody's account. */
+const tester: Principal = {
+  user: {
+    id: 0,
+    username: '',
+    role: 100,
+    status: 1,
+    group: 'default',
+    balance: 0,
+    used: 0,
+    balanceVersion: 0,
+    overrun: 0,
+    setting: { accept_unset_model_ratio_model: true },
+  },
+  token: null,
+  group: 'default',
+  pinnedChannel: null,
+};
+
+const isRefusal = (reached: unknown): reached is Refusal =>
+  typeof reached === 'object' && reached !== null && 'shown' in reached;
+
+/** What is known of a request when it arrives. */
+export interface Arrival {
+  readonly request: Request;
+  /** As it is meant. */
+  readonly path: string;
+  /** null = the operator's own test. */
+  readonly peer: Peer | null;
+  /** The channel that is tested; 0 = none is. */
+  readonly testedChannel: number;
+  /** Dialect of the response, where the path does not say it. */
+  readonly protocol: ProtocolId | undefined;
+}
+
+export class RelayRequest implements ReservationOwner, Seen {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly request: Request;
+  readonly path: string;
+  private readonly peer: Peer | null;
+  private readonly testedChannel: number;
+  private readonly protocol: ProtocolId | undefined;
+  /** On whose account; null = not known yet. */
+  principal: Principal | null = null;
+  /** What is asked for; null = the body was not read yet. */
+  inquiry: Inquiry | null = null;
+  /** It was refused at the gate, before its body was read. */
+  unread = false;
+  /** Counted in by the limits, until a reservation takes it over. */
+  private admission: Admission | null = null;
+  /** What is refused from here on never ran, and counts in nothing; before, it could not be read. */
+  private isRead = false;
+  private reservation: Reservation | null = null;
+  private disconnect: ClientDisconnect | null = null;
+  private isOver = false;
+
+  constructor(
+    private readonly core: RelayCore,
+    { request, path, peer, testedChannel, protocol }: Arrival,
+  ) {
+    this.requestId = core.nextId();
+    this.startedMs = core.now();
+    this.request = request;
+    this.path = path;
+    this.peer = peer;
+    this.testedChannel = testedChannel;
+    this.protocol = protocol;
+    core.open++;
+  }
+
+  /** A route of the relay, through all steps. Never rejects: every failure becomes a response in the caller's dialect. */
+  async respond(matched: MatchedRoute | undefined): Promise<Response> {
+    try {
+      return sealed(await this.allSteps(matched));
+    } catch (error) {
+      return this.fail(error);
+    }
+  }
+
+  /** For endpoints with steps of their own. Never rejects. @returns what they made, or the response that refuses it. */
+  async respondWith<T>(steps: () => T | Refusal | Response | Promise<T | Refusal | Response>): Promise<T | Response> {
+    try {
+      const reached = await steps();
+      const refused = isRefusal(reached);
+      if (!refused && !(reached instanceof Response)) return reached;
+      if (this.admission !== null) this.core.gate.withdraw(this.admission);
+      this.over();
+      return sealed(refused ? refusalFor(this.request, this.path, reached, this.protocol) : reached);
+    } catch (error) {
+      return this.fail(error);
+    }
+  }
+
+  private async allSteps(known: MatchedRoute | undefined): Promise<Response> {
+    const { core, request } = this;
+    core.stayOpen();
+    const queued = core.queued();
+    if (queued !== null) {
+      await queued;
+      core.stayOpen();
+    }
+    const matched = this.match(known);
+    const { route } = matched;
+    const identified = this.authenticate(route);
+    const caller = identified instanceof Promise ? await identified : identified;
+    this.principal = caller;
+    const passed = this.testedChannel === 0 ? this.pass(callerAtGate(route, caller), counts(route)) : undefined;
+    if (passed !== undefined) await passed;
+    const inquiry = await this.read(matched, caller);
+    const principal = route.session ? inChosenGroup(core.state, caller, inquiry) : caller;
+    if (counts(route)) return this.listed(await this.countTokens(inquiry, principal));
+    // Owners that this thread does not know are asked for before anything depends on them.
+    const learnt = core.affinity.learn([...keptIds(inquiry), ...recalledIds(inquiry)]);
+    if (learnt !== null) await learnt;
+    this.isRead = true;
+    if (route.session) await this.passInGroup(principal);
+    const reserved = this.reserve(inquiry, principal);
+    const reservation = reserved instanceof Promise ? await reserved : reserved;
+    this.disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains);
+    core.running.add(this.disconnect);
+    const sending = new RequestSender(core, reservation, this.disconnect).send();
+    const response = await deliver(core, reservation, sending, this.disconnect);
+    return this.listed(response);
+  }
+
+  /** @throws AppError route_unknown, not_implemented, upgrade_refused, method_not_allowed. */
+  private match(matched: MatchedRoute | undefined): MatchedRoute {
+    const { request, path } = this;
+    if (matched === undefined)
+      throw new AppError(isUnimplemented(path) ? 'not_implemented' : 'route_unknown', { method: request.method, path });
+    // Clients that try a socket first go on with plain requests at once when this refuses it.
+    if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') throw new AppError('upgrade_refused');
+    if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
+    return matched;
+  }
+
+  /** At once, but for a caller who is known by a session of the console. @throws AppError token_*, user_disabled, ip_not_allowed, group_*. */
+  private authenticate({ session }: RelayRoute): Principal | Promise<Principal> {
+    const { core, request, peer } = this;
+    if (peer === null) return { ...tester, pinnedChannel: this.testedChannel };
+    return session ? identifyPlayer(core.state, core.findSession, request) : core.authorise.identify(request, peer);
+  }
+
+  /** The gate: storage, rates, and whether there is anything left to pay with. @throws AppError storage_unavailable, limit_*, *_exhausted. */
+  pass(principal: Principal, free: boolean): void | Promise<void> {
+    const { gate } = this.core;
+    this.unread = this.inquiry === null;
+    const passed = free ? gate.free(principal, this) : gate.paid(principal, this);
+    return passed instanceof Promise ? passed.then((admission) => this.passed(admission)) : this.passed(passed);
+  }
+
+  private passed(admission: Admission): void {
+    this.unread = false;
+    this.admission = admission;
+  }
+
+  /** For endpoints that look at their caller later than at their path. @throws AppError overloaded, token_*, user_disabled, ip_not_allowed, group_*. */
+  identify(): Principal {
+    const { core, request, peer } = this;
+    core.letIn();
+    return core.authorise.identify(request, peer ?? nowhere);
+  }
+
+  /** What is refused from here on never ran. */
+  orderRead(): void {
+    this.isRead = true;
+    this.core.bodyRead(this.request);
+  }
+
+  /** The playground's requests are counted in the group that their body names. */
+  private async passInGroup(principal: Principal): Promise<void> {
+    if (this.admission === null) return;
+    this.core.gate.withdraw(this.admission);
+    this.admission = null;
+    await this.pass(principal, false);
+  }
+
+  /** @throws AppError body_*, model_missing. */
+  async read(matched: MatchedRoute, caller: Principal): Promise<Inquiry> {
+    const { core, request, requestId, startedMs } = this;
+    const { route } = matched;
+    const parsed = await parse(request, matched, {
+      requestId,
+      startedMs,
+      bodyLimit: counts(route) ? Math.min(countedBodyLimit, core.bodyLimit) : core.bodyLimit,
+      capsule: core.capsule,
+      recall: (ids) => core.items.recall(caller.user.id, ids),
+    });
+    const inquiry = route.session ? withoutEmptyLimit(parsed) : parsed;
+    core.bodyRead(request);
+    this.inquiry = inquiry;
+    return inquiry;
+  }
+
+  /** Plan and reserve. What is refused never ran. @throws AppError model_not_allowed, sensitive_words, channel_*, model_price_unset, limit_*, *_exhausted. */
+  reserve(inquiry: Inquiry, principal: Principal): Reservation | Promise<Reservation> {
+    const { core, admission } = this;
+    const free = this.peer === null;
+    this.isRead = true;
+    const plan = planFor(core, inquiry, principal, free);
+    const facts = { inquiry, principal, plan, admission: admission ?? unlimited, free, owner: this };
+    const reservation = new Reservation(core, facts);
+    const waiting = free ? undefined : reserve(core, reservation);
+    return waiting === undefined ? this.reserved(reservation) : waiting.then(() => this.reserved(reservation));
+  }
+
+  private reserved(reservation: Reservation): Reservation {
+    this.reservation = reservation;
+    this.admission = null;
+    return reservation;
+  }
+
+  private async countTokens(inquiry: Inquiry, principal: Principal): Promise<Response> {
+    const { core, admission } = this;
+    core.authorise.allowModel(principal, inquiry.model);
+    const response = await core.counts.answer(inquiry, principal);
+    this.admission = null;
+    if (admission !== null) core.gate.ended(admission, true);
+    this.over();
+    return response;
+  }
+
+  /** Errors in the form that some clients read whole lists in. */
+  private listed(response: Response): Response | Promise<Response> {
+    return response.status < 400 ? response : listedError(response, this.path, this.request.url);
+  }
+
+  /** The response is over, streams included. */
+  over(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { core, disconnect } = this;
+    if (disconnect !== null) {
+      disconnect.over();
+      core.running.delete(disconnect);
+    }
+    core.open--;
+    core.responseOver(this.request);
+  }
+
+  /** Ends what the request holds. @returns what the caller is sent. */
+  private async fail(error: unknown): Promise<Response> {
+    const { core, request, path, peer, requestId, admission, reservation } = this;
+    const shown = clientError(error, requestId);
+    if (reservation !== null) {
+      this.disconnect?.upstream.abort();
+      await finishBroken(reservation, error);
+    } else {
+      this.admission = null;
+      if (admission !== null) {
+        if (this.isRead) core.gate.withdraw(admission);
+        else core.gate.ended(admission, false);
+      }
+      const { code, status } = shown;
+      core.figures.refused(code);
+      core.observer?.turnedAway({ request, requestId, path, code, status, seen: this });
+      // A channel's own test shows it at once.
+      if (peer !== null) core.refusedRows.note({ request, path, peer, seen: this, error, shown: () => shown });
+    }
+    this.over();
+    return sealed(refusalFor(request, path, { shown, retryAfter: retryAfterOf(error) }, this.protocol));
+  }
+}
+
+const nowhere: Peer = { ip: () => '' };
+
+const counts = ({ operation }: RelayRoute): boolean => operation === 'count_tokens';
+
+/** Prices and group follow from the body at the playground. */
+const callerAtGate = ({ session }: RelayRoute, caller: Principal): Principal =>
+  session ? { ...caller, group: '' } : caller;

@@ -1,0 +1,279 @@
+/** One attempt at an upstream: the call, and what its response is: a stream, a whole response, or bytes. */
+import type { ChatEvent, UpstreamError } from '../../protocols/canonical.ts';
+import type { Framing } from '../../protocols/codec.ts';
+import { codecFor, commonProtocol } from '../../protocols/registry.ts';
+import { record } from '../../protocols/shared/json.ts';
+import type { Reservation } from '../admission/reservation.ts';
+import { asSummary } from '../intake/compaction.ts';
+import type { Inquiry } from '../intake/inquiry.ts';
+import { redacted, statusFailure, type Tried, type UpstreamFailure } from '../shared/failure.ts';
+import { isCompacted, lacksCompaction, uncompacted } from './condense.ts';
+import { finished, inlined } from './custom-operation.ts';
+import { type FrameRelay, PassthroughRelay, TranslatingRelay } from './frame-relay.ts';
+import { nameable } from './nameable.ts';
+import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
+import type { Prepared } from './prepare.ts';
+import { beginsWithEvent, peeked, typeOf } from './response-body.ts';
+import { type Failed, type FailedAttempt, firstByteTimeout, prepare, Sender, send } from './send.ts';
+import { mayThink } from './thinking.ts';
+import { errorIn, failureIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
+
+interface Reached {
+  readonly prepared: Prepared;
+  readonly response: Response;
+  readonly tried: readonly Tried[];
+}
+
+export type Outcome =
+  | (Reached & { readonly kind: 'stream'; readonly stream: OpenStream })
+  | (Reached & {
+      readonly kind: 'whole';
+      readonly bytes: Uint8Array<ArrayBuffer>;
+      readonly body: unknown;
+      /** What it says, where that had to be read. */
+      readonly events: readonly ChatEvent[] | null;
+      readonly firstByteMs: number;
+    })
+  /** Neither JSON nor events: sound, subtitles. */
+  | (Reached & { readonly kind: 'bytes' })
+  | Failed;
+
+/** How the call in hand stands. */
+interface Call {
+  readonly prepared: Prepared;
+  readonly abort: AbortController;
+  readonly sentMs: number;
+  /** When the first byte must have come; Infinity = whenever. */
+  readonly firstBy: number;
+}
+
+/** Chat, and every other operation that one response answers. */
+export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
+  protected attempt(prepared: Prepared, abort: AbortController): Promise<Exclude<Outcome, Failed> | FailedAttempt> {
+    return prepared.compaction === 'native' ? this.askForCompaction(prepared, abort) : this.ask(prepared, abort);
+  }
+
+  private async ask(prepared: Prepared, abort: AbortController): Promise<Exclude<Outcome, Failed> | FailedAttempt> {
+    const { core } = this;
+    const firstByteMs = firstByteTimeout(core, this.reservation, prepared, this.tried);
+    const sentMs = core.now();
+    const result = await send(core, prepared, abort, firstByteMs);
+    if (result.kind === 'failure') return { failure: result.failure, answered: false };
+    const reached = await this.read(result.response, { prepared, abort, sentMs, firstBy: sentMs + firstByteMs });
+    return 'kind' in reached ? reached : { failure: reached, answered: true };
+  }
+
+  /** Where the upstream turns out to know nothing of it, it is asked in plain words. */
+  private async askForCompaction(
+    prepared: Prepared,
+    abort: AbortController,
+  ): Promise<Exclude<Outcome, Failed> | FailedAttempt> {
+    const { core } = this;
+    const first = await this.ask(prepared, abort);
+    if ('kind' in first || !lacksCompaction(first.failure)) return first;
+    const key = { key: prepared.key, index: prepared.keyIndex };
+    const plain = prepare(asSummary(this.reservation.inquiry), prepared.channel, key, core.settings());
+    if (plain === null || plain instanceof Error) return first;
+    const second = await this.ask(plain, abort);
+    // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
+    if ('kind' in second) core.compactions.noteLack(prepared.channel);
+    return second;
+  }
+
+  /** What the response is, from its headers or its first bytes. */
+  private async read(given: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
+    const { prepared, abort } = call;
+    const { operation, stream } = this.reservation.inquiry;
+    let response = given;
+    const type = response.headers.get('content-type') ?? '';
+    const asksStream = stream && operation === 'chat';
+    let framing =
+      prepared.quirk?.framing?.(type) ??
+      prepared.upstream.framing?.(type, asksStream) ??
+      (type.includes('text/event-stream') ? sseFraming() : null);
+    // Some relays stream under another content type, or under none.
+    if (framing === null && response.body !== null && operation === 'chat' && (asksStream || !isJson(type))) {
+      const timer = setTimeout(() => abort.abort(), this.firstByteMs(call));
+      try {
+        const { first, body } = await peeked(response.body);
+        response = new Response(body, response);
+        if (beginsWithEvent(first)) framing = sseFraming();
+      } catch {
+        return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+    if (framing !== null && response.body !== null) return this.readStream(response, response.body, framing, call);
+    if (operation === 'speech' || (isRecording(operation) && !isJson(type)))
+      return { kind: 'bytes', prepared, response, tried: this.tried };
+    return this.readWhole(response, call);
+  }
+
+  private firstByteMs({ firstBy }: Call): number {
+    const { core } = this;
+    return Math.min(core.idleMs(), Math.max(1, firstBy - core.now()));
+  }
+
+  /** As far as its first content: until then another channel can be tried. */
+  private async readStream(
+    response: Response,
+    upstream: ReadableStream<Uint8Array>,
+    framing: Framing,
+    call: Call,
+  ): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
+    const { core, reservation } = this;
+    const { prepared, abort, sentMs } = call;
+    // What it thought until its first word is reported a little later.
+    if (reservation.plan.estimate.answer?.model.thinks === true && mayThink(reservation, prepared, core.settings()))
+      this.disconnect.expecting(always);
+    const opening = await openStream({
+      upstream,
+      framing,
+      frameRelay: frameRelayFor(reservation, prepared, core.now),
+      firstMs: this.firstByteMs(call),
+      idleMs: core.idleMs(),
+      now: core.now,
+      sentMs,
+      abort,
+    });
+    if (opening.ok && prepared.compaction === 'native' && !opening.stream.frameRelay.hasContent()) {
+      void opening.stream.reader.cancel().catch(() => undefined);
+      return uncompacted(response.status);
+    }
+    if (opening.ok) return { kind: 'stream', prepared, response, tried: this.tried, stream: opening.stream };
+    if (opening.error !== null) return inBodyFailure(opening.error, prepared);
+    const { reason, usage } = opening;
+    return { ...hostFailure(response, reason === 'error' ? 'broken' : reason), usage };
+  }
+
+  private async readWhole(response: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
+    const { core, reservation, tried } = this;
+    const { prepared, abort } = call;
+    const { inquiry } = reservation;
+    const isChat = inquiry.operation === 'chat';
+    // It is made already: whoever leaves now pays for it.
+    this.disconnect.expecting(always);
+    const bytes = await readWhole(response, core.idleMs(), abort);
+    if (bytes === null) return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
+    const firstByteMs = core.now();
+    const translated = isChat && (prepared.retold || inquiry.stream);
+    const parsed = parseBody(bytes, translated);
+    if (parsed === undefined) return hostFailure(response, 'invalid');
+    const { upstream, custom } = prepared;
+    let body: unknown = parsed;
+    if (custom !== null) {
+      const errand = {
+        dispatch: core.dispatch,
+        now: core.now,
+        limitMs: core.idleMs(),
+        call: prepared.call,
+        abort,
+      };
+      const last = await finished(errand, custom, parsed);
+      if ('class' in last) return last;
+      const plain = custom.form.decode(last.answer, custom.asked);
+      body = await inlined(errand, custom, plain);
+    }
+    const error = errorIn(custom === null ? upstream : openAi, body, prepared.ownWire);
+    if (error !== null) return inBodyFailure(error, prepared);
+    // Work that goes on without us has been ordered: no other channel may be asked for it once more.
+    const { status } = record(body) ?? {};
+    if (isChat && (status === 'queued' || status === 'in_progress')) {
+      return { ...hostFailure(response, 'invalid'), class: 'client' };
+    }
+    if (prepared.compaction === 'native' && !isCompacted(inquiry, JSON.stringify(body)))
+      return uncompacted(response.status);
+    const usage = upstream.readUsage(body);
+    const silent = isChat && (usage === null || usage.output + usage.reasoning === 0);
+    const events = translated || silent ? upstream.decodeResponse(body) : null;
+    if (silent && events !== null && saysNothing(events, usage)) return hostFailure(response, 'empty');
+    if (translated && events !== null) {
+      for (const event of events) {
+        const failed = failureIn(event);
+        if (failed === null) continue;
+        return failed.code === null ? { ...hostFailure(response, 'broken'), usage } : inBodyFailure(failed, prepared);
+      }
+    }
+    return { kind: 'whole', prepared, response, tried, bytes, body, events, firstByteMs };
+  }
+}
+
+const always = () => true;
+const isJson = (type: string): boolean => type.includes('json');
+
+/** What answers of custom forms are made into. */
+const openAi = codecFor(commonProtocol).upstream;
+
+const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';
+
+/** The content type goes into the log: it is the reason why many an answer cannot be read. */
+const hostFailure = (response: Response, reason: UpstreamFailure['reason']): UpstreamFailure => ({
+  class: 'host',
+  status: response.status,
+  error:
+    reason === 'invalid' || reason === 'broken'
+      ? { status: null, type: null, code: null, message: typeOf(response) }
+      : null,
+  retryAfter: null,
+  reason,
+});
+
+/** An error that came inside of a 200: its words decide the class. */
+export function inBodyFailure(error: UpstreamError, prepared: Prepared): UpstreamFailure {
+  const { channel } = prepared;
+  // The 200 it came with says nothing.
+  const status = error.status !== null && error.status >= 400 ? error.status : statusOfType(error);
+  return { ...statusFailure(status, redacted(error, channel), null), inBody: true };
+}
+
+const statusByWord: readonly (readonly [RegExp, number])[] = [
+  [/rate_limit|too_many|exhausted/i, 429],
+  [/overloaded|unavailable/i, 529],
+  [/authentication|invalid_api_key|unauthori/i, 401],
+  [/permission|forbidden/i, 403],
+  [/invalid_request|invalid_argument|context_length|content_filter|content_policy/i, 400],
+];
+
+const statusOfType = (error: UpstreamError): number => {
+  const words = `${error.type ?? ''} ${error.code ?? ''}`;
+  return statusByWord.find(([pattern]) => pattern.test(words))?.[1] ?? 502;
+};
+
+/** How this upstream's frames reach this client. */
+function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => number): FrameRelay {
+  const { inquiry } = reservation;
+  const { upstream } = prepared;
+  if (isGathered(inquiry)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
+  // Nothing goes to the client before it is sure that this upstream knows how to compact.
+  const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(inquiry, frame) : null;
+  if (proves !== null || !prepared.retold) return new PassthroughRelay(upstream, prepared.usageAsked, now, proves);
+  const { writer } = codecFor(inquiry.protocol).translation;
+  return new TranslatingRelay(upstream, writer(contextOf(reservation, now())), now, changeFor(prepared));
+}
+
+/** Some upstreams stream although one piece was asked for. */
+export const isGathered = (inquiry: Inquiry): boolean => !inquiry.stream && inquiry.operation === 'chat';
+
+/** What happens to an answer's events between the two dialects. */
+export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined {
+  if (prepared.condense !== null) return prepared.condense();
+  const restore = prepared.restore?.();
+  if (prepared.channel.setting.thinking_to_content !== true) return restore;
+  const tell = thinkingToContent();
+  return restore === undefined ? tell : (event) => restore(event).flatMap(tell);
+}
+
+export const contextOf = ({ inquiry, plan }: Reservation, nowMs: number) => {
+  const options = inquiry.body.stream_options as { include_usage?: unknown } | null | undefined;
+  return responseContext(
+    {
+      model: inquiry.model,
+      requestId: inquiry.requestId,
+      includeUsage: options?.include_usage === true,
+      promptTokens: plan.promptTokens,
+    },
+    nowMs,
+    nameable(inquiry),
+  );
+};

@@ -1,0 +1,326 @@
+/** Sends a request upstream: which channel and key are tried next and how often (retry policy, fallback), how long a first byte may take (timeout), and what failures say about channels. */
+import { AppError } from '../../contract/errors.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import { providerByType } from '../../providers/catalogue.ts';
+import { refusesSignature } from '../../providers/knowledge/signatures.ts';
+import { targetFor } from '../../providers/knowledge/target.ts';
+import type { Quirk, SignFacts } from '../../providers/quirk.ts';
+import type { Candidates } from '../../routing/candidates.ts';
+import type { Reservation } from '../admission/reservation.ts';
+import { asSummary } from '../intake/compaction.ts';
+import type { Inquiry } from '../intake/inquiry.ts';
+import type { Affinity } from '../routing/affinity.ts';
+import type { Health, KeyChoice } from '../routing/health.ts';
+import {
+  failedAttempt,
+  isLasting,
+  mayRetry,
+  type Tried,
+  triedOnly,
+  type UpstreamFailure,
+  withKeywords,
+} from '../shared/failure.ts';
+import type { RelaySettings } from '../state/settings.ts';
+import type { UpstreamCall } from './call.ts';
+import type { ClientDisconnect } from './client-disconnect.ts';
+import type { NativeCompactions } from './condense.ts';
+import type { Dispatch, UpstreamAnswer } from './http.ts';
+import { type Prepared, prepareAttempt } from './prepare.ts';
+
+/** What all requests of a relay send with. */
+export interface SendCore {
+  readonly dispatch: Dispatch;
+  readonly now: () => number;
+  readonly settings: () => RelaySettings;
+  readonly health: Health;
+  readonly token: SignFacts['token'];
+  readonly affinity: Affinity;
+  readonly compactions: NativeCompactions;
+  /** Milliseconds an upstream may be silent. */
+  idleMs(): number;
+}
+
+export interface Failed {
+  readonly kind: 'failed';
+  /** Set when the request itself cannot be carried over to any upstream. */
+  readonly error: AppError | null;
+  readonly failure: UpstreamFailure | null;
+  readonly last: ChannelSnapshot | null;
+  readonly tried: readonly Tried[];
+  readonly left: Left | null;
+  /** Every channel was asked, and each would refuse the same request again. */
+  readonly final: boolean;
+}
+
+/** The client left when the upstream had taken the request and said nothing of worth yet. */
+export interface Left {
+  readonly prepared: Prepared;
+  readonly usage: Usage | null;
+}
+
+/** Why an attempt failed, and whether the upstream had taken the request. */
+export interface FailedAttempt {
+  readonly failure: UpstreamFailure;
+  readonly answered: boolean;
+}
+
+/** What attempts send: the request, the same without thoughts that this upstream did not sign, or a request for a summary in plain words. */
+type Variant = 'plain' | 'unsigned';
+
+/** Of what goes on only the end will tell. */
+const goesOn: ReadonlySet<string> = new Set(['stream', 'bytes']);
+const missing = 404;
+
+/** The one loop over channels and keys, whatever is asked of them: chat, tasks and sockets differ in their attempt alone. */
+export abstract class Sender<T extends { readonly kind: string }> {
+  /** Attempts so far, in order. */
+  readonly tried: Tried[] = [];
+  private failure: UpstreamFailure | null = null;
+  private last: ChannelSnapshot | null = null;
+  private left: Left | null = null;
+  private variant: Variant = 'plain';
+  /** Made when the first attempt needs it. */
+  private unsigned: Inquiry | null = null;
+  /** No refusal so far was one that time may heal. */
+  private allLasting = true;
+  /** Another key of the channel that was asked last is ready. */
+  private hasSpareKey = false;
+
+  /** Attempts that the retry policy allows. */
+  private allowed: number;
+  private readonly limited: boolean;
+  /** The one attempt beyond the option was given. */
+  private extraGiven = false;
+  /** Position in the list of candidates; it may go round. */
+  private position = 0;
+
+  constructor(
+    protected readonly core: SendCore,
+    protected readonly reservation: Reservation,
+    protected readonly disconnect: ClientDisconnect,
+  ) {
+    // A refused socket has cost nobody anything: every channel may be tried.
+    this.limited = reservation.inquiry.operation !== 'realtime';
+    this.allowed = this.limited ? Math.max(1, core.settings().retryTimes + 1) : Number.POSITIVE_INFINITY;
+  }
+
+  /** One call. Never rejects. @param call ends it. @returns what can be worked with, or why not. */
+  protected abstract attempt(prepared: Prepared, call: AbortController): Promise<T | FailedAttempt>;
+
+  /** Tries channels and keys until one can be worked with. Never rejects. */
+  async send(): Promise<T | Failed> {
+    const { core, disconnect, reservation } = this;
+    const { inquiry, plan } = reservation;
+    for (let channel = this.nextChannel(); channel !== null; channel = this.nextChannel()) {
+      let again = true;
+      while (again && this.mayGoOn()) {
+        const key = core.health.pickKey(channel);
+        const prepared = prepare(this.inquiryFor(channel), channel, key, core.settings());
+        if (prepared instanceof AppError) return this.failed(prepared);
+        if (prepared === null) break;
+        this.tried.push(triedOnly(channel));
+        this.last = channel;
+        const askedMs = core.now();
+        const call = disconnect.asking(channel);
+        core.health.begin(channel);
+        inquiry.form?.onFault(() => call.abort());
+        const reached = await this.attempt(prepared, call);
+        if ('kind' in reached) {
+          if (!goesOn.has(reached.kind)) core.health.succeeded(channel, key.index);
+          if (plan.candidates.length > 1) core.affinity.remember(plan.conversation, channel.id);
+          return reached;
+        }
+        if (disconnect.upstream.aborted) {
+          core.health.released(channel);
+          if (disconnect.gone() && reached.answered) this.left = { prepared, usage: reached.failure.usage ?? null };
+        }
+        // The body went wrong on its way: nobody but the caller is to blame.
+        const fault = disconnect.upstream.aborted && disconnect.gone() ? null : (inquiry.form?.fault() ?? null);
+        if (fault !== null) {
+          core.health.released(channel);
+          return this.failed(fault);
+        }
+        // Ended by us, or the client left: no channel is to blame.
+        if (disconnect.upstream.aborted) break;
+        const next = this.afterFailure(reached.failure, channel, key.index, core.now() - askedMs);
+        if (next === 'end') return this.failed();
+        again = next === 'same channel';
+      }
+      if (!this.mayGoOn()) break;
+    }
+    return this.failed();
+  }
+
+  private failed(error: AppError | null = null): Failed {
+    const { failure, last, tried, left } = this;
+    const final = failure !== null && this.allLasting && !this.hasSpareKey && this.allAsked();
+    return { kind: 'failed', error, failure, last, tried, left, final };
+  }
+
+  /** What the failure says about channel and key, and what is tried next. */
+  private afterFailure(given: UpstreamFailure, channel: ChannelSnapshot, keyIndex: number, ms: number) {
+    const { core, reservation } = this;
+    const { inquiry, plan } = reservation;
+    const failure = withKeywords(
+      given,
+      core.settings().disableKeywords,
+      () => inquiry.json?.text ?? JSON.stringify(inquiry.body),
+    );
+    this.failure = failure;
+    this.tried[this.tried.length - 1] = { ...triedOnly(channel), failed: failedAttempt(failure, ms) };
+    this.allLasting &&= isLasting(failure);
+    core.health.failed(channel, keyIndex, failure);
+    const retries = mayRetry(failure);
+    if (retries) core.affinity.forget(plan.conversation, channel.id);
+    // A conversation that was begun elsewhere goes on without its thoughts, once.
+    if (this.variant === 'plain' && failure.class === 'client' && refusesThoughts(failure)) {
+      this.variant = 'unsigned';
+      this.allowed++;
+      return 'same channel';
+    }
+    if (!retries || inquiry.form?.replayable === false) return 'end';
+    this.hasSpareKey = failure.class === 'key' && core.health.hasSpareKey(channel);
+    this.allowExtra();
+    return this.hasSpareKey ? 'same channel' : 'next channel';
+  }
+
+  private inquiryFor(channel: ChannelSnapshot): Inquiry {
+    const { inquiry } = this.reservation;
+    if (this.variant === 'unsigned') this.unsigned ??= { ...inquiry, unsigned: true };
+    const asked = this.unsigned ?? inquiry;
+    return asked.compaction !== undefined && this.core.compactions.lackedBy(channel) ? asSummary(asked) : asked;
+  }
+
+  private mayGoOn(): boolean {
+    const { disconnect, tried } = this;
+    return tried.length < this.allowed && !disconnect.gone() && !disconnect.upstream.aborted;
+  }
+
+  // --- the retry policy
+
+  /** @returns null = no channel is left that it makes sense to try. */
+  private nextChannel(): ChannelSnapshot | null {
+    const { candidates } = this.reservation.plan;
+    const { position } = this;
+    const channel = candidates.at(position % candidates.length);
+    if (channel === undefined || position >= candidates.length * this.allowed) return null;
+    if (position >= candidates.length && !this.mayRetrySameChannel(channel)) return null;
+    this.position++;
+    return channel;
+  }
+
+  /** Each channel had its turn. */
+  private allAsked(): boolean {
+    return this.position >= this.reservation.plan.candidates.length;
+  }
+
+  /** All were asked, and there are attempts left: hosts that stumbled may have caught themselves, those in trouble have not. */
+  private mayRetrySameChannel(channel: ChannelSnapshot): boolean {
+    const { failure } = this;
+    return (
+      this.limited &&
+      failure?.class === 'host' &&
+      failure.reason !== 'timeout' &&
+      failure.status !== missing &&
+      this.core.health.condition(channel) === 'up'
+    );
+  }
+
+  /** Whatever the option says, one bad host or one spent key among others is not the caller's bad luck: one attempt more, once. */
+  private allowExtra(): void {
+    if (this.tried.length < this.allowed || this.extraGiven || !(this.hasSpareKey || this.anotherIsUp())) return;
+    this.extraGiven = true;
+    this.allowed++;
+  }
+
+  /** A healthy channel has not been asked yet. Those are drawn first. */
+  private anotherIsUp(): boolean {
+    const { candidates } = this.reservation.plan;
+    const other = this.position < candidates.length ? candidates.at(this.position) : undefined;
+    return other !== undefined && this.core.health.condition(other) === 'up';
+  }
+}
+
+const refusesThoughts = ({ error }: UpstreamFailure): boolean =>
+  error !== null && refusesSignature(`${error.code ?? ''} ${error.message}`);
+
+/** What a client's request lacks for a translation is the client's mistake, said before any upstream is called. */
+export function prepare(
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  key: KeyChoice,
+  settings: RelaySettings,
+): Prepared | AppError | null {
+  try {
+    return prepareAttempt(inquiry, channel, key, settings);
+  } catch (error) {
+    return error instanceof AppError ? error : new AppError('internal', {}, error);
+  }
+}
+
+/** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
+export function send(
+  core: Pick<SendCore, 'dispatch' | 'now' | 'token'>,
+  prepared: Prepared,
+  abort: AbortController,
+  firstByteMs?: number,
+): Promise<UpstreamAnswer> {
+  const { call, quirk, key } = prepared;
+  if (quirk?.sign === undefined) return core.dispatch(call, abort, firstByteMs);
+  return signed(core, quirk.sign, { call, key }).then(
+    (ready) => core.dispatch(ready, abort, firstByteMs),
+    (): UpstreamAnswer => ({ kind: 'failure', failure: keyTrouble }),
+  );
+}
+
+const keyTrouble: UpstreamFailure = { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' };
+
+/** @throws whatever the signature may throw. */
+async function signed(
+  { now, token }: Pick<SendCore, 'now' | 'token'>,
+  sign: NonNullable<Quirk['sign']>,
+  { call, key }: Pick<Prepared, 'call' | 'key'>,
+): Promise<UpstreamCall> {
+  const body = typeof call.body === 'string' ? call.body : Buffer.from(call.body as Uint8Array).toString('utf8');
+  const made = await sign({ url: call.url, headers: call.headers, body }, { key, nowMs: now(), token });
+  return { ...call, url: made.url, headers: { ...made.headers }, body: made.body };
+}
+
+/** What is answered at once, or hardly ever: pictures, sound and conversations take their time. */
+const quick: ReadonlySet<string> = new Set(['chat', 'completions', 'embeddings', 'moderations', 'rerank']);
+
+/** How long a first byte may take: as long as another channel could be tried instead, not for ever. @returns milliseconds; Infinity = only the limit of silence holds. */
+export function firstByteTimeout(
+  { health, settings }: Pick<SendCore, 'health' | 'settings'>,
+  { inquiry, plan }: Reservation,
+  { channel, upstreamModel }: Prepared,
+  tried: readonly Tried[],
+): number {
+  // What was said of this channel holds whichever others there are.
+  const { first_byte_seconds: own } = channel.setting;
+  if (typeof own === 'number' && own > 0) return own * 1000;
+  if (plan.candidates.length === 1 || !quick.has(inquiry.operation)) return Number.POSITIVE_INFINITY;
+  const { firstEventMs, firstAnswerMs, modelRules } = settings();
+  const limit = inquiry.stream ? firstEventMs : firstAnswerMs;
+  if (limit === Number.POSITIVE_INFINITY) return limit;
+  // Of a model that nobody knows it is assumed that it thinks.
+  const mayThink =
+    inquiry.operation === 'chat' &&
+    targetFor(providerByType(channel.type)?.slug ?? '', upstreamModel, modelRules).thinking !== 'none';
+  return !mayThink && isAnotherUp(health, plan.candidates, tried) ? limit : Number.POSITIVE_INFINITY;
+}
+
+/** Healthy channels are drawn first: the first one that was not tried yet tells. */
+function isAnotherUp(
+  health: Pick<Health, 'condition'>,
+  candidates: Candidates<ChannelSnapshot>,
+  tried: readonly Tried[],
+): boolean {
+  for (let at = 0; at < candidates.length; at++) {
+    const other = candidates.at(at);
+    if (other === undefined) return false;
+    if (!tried.some(({ channelId }) => channelId === other.id)) return health.condition(other) === 'up';
+  }
+  return false;
+}

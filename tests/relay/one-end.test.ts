@@ -1,0 +1,104 @@
+/** Whatever throws on a request's way, its money ends once: nothing stays reserved, and one row says what became of it. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { completion, sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
+
+const frame = (data: unknown) => Buffer.from(`data: ${JSON.stringify(data)}\n\n`);
+const frames = [
+  frame({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'hi' } }] }),
+  frame({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  }),
+  Buffer.from('data: [DONE]\n\n'),
+];
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let fault = '';
+const throwAt = (step: string) => {
+  if (fault === step) throw new Error(step);
+};
+
+beforeEach(async () => {
+  fault = '';
+  gateway = await createTestGateway({
+    quota: 1_000_000,
+    relay: {
+      wait: () => {
+        throwAt('match');
+        return null;
+      },
+      watch: { heard: () => throwAt('read'), lasting: () => throwAt('deliver'), over: () => undefined },
+      around: (dispatch) => async (call, abort, firstByteMs) => {
+        throwAt('send');
+        return dispatch(call, abort, firstByteMs);
+      },
+      observer: { ended: () => throwAt('settle'), turnedAway: () => undefined },
+    },
+  });
+  upstream = await startUpstream((response, request) =>
+    JSON.parse(request.body.toString()).stream === true
+      ? sendStream(response, frames)
+      : sendJson(response, completion(10, 5)),
+  );
+  await gateway.channel(upstream.url);
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await gateway.close();
+  await upstream.stop();
+});
+
+/** What throws where the relay has no hook of its own. */
+const spies: Readonly<Record<string, () => void>> = {
+  authenticate: () =>
+    void vi.spyOn(gateway.state, 'user').mockImplementationOnce(() => {
+      throw new Error('authenticate');
+    }),
+  gate: () =>
+    void vi.spyOn(gateway.ledger, 'healthy').mockImplementationOnce(() => {
+      throw new Error('gate');
+    }),
+  plan: () =>
+    void vi.spyOn(gateway.state, 'candidates').mockImplementationOnce(() => {
+      throw new Error('plan');
+    }),
+  reserve: () =>
+    void vi.spyOn(gateway.balances, 'hold').mockImplementationOnce(() => {
+      throw new Error('reserve');
+    }),
+};
+
+const steps = ['match', 'authenticate', 'gate', 'read', 'plan', 'reserve', 'send', 'deliver', 'settle'];
+/** Steps after which the request is charged, or at least in the ledger. */
+const charged = ['deliver', 'settle'];
+
+test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] as const)))(
+  'what throws in %s (streamed: %s) ends the request once',
+  async (step, stream) => {
+    const { key } = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
+    const before = gateway.balances.available(gateway.userId, 0);
+    fault = step;
+    spies[step]?.();
+    const body = { model: 'gpt-4o-mini', stream, max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] };
+    const response = await gateway.chat(key, body);
+    await response.text().catch(() => '');
+    await gateway.ledger.drain();
+    expect(gateway.relay.open()).toBe(0);
+    const rows = await gateway.rows<{ quota: number; request_id: string }>('SELECT quota, request_id FROM logs');
+    expect(rows.length).toBeLessThanOrEqual(1);
+    const spent = rows[0]?.quota ?? 0;
+    expect(gateway.balances.available(gateway.userId, 0)).toBe(before - spent);
+    if (!charged.includes(step)) expect([spent, response.status]).toEqual([0, 500]);
+    // And the next one is served as if nothing had been.
+    fault = '';
+    const next = await gateway.chat(key, body);
+    expect(next.status).toBe(200);
+    expect(await next.text()).toContain(stream ? '[DONE]' : 'choices');
+    await gateway.ledger.drain();
+    expect(gateway.relay.open()).toBe(0);
+  },
+);
