@@ -12,16 +12,15 @@ const noEnds: readonly number[] = [];
 
 /** Whole frames that lie side by side: they can pass as one piece of bytes, or be looked at one by one. */
 export class FrameRun {
+  readonly count: number;
   #frames: readonly RawFrame[] | null = null;
 
   /** @param ends where each frame ends; the last one with the bytes. */
   constructor(
     readonly bytes: Uint8Array,
     readonly ends: readonly number[],
-  ) {}
-
-  get count(): number {
-    return this.ends.length;
+  ) {
+    this.count = ends.length;
   }
 
   frames(): readonly RawFrame[] {

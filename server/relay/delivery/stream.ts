@@ -435,13 +435,8 @@ export class ResponseStream {
   /** @returns a promise where the client has not taken it all yet. */
   private flush(): Promise<void> | null {
     const flushed = this.flushSink();
-    if (flushed instanceof Promise) return flushed.then(() => this.flushed());
-    this.flushed();
-    return null;
-  }
-
-  private flushed(): void {
     this.lastWriteMs = this.lastByteMs;
+    return flushed instanceof Promise ? flushed : null;
   }
 
   /** Whole texts alone, so that it never breaks a frame. */

@@ -172,8 +172,7 @@ class UnreadFrames {
   add(bytes: Uint8Array): void {
     const size = this.size + bytes.length;
     if (size > this.buffer.length) {
-      // Beyond the limit it is read at once.
-      const grown = new Uint8Array(size > unreadLimit ? size : Math.max(1024, 2 * size));
+      const grown = new Uint8Array(Math.max(1024, 2 * this.buffer.length, size));
       grown.set(this.buffer.subarray(0, this.size));
       this.buffer = grown;
     }
@@ -200,6 +199,8 @@ export class PassthroughRelay extends FrameRelay {
   private last = false;
   private awaits = false;
   private proven: boolean;
+  /** Until the first words, and from the finish reason on, each frame is read. */
+  private readsEach = true;
 
   /**
    * @param dropUsageFrame the frame was our wish, not the client's.
@@ -221,7 +222,7 @@ export class PassthroughRelay extends FrameRelay {
 
   override passUnread(run: FrameRun): number {
     const { markers } = this.upstream;
-    if (markers === null || !this.hasContent() || this.mustRead()) return 0;
+    if (markers === null || this.readsEach || !this.proven) return 0;
     const at = markers.firstIn(run.bytes);
     const count = at < 0 ? run.count : run.frameAt(at);
     if (count > 0) this.unread.add(run.head(count));
@@ -234,9 +235,10 @@ export class PassthroughRelay extends FrameRelay {
     this.unread.add(bytes);
     if (!this.proven) this.proven = this.proves?.(frame.text()) === true;
     let events: readonly ChatEvent[] = [];
-    if (this.mustRead() || upstream.markers?.areIn(frame.text()) !== false) {
+    if (this.readsEach || upstream.markers?.areIn(frame.text()) !== false) {
       events = this.read(frame);
       this.note(events);
+      this.readsEach = !seen.content || (seen.thought && seen.firstWordMs === null) || this.isStopped();
       if (seen.error !== null) return null;
     }
     this.last = upstream.isTerminal(frame);
@@ -295,12 +297,6 @@ export class PassthroughRelay extends FrameRelay {
 
   events(): readonly ChatEvent[] {
     return [];
-  }
-
-  /** Until the first words, and from the finish reason on, each frame counts. */
-  private mustRead(): boolean {
-    const { content, thought, firstWordMs } = this.seen;
-    return !content || (thought && firstWordMs === null) || this.isStopped();
   }
 
   private note(events: readonly ChatEvent[]): void {
