@@ -80,3 +80,22 @@ test('M7, M8, M15: the explanation names the factor, the calls, and what had no 
   expect(told).toContain(`= ${quota} quota`);
   expect(told).toContain('equals the charge');
 });
+
+test.each([
+  ['en', 'not charged'],
+  ['zh', '未扣费'],
+] as const)('the explanation of a channel test says that nothing was charged (%s)', async (language, words) => {
+  const lines: string[] = [];
+  const other = { model_ratio: 2.5, model_price: -1, completion_ratio: 1, group_ratio: 1, input: 5, output: 5 };
+  const row = { id: 1, request_id: 'r', created_at: 0, model_name: 'x', quota: 0, other: JSON.stringify(other) };
+  const context = {
+    language,
+    say: (zh: string, en: string) => (language === 'zh' ? zh : en),
+    client: async () => ({ call: async () => row }),
+    output: { object: (_value: unknown, told: string[]) => lines.push(...told) },
+  } as unknown as Context;
+  await explain(context, {}, '1', []);
+  expect(lines.join('\n')).toContain(`= 25 quota`);
+  expect(lines.join('\n')).toContain(words);
+  expect(lines.join('\n')).not.toMatch(/equals the charge|与扣费一致/);
+});

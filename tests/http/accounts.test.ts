@@ -284,3 +284,37 @@ test('an address that somebody took while the code was on its way is taken, whoe
   const { body } = await register({ email: 'new@site.example', verification_code: lastCode() });
   expect(body).toMatchObject({ success: false, code: 'email_taken' });
 });
+
+test('a name is trimmed at the login as it was at the registration', async () => {
+  expect((await register({ username: ' lead ' })).body).toMatchObject({ success: true });
+  for (const username of ['lead', ' lead', 'lead '])
+    expect((await api.send('POST', '/api/user/login', { username, password: 'password1' })).body).toMatchObject({
+      data: { username: 'lead' },
+    });
+});
+
+test('wide and other compatibility letters make no double of a name', async () => {
+  await register({ username: 'full' });
+  for (const username of ['ｆｕｌｌ', 'ﬁne', '①'])
+    expect((await register({ username })).body).toMatchObject({ success: false, code: 'input_invalid' });
+  const made = await api.send('POST', '/api/user/', { username: 'ｒｏｏｔ', password: 'password1' }, root);
+  expect(made.body).toMatchObject({ code: 'input_invalid', message: expect.stringContaining('root') });
+  for (const username of ['小明', 'Ünal', 'かな'])
+    expect((await register({ username })).body).toMatchObject({ success: true });
+});
+
+test('a webhook is https alone, also while mail is chosen', async () => {
+  const ann = await api.addUser('ann', 1);
+  const put = async (fields: object) => (await api.send('PUT', '/api/user/setting', fields, ann.headers)).body;
+  const old = 'http://hook.example';
+  expect(await put({ notify_type: 'email', webhook_url: old })).toMatchObject({ code: 'webhook_invalid' });
+  expect(await put({ notify_type: 'email', webhook_url: 'https://hook.example' })).toMatchObject({ success: true });
+  // One that was moved in stays, as long as it is not used.
+  await api.gateway.rows('UPDATE users SET setting = ? WHERE id = ?', JSON.stringify({ webhook_url: old }), ann.id);
+  expect(await put({ notify_type: 'email', webhook_url: old })).toMatchObject({ success: true });
+  expect(await put({ notify_type: 'webhook', webhook_url: old })).toMatchObject({ code: 'webhook_invalid' });
+});
+
+test('the user of a channel test, whom there is not, is said to be unknown', async () => {
+  expect((await api.send('GET', '/api/user/0', undefined, root)).body).toMatchObject({ code: 'user_unknown' });
+});

@@ -268,7 +268,6 @@ test('A12: somebody else’s Telegram link binds nothing to whoever follows it',
   const victim = await api.addUser('victim', 1);
   const mine = await leaveForTelegram();
   for (const [query, headers] of [
-    [signed(), victim.headers],
     [`${signed()}&state=${mine.state}`, victim.headers],
     // The victim's own way there, begun as somebody else.
     [
@@ -277,7 +276,20 @@ test('A12: somebody else’s Telegram link binds nothing to whoever follows it',
     ],
   ] as const)
     expect(await telegramBind(query, headers)).toMatchObject({ success: false, code: 'oauth_state' });
+  const { 'new-api-user': _, ...followed } = victim.headers;
+  expect(await telegramBind(signed(), followed)).toMatchObject({ success: false, code: 'user_header_missing' });
   expect((await telegramLogin(`${signed()}&state=made-up`)).code).toBe('oauth_state');
+});
+
+test('the widget of another console binds with the documented fields, right after a login', async () => {
+  await withTelegram();
+  const { headers, id } = await api.addUser('person', 1);
+  expect(await telegramBind(`${signed()}&lang=zh`, headers)).toMatchObject({ success: true });
+  clock += 1000;
+  expect((await telegramLogin(signed())).data).toMatchObject({ id });
+  const other = await api.addUser('other', 1);
+  clock += 15 * 60_000;
+  expect(await telegramBind(signed({ id: '4713' }), other.headers)).toMatchObject({ code: 'login_again_needed' });
 });
 
 interface Person {

@@ -74,7 +74,8 @@ test('a login that expired says so', async () => {
 
 test('set-up has a title, a warning about the file, three ways of use, and what an administrator needs', async () => {
   const page = await setup({});
-  for (const words of ['系统初始化', 'SQLite', '对外运营', '自用', '演示']) expect(page).toContain(words);
+  for (const words of ['系统初始化', 'SQLite', '持久化', '生产环境建议使用 PostgreSQL', '对外运营', '自用', '演示'])
+    expect(page).toContain(words);
   expect(fieldsIn(page).slice(0, 2)).toEqual(['username', 'password']);
   for (const words of ['用户名', '密码', '确认密码', '稍后可以在设置中修改', '初始化系统'])
     expect(page).toContain(words);

@@ -24,7 +24,7 @@ export class ApiError extends Error {
 export const isAnswered = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code !== 'network' && error.code !== 'http';
 
-const worded = new Set([401, 403, 404, 429, 502, 503, 504]);
+const worded = new Set([401, 403, 404, 405, 429, 502, 503, 504]);
 
 /** What a status means where nobody said more. */
 function wordsFor(status: number): string {

@@ -74,7 +74,13 @@ export const explain: CommandRun = async (context, _flags, ref) => {
   }
   const { prices, lines, quota } = again;
   const money = await moneyOf(context);
-  const right = quota === row.quota || row.quota === 0;
+  const free = row.quota === 0 && quota > 0;
+  const right = quota === row.quota || free;
+  const verdict = free
+    ? context.say('未扣费', 'not charged')
+    : right
+      ? context.say('与扣费一致', 'equals the charge')
+      : `<> ${row.quota}`;
   const name = ({ kind, detail }: BillLine) =>
     `${kinds[kind][context.language]}${detail === undefined ? '' : ` (${detail})`}`;
   const bill = [
@@ -97,7 +103,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
       ? [`  ~ ${compactions[facts.compaction]?.[context.language] ?? facts.compaction}`]
       : []),
     ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),
-    `  = ${quota} quota = ${money.of(quota, 'exact')}   ${right ? (context.language === 'zh' ? '与扣费一致' : 'equals the charge') : `<> ${row.quota}`}`,
+    `  = ${quota} quota = ${money.of(quota, 'exact')}   ${verdict}`,
     ...paidByOthers(JSON.parse(row.other) as Record<string, unknown>).map((one) => `  ${one[context.language]}`),
   ];
   context.output.object({ log: row, bill: { lines, prices, quota, matches: right } }, bill, String(row.id));

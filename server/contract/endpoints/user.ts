@@ -105,7 +105,8 @@ export const userEndpoints = [
     method: 'GET',
     path: '/api/user/:id',
     access: 'admin',
-    input: z.object({ id }),
+    /** 0 = nobody: rows of channel tests. */
+    input: z.object({ id: number }),
     output: userShape,
     summary: { zh: '用户详情', en: 'One user' },
   }),

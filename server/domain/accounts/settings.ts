@@ -48,8 +48,9 @@ export function createSettings(deps: { readonly database: Database; readonly vau
       if (user === undefined) throw new AppError('user_unknown');
       const { webhook_secret: secret = '', ...others } = fields;
       const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined));
-      const next: SettingFields & Record<string, unknown> = { ...objectOf(user.setting), ...given };
-      check(next, fields);
+      const stored = objectOf(user.setting);
+      const next: SettingFields & Record<string, unknown> = { ...stored, ...given };
+      check(next, fields, stored.webhook_url);
       if (secret === '') await repository.setSetting(userId, JSON.stringify(next));
       else await keep(userId, secret, next);
     },
@@ -64,16 +65,18 @@ function objectOf(setting: string): Record<string, unknown> {
   }
 }
 
-function check(next: SettingFields, fields: SettingFields): void {
+/** @param storedUrl one that was moved in and is sent back as it was stays, as long as it is not used. */
+function check(next: SettingFields, fields: SettingFields, storedUrl: unknown): void {
   if (next.notify_type !== undefined && next.notify_type !== 'email' && next.notify_type !== 'webhook')
     throw new AppError('notify_type_invalid');
   const { quota_warning_threshold: threshold } = fields;
   if (threshold !== undefined && !(threshold > 0)) throw new AppError('threshold_invalid');
-  if (next.notify_type === 'webhook') {
-    const url = next.webhook_url ?? '';
-    if (url === '') throw new AppError('webhook_missing');
-    if (!URL.canParse(url) || new URL(url).protocol !== 'https:') throw new AppError('webhook_invalid');
-  }
+  const url = next.webhook_url ?? '';
+  const used = next.notify_type === 'webhook';
+  if (used && url === '') throw new AppError('webhook_missing');
+  const isNew = url !== '' && url !== storedUrl;
+  if ((used || isNew) && (!URL.canParse(url) || new URL(url).protocol !== 'https:'))
+    throw new AppError('webhook_invalid');
   const email = fields.notification_email ?? '';
   if (email !== '' && !isEmail(email)) throw new AppError('email_invalid');
 }

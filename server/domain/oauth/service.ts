@@ -169,13 +169,16 @@ export function createOAuth(deps: {
         return owner;
       });
     },
-    /** A link with somebody else's signature must not bind that person to whoever follows it. @throws AppError oauth_*, login_again_needed. */
+    /**
+     * A link with somebody else's signature must not bind that person to whoever follows it: a page of ours has the state
+     * of its way there, and the widget of another console calls with the header of its user, which no link carries.
+     * @param state '' = such a widget. @throws AppError oauth_*, login_again_needed.
+     */
     async telegramBind(fields: TelegramFields, state: string, arrival: Arrival): Promise<void> {
-      const journey = await journeys.arrive('telegram', state, arrival.stateCookie);
-      if (journey.userId !== arrival.userId) throw new AppError('oauth_state');
-      await onceSigned(fields, (identity) =>
-        bind(identity, 'Telegram', arrival.userId, journey.fresh || arrival.fresh),
-      );
+      const journey = state === '' ? null : await journeys.arrive('telegram', state, arrival.stateCookie);
+      if (journey !== null && journey.userId !== arrival.userId) throw new AppError('oauth_state');
+      const fresh = journey?.fresh === true || arrival.fresh;
+      await onceSigned(fields, (identity) => bind(identity, 'Telegram', arrival.userId, fresh));
     },
   };
 }

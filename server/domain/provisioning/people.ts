@@ -10,13 +10,10 @@ import type { Vault } from '../secrets/vault.ts';
 import { keyColumns, type TokensService } from '../tokens/service.ts';
 import type { Credentials } from '../users/credentials.ts';
 import type { Passwords } from '../users/passwords.ts';
-import { checkPassword, checkUsername } from '../users/rules.ts';
+import { checkKnownUsername, checkPassword } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 import { asText, described, differing } from './compare.ts';
 import { amountOf, expiryOf } from './values.ts';
-
-/** Names of imported accounts may be longer than those that are made here. */
-const longestKnownName = 64;
 
 const passwordless = (username: string) => ({
   zh: `没有密码，无法用密码登录：gateway user passwd ${username}`,
@@ -56,7 +53,7 @@ export async function applyUsers(
     const quota = user.quota === undefined ? 0 : amountOf('quota', user.quota, quotaPerUnit);
     const password = (user.password ?? '') === '' ? null : (user.password ?? null);
     if (row === undefined) {
-      checkUsername(name, longestKnownName);
+      checkKnownUsername(name);
       if (password !== null) checkPassword(password);
       const role = fields.role ?? Role.user;
       const passwordMade = password === null;

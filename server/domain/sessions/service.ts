@@ -77,19 +77,21 @@ export function createSessions(deps: {
     /** Who the name and the password belong to. @throws AppError password_login_disabled, credentials_*, too_many_attempts. */
     async identify(facts: LoginFacts): Promise<UserRow> {
       if (!deps.passwordLogin()) throw new AppError('password_login_disabled');
-      if (facts.username === '' || facts.password === '') throw new AppError('credentials_empty');
-      const device = deps.devices.nameOf(facts.deviceCookie, await deps.users.findByLogin(facts.username));
+      // As registration stores it.
+      const username = facts.username.normalize('NFC').trim();
+      if (username === '' || facts.password === '') throw new AppError('credentials_empty');
+      const device = deps.devices.nameOf(facts.deviceCookie, await deps.users.findByLogin(username));
       const guesser = { ip: facts.ip, device };
-      await throttle.enter(guesser, facts.username);
+      await throttle.enter(guesser, username);
       const patience = deps.pause(leastMs);
       // Read after the wait: it may be another by now.
-      const user = await deps.users.findByLogin(facts.username);
+      const user = await deps.users.findByLogin(username);
       const right = await deps.passwords.verify(facts.password, user?.password_hash ?? (await decoy));
       if (user === undefined || !right || user.status !== UserStatus.enabled) {
         await patience;
         throw new AppError('credentials_wrong');
       }
-      await throttle.succeeded(guesser, facts.username);
+      await throttle.succeeded(guesser, username);
       return deps.credentials.modernise(user, facts.password);
     },
     /** @param user as it was when it was identified. @returns the session's id, to be given to the browser once. @throws AppError ticket_late when its password was changed meanwhile. */

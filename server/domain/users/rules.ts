@@ -15,8 +15,25 @@ const refuse = (zh: string, en: string): never => {
   throw new AppError('input_invalid', { zh, en });
 };
 
+/** Names of imported accounts may be longer than those that are made here. */
+const longestKnownName = 64;
+
+/** A name that exists elsewhere already, at the source of an import or of a declarative file. @throws AppError input_invalid */
+export const checkKnownUsername = (given: string): string => checkName(given, longestKnownName);
+
 /** @returns the name without surrounding space. @throws AppError input_invalid */
-export function checkUsername(given: string, longest = longestUsername): string {
+export function checkUsername(given: string): string {
+  const name = checkName(given, longestUsername);
+  // Wide letters, ligatures and circled numbers are read as the plain ones: such a name is the double of another.
+  if (name.normalize('NFKC') !== name)
+    refuse(
+      `用户名不能包含全角字母等兼容字符，请改为 ${name.normalize('NFKC')}`,
+      `the username must not contain full-width or other compatibility characters; use ${name.normalize('NFKC')}`,
+    );
+  return name;
+}
+
+function checkName(given: string, longest: number): string {
   const name = given.normalize('NFC').trim();
   if (unseen.test(name))
     refuse('用户名不能包含不可见或控制字符', 'the username must not contain invisible or control characters');

@@ -44,6 +44,6 @@ export const userHandlers: HandlersOf<
     return { ...user, result: changed ? 'updated' : 'unchanged' };
   },
   'user.manage': ({ services, actor, input }) => services.userManagement.manage(actor, input.id, input.action),
-  'user.get': ({ services, actor, input }) => services.userManagement.get(actor, input.id),
+  'user.get': ({ services, actor, input }) => services.userManagement.get(actor, input.id ?? 0),
   'user.delete': ({ services, actor, input }) => services.userManagement.remove(actor, input.id),
 };

@@ -1,8 +1,17 @@
 /** What was said, newest in view. */
-import { useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Answer } from './answer.tsx';
 import type { Line } from './use-conversation.ts';
+
+function Bubble({ own, who, children }: { readonly own: boolean; readonly who: string; readonly children: ReactNode }) {
+  return (
+    <article className={own ? 'ml-auto max-w-[80%] rounded-3 bg-sunken px-3 py-2' : ''}>
+      <h2 className="text-[11px] text-ink-3">{who}</h2>
+      {children}
+    </article>
+  );
+}
 
 export function Lines({ lines, model }: { readonly lines: readonly Line[]; readonly model: string }) {
   const { t } = useTranslation();
@@ -19,13 +28,19 @@ export function Lines({ lines, model }: { readonly lines: readonly Line[]; reado
       aria-label={t('playground.title')}
       className="flex-1 space-y-4 overflow-auto p-4"
     >
-      {lines.length === 0 ? <p className="text-ink-2">{t('playground.greeting')}</p> : null}
+      {/* Shown until something is said, and never sent. */}
+      {lines.length === 0 ? (
+        <>
+          <Bubble own who={t('playground.you')}>
+            <p>{t('playground.hello')}</p>
+          </Bubble>
+          <Bubble own={false} who={model}>
+            <p>{t('playground.greeting')}</p>
+          </Bubble>
+        </>
+      ) : null}
       {lines.map((line) => (
-        <article
-          key={line.id}
-          className={line.role === 'user' ? 'ml-auto max-w-[80%] rounded-3 bg-sunken px-3 py-2' : ''}
-        >
-          <h2 className="text-[11px] text-ink-3">{line.role === 'user' ? t('playground.you') : model}</h2>
+        <Bubble key={line.id} own={line.role === 'user'} who={line.role === 'user' ? t('playground.you') : model}>
           {line.role === 'assistant' && (line.state === 'complete' || line.state === 'incomplete') ? (
             <Answer text={line.content} />
           ) : (
@@ -33,7 +48,7 @@ export function Lines({ lines, model }: { readonly lines: readonly Line[]; reado
               {line.state === 'loading' ? t('app.loading') : line.content}
             </p>
           )}
-        </article>
+        </Bubble>
       ))}
       <div ref={end} />
     </div>

@@ -1,5 +1,6 @@
 /** Drawings and tasks: the same page with other columns. */
 
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
@@ -54,6 +55,7 @@ export function TaskListPage<Row extends TaskRow>({
 }: TaskListPageProps<Row>) {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
+  const client = useQueryClient();
   const [query, setQuery] = useSearchParams();
   const [open, setOpen] = useState<Row | null>(null);
   const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
@@ -97,6 +99,13 @@ export function TaskListPage<Row extends TaskRow>({
         {field('id', idLabel, id)}
         {field('from', t('tasks.from'), from, 'datetime-local')}
         {field('to', t('tasks.to'), to, 'datetime-local')}
+        <button
+          type="button"
+          className="button"
+          onClick={() => void client.invalidateQueries({ queryKey: ['tasks', title] })}
+        >
+          {t('tasks.query')}
+        </button>
         <span className="ml-auto">
           <SavedFilters place={place} />
         </span>

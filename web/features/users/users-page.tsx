@@ -19,7 +19,15 @@ import { type Url, useUrl } from '../../lib/url.ts';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
 
-function UserFilters({ url, groups }: { readonly url: Url; readonly groups: readonly string[] }) {
+function UserFilters({
+  url,
+  groups,
+  onQuery,
+}: {
+  readonly url: Url;
+  readonly groups: readonly string[];
+  readonly onQuery: () => void;
+}) {
   const { t } = useTranslation();
   return (
     <>
@@ -37,6 +45,9 @@ function UserFilters({ url, groups }: { readonly url: Url; readonly groups: read
         options={groups.map((name) => [name, name])}
         onChange={(value) => url.set('group', value)}
       />
+      <button type="button" className="button" onClick={onQuery}>
+        {t('users.query')}
+      </button>
     </>
   );
 }
@@ -114,7 +125,7 @@ export function UsersPage() {
         list={list}
         storeKey="users-table-columns"
         place="users"
-        bar={<UserFilters url={url} groups={groups} />}
+        bar={<UserFilters url={url} groups={groups} onQuery={() => void refresh()} />}
         onOpen={(row) => (row.DeletedAt === null ? edit(row) : undefined)}
         empty={
           <Empty text={t('users.none')} command="gateway user list">
