@@ -40,6 +40,24 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     const words = texts('progress image_url prompt prompt_en fail_reason');
     expect(kinds(row, Object.keys(words).join(' '))).toEqual(words);
   },
+  '002.4.34': async () => {
+    const owner = (await on.record('GET', '/api/user/self', undefined, on.plain.headers)).id;
+    const drawing = (at: number) => ({
+      user_id: owner,
+      mj_id: `p${at}`,
+      submit_ms: 1_700_000_000_000 + at,
+      action: 'IMAGINE',
+    });
+    const rows = Array.from({ length: 25 }, (_, at) => drawing(at));
+    await on.api.gateway.database.query
+      .insertInto('drawing_tasks')
+      .values(rows as never)
+      .execute();
+    const idsOf = async (p: number) => (await on.list(`/api/mj/?p=${p}&page_size=10`)).map(({ mj_id: id }) => id);
+    const merged = [...(await idsOf(0)), ...(await idsOf(1)), ...(await idsOf(2))];
+    expect(merged.length).toBe(new Set(merged).size);
+    expect(merged).toEqual(expect.arrayContaining(rows.map(({ mj_id: id }) => id)));
+  },
   '002.3.20': async () => {
     const [row] = await on.list('/api/task/?p=0');
     const fields = numbers('id created_at submit_time finish_time channel_id');

@@ -42,6 +42,10 @@ const pageOf = {
     const { DrawingsPage } = await import('../../web/features/tasks/drawings-page.tsx');
     return rendered(<DrawingsPage />, { path: '/midjourney', answers: { status: { mj_notify_enabled: false } } });
   },
+  users: async () => {
+    const { UsersPage } = await import('../../web/features/users/users-page.tsx');
+    return rendered(<UsersPage />, { path: '/user' });
+  },
   tasks: async () => {
     const { TasksPage } = await import('../../web/features/tasks/tasks-page.tsx');
     return rendered(<TasksPage />, { path: '/task' });
@@ -63,6 +67,12 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     expect(shown).toMatch(/<button[^>]*>查询<\/button>/);
     role = 1;
     expect(await pageOf.drawings()).not.toContain('渠道 ID');
+  },
+  '000.2.69': async () => {
+    const shown = await pageOf.users();
+    has(shown, '添加用户', '分组');
+    expect(shown).toMatch(/<input[^>]*type="search"/);
+    expect(shown).toMatch(/<button[^>]*>查询<\/button>/);
   },
   '002.2.23': async () =>
     has(await pageOf.drawings(), '当前未开启 Midjourney 回调，部分项目可能无法获得绘图结果，可在运营设置中开启'),
