@@ -95,8 +95,8 @@ export const equivalents: readonly Equivalent[] = [
     why: 'the long way names the one channel as well, sound or in trouble',
   },
   {
-    file: 'server/relay/upstream/body.ts',
-    line: 'return edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);',
+    file: 'server/relay/upstream/prepare.ts',
+    line: 'return { body: edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits), terms };',
     before: '0',
     after: '(-1)',
     why: 'a text without edits is the same bytes: what is no UTF-8, or has a mark in front, was refused before',

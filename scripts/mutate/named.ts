@@ -54,7 +54,7 @@ export const namedMutants: readonly NamedMutant[] = [
   },
   {
     name: 'the client’s key goes upstream in the query',
-    file: 'server/relay/upstream/prepare.ts',
+    file: 'server/routing/endpoint.ts',
     before: "  query.delete('key');\n",
     after: '',
     test: 'tests/relay/query.test.ts',

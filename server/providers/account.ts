@@ -2,8 +2,7 @@
 import { keysIn } from '../contract/channel-keys.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { number, record, records, text } from '../protocols/shared/json.ts';
-import { authHeaders } from './auth.ts';
-import type { Provider } from './provider.ts';
+import { keyHeader, type Provider } from './provider.ts';
 
 export interface Lookup {
   readonly url: string;
@@ -93,10 +92,11 @@ export function modelsLookup(provider: Provider, baseUrl: string, key: string): 
   const version = /\/v\d+$/.exec(base)?.[0];
   const own = version !== undefined && provider.modelsPath.startsWith(`${version}/`);
   const first = keysIn(key)[0] ?? '';
+  const shown = keyHeader(provider);
   const dialect = provider.protocol === null ? undefined : codecFor(provider.protocol).traits.headers;
   return {
     url: own ? base.slice(0, -version.length) + provider.modelsPath : base + provider.modelsPath,
-    headers: { ...authHeaders(provider, first, ''), ...dialect },
+    headers: { ...(shown === null ? {} : { [shown.name]: shown.before + first }), ...dialect },
   };
 }
 

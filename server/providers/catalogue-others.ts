@@ -1,4 +1,4 @@
-/** Providers of the wire contract that need more than a row: facts only. What `serves` leaves out is not served; what a row cannot say stands in its quirk. */
+/** Providers of the wire contract that need more than a row: facts only. What `serves` leaves out is not served; what a row cannot say stands in its adapter. */
 import type { Auth, Colour, Provider } from './provider.ts';
 
 const bearer: Auth = { kind: 'bearer' };

@@ -148,3 +148,17 @@ const filled = (address: string, model: string, other: string): string =>
   !address.includes('{')
     ? address
     : address.replace('{model}', () => encodeURIComponent(model)).replace('{other}', () => encodeURIComponent(other));
+
+/** A header that shows the key, and what stands before it. */
+export interface KeyHeader {
+  readonly name: string;
+  readonly before: string;
+}
+
+/** @returns null for providers whose key signs the request instead. */
+export const keyHeader = ({ auth }: Provider): KeyHeader | null =>
+  auth.kind === 'bearer'
+    ? { name: 'authorization', before: 'Bearer ' }
+    : auth.kind === 'header'
+      ? { name: auth.name, before: '' }
+      : null;

@@ -1,7 +1,7 @@
 /** What all requests of one relay share: the configuration, money, limits, health of channels, time limits and figures, each under its name. */
 import type { AppError } from '../contract/errors.ts';
 import type { Ledger } from '../ledger/commands.ts';
-import type { SignFacts } from '../providers/quirk.ts';
+import type { AuthFacts } from '../providers/adapter.ts';
 import type { Balances } from './admission/balances.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
@@ -65,7 +65,7 @@ export class RelayCore {
   readonly planning: PlanDeps;
   readonly compactions: NativeCompactions;
   readonly dispatch: Dispatch;
-  readonly token: SignFacts['token'];
+  readonly token: AuthFacts['token'];
   readonly items: ItemKeeping;
   readonly tasks: TaskStore;
   readonly connect: Connect;

@@ -7,8 +7,8 @@ import { writtenTool } from '../../server/protocols/shared/fit.ts';
 import { inWords } from '../../server/protocols/shared/format-words.ts';
 import { taggedThoughts } from '../../server/protocols/shared/tagged-thoughts.ts';
 import { writtenCall } from '../../server/protocols/shared/written-call.ts';
+import { converse } from '../../server/providers/adapters/converse.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
-import { converse } from '../../server/providers/quirks/converse.ts';
 
 const schema = { type: 'object', properties: { days: { type: 'integer' } }, required: ['days'] };
 const format = { type: 'schema', name: 'trip', schema, strict: true } as const;

@@ -1,7 +1,7 @@
 /** Addresses as the providers' own documents write them. */
 import { expect, test } from 'vitest';
-import { azureUrl } from '../../server/providers/quirks/azure.ts';
-import { sparkEdition } from '../../server/providers/quirks/xunfei.ts';
+import { azureUrl } from '../../server/providers/adapters/azure.ts';
+import { sparkEdition } from '../../server/providers/adapters/xunfei.ts';
 
 const base = 'https://acme.openai.azure.com';
 

@@ -2,12 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Adapter, Place, Whole, WholeFacts } from '../../server/providers/adapter.ts';
+import { bedrock, bedrockModel } from '../../server/providers/adapters/bedrock.ts';
+import { vertex } from '../../server/providers/adapters/vertex.ts';
 import { providers } from '../../server/providers/catalogue.ts';
 import { bedrockBetas, bedrockGates, bedrockModels } from '../../server/providers/knowledge/bedrock.ts';
 import { vertexBetas, vertexGates } from '../../server/providers/knowledge/vertex.ts';
-import type { PlainCall } from '../../server/providers/quirk.ts';
-import { bedrock, bedrockModel } from '../../server/providers/quirks/bedrock.ts';
-import { vertex } from '../../server/providers/quirks/vertex.ts';
 
 test.each([
   ['claude-opus-4-5', 'us-east-1', 'us.anthropic.claude-opus-4-5-20251101-v1:0'],
@@ -83,18 +83,33 @@ const bodies: [string, Record<string, unknown>][] = [
     : []),
 ];
 
-const call = (model: string, body: Record<string, unknown>, dropped: string[]): PlainCall => ({
-  operation: 'chat',
-  dialect: 'anthropic-messages',
-  model,
-  stream: true,
-  baseUrl: '',
-  other: 'us-east5',
-  key: 'k|us-east-1',
-  body,
-  betas: header,
-  dropped,
-});
+interface Call {
+  readonly place: Place;
+  readonly body: Record<string, unknown>;
+  readonly facts: WholeFacts;
+}
+
+const call = (slug: string, model: string, body: Record<string, unknown>, dropped: string[]): Call => {
+  const provider = providers.find((one) => one.slug === slug);
+  if (provider === undefined) throw new Error(`no ${slug}`);
+  return {
+    place: {
+      provider,
+      operation: 'chat',
+      row: 'messages',
+      dialect: 'anthropic-messages',
+      model,
+      mapped: false,
+      stream: true,
+      baseUrl: '',
+      other: 'us-east5',
+    },
+    body,
+    facts: { key: 'k|us-east-1', betas: header, dropped },
+  };
+};
+const shaped = (adapter: Adapter, { place, body, facts }: Call): Whole | null | undefined =>
+  adapter.body?.(place)?.whole?.(body, facts);
 
 /** Refuses as Bedrock is reported to, by rules written down from those reports and AWS's table, not from our rows. */
 function refusals(model: string, body: Record<string, unknown>): string[] {
@@ -128,14 +143,14 @@ test.each(bodies.flatMap(([name, body]) => models.map((model) => [name, model, b
   'W4: a request of Claude Code, %s, to %s on Bedrock is not refused, and says what it lost',
   (_name, model, body) => {
     const dropped: string[] = [];
-    const shaped = bedrock.shape?.(call(model, body, dropped));
-    expect(refusals(model, { ...(shaped?.body ?? {}) })).toEqual([]);
-    expect(shaped?.body.messages).toHaveLength((body.messages as unknown[]).length);
-    expect(shaped?.body.tools).not.toHaveLength(0);
-    expect(shaped?.headers).toBeUndefined();
+    const made = shaped(bedrock, call('aws', model, body, dropped));
+    expect(refusals(model, { ...(made?.body ?? {}) })).toEqual([]);
+    expect(made?.body.messages).toHaveLength((body.messages as unknown[]).length);
+    expect(made?.body.tools).not.toHaveLength(0);
+    expect(made?.headers).toBeUndefined();
     if (body === own)
       for (const member of ['defer_loading', 'context_management', 'effort'])
-        if (!JSON.stringify(shaped?.body).includes(member)) expect(dropped.join('\n')).toContain(member);
+        if (!JSON.stringify(made?.body).includes(member)) expect(dropped.join('\n')).toContain(member);
   },
 );
 
@@ -143,26 +158,29 @@ test('W4: of tools that all run elsewhere nothing is left', () => {
   const elsewhere = [{ type: 'web_search_20250305', name: 'web_search' }];
   const dropped: string[] = [];
   const asked = { ...own, tools: elsewhere, tool_choice: { type: 'auto' } };
-  const body = bedrock.shape?.(call('claude-opus-4-5', asked, dropped))?.body ?? {};
+  const body = shaped(bedrock, call('aws', 'claude-opus-4-5', asked, dropped))?.body ?? {};
   expect(Object.keys(body)).not.toContain('tools');
   expect(Object.keys(body)).not.toContain('tool_choice');
   expect(dropped.join()).toContain('/tools');
-  const some = bedrock.shape?.(
-    call('claude-opus-4-5', { ...asked, tools: [...elsewhere, ...own.tools.slice(0, 1)] }, []),
+  const some = shaped(
+    bedrock,
+    call('aws', 'claude-opus-4-5', { ...asked, tools: [...elsewhere, ...own.tools.slice(0, 1)] }, []),
   );
   expect(some?.body).toMatchObject({ tools: own.tools.slice(0, 1), tool_choice: { type: 'auto' } });
 });
 
 test('W4: what Bedrock takes stays', () => {
   const dropped: string[] = [];
-  const shaped = bedrock.shape?.(call('claude-opus-4-5', own, dropped));
-  expect(shaped?.body).toMatchObject({
+  const made = shaped(bedrock, call('aws', 'claude-opus-4-5', own, dropped));
+  expect(made?.body).toMatchObject({
     anthropic_beta: ['interleaved-thinking-2025-05-14', 'effort-2025-11-24', 'tool-search-tool-2025-10-19'],
     output_config: { effort: 'xhigh' },
     tools: own.tools,
     thinking: { type: 'adaptive' },
   });
-  expect(bedrock.shape?.(call('claude-sonnet-4-5', own, []))?.body.context_management).toEqual(own.context_management);
+  expect(shaped(bedrock, call('aws', 'claude-sonnet-4-5', own, []))?.body.context_management).toEqual(
+    own.context_management,
+  );
 });
 
 test('W4: Bedrock is told of no scope, wherever a cache has one', () => {
@@ -174,7 +192,7 @@ test('W4: Bedrock is told of no scope, wherever a cache has one', () => {
     messages: [{ role: 'user', content: [said] }],
     tools: [{ ...own.tools[0], cache_control }],
   };
-  const body = bedrock.shape?.(call('claude-opus-4-5', asked, []))?.body ?? {};
+  const body = shaped(bedrock, call('aws', 'claude-opus-4-5', asked, []))?.body ?? {};
   const cached = { cache_control: { type: 'ephemeral' } };
   expect(body).toMatchObject({ system: [cached], messages: [{ content: [cached] }], tools: [cached] });
   expect(JSON.stringify(body)).not.toContain('scope');
@@ -185,27 +203,29 @@ test.each([
   ['claude-3-5-sonnet-20241022', 'claude-3-5-sonnet-v2@20241022'],
   ['claude-3-5-sonnet-20240620', 'claude-3-5-sonnet@20240620'],
   ['claude-opus-4-6', 'claude-opus-4-6'],
-])('W14: Vertex calls %s %s', (model, id) =>
-  expect(vertex.shape?.({ ...call(model, own, []), key: account })?.url).toContain(`/models/${id}:streamRawPredict`),
-);
+])('W14: Vertex calls %s %s', (model, id) => {
+  const url = vertex.endpoint?.(call('vertex', model, own, []).place)?.url;
+  expect(typeof url === 'function' ? url(account) : url).toContain(`/models/${id}:streamRawPredict`);
+});
 
 test('W4: Vertex knows both features of computer use, and none that was made up', () => {
   const betas = 'computer-use-2025-01-24,computer-use-2025-11-24,computer-use-1999-01-01';
-  const shaped = vertex.shape?.({ ...call('claude-opus-4-5', own, []), betas, key: account });
-  const told = shaped?.headers?.['anthropic-beta']?.split(',').filter((beta) => beta.startsWith('computer'));
+  const asked = call('vertex', 'claude-opus-4-5', own, []);
+  const made = shaped(vertex, { ...asked, facts: { ...asked.facts, betas } });
+  const told = made?.headers?.['anthropic-beta']?.split(',').filter((beta) => beta.startsWith('computer'));
   expect(told).toEqual(['computer-use-2025-01-24', 'computer-use-2025-11-24']);
 });
 
 test('W4: Vertex is told only of features that it knows', () => {
   const dropped: string[] = [];
-  const shaped = vertex.shape?.({ ...call('claude-opus-4-5', own, dropped), key: account });
-  expect(shaped?.headers?.['anthropic-beta']?.split(',').toSorted()).toEqual([
+  const made = shaped(vertex, call('vertex', 'claude-opus-4-5', own, dropped));
+  expect(made?.headers?.['anthropic-beta']?.split(',').toSorted()).toEqual([
     'context-management-2025-06-27',
     'interleaved-thinking-2025-05-14',
     'per-turn-control-2026-07-01',
     'thinking-display-updates-2026-08-18',
     'tool-search-tool-2025-10-19',
   ]);
-  expect(shaped?.body).not.toHaveProperty('output_config');
+  expect(made?.body).not.toHaveProperty('output_config');
   expect(dropped).toContain('/output_config/effort: not known to the upstream for this model');
 });

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { authHeaders, keyParts } from '../../server/providers/auth.ts';
 import {
   allProviders,
   modelsByType,
@@ -8,7 +7,7 @@ import {
   providerByType,
   providers,
 } from '../../server/providers/catalogue.ts';
-import { endpointFor, type Provider } from '../../server/providers/provider.ts';
+import { endpointFor, keyHeader, type Provider } from '../../server/providers/provider.ts';
 
 const row = (slug: string): Provider => {
   const found = providerBySlug(slug);
@@ -99,21 +98,14 @@ test.each([
 });
 
 test('how each kind of key is sent', () => {
-  expect(authHeaders(row('openai'), 'sk-1', 'org')).toEqual({
-    authorization: 'Bearer sk-1',
-    'openai-organization': 'org',
-  });
-  expect(authHeaders(row('azure'), 'k', '')).toEqual({ 'api-key': 'k' });
-  expect(authHeaders(row('anthropic'), 'k', '')).toEqual({ 'x-api-key': 'k' });
-  expect(authHeaders(row('tencent'), 'a|b|c', '')).toEqual({});
+  expect(keyHeader(row('openai'))).toEqual({ name: 'authorization', before: 'Bearer ' });
+  expect(keyHeader(row('azure'))).toEqual({ name: 'api-key', before: '' });
+  expect(keyHeader(row('anthropic'))).toEqual({ name: 'x-api-key', before: '' });
+  expect(keyHeader(row('tencent'))).toBeNull();
 });
 
 test('keys of several parts', () => {
   expect(row('tencent').keyHint).toBe('AppId|SecretId|SecretKey');
-  expect(keyParts(row('tencent'), 'a|b|c')).toEqual({ AppId: 'a', SecretId: 'b', SecretKey: 'c' });
-  expect(keyParts(row('tencent'), 'a|b')).toBeNull();
-  expect(keyParts(row('tencent'), 'a||c')).toBeNull();
-  expect(keyParts(row('openai'), 'sk|x')).toEqual({ key: 'sk|x' });
 });
 
 test('default models by type number', () => {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ChatRequest, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { encodeRequest } from '../../server/providers/quirks/converse-request.ts';
+import { encodeRequest } from '../../server/providers/adapters/converse-request.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';

@@ -144,7 +144,7 @@ describe('targets', () => {
 describe('provider rules', () => {
   const applied = (provider: string, body: Record<string, unknown>, model = 'm', told = true) => {
     const dropped: string[] = [];
-    const within = withinRules(body, rulesFor(provider, 'openai-chat', told), { model, dropped });
+    const within = withinRules(body, rulesFor(provider, 'openai-chat', told, model), dropped);
     return { within, dropped, edits: editsBetween(body, within) };
   };
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
@@ -286,7 +286,7 @@ describe('provider rules', () => {
       expect(edits.size).toBe(0);
       expect(dropped).toEqual([]);
     }
-    expect(rulesFor('anthropic', 'anthropic-messages', false)).toBeUndefined();
+    expect(rulesFor('anthropic', 'anthropic-messages', false, 'claude-opus-4-5')).toBeUndefined();
   });
 
   test('edits are the members that changed and no others', () => {

@@ -1,10 +1,10 @@
 /** How conversations, ends and counts read on Ollama's own wire, member by member. */
 import { expect, test } from 'vitest';
 import type { ChatRequest, Message } from '../../server/protocols/canonical.ts';
-import { ollama } from '../../server/providers/quirks/ollama.ts';
+import { ollama } from '../../server/providers/adapters/ollama.ts';
 
-const found = ollama.wireFor?.('m', 'k');
-if (found === undefined || found === null) throw new Error('no wire');
+const found = ollama.protocol?.({ operation: 'chat', model: 'm', keyKind: 'secret' })?.wire;
+if (found === undefined) throw new Error('no wire');
 const { encodeRequest, upstream } = found;
 
 const request = (over: Partial<ChatRequest>): ChatRequest => ({

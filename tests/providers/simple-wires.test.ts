@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { ChatRequest, Message } from '../../server/protocols/canonical.ts';
 import { type Said, simpleWire } from '../../server/protocols/shared/simple-wire.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
-import { dify } from '../../server/providers/quirks/dify.ts';
-import { transcriptOf } from '../../server/providers/quirks/transcript.ts';
+import { dify } from '../../server/providers/adapters/dify.ts';
+import { transcriptOf } from '../../server/providers/adapters/transcript.ts';
 
 const wire = simpleWire({
   encodeRequest: () => ({}),
@@ -124,7 +124,7 @@ const says = (role: Message['role'], ...texts: string[]): Message =>
   ({ role, parts: texts.map((text) => ({ type: 'text', text })) }) as Message;
 
 test('Dify is asked in one text and tells tokens, thoughts and troubles in its own words', () => {
-  const found = dify.wireFor?.('m', 'k');
+  const found = dify.protocol?.({ operation: 'chat', model: 'm', keyKind: 'secret' })?.wire;
   if (found === undefined || found === null) throw new Error('no wire');
   const { encodeRequest, upstream } = found;
   const body = encodeRequest(request({ messages: [says('user', 'hi')] }), []);

@@ -1,7 +1,7 @@
 /** iFlytek's frames and requests, member by member. */
 import { expect, test } from 'vitest';
 import type { ChatRequest } from '../../server/protocols/canonical.ts';
-import { sparkWire } from '../../server/providers/quirks/spark-wire.ts';
+import { sparkWire } from '../../server/providers/adapters/spark-wire.ts';
 
 const { encodeRequest, upstream } = sparkWire;
 const tell = (...frames: readonly object[]) => {

@@ -12,7 +12,7 @@ function told(dialect: ProtocolId, [provider, model]: readonly [string, string],
   const dropped: string[] = [];
   const request = codecFor('openai-chat').translation.decodeRequest({ messages }, { model, stream: false });
   const made = codecFor(dialect).translation.encodeRequest(request, dropped, targetFor(provider, model));
-  const body = withinRules(made, rulesFor(provider, dialect, true), { model, dropped });
+  const body = withinRules(made, rulesFor(provider, dialect, true, model), dropped);
   return { roles: (body.messages as readonly { role: string }[]).map(({ role }) => role), body, dropped };
 }
 
@@ -46,12 +46,12 @@ test('what one side says in a row is one message where sides must take turns', (
       { role: 'user', content: [{ type: 'text', text: 'd' }, picture] },
     ],
   );
-  const rules = rulesFor('perplexity', 'openai-chat', false);
-  const passed = withinRules({ messages: [user, user] }, rules, { model: 'sonar', dropped: [] });
+  const rules = rulesFor('perplexity', 'openai-chat', false, 'sonar');
+  const passed = withinRules({ messages: [user, user] }, rules, []);
   expect(passed.messages).toEqual([{ role: 'user', content: 'hi\n\nhi' }]);
   expect(roles).toEqual(['system', 'system', 'assistant', 'user']);
   expect((body.messages as readonly { content: unknown }[])[2]?.content).toBe('a\n\nb');
   expect(dropped).toContain('/messages: what one side says in a row is one message here');
   const calm = [user, begun, user];
-  expect(withinRules({ messages: calm }, rules, { model: 'sonar', dropped: [] }).messages).toBe(calm);
+  expect(withinRules({ messages: calm }, rules, []).messages).toBe(calm);
 });

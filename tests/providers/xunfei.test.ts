@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { sparkEdition, xunfei } from '../../server/providers/adapters/xunfei.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
-import { sparkEdition, xunfei } from '../../server/providers/quirks/xunfei.ts';
 import { signUrl } from '../../server/providers/signing/signed-url.ts';
 import { completion, sendJson } from '../support/upstream.ts';
 import { chatOf, chunksOf, hi, providerBench, saidIn } from './bench.ts';
@@ -84,17 +84,23 @@ test.each([
 });
 
 test('where a channel names no address, its kind of key says which host is asked', () => {
-  const baseUrl = providerBySlug('xunfei')?.baseUrl ?? '';
-  const asked = {
+  const provider = providerBySlug('xunfei');
+  if (provider === undefined) throw new Error('no such provider');
+  const { baseUrl } = provider;
+  const dialect = 'openai-chat' as const;
+  const place = {
+    provider,
     operation: 'chat',
-    dialect: 'openai-chat',
+    row: 'chat',
+    dialect,
     model,
+    mapped: false,
     stream: true,
     baseUrl,
     other: '',
-    betas: '',
-  } as const;
-  const url = (key: string) => xunfei.shape?.({ ...asked, key, body: {}, dropped: [] })?.url;
+  };
+  const made = xunfei.endpoint?.(place)?.url;
+  const url = (key: string) => (typeof made === 'function' ? made(key) : made);
   expect(url(secret)).toBe('wss://spark-api.xf-yun.com/v3.5/chat');
   expect(url('KEY:SECRET')).toBe('https://spark-api-open.xf-yun.com/v1/chat/completions');
 });

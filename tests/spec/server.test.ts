@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type OptionKey, optionRow } from '../../server/contract/options.ts';
 import { createNotify } from '../../server/domain/notifications/carry.ts';
 import type { Mail } from '../../server/domain/notifications/mailer.ts';
-import { sparkEdition } from '../../server/providers/quirks/xunfei.ts';
+import { sparkEdition } from '../../server/providers/adapters/xunfei.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { sendJson, startUpstream } from '../support/upstream.ts';
 import { type Rule, rules, type ServerRule } from './rules.ts';

@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import { embeddingIn } from '../../protocols/gemini-generate/embeddings.ts';
 import { list } from '../../protocols/shared/json.ts';
-import type { Asked } from '../quirk.ts';
+import type { Asked } from '../adapter.ts';
 
 /** Texts of a request. @throws AppError body_invalid for token lists, which only their own model reads. */
 export function textsOf({ body }: Asked): string[] {

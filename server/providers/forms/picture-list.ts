@@ -1,5 +1,5 @@
 /** Pictures as OpenAI lists them. */
-import type { Asked } from '../quirk.ts';
+import type { Asked } from '../adapter.ts';
 
 export interface Picture {
   readonly url?: string | null;

@@ -1,7 +1,7 @@
 /** Ranked documents in the two forms clients know: `/v2/rerank` as Cohere tells them, the other paths as Jina does. */
 import { AppError } from '../../contract/errors.ts';
 import { list, number, record, records, text } from '../../protocols/shared/json.ts';
-import type { Asked } from '../quirk.ts';
+import type { Asked } from '../adapter.ts';
 
 /** @throws AppError body_invalid. */
 export function documentTexts({ body }: Asked): string[] {

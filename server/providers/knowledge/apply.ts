@@ -22,11 +22,11 @@ interface Rule {
   readonly top: string;
 }
 
+/** What a provider wants of the requests for one model. */
 export interface Rules {
   readonly list: readonly Rule[];
+  /** Members that some rule of the provider is about. */
   readonly tops: ReadonlySet<string>;
-  /** Those that concern a model, by its name. */
-  readonly byModel: Map<string, readonly Rule[]>;
 }
 
 /** Their loss changes nothing in an answer. */
@@ -51,7 +51,6 @@ function compile(rows: readonly ProviderRow[]): Compiled {
     compiled.set(key, {
       list: [...(before?.list ?? []), rule],
       tops: new Set([...(before?.tops ?? []), rule.top]),
-      byModel: new Map(),
     });
   }
   return compiled;
@@ -62,39 +61,30 @@ const ofPassed = compile(providerRows.filter(({ told }) => told !== true));
 
 /**
  * @param provider slug of the catalogue.
- * @param told whether the request is told anew; else it passes as its client wrote it.
+ * @param translated whether the request is translated; else it passes as its client wrote it.
+ * @param model as the upstream calls it.
  * @returns undefined where the provider takes what its dialect takes.
  */
-export const rulesFor = (provider: string, dialect: ProtocolId, told: boolean): Rules | undefined =>
-  (told ? ofTold : ofPassed).get(`${provider} ${dialect}`);
-
-/** Clients choose the names that are asked for. */
-const mostModels = 1000;
-
-function concerning({ list, byModel }: Rules, model: string): readonly Rule[] {
-  const known = byModel.get(model);
-  if (known !== undefined) return known;
+export function rulesFor(provider: string, dialect: ProtocolId, translated: boolean, model: string): Rules | undefined {
+  const all = (translated ? ofTold : ofPassed).get(`${provider} ${dialect}`);
   const name = bareName(model);
-  const found = list.filter(({ row: { models } }) => models === undefined || models.test(name));
-  if (byModel.size >= mostModels) byModel.clear();
-  byModel.set(model, found);
-  return found;
+  const list = all?.list.filter(({ row: { models } }) => models === undefined || models.test(name)) ?? [];
+  return all === undefined || list.length === 0 ? undefined : { list, tops: all.tops };
 }
 
 /** Whether a member of this name is refused as a whole. */
-export const refusesMember = (rules: Rules | undefined, model: string, member: string): boolean =>
-  rules !== undefined &&
-  concerning(rules, model).some(({ row }) => row.member === member && row.demand.kind === 'absent');
+export const refusesMember = (rules: Rules | undefined, member: string): boolean =>
+  rules?.list.some(({ row }) => row.member === member && row.demand.kind === 'absent') === true;
 
 /** @returns the same object where no rule bites. */
-export function withinRules(
-  body: Members,
-  rules: Rules | undefined,
-  { model, dropped }: { readonly model: string; readonly dropped: Dropped },
-): Members {
-  if (rules === undefined || !touches(rules, body)) return body;
+export function withinRules(body: Members, rules: Rules | undefined, dropped: Dropped): Members {
+  return rules === undefined || !touches(rules, body) ? body : heldToRules(body, rules, dropped);
+}
+
+/** The same for a body that has one of the members in question. */
+export function heldToRules(body: Members, rules: Rules, dropped: Dropped): Members {
   let within = body;
-  for (const { row, path, top } of concerning(rules, model)) {
+  for (const { row, path, top } of rules.list) {
     if ((row.demand.kind !== 'present' && !Object.hasOwn(within, top)) || !bites(within, path, 0, row)) continue;
     const said: string[] = [];
     within = changed(within, path, row, said) as Members;
@@ -112,8 +102,13 @@ function bites(value: unknown, path: readonly Step[], at: number, row: ProviderR
   const held = object[step.key];
   if (at === path.length - 1) return unmet(object, step.key, row);
   if (!step.each) return bites(held, path, at + 1, row);
-  if (!Array.isArray(held)) return false;
-  for (const item of held) if (bites(item, path, at + 1, row)) return true;
+  const key = path[at + 1]?.key;
+  if (!Array.isArray(held) || key === undefined) return false;
+  const mayLack = row.demand.kind === 'present';
+  for (const item of held) {
+    if (typeof item !== 'object' || item === null || !(mayLack || Object.hasOwn(item, key))) continue;
+    if (bites(item, path, at + 1, row)) return true;
+  }
   return false;
 }
 
@@ -130,7 +125,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
 }
 
 /** Most bodies have none of the members. */
-function touches({ tops }: Rules, body: Members): boolean {
+export function touches({ tops }: Rules, body: Members): boolean {
   for (const name in body) if (tops.has(name)) return true;
   return false;
 }

@@ -1,6 +1,6 @@
 /** AWS's binary event stream as frames of server-sent events: prelude, headers, payload, two checksums. */
 import { type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
-import type { Framing } from '../quirk.ts';
+import type { Framing } from '../adapter.ts';
 
 const preludeSize = 12;
 const checksumSize = 4;

@@ -88,7 +88,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const type = response.headers.get('content-type') ?? '';
     const asksStream = stream && operation === 'chat';
     let framing =
-      prepared.quirk?.framing?.(type) ??
+      prepared.framing?.(type) ??
       prepared.upstream.framing?.(type, asksStream) ??
       (type.includes('text/event-stream') ? sseFraming() : null);
     // Some relays stream under another content type, or under none.

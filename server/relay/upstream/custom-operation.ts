@@ -1,51 +1,60 @@
 /** Operations other than chat whose upstream has a form of its own: told there and back, and waited for where the work takes its time. */
 
-import type { ChannelSnapshot } from '../../contract/snapshot.ts';
-import { commonProtocol } from '../../protocols/registry.ts';
-import { parseJson, record, records } from '../../protocols/shared/json.ts';
-import type { Asked, CustomForm } from '../../providers/quirk.ts';
+import type { ProtocolId } from '../../protocols/canonical.ts';
+import { codecFor, commonProtocol } from '../../protocols/registry.ts';
+import { record, records } from '../../protocols/shared/json.ts';
+import type { Asked, CustomForm } from '../../providers/adapter.ts';
+import type { Target } from '../../routing/target.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
-import { embeddingsBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { ownAbort } from './client-disconnect.ts';
 import type { UpstreamAnswer } from './http.ts';
 import { parseBody, readWhole } from './whole.ts';
+
+type Members = Readonly<Record<string, unknown>>;
 
 export interface CustomCall {
   readonly form: CustomForm;
   readonly asked: Asked;
 }
 
-export interface CustomBody {
-  readonly custom: CustomCall;
-  readonly body: string;
-  /** From OpenAI's form to the client's. */
+interface OperationBody {
+  readonly body: Members;
+  /** Translates the whole answer. */
   readonly retell: (answer: unknown) => unknown;
 }
 
-export interface CustomFacts {
-  readonly inquiry: Inquiry;
-  readonly channel: Pick<ChannelSnapshot, 'paramOverride'>;
-  readonly upstreamModel: string;
-  /** The client's dialect is not OpenAI's. */
-  readonly translated: boolean;
+/** Embeddings in the other dialect's form, one of the two being the common one. */
+export function embeddingsBody(inquiry: Inquiry, dialect: ProtocolId, model: string): OperationBody {
+  const { body } = inquiry;
+  const own = codecFor(inquiry.protocol).traits.embeddings?.common ?? null;
+  const other = codecFor(dialect).traits.embeddings?.common?.upstream;
+  const common = own === null ? body : own.toRequest(body, model);
+  return {
+    body: other === undefined ? common : other.fromRequest(common, model),
+    retell: (answer) => {
+      const plain = other === undefined ? answer : other.toAnswer(answer, inquiry.model, body.encoding_format);
+      return own === null ? plain : own.fromAnswer(plain, body, inquiry.model);
+    },
+  };
 }
 
 /** @throws AppError body_invalid. */
 export function customBody(
-  { inquiry, upstreamModel: model, channel, translated }: CustomFacts,
+  { place, channel, translated }: Target,
   form: CustomForm,
+  inquiry: Inquiry,
   dropped: string[],
-): CustomBody {
-  const told = translated ? embeddingsBody(inquiry, commonProtocol, model) : null;
-  const body = told === null ? inquiry.body : (parseJson(told.body) as Record<string, unknown>);
+): OperationBody & { readonly custom: CustomCall } {
+  const common = translated ? embeddingsBody(inquiry, commonProtocol, place.model) : null;
   const { model: name, route, startedMs } = inquiry;
+  const body = common?.body ?? inquiry.body;
   const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
   return {
     custom: { form, asked },
-    body: JSON.stringify({ ...form.encode(asked, model, dropped), ...channel.paramOverride }),
-    retell: told?.retell ?? ((answer) => answer),
+    body: { ...form.encode(asked, place.model, dropped), ...channel.paramOverride },
+    retell: common?.retell ?? ((answer) => answer),
   };
 }
 

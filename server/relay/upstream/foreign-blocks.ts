@@ -3,7 +3,7 @@ import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { parseExact, record } from '../../protocols/shared/json.ts';
 import type { ForeignBlock, Signing } from '../../protocols/shared/signatures.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import type { JsonContent } from '../intake/inquiry.ts';
 import { type DeepEdit, editPaths } from '../intake/json-paths.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -19,13 +19,11 @@ function declare(blocks: readonly ForeignBlock[], dropped: string[]): void {
 
 /** @returns edits of the client's own members, in which every byte but the foreign blocks' is as it was. */
 export function foreignEdits(
-  { body, json, protocol }: Inquiry,
-  signing: Signing,
+  json: JsonContent,
+  blocks: readonly ForeignBlock[],
   dropped: string[],
 ): ReadonlyMap<string, string | undefined> {
-  const blocks = json === null ? [] : (codecFor(protocol).foreignBlocks?.(body, signing) ?? []);
   const edits = new Map<string, string | undefined>();
-  if (json === null || blocks.length === 0) return edits;
   declare(blocks, dropped);
   for (const name of new Set(blocks.map(({ path }) => String(path[0])))) {
     const own = blocks.filter(({ path }) => path[0] === name);

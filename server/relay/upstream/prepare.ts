@@ -1,38 +1,28 @@
-/** Prepares one attempt at one channel: mapped model, dialect, body, address and headers. */
-import { isModelName } from '../../contract/address-part.ts';
+/** Makes one call of one channel: the target that was compiled for it, with this request's body and this key. */
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
-import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
-import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
-import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
-import { fitted } from '../../protocols/shared/fit.ts';
-import { parseExact, record } from '../../protocols/shared/json.ts';
-import type { ModelSuffix } from '../../protocols/traits.ts';
-import { authHeaders } from '../../providers/auth.ts';
-import { providerByType } from '../../providers/catalogue.ts';
-import { agentHeaders } from '../../providers/knowledge/agent-headers.ts';
-import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
-import { nothingSigned, signingAt } from '../../providers/knowledge/signatures.ts';
-import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
-import { endpointFor, type Provider } from '../../providers/provider.ts';
-import type { CustomForm, Quirk, Wire } from '../../providers/quirk.ts';
-import { quirkOf } from '../../providers/quirk-table.ts';
-import { mapModel } from '../../routing/candidates.ts';
-import { carriedTerms, editsOfTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
+import type { UpstreamHalf } from '../../protocols/codec.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import { hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
+import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
+import type { Adapter } from '../../providers/adapter.ts';
+import { nothingSigned } from '../../providers/knowledge/signatures.ts';
+import { type EditedBody, editedMembers } from '../../routing/body.ts';
+import { headersOf } from '../../routing/endpoint.ts';
+import { type Target, Targets } from '../../routing/target.ts';
+import { carriedTerms, editsOfTerms, type SentTerms, termsFor } from '../admission/terms.ts';
 import { asSummary } from '../intake/compaction.ts';
 import { exactBody, type Inquiry } from '../intake/inquiry.ts';
+import { editMembers, outline } from '../intake/json-text.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import { withoutAgentLines } from './agent-lines.ts';
-import { answerChanges } from './answer-changes.ts';
-import { editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { compactionAddress, condensing } from './condense.ts';
-import { type CustomCall, customBody } from './custom-operation.ts';
-import { countOf, dialectWith } from './dialect.ts';
-import { foreignEdits, withoutForeign } from './foreign-blocks.ts';
-import { mappedEdits } from './mapped.ts';
-import { requestChange } from './model-suffix.ts';
-import { otherAddress, otherBody, otherHeaders, taskReader } from './other-calls.ts';
+import { type CustomCall, customBody, embeddingsBody } from './custom-operation.ts';
+import { foreignEdits } from './foreign-blocks.ts';
+import { answerChange, type Change, translatedBody } from './translate.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Edits = ReadonlyMap<string, string | undefined>;
 
 export interface Prepared {
   readonly call: UpstreamCall;
@@ -44,15 +34,15 @@ export interface Prepared {
   readonly wishes: boolean;
   /** What the upstream's answers are read with. */
   readonly upstream: UpstreamHalf;
-  /** The answer must be told anew in the client's dialect. */
+  /** The answer must be written anew in the client's dialect. */
   readonly retold: boolean;
   /** How the conversation is made short, where that was asked for. */
   readonly compaction: 'native' | 'summary' | null;
   /** Makes what turns a summary in words into what the client waits for. */
-  readonly condense: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
+  readonly condense: (() => Change) | null;
   /** Makes the changes of one answer besides its dialect: the names of its tools and the like; null = none. */
-  readonly restore: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
-  /** Tells a whole answer of another operation than chat anew. */
+  readonly restore: (() => Change) | null;
+  /** Translates a whole answer of another operation than chat. */
   readonly retell: ((body: unknown) => unknown) | null;
   /** The request carries our own wish for a usage frame. */
   readonly usageAsked: boolean;
@@ -60,383 +50,218 @@ export interface Prepared {
   readonly dropped: readonly string[];
   /** Which of the members that change the price went upstream. */
   readonly terms: SentTerms;
-  readonly quirk: Quirk | null;
+  readonly auth: Adapter['auth'];
+  readonly framing: Adapter['framing'];
   /** The upstream speaks none of the dialects. */
   readonly ownWire: boolean;
   /** Set where another operation than chat has a form of the upstream's own. */
   readonly custom: CustomCall | null;
 }
 
-/** Request headers that carry features of the dialects and pass through. */
-const passedHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'] as const;
+const targets = new Targets();
 
 /** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
 export function prepareAttempt(
   given: Inquiry,
   channel: ChannelSnapshot,
-  key: KeyChoice,
+  { key, index }: KeyChoice,
   settings: RelaySettings,
 ): Prepared | null {
-  const provider = providerByType(channel.type);
-  if (provider === undefined) return null;
-  const mapped = mapModel(channel.modelMapping, given.model);
-  const first = dialectWith(provider, given, channel, mapped);
-  if (first === null) return null;
-  const suffix =
-    given.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking, takesSuffix) : null;
-  const upstreamModel = suffix?.model ?? mapped;
-  if (!isModelName(upstreamModel)) return null;
-  const quirk = quirkOf(provider.slug);
-  const chat = given.operation === 'chat';
-  const wire = chat ? (quirk?.wireFor?.(upstreamModel, key.key) ?? null) : null;
-  const form = chat ? null : (quirk?.formFor?.(given.operation, upstreamModel) ?? null);
-  const dialect = wire?.dialect ?? first;
-  const codec = codecFor(dialect);
-  const translated = dialect !== given.protocol || (wire !== null && wire.dialect === undefined);
-  const compaction = compactionAt(given, translated);
+  const target = targets.find(channel, given, settings, key);
+  if (target === null) return null;
+  const { translated } = target;
+  const compaction = given.compaction === undefined ? null : compactionAt(given.compaction, translated);
   const dropped: string[] = [];
   const asked = compaction === 'summary' ? asSummary(given) : given;
-  const inquiry = chat ? withoutAgentLines(asked, channel.baseUrl || provider.baseUrl, dropped) : asked;
-  const terms = termsFor(inquiry, channel, settings, upstreamModel);
-  const rules =
-    chat && (wire === null || wire.dialect !== undefined) ? rulesFor(provider.slug, dialect, translated) : undefined;
-  const wantsUsage = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
-  const usageAsked = wantsUsage && !refusesMember(rules, upstreamModel, usageMember);
-  const attempt: Attempt = {
-    inquiry,
-    channel,
-    provider,
-    key,
-    settings,
-    dialect,
-    quirk,
-    wire,
-    form,
-    upstreamModel,
-    suffix,
-    terms,
-    usageAsked,
-    translated,
-    rules,
-    mapped: chat && mapped !== inquiry.model,
-  };
-  const body = bodyOf(attempt, dropped);
-  const address = addressed(attempt, body.body, dropped);
-  if (address === null) return null;
-  const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
-  const changes = answerChanges(attempt, dropped);
-  const headers = allHeaders(attempt, address);
-  const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : taskReader);
+  const inquiry = target.agentLines.length === 0 ? asked : withoutAgentLines(asked, target, dropped);
+  const terms = termsFor(inquiry, channel, settings, target.place.model);
+  const sent = bodyOf(target, { inquiry, terms, key, dropped });
+  if (sent === null) return null;
+  const { request, order, form } = inquiry;
+  const facts = { key, url: request.url, path: order?.path ?? '' };
+  const url = typeof target.url === 'string' ? target.url : target.url(facts);
+  const headers = headersOf(target.headers, key, request.headers, form?.contentType);
+  if (sent.headers !== undefined) Object.assign(headers, sent.headers);
+  const restore = restoreFor(target, inquiry, dropped);
   return {
-    call: { url, headers, body: address.body, channel, upstream, once: inquiry.order !== undefined },
+    call: {
+      url: compaction === 'native' ? compactionAddress(inquiry, url) : url,
+      headers,
+      body: sent.body,
+      channel,
+      upstream: target.upstream,
+      once: order !== undefined,
+    },
     channel,
-    keyIndex: key.index,
-    key: key.key,
-    upstreamModel,
-    wishes: suffix !== null,
-    upstream,
-    restore: changes.restore,
-    retell: body.retell,
+    keyIndex: index,
+    key,
+    upstreamModel: target.place.model,
+    wishes: target.suffix !== null,
+    upstream: target.upstream,
+    restore,
+    retell: sent.retell ?? null,
     compaction,
     condense: compaction === 'summary' ? () => condensing(inquiry) : null,
-    retold: compaction === 'summary' || changes.retold || (translated && body.retell === null) || isReshaped(channel),
-    usageAsked,
+    retold:
+      compaction === 'summary' ||
+      (translated ? sent.retell === undefined : restore !== null || (target.strayForm && !asksForSeveral(inquiry))) ||
+      target.reshaped,
+    usageAsked: target.asksUsage && record(inquiry.body.stream_options)?.include_usage !== true,
     dropped,
-    terms: body.terms,
-    quirk,
-    ownWire: wire !== null,
-    custom: body.custom,
+    terms: sent.terms,
+    auth: target.adapter?.auth,
+    framing: target.adapter?.framing,
+    ownWire: target.wire !== null,
+    custom: sent.custom ?? null,
   };
 }
-
-/** The operator wants its answers in another form than they come. */
-const isReshaped = ({ setting }: ChannelSnapshot): boolean =>
-  setting.force_format === true || setting.thinking_to_content === true;
 
 /** Only an upstream of the client's own dialect can know how. */
-const compactionAt = ({ compaction }: Inquiry, translated: boolean): Prepared['compaction'] =>
-  compaction === undefined ? null : translated || compaction.plain === true ? 'summary' : 'native';
+const compactionAt = ({ plain }: NonNullable<Inquiry['compaction']>, translated: boolean): Prepared['compaction'] =>
+  translated || plain === true ? 'summary' : 'native';
 
-const readerOf = (upstream: UpstreamHalf, form: CustomForm | null): UpstreamHalf =>
-  form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
+/** One answer alone can be written anew, and a client that asked for JSON expects nothing in front of it. */
+function restoreFor(target: Target, inquiry: Inquiry, dropped: string[]): Prepared['restore'] {
+  if (target.translate !== null) return answerChange(target, inquiry, dropped);
+  if (!target.taggedThoughts || inquiry.body.response_format == null || asksForSeveral(inquiry)) return null;
+  return taggedThoughts;
+}
 
-/** What is known of one attempt before its request is made. */
-interface Attempt {
+const asksForSeveral = ({ body: { n } }: Inquiry): boolean => Number(n ?? 1) > 1;
+
+interface Asking {
   readonly inquiry: Inquiry;
-  readonly channel: ChannelSnapshot;
-  readonly provider: Provider;
-  readonly key: KeyChoice;
-  readonly settings: RelaySettings;
-  readonly dialect: ProtocolId;
-  readonly quirk: Quirk | null;
-  readonly wire: Wire | null;
-  readonly form: CustomForm | null;
-  readonly upstreamModel: string;
-  readonly suffix: ModelSuffix | null;
   readonly terms: SentTerms;
-  readonly usageAsked: boolean;
-  readonly translated: boolean;
-  /** What its provider wants otherwise; undefined = nothing. */
-  readonly rules: Rules | undefined;
-  /** The channel calls the model otherwise. */
-  readonly mapped: boolean;
+  readonly key: string;
+  readonly dropped: string[];
 }
 
-interface Body {
+interface Sent {
   readonly body: UpstreamCall['body'];
-  readonly retell: Prepared['retell'];
-  readonly custom: CustomCall | null;
   readonly terms: SentTerms;
-}
-
-function bodyOf(attempt: Attempt, dropped: string[]): Body {
-  const { inquiry, channel, settings, dialect, upstreamModel, suffix, terms, usageAsked } = attempt;
-  const other = otherBody(inquiry, channel);
-  if (other !== undefined)
-    return { body: other, retell: null, custom: null, terms: carriedTerms(terms, null, dialect) };
-  const { traits, translation } = codecFor(dialect);
-  if (attempt.form !== null)
-    return {
-      ...customBody(attempt, attempt.form, dropped),
-      terms: carriedTerms(terms, null, dialect),
-    };
-  if (attempt.translated && inquiry.operation === 'embeddings')
-    return {
-      ...embeddingsBody(inquiry, dialect, upstreamModel),
-      custom: null,
-      terms: carriedTerms(terms, null, dialect),
-    };
-  const edited = (body: Readonly<Record<string, unknown>>) =>
-    inquiry.operation === 'chat' && dialect === commonProtocol
-      ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream)
-      : undefined;
-  if (attempt.translated) {
-    const body = translatedBody(inquiry, tellingOf(attempt, translation.encodeRequest), dropped);
-    // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
-    if (traits.asksForUsage && attempt.wire === null && inquiry.stream) body.stream_options = { include_usage: true };
-    dropped.push(...withoutTerms(body, terms));
-    const signed = attempt.wire === null ? withoutForeign(body, dialect, signingOf(attempt), dropped) : body;
-    const told = { ...signed, ...edited(signed) };
-    const within = withinRules(told, attempt.rules, { model: upstreamModel, dropped });
-    const sent = { ...within, ...channel.paramOverride };
-    return { body: JSON.stringify(sent), retell: null, custom: null, terms: carriedTerms(terms, sent, dialect) };
-  }
-  dropped.push(...terms.dropped);
-  // Nearly every request passes with one edit or none.
-  const edits = new Map<string, string | undefined>();
-  if (terms.removed.length > 0) for (const [name, value] of editsOfTerms(inquiry.body, terms)) edits.set(name, value);
-  const asksModel = inquiry.operation === 'chat' || inquiry.operation === 'count_tokens';
-  const foreign = asksModel ? foreignEdits(inquiry, signingOf(attempt), dropped) : noEdits;
-  for (const [name, value] of foreign) edits.set(name, value);
-  if (!(settings.passThrough || channel.setting.pass_through === true)) {
-    const ruled = editsOfRules(attempt, foreign, dropped);
-    for (const [name, value] of editsOfMapping(attempt, dropped)) edits.set(name, value);
-    for (const [name, value] of ruled) edits.set(name, value);
-    if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
-    if (suffix !== null)
-      for (const [name, value] of traits.suffix.edits(
-        exactBody(inquiry),
-        suffix,
-        traits.operator?.maxTokens?.(settings, upstreamModel, inquiry.model) ?? null,
-      ))
-        edits.set(name, value);
-    const own = edited(inquiry.body);
-    for (const name in own) edits.set(name, JSON.stringify(own[name]));
-    for (const name in channel.paramOverride) edits.set(name, JSON.stringify(channel.paramOverride[name]));
-  }
-  return { body: editedBody(inquiry, upstreamModel, edits), retell: null, custom: null, terms };
-}
-
-/** How a request is told anew; a wire without a dialect knows nothing of models. */
-function tellingOf(attempt: Attempt, usual: Translation['encodeRequest']): Telling {
-  const { inquiry, channel, provider, upstreamModel, settings, wire } = attempt;
-  const known = targetFor(provider.slug, upstreamModel, settings.modelRules);
-  // Behind an address of its own only the operator knows.
-  const target = channel.setting.cache_marks === true ? { ...known, cacheMarks: true as const } : known;
-  const change = requestChange(attempt, inquiry.ceiling);
-  if (wire === null || wire.dialect !== undefined) return { encode: wire?.encodeRequest ?? usual, change, target };
-  return {
-    encode: (request, dropped) => wire.encodeRequest(fitted(request, target, dropped), dropped),
-    change,
-    target,
-  };
-}
-
-const noEdits: ReadonlyMap<string, string | undefined> = new Map();
-
-/** @param foreign edits that are made anyway. */
-function editsOfRules(
-  { inquiry, rules, upstreamModel: model }: Attempt,
-  foreign: ReadonlyMap<string, string | undefined>,
-  dropped: string[],
-): ReadonlyMap<string, string | undefined> {
-  const signed = withEdits(inquiry.body, foreign);
-  const edits = editsBetween(signed, withinRules(signed, rules, { model, dropped }));
-  const exact = edits.size === 0 ? inquiry.body : exactBody(inquiry);
-  if (exact === inquiry.body) return edits;
-  const whole = withEdits(exact, foreign);
-  return editsBetween(whole, withinRules(whole, rules, { model, dropped: [] }));
-}
-
-/** The body as it reads once they are made. */
-function withEdits(
-  body: Readonly<Record<string, unknown>>,
-  edits: ReadonlyMap<string, string | undefined>,
-): Readonly<Record<string, unknown>> {
-  if (edits.size === 0) return body;
-  const changed = { ...body };
-  for (const [name, value] of edits) {
-    if (value === undefined) delete changed[name];
-    else changed[name] = parseExact(value);
-  }
-  return changed;
-}
-
-/** Another model than the client meant may take less. */
-function editsOfMapping(attempt: Attempt, dropped: string[]): ReadonlyMap<string, string | undefined> {
-  const { inquiry, provider, dialect, upstreamModel: model, settings, mapped } = attempt;
-  if (!mapped) return noEdits;
-  const target = targetFor(provider.slug, model, settings.modelRules);
-  if (sameDemands(target, targetFor(provider.slug, inquiry.model, settings.modelRules))) return noEdits;
-  return mappedEdits(codecFor(dialect), exactBody(inquiry), { model, target }, dropped);
-}
-
-const signingOf = ({ inquiry, provider, channel, dialect }: Attempt) =>
-  inquiry.unsigned === true
-    ? nothingSigned
-    : signingAt(provider.slug, dialect, channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl);
-
-function headersOf(attempt: Attempt): Record<string, string> {
-  const { inquiry, dialect, translated, settings, quirk } = attempt;
-  const headers = { ...fixedHeaders(attempt) };
-  if (otherHeaders(attempt, headers)) return headers;
-  if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
-  for (const name of passedHeaders) {
-    const value = inquiry.request.headers.get(name);
-    if (value !== null && !((translated || quirk?.ownHeaders === true) && isOfOneDialect(name))) headers[name] = value;
-  }
-  if (inquiry.route.session !== true) passAgentHeaders(inquiry.request.headers, translated, headers);
-  const { headers: usual, operator } = codecFor(dialect).traits;
-  if (quirk?.ownHeaders !== true) for (const name in usual) headers[name] ??= usual[name] ?? '';
-  const more = operator?.headers?.(settings, inquiry.model);
-  if (more !== undefined) Object.assign(headers, more);
-  return headers;
-}
-
-/** Values that no header may have are left out; the request would fail for them. */
-const isHeaderValue = (value: string): boolean => value.length <= 4096 && printable.test(value);
-const printable = /^[\x20-\x7e]*$/;
-
-function passAgentHeaders(given: Headers, translated: boolean, headers: Record<string, string>): void {
-  for (const { name, own } of agentHeaders) {
-    const value = given.get(name);
-    if (value !== null && !(translated && own === true) && isHeaderValue(value)) headers[name] = value;
-  }
-}
-
-/** Nearly every request has no headers but the fixed ones. */
-function allHeaders(attempt: Attempt, address: Address): Record<string, string> {
-  const { quirk, form, inquiry, channel } = attempt;
-  const headers = headersOf(attempt);
-  const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
-  for (const more of own) if (more !== undefined) Object.assign(headers, more);
-  return headers;
-}
-
-/** It means nothing to an upstream of another dialect. */
-const isOfOneDialect = (name: string): boolean => headerPrefixes.some((prefix) => name.startsWith(prefix));
-const headerPrefixes = allCodecs.flatMap(({ traits }) => traits.headerPrefix ?? []);
-
-interface Address {
-  readonly url: string;
-  readonly body: UpstreamCall['body'];
   readonly headers?: Readonly<Record<string, string>>;
+  readonly retell?: (answer: unknown) => unknown;
+  readonly custom?: CustomCall;
 }
 
-function addressed(attempt: Attempt, body: UpstreamCall['body'], dropped: string[]): Address | null {
-  const { inquiry, channel, provider, quirk, dialect, upstreamModel: model, key } = attempt;
-  const other = otherAddress(attempt);
-  if (other !== undefined) return other === null ? null : { url: other, body };
-  const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
-  const operation = inquiry.operation === 'chat' ? chatOperationOf(attempt) : inquiry.operation;
-  if (quirk?.addressFor !== undefined) {
-    const called = model === inquiry.model ? (quirk.usualName?.(model) ?? model) : model;
-    const url = quirk.addressFor(operation, baseUrl, called, channel.other);
-    return url === null ? null : { url, body };
+/** The one place where a body is made. @returns null where the provider does not serve it. */
+function bodyOf(target: Target, asking: Asking): Sent | null {
+  const { inquiry, terms, dropped } = asking;
+  const { channel, form, translate } = target;
+  const { dialect, model } = target.place;
+  if (translate !== null) {
+    const body = translatedBody(target, translate, inquiry, terms, dropped);
+    return written(target, asking, body, carriedTerms(terms, body, dialect));
   }
-  if (quirk?.shape !== undefined) {
-    const shaped = quirk.shape({
-      operation: inquiry.operation === 'count_tokens' ? countOf(dialect) : inquiry.operation,
-      dialect,
-      model,
-      stream: inquiry.stream,
-      baseUrl,
-      other: channel.other,
-      key: key.key,
-      body: record(parseExact(textOf(body))) ?? {},
-      betas: inquiry.request.headers.get('anthropic-beta') ?? '',
-      dropped,
-    });
-    return shaped === null ? null : { ...shaped, body: JSON.stringify(shaped.body) };
+  const { operation, order } = inquiry;
+  const without = () => carriedTerms(terms, null, dialect);
+  if (operation === 'realtime') return { body: null, terms: without() };
+  if (order !== undefined) {
+    const body = order.bodyFor(channel);
+    return {
+      body: body === null ? null : JSON.stringify({ ...body, ...channel.paramOverride }),
+      terms: without(),
+    };
   }
-  const url = plainAddress(attempt);
-  return url === null ? null : { url, body };
+  if (form !== null) {
+    const { body, custom, retell } = customBody(target, form, inquiry, dropped);
+    return { body: JSON.stringify(body), terms: without(), retell, custom };
+  }
+  if (target.translated) {
+    const { body, retell } = embeddingsBody(inquiry, dialect, model);
+    return { body: JSON.stringify(body), terms: without(), retell };
+  }
+  const edits = editsOf(target, asking);
+  if (target.whole !== undefined) return written(target, asking, editedMembers(bodyWithDigits(inquiry), edits), terms);
+  const { json } = inquiry;
+  if (json === null) return { body: formBody(inquiry, model), terms };
+  return { body: edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits), terms };
 }
 
-/** Where a wire of its own is spoken, it is the provider's chat. */
-const chatOperationOf = ({ dialect, wire }: Pick<Attempt, 'dialect' | 'wire'>): string =>
-  codecFor(wire === null ? dialect : commonProtocol).traits.chatOperation;
-
-const textOf = (body: UpstreamCall['body']): string =>
-  typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : '{}';
-
-function plainAddress(attempt: Attempt): string | null {
-  const { provider, inquiry, channel, dialect, upstreamModel: model, settings, form } = attempt;
-  const own = provider.protocol === null ? undefined : codecFor(provider.protocol).traits.operator;
-  const version = own?.version?.(settings, model) ?? '';
-  const path = form?.path === undefined ? {} : { path: form.path };
-  const facts = { baseUrl: channel.baseUrl, model, other: channel.other || version, ...path };
-  const { embeddings, passesQuery, streamOperation } = codecFor(dialect).traits;
-  if (inquiry.operation === 'embeddings' && embeddings !== undefined)
-    return endpointFor(provider, embeddings.operation, facts);
-  if (inquiry.operation === 'count_tokens') return endpointFor(provider, countOf(dialect), facts);
-  if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
-  const operation = chatOperationOf(attempt);
-  const url = endpointFor(provider, inquiry.stream ? (streamOperation ?? operation) : operation, facts);
-  const query = passesQuery && inquiry.protocol === dialect ? queryOf(inquiry.request.url) : '';
-  return url === null || query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${query}`;
+/** In the provider's own form, where it has one. */
+function written({ whole }: Target, { inquiry, key, dropped }: Asking, body: Members, terms: SentTerms): Sent | null {
+  if (whole === undefined) return { body: JSON.stringify(body), terms };
+  const betas = inquiry.request.headers.get('anthropic-beta') ?? '';
+  const made = whole(body, { key, betas, dropped });
+  if (made === null) return null;
+  const { headers } = made;
+  const text = JSON.stringify(made.body);
+  return headers === undefined ? { body: text, terms } : { body: text, terms, headers };
 }
 
-function queryOf(url: string): string {
-  const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
-  query.delete('key');
-  return query.toString();
+function formBody({ form }: Inquiry, model: string): UpstreamCall['body'] {
+  return form === null ? '' : form.body(model === form.fields.get('model') ? null : model);
 }
 
-const prepared = new WeakMap<ChannelSnapshot, Map<string, Readonly<Record<string, string>>>>();
+const noEdits: Edits = new Map();
 
-/** Headers that are the same for every request of a channel's key. */
-function fixedHeaders({ channel, provider, key: { key } }: Attempt): Readonly<Record<string, string>> {
-  const ofChannel = prepared.get(channel) ?? new Map<string, Readonly<Record<string, string>>>();
-  prepared.set(channel, ofChannel);
-  const known = ofChannel.get(key);
-  if (known !== undefined) return known;
-  const made = {
-    'content-type': 'application/json',
-    'accept-encoding': 'identity',
-    // Where the client has none of its own: the network library must not tell its name.
-    'user-agent': 'gateway',
-    ...authHeaders(provider, key, channel.organization),
-  };
-  ofChannel.set(key, made);
-  return made;
+/** Edits of the client's own JSON; every byte that no edit is about stays as it is. */
+function editsOf(target: Target, { inquiry, terms, dropped }: Asking): Edits {
+  const { body, json, route } = inquiry;
+  dropped.push(...terms.dropped);
+  if (json === null) return noEdits;
+  const edits = new Map<string, string | undefined>();
+  if (terms.removed.length > 0) add(edits, editsOfTerms(body, terms));
+  let foreign = noEdits;
+  const { foreignBlocks } = target;
+  if (foreignBlocks !== null) {
+    const blocks = foreignBlocks(body, inquiry.unsigned === true ? nothingSigned : target.signing);
+    if (blocks.length > 0) {
+      foreign = foreignEdits(json, blocks, dropped);
+      add(edits, foreign);
+    }
+  }
+  if (target.edits.length > 0) {
+    const source: EditedBody = { members: body, exact: () => exactBody(inquiry), foreign };
+    for (const edit of target.edits)
+      if (edit.reads === null || hasOneOf(body, edit.reads)) add(edits, edit.run(source, dropped));
+  }
+  const { model } = target.place;
+  if (model !== body.model && (body.model !== undefined || !target.modelInPath))
+    edits.set('model', JSON.stringify(model));
+  // The playground's own word for whose prices hold.
+  if (route.session === true && 'group' in body) edits.set('group', undefined);
+  return edits;
 }
 
-/** By which a usage frame is asked for. */
-const usageMember = 'stream_options';
+function add(edits: Map<string, string | undefined>, more: Edits): void {
+  for (const [name, value] of more) edits.set(name, value);
+}
 
-function wantsUsageFrame(inquiry: Inquiry, translated: boolean): boolean {
-  if (!inquiry.stream || translated || (inquiry.operation !== 'chat' && inquiry.operation !== 'completions'))
-    return false;
-  return streamOptionsOf(inquiry).include_usage !== true;
+function hasOneOf(body: Members, names: readonly string[]): boolean {
+  for (const name of names) if (Object.hasOwn(body, name)) return true;
+  return false;
+}
+
+/** Every number of it, those of its own members too. */
+function bodyWithDigits({ json, body }: Inquiry): Members {
+  if (json === null) return {};
+  return hasExactNumbers(json.text) ? (record(parseExact(json.text)) ?? {}) : body;
+}
+
+const cleaned = new WeakMap<Inquiry, Inquiry>();
+const encoder = new TextEncoder();
+
+/** Takes out of a prompt what an agent wrote into it for its maker's own hosts. @param dropped receives what was taken out. */
+function withoutAgentLines(inquiry: Inquiry, { agentLines }: Target, dropped: string[]): Inquiry {
+  const { protocol, body, json } = inquiry;
+  if (json === null) return inquiry;
+  for (const { line, why } of agentLines) {
+    const edits = codecFor(protocol).traits.withoutLine?.(body, line) ?? null;
+    if (edits === null) continue;
+    dropped.push(`/system: ${why}`);
+    const known = cleaned.get(inquiry);
+    if (known !== undefined) return known;
+    const text = editMembers(json.text, json.shape, edits);
+    const shape = outline(text);
+    if (!shape.ok) return inquiry;
+    const clean: Inquiry = {
+      ...inquiry,
+      body: JSON.parse(text) as Record<string, unknown>,
+      json: { bytes: encoder.encode(text), text, shape },
+    };
+    cleaned.set(inquiry, clean);
+    return clean;
+  }
+  return inquiry;
 }

@@ -2,10 +2,10 @@
 import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
+import type { Adapter, AuthFacts } from '../../providers/adapter.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { refusesSignature } from '../../providers/knowledge/signatures.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
-import type { Quirk, SignFacts } from '../../providers/quirk.ts';
 import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { asSummary } from '../intake/compaction.ts';
@@ -34,7 +34,7 @@ export interface SendCore {
   readonly now: () => number;
   readonly settings: () => RelaySettings;
   readonly health: Health;
-  readonly token: SignFacts['token'];
+  readonly token: AuthFacts['token'];
   readonly affinity: Affinity;
   readonly compactions: NativeCompactions;
   /** Milliseconds an upstream may be silent. */
@@ -266,9 +266,9 @@ export function send(
   abort: AbortController,
   firstByteMs?: number,
 ): Promise<UpstreamAnswer> {
-  const { call, quirk, key } = prepared;
-  if (quirk?.sign === undefined) return core.dispatch(call, abort, firstByteMs);
-  return signed(core, quirk.sign, { call, key }).then(
+  const { call, auth, key } = prepared;
+  if (auth === undefined) return core.dispatch(call, abort, firstByteMs);
+  return signed(core, auth, { call, key }).then(
     (ready) => core.dispatch(ready, abort, firstByteMs),
     (): UpstreamAnswer => ({ kind: 'failure', failure: keyTrouble }),
   );
@@ -279,11 +279,11 @@ const keyTrouble: UpstreamFailure = { class: 'key', status: 401, error: null, re
 /** @throws whatever the signature may throw. */
 async function signed(
   { now, token }: Pick<SendCore, 'now' | 'token'>,
-  sign: NonNullable<Quirk['sign']>,
+  auth: NonNullable<Adapter['auth']>,
   { call, key }: Pick<Prepared, 'call' | 'key'>,
 ): Promise<UpstreamCall> {
   const body = typeof call.body === 'string' ? call.body : Buffer.from(call.body as Uint8Array).toString('utf8');
-  const made = await sign({ url: call.url, headers: call.headers, body }, { key, nowMs: now(), token });
+  const made = await auth({ url: call.url, headers: call.headers, body }, { key, nowMs: now(), token });
   return { ...call, url: made.url, headers: { ...made.headers }, body: made.body };
 }
 

@@ -1,10 +1,9 @@
 /** Alibaba's DashScope: chat and plain embeddings in OpenAI's form; ranking, pictures and mixed embeddings in its own, pictures as work to be asked after. */
 import { number, present, record, records, text } from '../../protocols/shared/json.ts';
+import { type Adapter, type Asked, type CustomForm, within } from '../adapter.ts';
 import { embeddingList } from '../forms/embedding-list.ts';
 import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
 import { documentTexts, rankedList } from '../forms/ranked-list.ts';
-import type { Asked, CustomForm, Quirk } from '../quirk.ts';
-import { within } from './within.ts';
 
 type Item = Record<string, unknown>;
 
@@ -121,19 +120,21 @@ const chattedPictures: CustomForm = {
 /** Models that think aloud or speak answer in streams only. */
 const streamOnly = /^(?:qwq|qvq|qwen3-\d)|omni|-thinking/;
 
-export const ali: Quirk = {
-  formFor(operation, model) {
-    if (operation === 'rerank') return rerank;
+export const ali: Adapter = {
+  protocol({ operation, model }) {
+    if (operation === 'rerank') return { form: rerank };
     if (operation === 'images')
-      return /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model) ? chattedPictures : orderedPictures;
-    return operation === 'embeddings' && /multimodal|vision|-vl-/.test(model) ? mixedEmbeddings : null;
+      return { form: /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model) ? chattedPictures : orderedPictures };
+    return operation === 'embeddings' && /multimodal|vision|-vl-/.test(model) ? { form: mixedEmbeddings } : null;
   },
-  editsFor: (body, model, stream) => ({
-    ...present({ top_p: within(body.top_p, 0.001, 0.999), temperature: within(body.temperature, 0, 1.999) }),
-    ...(!stream && streamOnly.test(model) && body.enable_thinking !== false
-      ? { stream: true, stream_options: { include_usage: true } }
-      : {}),
+  endpoint: ({ operation, other }) =>
+    operation === 'chat' && other.trim() !== '' ? { headers: { 'x-dashscope-plugin': other.trim() } } : {},
+  body: ({ model, stream }) => ({
+    members: (body) => ({
+      ...present({ top_p: within(body.top_p, 0.001, 0.999), temperature: within(body.temperature, 0, 1.999) }),
+      ...(!stream && streamOnly.test(model) && body.enable_thinking !== false
+        ? { stream: true, stream_options: { include_usage: true } }
+        : {}),
+    }),
   }),
-  headersFor: (operation, other): Record<string, string> =>
-    operation === 'chat' && other.trim() !== '' ? { 'x-dashscope-plugin': other.trim() } : {},
 };

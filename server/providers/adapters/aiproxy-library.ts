@@ -1,7 +1,7 @@
 /** AI Proxy's libraries: one question to the knowledge base that `other` names, an answer with the documents it rests on. Errors come with status 200. */
 import { number, record, records, text } from '../../protocols/shared/json.ts';
 import { type Said, simpleWire } from '../../protocols/shared/simple-wire.ts';
-import type { Quirk } from '../quirk.ts';
+import type { Adapter } from '../adapter.ts';
 import { transcriptOf } from './transcript.ts';
 
 const errorIn = (status: number | null, body: Record<string, unknown>) => ({
@@ -40,10 +40,8 @@ const wire = simpleWire({
   decodeError: (status, body) => errorIn(status, record(body) ?? {}),
 });
 
-export const aiproxyLibrary: Quirk = {
-  wireFor: () => wire,
-  shape: (call) =>
-    call.operation === 'chat'
-      ? { url: `${call.baseUrl}/api/library/ask`, body: { ...call.body, libraryId: call.other.trim() } }
-      : null,
+export const aiproxyLibrary: Adapter = {
+  protocol: () => ({ wire }),
+  endpoint: ({ operation, baseUrl }) => (operation === 'chat' ? { url: `${baseUrl}/api/library/ask` } : null),
+  body: ({ other }) => ({ whole: (body) => ({ body: { ...body, libraryId: other.trim() } }) }),
 };

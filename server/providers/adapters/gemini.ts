@@ -3,8 +3,8 @@ import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
 import { lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
+import type { Adapter, Asked, CustomForm } from '../adapter.ts';
 import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
-import type { Asked, CustomForm, Quirk } from '../quirk.ts';
 
 const ratios: readonly (readonly [string, number])[] = [
   ['1:1', 1],
@@ -103,6 +103,6 @@ function usageIn(answer: unknown): unknown {
 
 export const pictureForm = (model: string): CustomForm => (model.startsWith('imagen') ? imagen : drawn);
 
-export const gemini: Quirk = {
-  formFor: (operation, model) => (operation === 'images' ? pictureForm(model) : null),
+export const gemini: Adapter = {
+  protocol: ({ operation, model }) => (operation === 'images' ? { form: pictureForm(model) } : null),
 };

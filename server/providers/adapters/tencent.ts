@@ -3,7 +3,7 @@ import type { ChatRequest } from '../../protocols/canonical.ts';
 import type { Dropped, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { openaiChat } from '../../protocols/openai-chat/codec.ts';
 import { parseExact, record, text } from '../../protocols/shared/json.ts';
-import type { Outgoing, Quirk, SignFacts, Wire } from '../quirk.ts';
+import type { Adapter, AuthFacts, Outgoing, Wire } from '../adapter.ts';
 import { signTc3 } from '../signing/tc3.ts';
 
 const snake = (name: string): string => name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
@@ -57,7 +57,7 @@ const wire: Wire = {
   },
 };
 
-function sign(request: Outgoing, { key, nowMs }: SignFacts): Outgoing {
+function auth(request: Outgoing, { key, nowMs }: AuthFacts): Outgoing {
   const [, secretId = '', secretKey = ''] = key.split('|');
   const at = Math.floor(nowMs / 1000);
   const action = 'ChatCompletions';
@@ -74,8 +74,8 @@ function sign(request: Outgoing, { key, nowMs }: SignFacts): Outgoing {
   return { ...request, headers: { ...request.headers, ...headers, authorization } };
 }
 
-export const tencent: Quirk = {
-  wireFor: () => wire,
-  shape: (call) => (call.operation === 'chat' ? { url: `${call.baseUrl}/`, body: call.body } : null),
-  sign,
+export const tencent: Adapter = {
+  protocol: () => ({ wire }),
+  endpoint: ({ operation, baseUrl }) => (operation === 'chat' ? { url: `${baseUrl}/` } : null),
+  auth,
 };

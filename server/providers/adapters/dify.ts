@@ -2,7 +2,7 @@
 import { number, record, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
-import type { Quirk } from '../quirk.ts';
+import type { Adapter } from '../adapter.ts';
 import { transcriptOf } from './transcript.ts';
 
 const usageIn = (body: Record<string, unknown>) => {
@@ -46,4 +46,4 @@ const wire = simpleWire({
   decodeError: errorIn,
 });
 
-export const dify: Quirk = { wireFor: () => wire };
+export const dify: Adapter = { protocol: () => ({ wire }) };

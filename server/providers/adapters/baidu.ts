@@ -3,8 +3,8 @@ import type { Message } from '../../protocols/canonical.ts';
 import { flag, lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
+import type { Adapter, AuthFacts, CustomForm, Outgoing } from '../adapter.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
-import type { CustomForm, Outgoing, Quirk, SignFacts } from '../quirk.ts';
 
 /** Paths of models whose name is not their path. Source: Baidu's published list of endpoints. */
 const endpoints: Readonly<Record<string, string>> = {
@@ -103,7 +103,7 @@ const embeddings: CustomForm = {
   },
 };
 
-async function sign(request: Outgoing, { key, token }: SignFacts): Promise<Outgoing> {
+async function auth(request: Outgoing, { key, token }: AuthFacts): Promise<Outgoing> {
   const [clientId = '', clientSecret = ''] = key.split('|');
   const query = new URLSearchParams({
     grant_type: 'client_credentials',
@@ -124,14 +124,13 @@ async function sign(request: Outgoing, { key, token }: SignFacts): Promise<Outgo
   return { ...request, url: `${request.url}?access_token=${encodeURIComponent(access)}` };
 }
 
-export const baidu: Quirk = {
-  wireFor: () => wire,
-  formFor: (operation) => (operation === 'embeddings' ? embeddings : null),
-  shape(call) {
-    if (call.operation !== 'chat' && call.operation !== 'embeddings') return null;
-    const path = lookUp(endpoints, call.model) ?? call.model.toLowerCase();
-    const url = `${call.baseUrl}/rpc/2.0/ai_custom/v1/wenxinworkshop/${call.operation}/${encodeURIComponent(path)}`;
-    return { url, body: call.body };
+export const baidu: Adapter = {
+  protocol: ({ operation }) =>
+    operation === 'chat' ? { wire } : operation === 'embeddings' ? { form: embeddings } : null,
+  endpoint({ operation, baseUrl, model }) {
+    if (operation !== 'chat' && operation !== 'embeddings') return null;
+    const path = lookUp(endpoints, model) ?? model.toLowerCase();
+    return { url: `${baseUrl}/rpc/2.0/ai_custom/v1/wenxinworkshop/${operation}/${encodeURIComponent(path)}` };
   },
-  sign,
+  auth,
 };

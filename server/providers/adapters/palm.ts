@@ -4,7 +4,7 @@ import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { textOf } from '../../protocols/shared/blocks.ts';
 import { present, record, records, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
-import type { Quirk } from '../quirk.ts';
+import type { Adapter } from '../adapter.ts';
 
 const isInstruction = ({ role }: Message): boolean => role === 'system' || role === 'developer';
 
@@ -40,4 +40,4 @@ const wire = simpleWire({
   decodeError: (status, body) => geminiGenerate.upstream.decodeError(status, JSON.stringify(body)),
 });
 
-export const palm: Quirk = { wireFor: () => wire };
+export const palm: Adapter = { protocol: () => ({ wire }) };

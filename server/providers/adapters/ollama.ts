@@ -1,8 +1,8 @@
 /** Ollama beside its chat: embeddings on its own wire. */
 import { ollamaChat } from '../../protocols/ollama-chat/codec.ts';
 import { number, present, record } from '../../protocols/shared/json.ts';
+import type { Adapter, CustomForm, Wire } from '../adapter.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
-import type { CustomForm, Quirk, Wire } from '../quirk.ts';
 
 const { id: dialect, upstream, translation } = ollamaChat;
 const wire: Wire = { dialect, upstream, encodeRequest: translation.encodeRequest };
@@ -17,7 +17,7 @@ const embeddings: CustomForm = {
   decodeError: upstream.decodeError,
 };
 
-export const ollama: Quirk = {
-  wireFor: () => wire,
-  formFor: (operation) => (operation === 'embeddings' ? embeddings : null),
+export const ollama: Adapter = {
+  protocol: ({ operation }) =>
+    operation === 'chat' ? { wire } : operation === 'embeddings' ? { form: embeddings } : null,
 };

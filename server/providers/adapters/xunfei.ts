@@ -1,8 +1,9 @@
 /** iFlytek Spark: keys `APPID|APISecret|APIKey` talk over a socket with a signed address; a password of the HTTP service is sent as it is, in OpenAI's form. */
 import { isAddressPart } from '../../contract/address-part.ts';
 import { AppError } from '../../contract/errors.ts';
+import { commonProtocol } from '../../protocols/registry.ts';
 import { lookUp } from '../../protocols/shared/json.ts';
-import type { Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
+import type { Adapter, AuthFacts, BodyForm, Endpoint, Outgoing, Place } from '../adapter.ts';
 import { signUrl, type UrlSecret } from '../signing/signed-url.ts';
 import { sparkWire } from './spark-wire.ts';
 
@@ -59,33 +60,40 @@ function secretOf(key: string): UrlSecret {
   return { apiSecret, apiKey };
 }
 
-function shape(call: PlainCall): Shaped | null {
-  if (call.operation !== 'chat') return null;
-  if (call.other.trim() !== '' && !isAddressPart(call.other.trim())) return null;
-  const { domain, path } = sparkEdition(call.model, call.other);
-  if (!talks(call.key)) {
-    const version = domain === 'x1' ? 'v2' : 'v1';
-    return { url: `${call.baseUrl}/${version}/chat/completions`, body: { ...call.body, model: domain } };
-  }
-  const base = call.baseUrl === httpBase ? socketBase : call.baseUrl.replace(/^http/, 'ws');
-  const { header, parameter, payload } = call.body as Record<string, Record<string, Record<string, unknown>>>;
+function endpoint({ operation, model, baseUrl, other }: Place): Endpoint | null {
+  if (operation !== 'chat') return null;
+  if (other.trim() !== '' && !isAddressPart(other.trim())) return null;
+  const { domain, path } = sparkEdition(model, other);
+  const base = baseUrl === httpBase ? socketBase : baseUrl.replace(/^http/, 'ws');
+  const url = `${baseUrl}/${domain === 'x1' ? 'v2' : 'v1'}/chat/completions`;
+  return { url: (key) => (talks(key) ? base + path : url) };
+}
+
+function body({ model, other }: Place): BodyForm {
+  const { domain } = sparkEdition(model, other);
   return {
-    url: base + path,
-    body: {
-      header: { app_id: call.key.split('|', 1)[0], ...header },
-      parameter: { chat: { domain, ...parameter?.chat } },
-      payload,
+    whole(body, { key }) {
+      if (!talks(key)) return { body: { ...body, model: domain } };
+      const { header, parameter, payload } = body as Record<string, Record<string, Record<string, unknown>>>;
+      return {
+        body: {
+          header: { app_id: key.split('|', 1)[0], ...header },
+          parameter: { chat: { domain, ...parameter?.chat } },
+          payload,
+        },
+      };
     },
   };
 }
 
-const sign = (request: Outgoing, { key, nowMs }: SignFacts): Outgoing =>
+const auth = (request: Outgoing, { key, nowMs }: AuthFacts): Outgoing =>
   talks(key)
     ? { ...request, url: signUrl(request.url, secretOf(key), nowMs) }
     : { ...request, headers: { ...request.headers, authorization: `Bearer ${key}` } };
 
-export const xunfei: Quirk = {
-  wireFor: (_model, key) => (talks(key) ? sparkWire : null),
-  shape,
-  sign,
+export const xunfei: Adapter = {
+  protocol: ({ keyKind }) => (keyKind === 'parts' ? { wire: sparkWire } : { dialect: commonProtocol }),
+  endpoint,
+  body,
+  auth,
 };

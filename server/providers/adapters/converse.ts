@@ -5,7 +5,7 @@ import type { LazyFrame, StreamReader, UpstreamHalf } from '../../protocols/code
 import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import { lookUp, number, parseExact, parseJson, record, records, text } from '../../protocols/shared/json.ts';
 import { detailCount, emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
-import type { Wire } from '../quirk.ts';
+import type { Wire } from '../adapter.ts';
 import { encodeRequest } from './converse-request.ts';
 
 type Block = Record<string, unknown>;

@@ -2,7 +2,7 @@
 import { number, record, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
-import type { Quirk } from '../quirk.ts';
+import type { Adapter } from '../adapter.ts';
 
 const errorIn = (status: number | null, body: Record<string, unknown>) => ({
   status: number(body.code) === 4100 || number(body.code) === 4101 ? 401 : status,
@@ -50,11 +50,11 @@ const wire = simpleWire({
 });
 
 /** Refusals come with status 200 and a code. */
-export const coze: Quirk = {
-  wireFor: () => wire,
-  shape: (call) => {
-    if (call.operation !== 'chat') return null;
-    const bot = call.other.trim();
-    return { url: `${call.baseUrl}/v3/chat`, body: bot === '' ? call.body : { ...call.body, bot_id: bot } };
+export const coze: Adapter = {
+  protocol: () => ({ wire }),
+  endpoint: ({ operation, baseUrl }) => (operation === 'chat' ? { url: `${baseUrl}/v3/chat` } : null),
+  body({ other }) {
+    const bot = other.trim();
+    return bot === '' ? null : { whole: (body) => ({ body: { ...body, bot_id: bot } }) };
   },
 };

@@ -1,5 +1,5 @@
 /** Azure OpenAI: deployments with a dated version, or the `v1` paths that need none. A deployment is called as the model, or as the channel's mapping says. */
-import type { Quirk } from '../quirk.ts';
+import type { Adapter } from '../adapter.ts';
 
 const paths: Readonly<Record<string, string>> = {
   chat: 'chat/completions',
@@ -28,7 +28,9 @@ export function azureUrl(operation: string, baseUrl: string, model: string, othe
 /** Azure's own name of a model whose deployments nobody would call otherwise: https://learn.microsoft.com/azure/ai-foundry/openai/concepts/models */
 const usualName = (model: string): string => model.replace(/^gpt-3\.5-/, 'gpt-35-');
 
-export const azure: Quirk = {
-  usualName,
-  addressFor: azureUrl,
+export const azure: Adapter = {
+  endpoint({ row, baseUrl, model, mapped, other }) {
+    const url = azureUrl(row, baseUrl, mapped ? model : usualName(model), other);
+    return url === null ? null : { url };
+  },
 };

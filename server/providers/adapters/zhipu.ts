@@ -1,8 +1,7 @@
 /** Zhipu: keys `id.secret` sign a short-lived token; other keys are sent as they are. The third version's paths are served by the fourth. */
 import { present } from '../../protocols/shared/json.ts';
-import type { Outgoing, Quirk, SignFacts } from '../quirk.ts';
+import { type Adapter, type AuthFacts, type Outgoing, within } from '../adapter.ts';
 import { hs256 } from '../signing/jwt.ts';
-import { within } from './within.ts';
 
 const lifetimeMs = 3_600_000;
 
@@ -12,7 +11,7 @@ export async function zhipuToken(key: string, nowMs: number): Promise<string> {
   return hs256({ sign_type: 'SIGN' }, { api_key: id, exp: nowMs + lifetimeMs, timestamp: nowMs }, secret);
 }
 
-const sign = async (request: Outgoing, { key, nowMs }: SignFacts): Promise<Outgoing> => ({
+const auth = async (request: Outgoing, { key, nowMs }: AuthFacts): Promise<Outgoing> => ({
   ...request,
   // Its second dialect takes keys as they are.
   headers: {
@@ -21,7 +20,9 @@ const sign = async (request: Outgoing, { key, nowMs }: SignFacts): Promise<Outgo
   },
 });
 
-export const zhipu: Quirk = {
-  sign,
-  editsFor: (body) => present({ top_p: within(body.top_p, 0.01, 0.99), temperature: within(body.temperature, 0, 1) }),
+export const zhipu: Adapter = {
+  body: () => ({
+    members: (body) => present({ top_p: within(body.top_p, 0.01, 0.99), temperature: within(body.temperature, 0, 1) }),
+  }),
+  auth,
 };

@@ -1,9 +1,9 @@
 /** Cohere beside its chat: embeddings that ask what they are for, reranking paid by the search. */
 import { cohereChat } from '../../protocols/cohere-chat/codec.ts';
 import { number, present, record, text } from '../../protocols/shared/json.ts';
+import type { Adapter, CustomForm, Wire } from '../adapter.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import { documentTexts, rankedList } from '../forms/ranked-list.ts';
-import type { CustomForm, Quirk, Wire } from '../quirk.ts';
 
 const { id: dialect, upstream, translation } = cohereChat;
 const { decodeError } = upstream;
@@ -38,7 +38,9 @@ const rerank: CustomForm = {
   decodeError,
 };
 
-export const cohere: Quirk = {
-  wireFor: () => wire,
-  formFor: (operation) => (operation === 'embeddings' ? embeddings : operation === 'rerank' ? rerank : null),
+export const cohere: Adapter = {
+  protocol({ operation }) {
+    if (operation === 'chat') return { wire };
+    return operation === 'embeddings' ? { form: embeddings } : operation === 'rerank' ? { form: rerank } : null;
+  },
 };

@@ -1,8 +1,8 @@
 /** AWS Bedrock: Claude by InvokeModel in Anthropic's own form, everything else by Converse. Keys are `Ak|Sk|Region`, or `ApiKey|Region`. */
 import { AppError } from '../../contract/errors.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
+import type { Adapter, AuthFacts, BodyForm, Endpoint, Outgoing, Place } from '../adapter.ts';
 import { bedrockModels, regionSpans } from '../knowledge/bedrock.ts';
-import type { Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { awsFraming } from '../signing/aws-event-stream.ts';
 import { signV4 } from '../signing/sigv4.ts';
 import { bedrockBody } from './bedrock-body.ts';
@@ -30,30 +30,43 @@ function regionOf(key: string): string {
 const withoutSpan = (id: string): string => id.replace(/^(?:us-gov|us|eu|apac|jp|au|global)\.(?=anthropic\.)/, '');
 
 /** The request as it would be sent for an answer; the longest answer does not count. */
-function counted(call: PlainCall): Shaped['body'] {
-  const { body, model, betas, dropped } = call;
-  const asked = bedrockBody({ max_tokens: 1, ...body }, { model, header: betas, dropped });
-  return { input: { invokeModel: { body: Buffer.from(JSON.stringify(asked)).toString('base64') } } };
+const counted = (body: unknown): Record<string, unknown> => ({
+  input: { invokeModel: { body: Buffer.from(JSON.stringify(body)).toString('base64') } },
+});
+
+function verbOf({ operation, model, stream }: Place): string {
+  if (operation === 'count_tokens') return 'count-tokens';
+  if (isClaude(model)) return stream ? 'invoke-with-response-stream' : 'invoke';
+  return stream ? 'converse-stream' : 'converse';
 }
 
-function shape(call: PlainCall): Shaped | null {
-  const counts = call.operation === 'count_tokens';
-  if (call.operation !== 'chat' && !(counts && isClaude(call.model))) return null;
-  const region = regionOf(call.key);
-  const base = call.baseUrl === '' ? `https://bedrock-runtime.${region}.amazonaws.com` : call.baseUrl;
-  const id = bedrockModel(call.model, region);
-  if (counts) return { url: `${base}/model/${encodeURIComponent(withoutSpan(id))}/count-tokens`, body: counted(call) };
-  const model = encodeURIComponent(id);
-  if (!isClaude(call.model)) {
-    return { url: `${base}/model/${model}/${call.stream ? 'converse-stream' : 'converse'}`, body: call.body };
-  }
+function endpoint(place: Place): Endpoint | null {
+  const { operation, model, baseUrl } = place;
+  const counts = operation === 'count_tokens';
+  if (operation !== 'chat' && !(counts && isClaude(model))) return null;
+  const verb = verbOf(place);
+  const url = (key: string): string => {
+    const region = regionOf(key);
+    const base = baseUrl === '' ? `https://bedrock-runtime.${region}.amazonaws.com` : baseUrl;
+    const id = bedrockModel(model, region);
+    return `${base}/model/${encodeURIComponent(counts ? withoutSpan(id) : id)}/${verb}`;
+  };
+  // Its features are named in the body.
+  return { url, ownHeaders: true };
+}
+
+function body({ operation, model }: Place): BodyForm | null {
+  if (!isClaude(model)) return null;
+  const counts = operation === 'count_tokens';
   return {
-    url: `${base}/model/${model}/${call.stream ? 'invoke-with-response-stream' : 'invoke'}`,
-    body: bedrockBody(call.body, { model: call.model, header: call.betas, dropped: call.dropped }),
+    whole(body, { betas: header, dropped }) {
+      const asked = bedrockBody(counts ? { max_tokens: 1, ...body } : body, { model, header, dropped });
+      return { body: counts ? counted(asked) : asked };
+    },
   };
 }
 
-async function sign(request: Outgoing, { key, nowMs }: SignFacts): Promise<Outgoing> {
+async function auth(request: Outgoing, { key, nowMs }: AuthFacts): Promise<Outgoing> {
   const parts = key.split('|');
   if (parts.length === 2) {
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${parts[0]}` } };
@@ -83,14 +96,13 @@ const exceptionTypes: Readonly<Record<string, string>> = {
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-export const bedrock: Quirk = {
+export const bedrock: Adapter = {
   // Of a wire of its own only that it is none of Anthropic's: what is filled in for those does not hold here.
-  dialectFor: (model) => (isClaude(model) ? 'anthropic-messages' : commonProtocol),
-  wireFor: (model) => (isClaude(model) ? null : converse),
-  // Its features are named in the body.
-  ownHeaders: true,
-  shape,
-  sign,
+  protocol: ({ model }) =>
+    isClaude(model) ? { dialect: 'anthropic-messages' } : { dialect: commonProtocol, wire: converse },
+  endpoint,
+  body,
+  auth,
   framing: (contentType) =>
     contentType.includes('vnd.amazon.eventstream')
       ? awsFraming(({ headers, payload }) => {

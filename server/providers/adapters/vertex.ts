@@ -3,9 +3,9 @@ import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { lookUp, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
+import type { Adapter, AuthFacts, BodyForm, CustomForm, Endpoint, Outgoing, Place } from '../adapter.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import { vertexBetas, vertexGates, vertexModels } from '../knowledge/vertex.ts';
-import type { CustomForm, Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { rs256 } from '../signing/jwt.ts';
 import { betasFor, gated } from './betas.ts';
 import { pictureForm } from './gemini.ts';
@@ -79,56 +79,60 @@ const embeddings: CustomForm = {
 const operations = new Set(['chat', 'images', 'embeddings']);
 
 /** Sources: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/count-tokens, https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/count-tokens */
-function counted({ operation, body, model: name }: PlainCall, place: string): Shaped | null {
-  const dialect = dialectFor(name);
-  if (operation === 'count_tokens' && dialect === 'anthropic-messages')
-    return {
-      url: `${place}/publishers/anthropic/models/count-tokens:rawPredict`,
-      body: { ...body, model: dated(name) },
-    };
-  // Here a whole request is not wrapped once more.
-  if (operation !== 'count_contents' || dialect !== 'gemini-generate' || body.contents === undefined) return null;
-  return { url: `${place}/publishers/google/models/${encodeURIComponent(name)}:countTokens`, body };
-}
-
-function shape(call: PlainCall): Shaped | null {
-  const counts = call.operation.startsWith('count_');
-  if (!counts && !operations.has(call.operation)) return null;
-  const region = regionFor(call.other, call.model);
-  // It becomes part of the host.
-  if (!/^[a-z0-9-]{1,40}$/.test(region)) return null;
-  const model = encodeURIComponent(dated(call.model)).replace('%40', '@');
-  const host = region === 'global' ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`;
-  const base = call.baseUrl === '' ? `https://${host}` : call.baseUrl;
-  const place = `${base}/v1/projects/${accountOf(call.key).project}/locations/${region}`;
-  if (counts) return counted(call, place);
-  if (call.operation !== 'chat') {
-    const draws = call.operation === 'images' && !call.model.startsWith('imagen');
-    const verb = draws ? 'generateContent' : 'predict';
-    return { url: `${place}/publishers/google/models/${encodeURIComponent(call.model)}:${verb}`, body: call.body };
-  }
-  switch (dialectFor(call.model)) {
-    case 'gemini-generate': {
-      const verb = call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-      return { url: `${place}/publishers/google/models/${encodeURIComponent(call.model)}:${verb}`, body: call.body };
-    }
+function pathOf({ operation, model, stream }: Place): string | null {
+  const google = `publishers/google/models/${encodeURIComponent(model)}`;
+  const dialect = dialectFor(model);
+  if (operation === 'count_tokens')
+    return dialect === 'anthropic-messages' ? 'publishers/anthropic/models/count-tokens:rawPredict' : null;
+  if (operation === 'count_contents') return dialect === 'gemini-generate' ? `${google}:countTokens` : null;
+  if (operation === 'images' && !model.startsWith('imagen')) return `${google}:generateContent`;
+  if (operation !== 'chat') return `${google}:predict`;
+  switch (dialect) {
+    case 'gemini-generate':
+      return `${google}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
     case 'anthropic-messages': {
-      const { model: _, ...said } = call.body;
-      const betas = betasFor(vertexBetas, call.betas, call.model);
-      const body = gated(said, { gates: vertexGates, betas, model: call.model }, call.dropped);
-      const verb = call.stream ? 'streamRawPredict' : 'rawPredict';
-      return {
-        url: `${place}/publishers/anthropic/models/${model}:${verb}`,
-        body: { anthropic_version: 'vertex-2023-10-16', ...body },
-        ...(betas.length === 0 ? {} : { headers: { 'anthropic-beta': betas.join(',') } }),
-      };
+      const called = encodeURIComponent(dated(model)).replace('%40', '@');
+      return `publishers/anthropic/models/${called}:${stream ? 'streamRawPredict' : 'rawPredict'}`;
     }
     default:
-      return { url: `${place}/endpoints/openapi/chat/completions`, body: call.body };
+      return 'endpoints/openapi/chat/completions';
   }
 }
 
-async function sign(request: Outgoing, { key, nowMs, token }: SignFacts): Promise<Outgoing> {
+function endpoint(place: Place): Endpoint | null {
+  const { operation, model, other, baseUrl } = place;
+  if (!operation.startsWith('count_') && !operations.has(operation)) return null;
+  const region = regionFor(other, model);
+  // It becomes part of the host.
+  if (!/^[a-z0-9-]{1,40}$/.test(region)) return null;
+  const path = pathOf(place);
+  if (path === null) return null;
+  const host = region === 'global' ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`;
+  const base = baseUrl === '' ? `https://${host}` : baseUrl;
+  const url = (key: string) => `${base}/v1/projects/${accountOf(key).project}/locations/${region}/${path}`;
+  // Of features only those that are known here may be named.
+  return { url, ownHeaders: true };
+}
+
+function body({ operation, model }: Place): BodyForm | null {
+  // Here a whole request is not wrapped once more.
+  if (operation === 'count_contents') return { whole: (body) => (body.contents === undefined ? null : { body }) };
+  if (dialectFor(model) !== 'anthropic-messages') return null;
+  if (operation === 'count_tokens') return { whole: (body) => ({ body: { ...body, model: dated(model) } }) };
+  if (operation !== 'chat') return null;
+  return {
+    whole({ model: _, ...said }, { betas: header, dropped }) {
+      const betas = betasFor(vertexBetas, header, model);
+      const body = {
+        anthropic_version: 'vertex-2023-10-16',
+        ...gated(said, { gates: vertexGates, betas, model }, dropped),
+      };
+      return betas.length === 0 ? { body } : { body, headers: { 'anthropic-beta': betas.join(',') } };
+    },
+  };
+}
+
+async function auth(request: Outgoing, { key, nowMs, token }: AuthFacts): Promise<Outgoing> {
   const account = accountOf(key);
   const at = Math.floor(nowMs / 1000);
   const claims = { iss: account.email, scope, aud: account.tokenUrl, iat: at, exp: at + lifetime };
@@ -148,12 +152,16 @@ async function sign(request: Outgoing, { key, nowMs, token }: SignFacts): Promis
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${bearer}` } };
 }
 
-export const vertex: Quirk = {
-  dialectFor,
-  // Of features only those that are known here may be named.
-  ownHeaders: true,
-  formFor: (operation, model) =>
-    operation === 'images' ? pictureForm(model) : operation === 'embeddings' ? embeddings : null,
-  shape,
-  sign,
+export const vertex: Adapter = {
+  protocol({ operation, model }) {
+    if (operation === 'chat') return { dialect: dialectFor(model) };
+    return operation === 'images'
+      ? { form: pictureForm(model) }
+      : operation === 'embeddings'
+        ? { form: embeddings }
+        : null;
+  },
+  endpoint,
+  body,
+  auth,
 };

@@ -1,0 +1,84 @@
+/** Translates a chat into an upstream's dialect or wire, and says what has to change in its answer besides the dialect. */
+import type { ChatEvent, ChatRequest } from '../../protocols/canonical.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import { writtenTool } from '../../protocols/shared/fit.ts';
+import { toolRestorer } from '../../protocols/shared/restore.ts';
+import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
+import { portableName } from '../../protocols/shared/tools.ts';
+import { writtenCall } from '../../protocols/shared/written-call.ts';
+import { nothingSigned } from '../../providers/knowledge/signatures.ts';
+import type { Translate } from '../../routing/body.ts';
+import type { Target } from '../../routing/target.ts';
+import { type SentTerms, withoutTerms } from '../admission/terms.ts';
+import { exactBody, type Inquiry } from '../intake/inquiry.ts';
+import { withoutForeign } from './foreign-blocks.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+export type Change = (event: ChatEvent) => readonly ChatEvent[];
+
+const decodedRequests = new WeakMap<Inquiry, ChatRequest>();
+
+/** A request is decoded once, however many channels it is tried at. @throws AppError body_invalid. */
+function decodedRequest(inquiry: Inquiry): ChatRequest {
+  const known = decodedRequests.get(inquiry);
+  if (known !== undefined) return known;
+  const decoded = codecFor(inquiry.protocol).translation.decodeRequest(exactBody(inquiry), {
+    model: inquiry.model,
+    stream: inquiry.stream,
+  });
+  decodedRequests.set(inquiry, decoded);
+  return decoded;
+}
+
+/** @throws AppError body_invalid. */
+export function translatedBody(
+  { place, signing }: Target,
+  translate: Translate,
+  inquiry: Inquiry,
+  terms: SentTerms,
+  dropped: string[],
+): Members {
+  const body = translate.encode(decodedRequest(inquiry), inquiry.ceiling, dropped);
+  if (terms.removed.length > 0) dropped.push(...withoutTerms(body, terms));
+  const signed = translate.signs
+    ? withoutForeign(body, place.dialect, inquiry.unsigned === true ? nothingSigned : signing, dropped)
+    : body;
+  return translate.finish(signed, dropped);
+}
+
+const unasked = '/reasoning: thoughts that were not asked for are left out';
+
+/** @returns how much of the thoughts the client gets. */
+function thoughtsFor({ channel, suffix }: Target, inquiry: Inquiry): 'words' | 'seals' | 'nothing' {
+  // The operator wants them among the words of the answer.
+  if (channel.setting.thinking_to_content === true) return 'words';
+  if (suffix !== null && suffix.budget !== 0 && suffix.effort !== 'none') return 'words';
+  return codecFor(inquiry.protocol).traits.thoughts?.(inquiry.body) ?? 'words';
+}
+
+/** As the client's own provider does it. */
+const withoutThoughts =
+  (wanted: 'seals' | 'nothing', dropped: string[]): Change =>
+  (event) => {
+    if (event.type === 'reasoning-delta') {
+      if (!dropped.includes(unasked)) dropped.push(unasked);
+      return [];
+    }
+    return wanted === 'nothing' && (event.type === 'reasoning-start' || event.type === 'reasoning-end') ? [] : [event];
+  };
+
+/** Names of tools, calls that were written as words, thoughts between marks or not asked for. @param dropped receives what an answer held and its client did not ask for. @returns what makes the changes of one answer; null = there are none. */
+export function answerChange(target: Target, inquiry: Inquiry, dropped: string[]): (() => Change) | null {
+  const request = decodedRequest(inquiry);
+  const makers: (() => Change)[] = target.taggedThoughts ? [taggedThoughts] : [];
+  const written = request.tools.length === 0 ? undefined : writtenTool(request, target.known);
+  if (written !== undefined) makers.push(() => writtenCall(portableName(written.name), `call_${inquiry.requestId}`));
+  const thoughts = target.known.thinking === 'none' ? 'words' : thoughtsFor(target, inquiry);
+  if (thoughts !== 'words') makers.push(() => withoutThoughts(thoughts, dropped));
+  const restorer = toolRestorer(request.tools);
+  if (restorer !== null) makers.push(restorer);
+  const [first, ...more] = makers;
+  if (first === undefined) return null;
+  return () =>
+    more.map((make) => make()).reduce<Change>((before, next) => (event) => before(event).flatMap(next), first());
+}

@@ -1,0 +1,257 @@
+/** What becomes of a client's body: the edits of one that passes in its own dialect, only those that a channel's configuration can need, or its translation. */
+import type { ChatRequest } from '../protocols/canonical.ts';
+import type { Dropped } from '../protocols/codec.ts';
+import { commonProtocol } from '../protocols/registry.ts';
+import { budgetOf } from '../protocols/shared/effort.ts';
+import { fitted } from '../protocols/shared/fit.ts';
+import { parseExact, record } from '../protocols/shared/json.ts';
+import { reasoningOf } from '../protocols/shared/suffix.ts';
+import { unknownTarget } from '../protocols/target.ts';
+import type { MemberEdits, ModelSuffix, SuffixRules } from '../protocols/traits.ts';
+import type { BodyForm } from '../providers/adapter.ts';
+import {
+  editsBetween,
+  heldToRules,
+  type Rules,
+  refusesMember,
+  touches,
+  withinRules,
+} from '../providers/knowledge/apply.ts';
+import { sameDemands, targetFor } from '../providers/knowledge/target.ts';
+import type { CallFacts } from './protocol.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A client's body as edits look at it. */
+export interface EditedBody {
+  /** Every number is one. */
+  readonly members: Members;
+  /** Numbers keep their digits. */
+  exact(): Members;
+  /** Takes out the blocks that the upstream did not sign. */
+  readonly foreign: MemberEdits;
+}
+
+export interface BodyEdit {
+  /** Members of which one must be there; null = it is made whatever the request says. */
+  readonly reads: readonly string[] | null;
+  run(body: EditedBody, dropped: Dropped): MemberEdits;
+}
+
+/** Of the provider's own members, those of a chat in OpenAI's form. */
+const membersOf = ({ request, place }: CallFacts, form: BodyForm | null): BodyForm['members'] =>
+  request.operation === 'chat' && place.dialect === commonProtocol ? form?.members : undefined;
+
+/** What an answer may write at most where the client names no limit. */
+const fallbackOf = ({ codec, options, place, request }: CallFacts): number | null =>
+  codec.traits.operator?.maxTokens?.(options, place.model, request.model) ?? null;
+
+/** By which a usage frame is asked for. */
+const usageMember = 'stream_options';
+
+/** Usage comes in a stream that passes only when the request asks for it, and this provider takes the question. */
+export const asksUsage = ({ request, codec, translated, wire, rules }: CallFacts): boolean =>
+  request.stream &&
+  !translated &&
+  (request.operation === 'chat' || request.operation === 'completions') &&
+  codec.traits.asksForUsage === true &&
+  wire === null &&
+  !refusesMember(rules, usageMember);
+
+/** @returns the edits in the order in which they are made: a later one wins. */
+export function bodyEdits(call: CallFacts, form: BodyForm | null): readonly BodyEdit[] {
+  const { channel, options, codec, suffix, translated } = call;
+  if (translated || options.passThrough || channel.setting.pass_through === true) return [];
+  const edits: BodyEdit[] = [];
+  const fit = fitEdit(call);
+  if (fit !== null) edits.push(fit);
+  if (asksUsage(call)) edits.push(usageEdit);
+  if (suffix !== null) {
+    const fallback = fallbackOf(call);
+    edits.push({ reads: null, run: (body) => codec.traits.suffix.edits(body.exact(), suffix, fallback) });
+  }
+  const members = membersOf(call, form);
+  if (members !== undefined) edits.push({ reads: null, run: (body) => textsOf(members(body.members)) });
+  const override = textsOf(channel.paramOverride);
+  if (override.size > 0) edits.push({ reads: null, run: () => override });
+  return edits;
+}
+
+const textsOf = (members: Members): MemberEdits =>
+  new Map(Object.entries(members).map(([name, value]) => [name, JSON.stringify(value)]));
+
+const noEdits: MemberEdits = new Map();
+const usageAlone: MemberEdits = new Map([[usageMember, '{"include_usage":true}']]);
+
+const usageEdit: BodyEdit = {
+  reads: null,
+  run({ members }) {
+    const options = record(members[usageMember]);
+    if (options === null) return usageAlone;
+    if (options.include_usage === true) return noEdits;
+    return new Map([[usageMember, JSON.stringify({ ...options, include_usage: true })]]);
+  },
+};
+
+/** What the provider does not take, and what another model than the client meant does not take. */
+function fitEdit(call: CallFacts): BodyEdit | null {
+  const { rules } = call;
+  const mapping = mappingEdit(call);
+  if (rules === undefined) return mapping === null ? null : { reads: null, run: mapping };
+  if (mapping === null) return { reads: [...rules.tops], run: (body, dropped) => ruledEdits(body, rules, dropped) };
+  return {
+    reads: null,
+    run(body, dropped) {
+      const wins = touches(rules, body.members) ? ruledEdits(body, rules, dropped) : noEdits;
+      return new Map([...mapping(body, dropped), ...wins]);
+    },
+  };
+}
+
+function ruledEdits(body: EditedBody, rules: Rules, dropped: Dropped): MemberEdits {
+  const { members, foreign } = body;
+  const signed = foreign.size === 0 ? members : editedMembers(members, foreign);
+  const within = heldToRules(signed, rules, dropped);
+  if (within === signed) return noEdits;
+  const exact = body.exact();
+  if (exact === members) return editsBetween(signed, within);
+  const whole = editedMembers(exact, foreign);
+  return editsBetween(whole, heldToRules(whole, rules, []));
+}
+
+/** A body as it reads once edits are made. */
+export function editedMembers(body: Members, edits: MemberEdits): Members {
+  if (edits.size === 0) return body;
+  const changed = { ...body };
+  for (const [name, value] of edits) {
+    if (value === undefined) delete changed[name];
+    else changed[name] = parseExact(value);
+  }
+  return changed;
+}
+
+/** Another model than the client meant may take less. */
+function mappingEdit({ request, codec, options, provider, place, mapped, known }: CallFacts): BodyEdit['run'] | null {
+  if (request.operation !== 'chat' || mapped === request.model) return null;
+  const { fits } = codec.traits;
+  if (fits === undefined || known === unknownTarget) return null;
+  if (sameDemands(known, targetFor(provider.slug, request.model, options.modelRules))) return null;
+  const paths = fits.members.map((member) => member.split('.') as [string, string?]);
+  const { model } = place;
+  return (body, dropped) => mappedEdits({ codec, turns: fits.turns, paths, model, known }, body.exact(), dropped);
+}
+
+interface Mapping extends Pick<CallFacts, 'codec' | 'known'> {
+  readonly turns: string;
+  readonly paths: readonly (readonly [top: string, inner?: string])[];
+  readonly model: string;
+}
+
+/**
+ * Encodes what concerns the model alone with what is known of it, without that, and without a thought: where these differ
+ * the client's words are replaced.
+ * @param body the client's own. @param dropped what had to go is added to it.
+ */
+function mappedEdits(
+  { codec: { translation }, turns, paths, model, known }: Mapping,
+  body: Members,
+  dropped: Dropped,
+): MemberEdits {
+  const asked: Record<string, unknown> = { [turns]: [], model };
+  for (const name of ['tools', ...paths.map(([top]) => top)]) if (body[name] !== undefined) asked[name] = body[name];
+  const request = translation.decodeRequest(asked, { model, stream: false });
+  const usual: string[] = [];
+  const losses: string[] = [];
+  const without = translation.encodeRequest(request, usual, unknownTarget);
+  const unthinking = translation.encodeRequest({ ...request, reasoning: null }, [], unknownTarget);
+  const encoded = translation.encodeRequest(request, losses, known);
+  const changed = new Map<string, unknown>();
+  for (const [top, inner] of paths) {
+    const value = valueAt(encoded, top, inner);
+    const usually = [without, unthinking].every((other) => same(value, valueAt(other, top, inner)));
+    if (usually || holds(valueAt(body, top, inner), value)) continue;
+    changed.set(top, inner === undefined ? value : withMember(changed.get(top) ?? body[top], inner, value));
+  }
+  if (changed.size > 0) dropped.push(...losses.filter((loss) => !usual.includes(loss)));
+  return new Map([...changed].map(([name, value]) => [name, value === undefined ? undefined : JSON.stringify(value)]));
+}
+
+const valueAt = (body: Members, top: string, inner: string | undefined): unknown =>
+  inner === undefined ? body[top] : record(body[top])?.[inner];
+
+const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** Whether the client said as much; what it said besides is its own. */
+function holds(said: unknown, value: unknown): boolean {
+  const [object, own] = [record(value), record(said)];
+  if (object === null || own === null) return same(value, said);
+  return Object.entries(object).every(([name, member]) => same(member, own[name]));
+}
+
+function withMember(object: unknown, name: string, value: unknown): Members | undefined {
+  const { [name]: _, ...rest } = record(object) ?? {};
+  const next = value === undefined ? rest : { ...rest, [name]: value };
+  return Object.keys(next).length === 0 ? undefined : next;
+}
+
+/** A request in the upstream's dialect or wire, made of the common form. */
+export interface Translate {
+  /** @param ceiling the longest answer that can be paid. */
+  encode(request: ChatRequest, ceiling: number | undefined, dropped: Dropped): Record<string, unknown>;
+  /** Blocks that the upstream did not sign are looked for. */
+  readonly signs: boolean;
+  /** The provider's own members, then its rules, then the channel's override. */
+  finish(body: Members, dropped: Dropped): Members;
+}
+
+export function translateFor(call: CallFacts, form: BodyForm | null): Translate {
+  const { request, channel, options, codec, wire, place, suffix, known, rules } = call;
+  const { traits, translation } = codec;
+  const { model } = place;
+  const { operator } = traits;
+  // Behind an address of its own only the operator knows.
+  const target = channel.setting.cache_marks === true ? { ...known, cacheMarks: true as const } : known;
+  const encode = wire?.encodeRequest ?? translation.encodeRequest;
+  const bare = wire !== null && wire.dialect === undefined;
+  const fallback = fallbackOf(call);
+  const members = membersOf(call, form);
+  // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
+  const usage = traits.asksForUsage === true && wire === null && request.stream;
+  return {
+    encode(given, ceiling, dropped) {
+      const within = ceiling === undefined ? given : withinCeiling(given, ceiling);
+      const named: ChatRequest = { ...within, model, maxTokens: within.maxTokens ?? fallback };
+      const asked = suffix === null ? named : withSuffix(named, suffix, traits.suffix, fallback);
+      const changed = operator?.change?.(asked, options) ?? asked;
+      // A wire without a dialect knows nothing of models.
+      const body = bare ? encode(fitted(changed, target, dropped), dropped) : encode(changed, dropped, target);
+      if (usage) body.stream_options = { include_usage: true };
+      return body;
+    },
+    signs: wire === null && codec.foreignBlocks !== undefined,
+    finish(body, dropped) {
+      const asked = members === undefined ? body : { ...body, ...members(body) };
+      return { ...withinRules(asked, rules, dropped), ...channel.paramOverride };
+    },
+  };
+}
+
+/** A thought that is larger than the answer's limit would raise it. */
+function withinCeiling(request: ChatRequest, ceiling: number): ChatRequest {
+  const { reasoning } = request;
+  const budget = budgetOf(reasoning);
+  if (reasoning === null || budget === null || budget <= ceiling / 2) return request;
+  return { ...request, reasoning: { ...reasoning, budget: Math.floor(ceiling / 2) } };
+}
+
+function withSuffix(
+  request: ChatRequest,
+  { effort, budget, share }: ModelSuffix,
+  rules: SuffixRules,
+  fallback: number | null,
+): ChatRequest {
+  if (request.reasoning !== null) return request;
+  if (effort !== null) return { ...request, reasoning: reasoningOf({ effort }) };
+  if (budget !== null) return { ...request, reasoning: reasoningOf({ budget }) };
+  return rules.share(request, share ?? 0, fallback);
+}

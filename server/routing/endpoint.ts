@@ -1,0 +1,136 @@
+/** Where a channel is called, and with which headers: the one place for both. */
+import { allCodecs, codecFor } from '../protocols/registry.ts';
+import type { Endpoint } from '../providers/adapter.ts';
+import { agentHeaders } from '../providers/knowledge/agent-headers.ts';
+import { type KeyHeader, keyHeader, endpointFor as rowEndpoint } from '../providers/provider.ts';
+import type { CallFacts } from './protocol.ts';
+
+/** What an address may follow from besides the configuration. */
+export interface AddressFacts {
+  readonly key: string;
+  /** Of the client's request. */
+  readonly url: string;
+  /** Of the work that is ordered. */
+  readonly path: string;
+}
+
+export type EndpointUrl = string | ((facts: AddressFacts) => string);
+
+/** What is sent to an upstream as headers. */
+export interface HeaderPlan {
+  readonly constant: Readonly<Record<string, string>>;
+  /** Headers that show the key. */
+  readonly keys: readonly KeyHeader[];
+  /** Of the client's own. */
+  readonly passed: readonly PassedHeader[];
+  /** Wins over the client's own. */
+  readonly last: Readonly<Record<string, string>> | null;
+}
+
+interface PassedHeader {
+  readonly name: string;
+  /** Values that no header may have are left out; the request would fail for them. */
+  readonly checked: boolean;
+}
+
+/** @returns null = it is not served. @throws AppError what the channel's `other` cannot be. */
+export function endpointFor(call: CallFacts): { readonly url: EndpointUrl; readonly headers: HeaderPlan } | null {
+  const { adapter, request, place } = call;
+  const plain = adapter?.endpoint === undefined || request.ordered || request.operation === 'realtime';
+  const own = plain ? {} : (adapter.endpoint?.(place) ?? null);
+  const url = own === null ? null : urlFor(call, own);
+  return own === null || url === null ? null : { url, headers: headersFor(call, own) };
+}
+
+/** As the adapter has it, else as the provider's row says. */
+function urlFor({ request, channel, options, form, place }: CallFacts, { url: given }: Endpoint): EndpointUrl | null {
+  if (given !== undefined) return typeof given === 'string' ? given : ({ key }) => given(key);
+  const { provider, model, stream, dialect, row, operation, baseUrl } = place;
+  const facts = { baseUrl: channel.baseUrl, model, other: channel.other };
+  if (request.ordered) {
+    // Where the row has no such work, it lies below the base.
+    if (!provider.operations.includes(operation)) return baseUrl === '' ? null : ({ path }) => baseUrl + path;
+    if (rowEndpoint(provider, operation, { ...facts, path: '/' }) === null) return null;
+    return ({ path }) => rowEndpoint(provider, operation, { ...facts, path }) ?? '';
+  }
+  if (operation === 'realtime') {
+    const url = rowEndpoint(provider, row, facts);
+    if (url === null) return null;
+    return `${url.replace(/^http/, 'ws')}${url.includes('?') ? '&' : '?'}model=${encodeURIComponent(model)}`;
+  }
+  const operator = provider.protocol === null ? undefined : codecFor(provider.protocol).traits.operator;
+  const other = channel.other || (operator?.version?.(options, model) ?? '');
+  const path = form?.path === undefined ? {} : { path: form.path };
+  const { passesQuery, streamOperation } = codecFor(dialect).traits;
+  const chat = operation === 'chat';
+  const called = chat && stream ? (streamOperation ?? row) : row;
+  const url = rowEndpoint(provider, called, { ...facts, other, ...path });
+  if (url === null || !chat || passesQuery !== true || request.protocol !== dialect) return url;
+  return (asked) => withQuery(url, asked.url);
+}
+
+function withQuery(url: string, asked: string): string {
+  const query = new URLSearchParams(asked.split('?', 2)[1] ?? '');
+  query.delete('key');
+  const said = query.toString();
+  return said === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${said}`;
+}
+
+/** Request headers that carry features of the dialects and pass through. */
+const dialectHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'];
+const prefixes = allCodecs.flatMap(({ traits }) => traits.headerPrefix ?? []);
+/** It means nothing to an upstream of another dialect. */
+const isOfOneDialect = (name: string): boolean => prefixes.some((prefix) => name.startsWith(prefix));
+
+function headersFor(
+  { request, channel, provider, codec, translated, form, options }: CallFacts,
+  own: Endpoint,
+): HeaderPlan {
+  const shown = keyHeader(provider);
+  const keys = shown === null ? [] : [shown];
+  // Where the client has none of its own: the network library must not tell its name.
+  const agent: Record<string, string> = { 'user-agent': 'gateway' };
+  if (channel.organization !== '') agent['openai-organization'] = channel.organization;
+  if (request.operation === 'realtime')
+    return { constant: agent, keys, passed: [{ name: 'openai-beta', checked: false }], last: null };
+  const json = { 'content-type': 'application/json', 'accept-encoding': 'identity', ...agent };
+  if (request.ordered) {
+    // Another gateway takes orders as well, in the form of the programs that make them.
+    const others = request.operation === 'drawing' && !provider.operations.includes('drawing');
+    const more = others ? [{ name: 'mj-api-secret', before: '' }] : [];
+    return { constant: json, keys: [...keys, ...more], passed: [], last: null };
+  }
+  const { headers: usual, operator } = codec.traits;
+  const ownHeaders = own.ownHeaders === true;
+  const features = dialectHeaders.filter((name) => !((translated || ownHeaders) && isOfOneDialect(name)));
+  const agents = request.session ? [] : agentHeaders.filter((header) => !(translated && header.own));
+  const last = { ...operator?.headers?.(options, request.model), ...own.headers, ...form?.headers };
+  return {
+    constant: { ...json, ...(ownHeaders ? {} : usual) },
+    keys,
+    passed: [
+      ...features.map((name) => ({ name, checked: false })),
+      ...agents.map(({ name }) => ({ name, checked: true })),
+    ],
+    last: Object.keys(last).length === 0 ? null : last,
+  };
+}
+
+const printable = /^[\x20-\x7e]*$/;
+
+/** @param contentType of a form. */
+export function headersOf(
+  { constant, keys, passed, last }: HeaderPlan,
+  key: string,
+  given: Headers,
+  contentType: string | undefined,
+): Record<string, string> {
+  const headers: Record<string, string> = { ...constant };
+  for (const { name, before } of keys) headers[name] = before + key;
+  if (contentType !== undefined) headers['content-type'] = contentType;
+  for (const { name, checked } of passed) {
+    const value = given.get(name);
+    if (value !== null && !(checked && (value.length > 4096 || !printable.test(value)))) headers[name] = value;
+  }
+  return last === null ? headers : Object.assign(headers, last);
+}

@@ -1,0 +1,147 @@
+/** In what a channel is spoken to for a kind of request: dialect or wire, the model's name there, and what is known of that model. */
+import { isModelName } from '../contract/address-part.ts';
+import type { ChannelSnapshot } from '../contract/snapshot.ts';
+import type { ProtocolId } from '../protocols/canonical.ts';
+import type { Codec, Wire } from '../protocols/codec.ts';
+import { allCodecs, codecFor, commonProtocol, isProtocol } from '../protocols/registry.ts';
+import type { Target as ModelFacts } from '../protocols/target.ts';
+import type { ModelSuffix, OperatorSettings, ThinkingSettings } from '../protocols/traits.ts';
+import type { Adapter, CustomForm, KeyKind, Place } from '../providers/adapter.ts';
+import { adapterOf } from '../providers/adapters.ts';
+import { providerByType } from '../providers/catalogue.ts';
+import { type Rules, rulesFor } from '../providers/knowledge/apply.ts';
+import type { ModelRow } from '../providers/knowledge/row.ts';
+import { takesSuffix, targetFor } from '../providers/knowledge/target.ts';
+import { type Provider, servesAt } from '../providers/provider.ts';
+import { mapModel } from './candidates.ts';
+
+/** The options that calls follow from. */
+export interface CallOptions extends OperatorSettings {
+  readonly passThrough: boolean;
+  readonly thinking: ThinkingSettings;
+  readonly modelRules: readonly ModelRow[];
+}
+
+/** What of a request the calls of a channel depend on. */
+export interface CallRequest {
+  readonly operation: string;
+  readonly protocol: ProtocolId;
+  readonly stream: boolean;
+  /** As the client calls it. */
+  readonly model: string;
+  /** From the console's playground. */
+  readonly session: boolean;
+  /** Work is ordered that is fetched later. */
+  readonly ordered: boolean;
+}
+
+/** What is known of calls once it is clear how the channel is spoken to. */
+export interface CallFacts {
+  readonly channel: ChannelSnapshot;
+  readonly request: CallRequest;
+  readonly options: CallOptions;
+  readonly provider: Provider;
+  readonly adapter: Adapter | null;
+  readonly codec: Codec;
+  readonly place: Place;
+  /** What the channel calls the client's model. */
+  readonly mapped: string;
+  /** What stands behind that name and is none of the model's own. */
+  readonly suffix: ModelSuffix | null;
+  /** The request is not in the upstream's dialect. */
+  readonly translated: boolean;
+  readonly wire: Wire | null;
+  /** The form of another operation than chat, where it is the upstream's own. */
+  readonly form: CustomForm | null;
+  /** What the provider wants otherwise; undefined = nothing. */
+  readonly rules: Rules | undefined;
+  /** What is known of the upstream's model. */
+  readonly known: ModelFacts;
+}
+
+/** @returns null when the provider does not serve the request. */
+export function callFacts(
+  channel: ChannelSnapshot,
+  request: CallRequest,
+  options: CallOptions,
+  keyKind: KeyKind,
+): CallFacts | null {
+  const provider = providerByType(channel.type);
+  if (provider === undefined) return null;
+  const { operation, stream } = request;
+  const chat = operation === 'chat';
+  const adapter = adapterOf(provider.slug);
+  const mapped = mapModel(channel.modelMapping, request.model);
+  const first = dialectWith({ channel, request, provider, adapter }, mapped, keyKind);
+  if (first === null) return null;
+  const suffix = chat ? codecFor(first).traits.suffix.read(mapped, options.thinking, takesSuffix) : null;
+  const model = suffix?.model ?? mapped;
+  if (!isModelName(model)) return null;
+  const spoken = adapter?.protocol?.({ operation, model, keyKind }) ?? null;
+  const wire = chat ? (spoken?.wire ?? null) : null;
+  const dialect = wire?.dialect ?? first;
+  const ownWire = wire !== null && wire.dialect === undefined;
+  const translated = dialect !== request.protocol || ownWire;
+  const place: Place = {
+    provider,
+    operation: operation === 'count_tokens' ? countOf(dialect) : operation,
+    row: rowOf(operation, dialect, wire),
+    dialect,
+    model,
+    mapped: model !== request.model,
+    stream,
+    baseUrl: (channel.baseUrl || provider.baseUrl).replace(/\/+$/, ''),
+    other: channel.other,
+  };
+  return {
+    channel,
+    request,
+    options,
+    provider,
+    adapter,
+    codec: codecFor(dialect),
+    place,
+    mapped,
+    suffix,
+    translated,
+    wire,
+    form: chat ? null : (spoken?.form ?? null),
+    rules: chat && !ownWire ? rulesFor(provider.slug, dialect, translated, model) : undefined,
+    known: targetFor(provider.slug, model, options.modelRules),
+  };
+}
+
+/** The dialect to speak with a provider: the channel's choice, else the client's own where it can be, else the provider's. @returns null when there is none. */
+function dialectWith(
+  { channel, request, provider, adapter }: Pick<CallFacts, 'channel' | 'request' | 'provider' | 'adapter'>,
+  model: string,
+  keyKind: KeyKind,
+): ProtocolId | null {
+  const { operation, protocol, ordered } = request;
+  const offered = (name: string) => servesAt(provider, name, { baseUrl: channel.baseUrl, model });
+  if (operation === 'embeddings') {
+    const ids = [protocol, ...allCodecs.map(({ id }) => id)];
+    return ids.find((id) => offered(codecFor(id).traits.embeddings?.operation ?? '')) ?? null;
+  }
+  if (operation === 'count_tokens') return offered(countOf(protocol)) ? protocol : null;
+  if (ordered) return protocol;
+  if (operation !== 'chat') return offered(operation) ? protocol : null;
+  const spoken = adapter?.protocol?.({ operation, model, keyKind });
+  if (spoken?.dialect !== undefined) return spoken.dialect;
+  const serves = (dialect: ProtocolId) => offered(codecFor(dialect).traits.chatOperation);
+  const wished = channel.setting.dialect;
+  if (typeof wished === 'string' && isProtocol(wished) && serves(wished)) return wished;
+  const usual = spoken?.wire === undefined ? protocol : commonProtocol;
+  if (serves(usual)) return usual;
+  return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
+}
+
+/** By which the upstream counts tokens. */
+const countOf = (protocol: ProtocolId): string => codecFor(protocol).traits.countOperation ?? '';
+
+function rowOf(operation: string, dialect: ProtocolId, wire: Wire | null): string {
+  if (operation === 'embeddings') return codecFor(dialect).traits.embeddings?.operation ?? operation;
+  if (operation === 'count_tokens') return countOf(dialect);
+  // Where a wire of its own is spoken, it is the provider's chat.
+  return operation === 'chat' ? codecFor(wire === null ? dialect : commonProtocol).traits.chatOperation : operation;
+}

@@ -1,0 +1,133 @@
+/** Compiles what calls of one channel look like: whatever follows from channel, provider, options and kind of request is decided here, once. */
+import type { ChannelSnapshot } from '../contract/snapshot.ts';
+import type { Codec, UpstreamHalf } from '../protocols/codec.ts';
+import { codecFor, commonProtocol } from '../protocols/registry.ts';
+import { parseJson, record, text } from '../protocols/shared/json.ts';
+import type { Signing } from '../protocols/shared/signatures.ts';
+import type { BodyForm, KeyKind } from '../providers/adapter.ts';
+import { type AgentLine, unreadAgentLines } from '../providers/knowledge/agent-lines.ts';
+import { straysFrom } from '../providers/knowledge/answers.ts';
+import { signingAt } from '../providers/knowledge/signatures.ts';
+import { asksUsage, type BodyEdit, bodyEdits, type Translate, translateFor } from './body.ts';
+import { type EndpointUrl, endpointFor, type HeaderPlan } from './endpoint.ts';
+import { type CallFacts, type CallOptions, type CallRequest, callFacts } from './protocol.ts';
+
+export interface Target extends CallFacts {
+  /** What the upstream's answers are read with. */
+  readonly upstream: UpstreamHalf;
+  readonly url: EndpointUrl;
+  readonly headers: HeaderPlan;
+  /** Lines of agents that the host does not read. */
+  readonly agentLines: readonly AgentLine[];
+  readonly signing: Signing;
+  /** Finds blocks of a request that passes which the upstream did not sign; null = nothing is signed. */
+  readonly foreignBlocks: NonNullable<Codec['foreignBlocks']> | null;
+  /** Edits of a body that passes, in the order in which they are made. */
+  readonly edits: readonly BodyEdit[];
+  /** Usage comes in a stream only when its request asks for it. */
+  readonly asksUsage: boolean;
+  /** A body that passes need not name the model. */
+  readonly modelInPath: boolean;
+  readonly translate: Translate | null;
+  /** The whole body in the provider's own form, last. */
+  readonly whole: BodyForm['whole'];
+  /** Thoughts stand among the answer's words, between marks. */
+  readonly taggedThoughts: boolean;
+  /** Answers stray from the upstream's dialect, so that they are written anew although it is the client's own. */
+  readonly strayForm: boolean;
+  /** The operator wants answers in another form than they come. */
+  readonly reshaped: boolean;
+}
+
+/** @returns null when the provider does not serve the request. @throws AppError what the channel's `other` cannot be. */
+export function compileTarget(
+  channel: ChannelSnapshot,
+  request: CallRequest,
+  options: CallOptions,
+  keyKind: KeyKind,
+): Target | null {
+  const call = callFacts(channel, request, options, keyKind);
+  const endpoint = call === null ? null : endpointFor(call);
+  if (call === null || endpoint === null) return null;
+  const { provider, adapter, codec, place, translated } = call;
+  const { operation, protocol } = request;
+  const { setting } = channel;
+  const chat = operation === 'chat';
+  const own = codecFor(protocol).traits;
+  const baseUrl = channel.baseUrl || provider.baseUrl;
+  const form = adapter?.body?.(place) ?? null;
+  const speaker = { provider: provider.slug, dialect: place.dialect, model: place.model };
+  return {
+    ...call,
+    ...endpoint,
+    upstream: readerOf(call),
+    agentLines: chat && own.withoutLine !== undefined ? unreadAgentLines(protocol, baseUrl) : [],
+    signing: signingAt(provider.slug, place.dialect, baseUrl),
+    foreignBlocks: translated || !(chat || operation === 'count_tokens') ? null : (codec.foreignBlocks ?? null),
+    edits: bodyEdits(call, form),
+    asksUsage: asksUsage(call),
+    // Where neither body nor path named it the upstream must not choose one of its own, but for
+    // moderation, whose default only means whatever the upstream has.
+    modelInPath: own.modelInPath === true || operation === 'moderations',
+    translate: translated && chat ? translateFor(call, form) : null,
+    whole: form?.whole,
+    taggedThoughts: chat && straysFrom(speaker, 'tagged thoughts'),
+    strayForm: chat && straysFrom(speaker, 'form'),
+    reshaped: setting.force_format === true || setting.thinking_to_content === true,
+  };
+}
+
+const common = codecFor(commonProtocol);
+
+function readerOf({ wire, request, codec: { upstream }, form }: CallFacts): UpstreamHalf {
+  if (wire !== null) return wire.upstream;
+  if (request.ordered) return orderReader;
+  return form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
+}
+
+/** What goes wrong with an order comes in a form of its own. */
+const orderReader: UpstreamHalf = {
+  ...common.upstream,
+  decodeError(status, body) {
+    const said = record(parseJson(body));
+    const message = text(said?.description) ?? text(said?.message);
+    if (message === null) return common.upstream.decodeError(status, body);
+    const code = said?.code;
+    return { status, type: null, code: code === undefined || code === null ? null : String(code), message };
+  },
+};
+
+/** A request as far as it decides which target is meant. */
+interface RequestKind extends Pick<CallRequest, 'operation' | 'protocol' | 'stream' | 'model'> {
+  readonly route: { readonly session?: true };
+  readonly order?: object;
+}
+
+/** Targets of one relay thread. */
+export class Targets {
+  private readonly known = new Map<string, Target>();
+
+  constructor(private readonly most = 20_000) {}
+
+  /** A changed channel is a new object, changed options are, too: what was compiled from the former ones is replaced. */
+  find(channel: ChannelSnapshot, inquiry: RequestKind, options: CallOptions, key: string): Target | null {
+    const { operation, protocol, stream, model, route, order } = inquiry;
+    const session = route.session === true;
+    const ordered = order !== undefined;
+    const keyKind = key.includes('|') ? 'parts' : 'secret';
+    const how = `${stream ? 's' : ''}${session ? 'c' : ''}${ordered ? 'o' : ''}`;
+    const id = `${channel.id} ${operation} ${protocol} ${how} ${keyKind} ${model}`;
+    const found = this.known.get(id);
+    this.known.delete(id);
+    const isCurrent = found !== undefined && found.channel === channel && found.options === options;
+    const target = isCurrent
+      ? found
+      : // Of the request nothing else may be kept.
+        compileTarget(channel, { operation, protocol, stream, model, session, ordered }, options, keyKind);
+    if (target === null) return null;
+    // The one that was used least lately stands first.
+    if (this.known.size >= this.most) for (const oldest of this.known.keys()) if (this.known.delete(oldest)) break;
+    this.known.set(id, target);
+    return target;
+  }
+}

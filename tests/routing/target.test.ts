@@ -1,0 +1,148 @@
+/** What is decided once for all calls of a channel: which edits it can need, where and with what headers it is called, and how long that is kept. */
+import { expect, test } from 'vitest';
+import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
+import { providerBySlug } from '../../server/providers/catalogue.ts';
+import { compileSettings } from '../../server/relay/state/settings.ts';
+import { headersOf } from '../../server/routing/endpoint.ts';
+import type { CallRequest } from '../../server/routing/protocol.ts';
+import { compileTarget, Targets } from '../../server/routing/target.ts';
+
+const settings = compileSettings(new Map());
+const channel = (slug: string, fields: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
+  id: 1,
+  name: 'c',
+  type: providerBySlug(slug)?.type ?? 0,
+  keys: ['k'],
+  baseUrl: '',
+  organization: '',
+  other: '',
+  models: ['m'],
+  groups: ['default'],
+  priority: 0,
+  weight: 0,
+  status: 1,
+  autoBan: true,
+  tag: '',
+  testModel: '',
+  modelMapping: {},
+  statusCodeMapping: {},
+  paramOverride: {},
+  setting: {},
+  ...fields,
+});
+const chat: CallRequest = {
+  operation: 'chat',
+  protocol: 'openai-chat',
+  stream: false,
+  model: 'm',
+  session: false,
+  ordered: false,
+};
+const inquiry = { ...chat, route: {} };
+const compiled = (slug: string, request: Partial<CallRequest> = {}, fields: Partial<ChannelSnapshot> = {}) => {
+  const target = compileTarget(channel(slug, fields), { ...chat, ...request }, settings, 'secret');
+  if (target === null) throw new Error(`${slug} does not serve it`);
+  return target;
+};
+const plain = { baseUrl: 'https://example.com' };
+
+test('a body of the upstream’s own dialect needs no edit, a streamed one that usage is asked for', () => {
+  expect(compiled('custom', {}, plain).edits).toHaveLength(0);
+  const { edits, asksUsage } = compiled('custom', { stream: true }, plain);
+  expect(asksUsage).toBe(true);
+  expect(edits).toHaveLength(1);
+  const body = (members: Record<string, unknown>) => ({ members, exact: () => members, foreign: new Map() });
+  const asked = (said?: unknown) => [...(edits[0]?.run(body({ stream_options: said }), []) ?? [])];
+  expect(asked()).toEqual([['stream_options', '{"include_usage":true}']]);
+  expect(asked({ include_usage: true })).toEqual([]);
+  expect(asked({ include_usage: false, more: 1 })).toEqual([['stream_options', '{"include_usage":true,"more":1}']]);
+});
+
+test('what the operator passes through is not edited', () => {
+  const override = { paramOverride: { seed: 1 } };
+  expect(compiled('custom', { stream: true }, { ...plain, ...override }).edits).toHaveLength(2);
+  expect(
+    compiled('custom', { stream: true }, { ...plain, ...override, setting: { pass_through: true } }).edits,
+  ).toEqual([]);
+});
+
+test('an address that follows from key or query alone is a function', () => {
+  expect(compiled('custom', {}, plain).url).toBe('https://example.com/v1/chat/completions');
+  const facts = { key: 'k', path: '', url: 'http://here/v1/messages?key=mine&beta=true' };
+  const messages = compiled('anthropic', { protocol: 'anthropic-messages', model: 'claude-opus-4-6' }).url;
+  expect(typeof messages === 'function' && messages(facts)).toBe('https://api.anthropic.com/v1/messages?beta=true');
+  const bedrock = compiled('aws', { model: 'claude-opus-4-6' }).url;
+  const key = 'a|b|eu-west-1';
+  expect(typeof bedrock === 'function' && bedrock({ ...facts, key })).toBe(
+    'https://bedrock-runtime.eu-west-1.amazonaws.com/model/eu.anthropic.claude-opus-4-6-v1/invoke',
+  );
+});
+
+test('headers of the client’s dialect and of its agent go to its own dialect alone', () => {
+  const given = new Headers({
+    'anthropic-beta': 'b',
+    'user-agent': 'agent',
+    version: '1',
+    'x-app': 'ü',
+    cookie: 'c',
+    'idempotency-key': 'i',
+  });
+  const headers = (slug: string) =>
+    headersOf(
+      compiled(slug, { protocol: 'anthropic-messages', model: 'claude-opus-4-6' }).headers,
+      'k',
+      given,
+      undefined,
+    );
+  expect(headers('anthropic')).toEqual({
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'agent',
+    'anthropic-version': '2023-06-01',
+    'x-api-key': 'k',
+    'anthropic-beta': 'b',
+    'idempotency-key': 'i',
+    version: '1',
+  });
+  expect(headers('mistral')).toEqual({
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'agent',
+    authorization: 'Bearer k',
+    'idempotency-key': 'i',
+  });
+});
+
+test('a target is kept until its channel or an option changes', () => {
+  const targets = new Targets();
+  const one = channel('custom', plain);
+  const found = targets.find(one, inquiry, settings, 'k');
+  expect(targets.find(one, { ...inquiry }, settings, 'other')).toBe(found);
+  expect(targets.find(one, { ...inquiry, stream: true }, settings, 'k')).not.toBe(found);
+  expect(targets.find(one, { ...inquiry, model: 'n' }, settings, 'k')).not.toBe(found);
+  const changed = { ...one, modelMapping: { m: 'n' } };
+  expect(targets.find(changed, inquiry, settings, 'k')?.place.model).toBe('n');
+  const through = compileSettings(new Map([['global.pass_through_request_enabled', 'true']]));
+  const streamed = { ...inquiry, stream: true };
+  expect(targets.find(changed, streamed, settings, 'k')?.edits).toHaveLength(1);
+  expect(targets.find(changed, streamed, through, 'k')?.edits).toHaveLength(0);
+});
+
+test('keys of several parts have targets of their own', () => {
+  const targets = new Targets();
+  const spark = channel('xunfei');
+  const asked = { ...inquiry, model: 'SparkDesk-v3.5' };
+  expect(targets.find(spark, asked, settings, 'app|secret|key')?.wire).not.toBeNull();
+  expect(targets.find(spark, asked, settings, 'password')?.wire).toBeNull();
+});
+
+test('of more targets than are kept the one that was used least lately goes', () => {
+  const targets = new Targets(2);
+  const one = channel('custom', plain);
+  const find = (model: string) => targets.find(one, { ...inquiry, model }, settings, 'k');
+  const [a, b] = [find('a'), find('b')];
+  expect(find('a')).toBe(a);
+  find('c');
+  expect(find('a')).toBe(a);
+  expect(find('b')).not.toBe(b);
+});
