@@ -126,14 +126,15 @@ export class RelayRequest implements ReservationOwner, Seen {
     }
     const matched = this.match(known);
     const { route } = matched;
+    const counts = route.operation === 'count_tokens';
     const identified = this.authenticate(route);
     const caller = identified instanceof Promise ? await identified : identified;
     this.principal = caller;
-    const passed = this.testedChannel === 0 ? this.pass(callerAtGate(route, caller), counts(route)) : undefined;
+    const passed = this.testedChannel === 0 ? this.pass(callerAtGate(route, caller), counts) : undefined;
     if (passed !== undefined) await passed;
     const inquiry = await this.read(matched, caller);
     const principal = route.session ? inChosenGroup(core.state, caller, inquiry) : caller;
-    if (counts(route)) return this.listed(await this.countTokens(inquiry, principal));
+    if (counts) return this.listed(await this.countTokens(inquiry, principal));
     // Owners that this thread does not know are asked for before anything depends on them.
     const learnt = core.affinity.learn([...keptIds(inquiry), ...recalledIds(inquiry)]);
     if (learnt !== null) await learnt;
@@ -207,7 +208,7 @@ export class RelayRequest implements ReservationOwner, Seen {
     const parsed = await parse(request, matched, {
       requestId,
       startedMs,
-      bodyLimit: counts(route) ? Math.min(countedBodyLimit, core.bodyLimit) : core.bodyLimit,
+      bodyLimit: route.operation === 'count_tokens' ? Math.min(countedBodyLimit, core.bodyLimit) : core.bodyLimit,
       capsule: core.capsule,
       recall: (ids) => core.items.recall(caller.user.id, ids),
     });
@@ -288,8 +289,6 @@ export class RelayRequest implements ReservationOwner, Seen {
 }
 
 const nowhere: Peer = { ip: () => '' };
-
-const counts = ({ operation }: RelayRoute): boolean => operation === 'count_tokens';
 
 /** Prices and group follow from the body at the playground. */
 const callerAtGate = ({ session }: RelayRoute, caller: Principal): Principal =>

@@ -63,7 +63,7 @@ const spies: Readonly<Record<string, () => void>> = {
       throw new Error('gate');
     }),
   plan: () =>
-    void vi.spyOn(gateway.state, 'candidates').mockImplementationOnce(() => {
+    void vi.spyOn(gateway.state, 'plan').mockImplementationOnce(() => {
       throw new Error('plan');
     }),
   reserve: () =>

@@ -383,7 +383,10 @@ function live(
     const admission = limits.admit(site.principal, { tokens: 5, hold: 5000, row });
     balances.hold(1, 7, 1000, { most: 5000, row });
     open.push({ row, ref, admission, held: 1000 });
-    if (random() < 0.5) money.open.delivered(row, 3, 1 + Math.floor(random() * 100));
+    if (random() < 0.5) {
+      money.open.servedBy(row, 3);
+      money.open.delivered(row, 1 + Math.floor(random() * 100));
+    }
   }
   for (const one of open) {
     if (random() < 0.5 && balances.hold(1, 7, 500, { most: 0, row: one.row }).ok) one.held += 500;
@@ -475,10 +478,12 @@ test('visits are counted of users who come when they are counted already, in oth
   expect(accounts.user(1)).toBeGreaterThan(0);
 });
 
-test('frames that a client got add up in its row', () => {
+test('frames that a client got add up in its row, under the channel that they came from', () => {
   const { memory, open } = createMoney(createMemory());
   const [row = 0] = rowsIn(allotRows(memory));
-  open.delivered(row, 5, 2);
-  open.delivered(row, 6, 3);
+  open.servedBy(row, 5);
+  open.delivered(row, 2);
+  open.servedBy(row, 6);
+  open.delivered(row, 5);
   expect([memory.get(row + Row.channelId), memory.get(row + Row.delivered)]).toEqual([6, 5]);
 });

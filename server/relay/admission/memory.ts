@@ -14,6 +14,8 @@ export interface Memory {
   put(cell: number, value: number): void;
   /** For cells that no other thread changes: whole at once, and not undone. */
   set(cell: number, value: number): void;
+  /** Several cells in a row, as `set`. They lie in one chunk, as what `allot` gives out at once does. */
+  clear(first: number, count: number): void;
   /** A few words, 16 bits a unit, four a cell. @returns units written. */
   write(cell: number, text: string, mostUnits: number): number;
   read(cell: number, units: number): string;
@@ -114,6 +116,10 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
     set(cell, value) {
       const chunk = chunks[cell >>> chunkBits];
       if (chunk !== undefined) chunk[cell & offsets] = value;
+    },
+    clear(first, count) {
+      const at = first & offsets;
+      chunks[first >>> chunkBits]?.fill(0, at, at + count);
     },
     write(cell, text, mostUnits) {
       const units = Math.min(text.length, mostUnits);

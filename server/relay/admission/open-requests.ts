@@ -85,8 +85,10 @@ export interface OpenRequests {
   read(row: number, facts: ReadFacts): void;
   /** Nothing is left to be done about it. */
   over(row: number): void;
-  /** @param frames that went out. */
-  delivered(row: number, channelId: number, frames: number): void;
+  /** The channel whose response goes out. */
+  servedBy(row: number, channelId: number): void;
+  /** @param frames that went out so far. */
+  delivered(row: number, frames: number): void;
   /** What it has used so far. */
   used(row: number, usage: Usage): void;
   /** More rows for this thread. @param first cell of `rowsTogether` rows. */
@@ -100,6 +102,7 @@ export const untold: OpenRequests = {
   begin: () => 0,
   read: () => undefined,
   over: () => undefined,
+  servedBy: () => undefined,
   delivered: () => undefined,
   used: () => undefined,
   add: () => undefined,
@@ -132,15 +135,12 @@ export function createOpenRequests(memory: Memory): OpenRequests {
     begin(begun) {
       const row = next();
       if (row === 0) return null;
+      memory.clear(row + Row.user, Row.ref - Row.user);
       set(row + Row.user, begun.user);
       set(row + Row.token, begun.token);
-      for (let cell = row + Row.group; cell <= row + Row.budgetHeld; cell++) set(cell, 0);
       set(row + Row.userId, begun.userId);
       set(row + Row.tokenId, begun.tokenId);
-      set(row + Row.channelId, 0);
       set(row + Row.startedMs, begun.startedMs);
-      for (let cell = row + Row.delivered; cell <= row + Row.charged; cell++) set(cell, 0);
-      for (let cell = row + Row.usage; cell < row + Row.usage + buckets.length; cell++) set(cell, 0);
       set(row + Row.refUnits, write(row + Row.ref, begun.ref, refUnits));
       read(row, begun);
       set(row + Row.groupUnits, write(row + Row.groupName, begun.group, groupUnits));
@@ -155,10 +155,11 @@ export function createOpenRequests(memory: Memory): OpenRequests {
       memory.set(row + Row.state, RowState.free);
       free.push(row);
     },
-    delivered(row, channelId, frames) {
-      if (row === 0) return;
-      memory.set(row + Row.channelId, channelId);
-      memory.set(row + Row.delivered, memory.get(row + Row.delivered) + frames);
+    servedBy(row, channelId) {
+      if (row !== 0) set(row + Row.channelId, channelId);
+    },
+    delivered(row, frames) {
+      if (row !== 0) set(row + Row.delivered, frames);
     },
     used(row, usage) {
       if (row === 0) return;

@@ -87,6 +87,9 @@ export class Reservation {
   /** Quota of the settlement; null = not settled yet, or nothing was used. */
   charged: number | null = null;
   private finished: Promise<void> | null = null;
+  /** Frames that went out, and whose they are. */
+  private frames = 0;
+  private channelId = 0;
   /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
   private lacking = 0;
 
@@ -151,7 +154,14 @@ export class Reservation {
 
   /** So much more of the response has gone out; costs next to nothing. */
   delivered(frames: number, channel: ChannelSnapshot): void {
-    if (this.finished === null) this.core.balances.money.open.delivered(this.row, channel.id, frames);
+    if (this.finished !== null) return;
+    const { open } = this.core.balances.money;
+    if (channel.id !== this.channelId) {
+      this.channelId = channel.id;
+      open.servedBy(this.row, channel.id);
+    }
+    this.frames += frames;
+    open.delivered(this.row, this.frames);
   }
 
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */

@@ -148,8 +148,7 @@ function hold(core: ReserveCore, one: Reservation): void {
   if (isStaged(one)) holdPart(core, one);
   one.row = openRow(core, one);
   try {
-    const asked = { tokens: plan.promptTokens, output: plan.estimate.maxTokens, hold: most, row: one.row };
-    inMoney(core, () => admission.reserve(asked));
+    reserveLimits(core, one);
     const terms = { most, overcommit, house, row: one.row };
     const held = core.balances.hold(principal.user.id, tokenId, one.held, terms);
     if (held.ok) return;
@@ -195,10 +194,10 @@ function openRow(core: ReserveCore, one: Reservation): number {
   return row;
 }
 
-/** Limits count quota; whoever is refused reads money. */
-function inMoney(core: ReserveCore, reserved: () => void): void {
+/** Limits count quota; whoever is refused reads money. @throws AppError limit_tpm, token_budget_*. */
+function reserveLimits(core: ReserveCore, { admission, plan, most, row }: Reservation): void {
   try {
-    reserved();
+    admission.reserve({ tokens: plan.promptTokens, output: plan.estimate.maxTokens, hold: most, row });
   } catch (error) {
     if (!(error instanceof AppError) || typeof error.params.need !== 'number') throw error;
     const { remain, need, ...rest } = error.params;

@@ -72,8 +72,8 @@ const spellings: readonly (readonly [given: string, plain: string])[] = [
 
 /** @returns the path that is meant. */
 export function plainPath(path: string): string {
-  const found = spellings.find(([given]) => path.startsWith(given));
-  return found === undefined ? path : found[1] + path.slice(found[0].length);
+  for (const [given, plain] of spellings) if (path.startsWith(given)) return plain + path.slice(given.length);
+  return path;
 }
 
 /** Clients that call models deployments name them in the path. */
