@@ -5,6 +5,7 @@ import {
   candidateList,
   candidatesOf,
   type Routable,
+  traceOf,
 } from '../../server/routing/candidates.ts';
 import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
@@ -160,4 +161,13 @@ test('the first of thousands of channels is drawn without a look at the others',
   // The channel that served the conversation is asked itself, and nothing is drawn.
   expect(candidatesOf(list, random, health, 4711).at(0)?.id).toBe(4711);
   expect([asked, drawn]).toEqual([2, 1]);
+});
+
+test('a trace names the first hundred channels', () => {
+  const tier = Array.from({ length: 130 }, (_, at) => routable(at + 1));
+  const health = { waitMs: () => 0, condition: ({ id }: Routable): Condition => (id === 7 ? 'cooling' : 'up') };
+  const list = candidateList(tier);
+  const trace = traceOf(list, candidatesOf(list, randomOf(3), health, 9), health, 9);
+  expect(trace).toMatch(/^order=9 p0 1% same-conversation > \d+ p0 1% > .* > and 30 more$/);
+  expect(trace.split(' > ')).toHaveLength(101);
 });

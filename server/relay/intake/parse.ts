@@ -34,15 +34,14 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
     : jsonContent(await readBody(request, context.bodyLimit));
   if (given.json === null) checkFields(given.body, route.operation);
   else checkMembers(given.json, given.body, matched);
-  const { references, compaction: compacts } = codecFor(route.protocol).traits;
+  const { traits } = codecFor(route.protocol);
   let content = route.asChat === undefined ? given : asChat(given, route.asChat);
-  const recalled = references === undefined ? null : recalledContent(content, route, context);
+  const recalled = traits.references === undefined ? null : recalledContent(content, route, context);
   if (recalled !== null) content = await recalled;
-  const { capsule } = context;
-  const capsuled = compacts === undefined ? undefined : capsule;
-  if (capsuled !== undefined) content = plain(content, route, capsuled);
+  const capsule = traits.compaction === undefined ? undefined : context.capsule;
+  if (capsule !== undefined) content = plain(content, route, capsule);
   const { body } = content;
-  const compaction = capsuled === undefined ? null : compactionOf(route, body, capsuled);
+  const compaction = capsule === undefined ? null : compactionOf(route, body, capsule);
   if (route.operation === 'speech' && body.input !== undefined && typeof body.input !== 'string')
     throw new AppError('body_invalid', { detail: 'input must be a string' });
   const model = matched.model ?? body.model ?? route.defaultModel;
