@@ -13,7 +13,8 @@ import {
 } from '../../server/contract/pricing-tables.ts';
 import { pricedMembers } from '../../server/contract/pricing-terms.ts';
 import { pricesFor, quote, toolPrice } from '../../server/contract/quota.ts';
-import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
+import type { ChannelSnapshot, SnapshotDelta } from '../../server/contract/snapshot.ts';
+import { createRelayState } from '../../server/relay/state/state.ts';
 import { candidateList } from '../../server/routing/candidates.ts';
 import { askedIn } from '../../server/routing/features.ts';
 import { planFor, RoutePlans } from '../../server/routing/plan.ts';
@@ -311,4 +312,49 @@ test('of many plans the ones that were used last stay', () => {
   plans.find(keyOf('one more'), list, options);
   expect(plans.find(keyOf('m0'), list, options)).toBe(first);
   expect(plans.find(keyOf('m1'), list, options)).not.toBe(second);
+});
+
+test('users and keys drop no plan, a channel those of its own models, an option all', () => {
+  const nothing = () => undefined;
+  const state = createRelayState({ seeUser: nothing, seeToken: nothing, forgetUser: nothing, forgetToken: nothing });
+  const serving = (id: number, models: readonly string[], more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
+    ...channelOf(plain, id),
+    id,
+    models,
+    ...more,
+  });
+  const rows = { users: [], tokens: [], channels: [], options: {} };
+  const change = (more: Partial<SnapshotDelta>) =>
+    state.apply({ kind: 'delta', seq: 1, ...rows, removed: { users: [], tokens: [], channels: [] }, ...more });
+  const ratios = { ModelRatio: JSON.stringify({ a: 1, b: 2 }) };
+  state.apply({ kind: 'snapshot', seq: 0, ...rows, channels: [serving(1, ['a']), serving(2, ['b'])], options: ratios });
+  const planOf = (name: string) => state.plan(keyOf(name, { acceptUnset: false }));
+  const [a, b] = [planOf('a'), planOf('b')];
+  expect([a?.prices?.modelRatio, b?.prices?.modelRatio]).toEqual([1, 2]);
+  expect(planOf('c')).toBeNull();
+  const user = {
+    id: 1,
+    username: 'u',
+    role: 1,
+    status: 1,
+    group: 'default',
+    balance: 0,
+    used: 0,
+    balanceVersion: 0,
+    overrun: 0,
+    setting: {},
+  };
+  change({ users: [user] });
+  expect([planOf('a'), planOf('b')]).toEqual([a, b]);
+  expect(planOf('a')).toBe(a);
+  change({ channels: [serving(2, ['b'], { setting: { pass_through: true } })] });
+  expect(planOf('a')).toBe(a);
+  expect([b?.offers.keepLimits, planOf('b')?.offers.keepLimits]).toEqual([true, false]);
+  change({ channels: [serving(2, ['b', 'c'])] });
+  expect(planOf('a')).toBe(a);
+  expect(planOf('c')?.prices).toBeNull();
+  change({ options: { ModelRatio: JSON.stringify({ a: 3, b: 2, c: 4 }) } });
+  expect(['a', 'b', 'c'].map((name) => planOf(name)?.prices?.modelRatio)).toEqual([3, 2, 4]);
+  change({ removed: { users: [], tokens: [], channels: [1] } });
+  expect(planOf('a')).toBeNull();
 });
