@@ -108,6 +108,12 @@ test('every channel is drawn once: healthy ones tier by tier, then those in trou
     expect(order.map(({ id }) => id).sort((a, b) => a - b)).toEqual(channels.map(({ id }) => id));
     const rank = (one: Routable) => (waitMs(one) > 0 ? 1000 + waitMs(one) : -one.priority);
     expect(order.map(rank)).toEqual(order.map(rank).sort((a, b) => a - b));
+    const troubled = order.filter((one) => waitMs(one) > 0);
+    const places = ({ id }: Routable) =>
+      candidateList(channels)
+        .flat()
+        .findIndex((one) => one.id === id);
+    expect(troubled).toEqual([...troubled].sort((a, b) => waitMs(a) - waitMs(b) || places(a) - places(b)));
     // What was drawn stays where it is.
     expect(candidates.at(0)).toBe(order[0]);
   }
@@ -137,6 +143,13 @@ test('among the healthy channels of a tier the chance follows the weights, whoev
     ['4 3', (60 / 100) * (30 / 40)],
   ] as const)
     expect(Math.abs((seen.get(key) ?? 0) / draws - share)).toBeLessThan(0.015);
+});
+
+test('a conversation is no reason to try its channel early in a lower tier', () => {
+  const health = { waitMs: () => 0, condition: (): Condition => 'up' };
+  const list = candidateList([routable(1, 5), routable(2), routable(3), routable(4)]);
+  const candidates = candidatesOf(list, () => 0, health, 4);
+  expect([0, 1, 2, 3].map((at) => candidates.at(at)?.id)).toEqual([1, 2, 3, 4]);
 });
 
 test('the first of thousands of channels is drawn without a look at the others', () => {
