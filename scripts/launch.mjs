@@ -55,7 +55,8 @@ function findBun() {
   const draft = `${home}.draft`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true });
-  const options = ['pack', `${platformPackage()}@${wanted}`, '--loglevel=error', '--ignore-scripts'];
+  // Its cache lies here: a home may be missing or read-only. The path is relative, because of spaces in a Windows shell.
+  const options = ['pack', `${platformPackage()}@${wanted}`, '--loglevel=error', '--ignore-scripts', '--cache=../npm'];
   const pack = spawnSync('npm', options, { cwd: draft, encoding: 'utf8', shell: windows });
   const archive = readdirSync(draft).find((name) => name.endsWith('.tgz'));
   const remedy = `Bun could not be fetched. Check the network and npm's registry setting, or set GATEWAY_BUN to a Bun ${wanted}.`;

@@ -48,9 +48,12 @@ const modulesTold: Plugin = {
   },
 };
 
+/** Whose API the console asks while it is developed. */
+const gateway = `http://127.0.0.1:${process.env.GATEWAY_PORT ?? '3000'}`;
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [addressesOnly, react(), tailwindcss(), modulesTold],
   build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  server: { proxy: { '/api': 'http://127.0.0.1:3000', '/v1': 'http://127.0.0.1:3000' } },
+  server: { proxy: { '/api': gateway, '/v1': gateway } },
 });

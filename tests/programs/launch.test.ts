@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -115,4 +125,80 @@ sleep 0.5; echo installed >> notes; rmdir busy`,
   const codes = await Promise.all(Array.from({ length: 4 }, () => launch(['say'], { GATEWAY_BUN: bun }).exited));
   expect(codes).toEqual([0, 0, 0, 0]);
   expect(notes()).toBe('installed\n');
+});
+
+/** What npm itself asks a registry for: one package of one version. */
+async function startRegistry(archive: string) {
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch(request) {
+      const { pathname, origin } = new URL(request.url);
+      if (pathname.endsWith('.tgz')) return new Response(Bun.file(archive));
+      const name = decodeURIComponent(pathname.slice(1));
+      const one = { name, version: Bun.version, dist: { tarball: `${origin}/bun.tgz` } };
+      return Response.json({ name, 'dist-tags': { latest: Bun.version }, versions: { [Bun.version]: one } });
+    },
+  });
+  return server;
+}
+
+test('a first run fetches Bun where the home cannot be written', async () => {
+  script('say', 'console.log("ran");');
+  const programs = join(root, 'programs');
+  mkdirSync(join(root, 'package/bin'), { recursive: true });
+  mkdirSync(programs);
+  writeFileSync(join(root, 'package/bin/bun'), `#!/bin/sh\nexec "${process.execPath}" "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(root, 'package/package.json'), `{"name":"bun","version":"${Bun.version}"}`);
+  expect(Bun.spawnSync(['tar', '-czf', join(root, 'bun.tgz'), 'package'], { cwd: root }).exitCode).toBe(0);
+  // Without a Bun on the PATH.
+  for (const name of ['node', 'npm', 'tar', 'gzip', 'sh', 'env'])
+    symlinkSync(realpathSync(Bun.which(name) ?? ''), join(programs, name));
+  const registry = await startRegistry(join(root, 'bun.tgz'));
+  try {
+    const child = Bun.spawn([join(programs, 'node'), 'scripts/launch.mjs', 'say'], {
+      cwd: root,
+      // Nobody makes a folder there, not even root.
+      env: { PATH: programs, HOME: '/dev/null', npm_config_registry: registry.url.href },
+      ...{ stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
+    });
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    expect([await child.exited, out, err]).toEqual([0, 'ran\n', expect.stringContaining('fetching Bun')]);
+  } finally {
+    await registry.stop(true);
+  }
+});
+
+test('development takes its ports and its data folder', async () => {
+  const port = () => {
+    const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+    const free = server.port ?? 0;
+    void server.stop(true);
+    return String(free);
+  };
+  const [api, console] = [port(), port()];
+  const data = join(root, 'data');
+  const project = resolve(import.meta.dirname, '../..');
+  const child = Bun.spawn(
+    [process.execPath, join(project, 'scripts/dev.ts'), '--port', api, '--console-port', console, '--data-dir', data],
+    {
+      env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' },
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'ignore',
+    },
+  );
+  const status = (at: string) =>
+    fetch(`http://localhost:${at}/api/status`).then(
+      async (response) => ((await response.json()) as { success?: boolean }).success,
+      () => false,
+    );
+  try {
+    await expect.poll(() => status(api)).toBe(true);
+    await expect.poll(() => status(console)).toBe(true);
+    expect(existsSync(join(data, 'gateway.db'))).toBe(true);
+  } finally {
+    child.kill('SIGTERM');
+    await child.exited;
+  }
 });
