@@ -181,8 +181,8 @@ export const relays: readonly Break[] = [
   row(
     'a stream that waits for its bill gives signs of life',
     'server/relay/delivery/stream.ts',
-    'this.ping();\n      next',
-    'next',
+    'this.ping();\n      pings',
+    'pings',
   )
     .keeps('rule 10', 'correction 13')
     .notices('tests/relay/commit-wait.test.ts', 'signs of life'),

@@ -1,5 +1,5 @@
 /** Carries an answer that is neither JSON nor events, such as sound; the last chunk waits for the bill. */
-
+import { createDeadlines, type Deadline } from '../shared/deadlines.ts';
 import { deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import type { UpstreamSide } from '../upstream/client-disconnect.ts';
 import type { StreamEnd } from './settle.ts';
@@ -15,77 +15,94 @@ export interface BytesOptions {
 
 /** Subtitles are short; their words tell how long the recording was. */
 const textLimit = 1024 * 1024;
+const silences = createDeadlines(50);
 
 export function relayBytes(response: Response, options: BytesOptions): ReadableStream<Uint8Array> | null {
-  const { abort, now } = options;
-  const reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
-  const isText = (response.headers.get('content-type') ?? '').startsWith('text/');
-  const decoder = new TextDecoder();
-  let words = '';
-  let firstByteMs: number | null = null;
-  let held: Uint8Array | null = null;
-  let idle: ReturnType<typeof setTimeout> | undefined;
-  let idled = false;
-  let over: Promise<void> | null = null;
+  const bytes = new ResponseBytes(response, options);
+  if (response.body !== null) return new ReadableStream(bytes);
+  void bytes.end('completed');
+  return null;
+}
 
-  const end = (endReason: StreamEnd['endReason'], failure?: string): Promise<void> => {
-    clearTimeout(idle);
+/** The source of the client's stream. */
+class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  private readonly isText: boolean;
+  private readonly decoder = new TextDecoder();
+  private words = '';
+  private firstByteMs: number | null = null;
+  private held: Uint8Array | null = null;
+  private silence: Deadline | null = null;
+  private isIdle = false;
+  private over: Promise<void> | null = null;
+
+  constructor(
+    response: Response,
+    private readonly options: BytesOptions,
+  ) {
+    this.reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+    this.isText = (response.headers.get('content-type') ?? '').startsWith('text/');
+    // A client that left before the answer began never reads a byte of it, nor ends it.
+    if (this.reader !== undefined) options.abort.onAbort(() => this.isIdle || void this.end('client_gone'));
+  }
+
+  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const { options, reader } = this;
+    try {
+      for (;;) {
+        this.listen();
+        const read = await reader?.read();
+        if (read === undefined || read.done) {
+          await this.end('completed');
+          if (this.held !== null) controller.enqueue(this.held);
+          controller.close();
+          return;
+        }
+        this.firstByteMs ??= options.now();
+        if (this.isText && this.words.length < textLimit)
+          this.words += this.decoder.decode(read.value, { stream: true });
+        const ready = this.held;
+        this.held = read.value;
+        if (ready === null) continue;
+        controller.enqueue(ready);
+        return;
+      }
+    } catch (error) {
+      const left = options.abort.aborted && !this.isIdle;
+      const reason = options.stopped() ? 'stopped' : left ? 'client_gone' : 'upstream_broken';
+      await this.end(reason, this.isIdle ? 'idle' : 'broken');
+      controller.error(error);
+    }
+  }
+
+  async cancel(): Promise<void> {
+    this.options.abort.abort();
+    void this.reader?.cancel().catch(() => undefined);
+    await this.end('client_gone');
+  }
+
+  /** Settles, once. */
+  end(endReason: StreamEnd['endReason'], failure?: string): Promise<void> {
+    this.silence?.end();
     // It was made and is paid for, whether anybody waited for it or not.
-    if (endReason === 'client_gone') firstByteMs ??= now();
-    over ??= options.finish({
+    if (endReason === 'client_gone') this.firstByteMs ??= this.options.now();
+    this.over ??= this.options.finish({
       endReason,
       usage: null,
       usageSource: null,
-      delivered: words === '' ? nothingDelivered : deliveredTextOf([words]),
-      firstByteMs,
+      delivered: this.words === '' ? nothingDelivered : deliveredTextOf([this.words]),
+      firstByteMs: this.firstByteMs,
       ...(failure === undefined ? {} : { failure }),
     });
-    return over;
-  };
-  const wait = () => {
-    clearTimeout(idle);
-    idle = setTimeout(() => {
-      idled = true;
-      abort.abort();
-    }, options.idleMs);
-  };
-  if (reader === undefined) {
-    void end('completed');
-    return null;
+    return this.over;
   }
 
-  // Whoever left before the answer began never reads a byte of it, nor ends it.
-  abort.onAbort(() => idled || void end('client_gone'));
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        for (;;) {
-          wait();
-          const { done, value } = await reader.read();
-          if (done) {
-            await end('completed');
-            if (held !== null) controller.enqueue(held);
-            controller.close();
-            return;
-          }
-          firstByteMs ??= now();
-          if (isText && words.length < textLimit) words += decoder.decode(value, { stream: true });
-          const ready: Uint8Array | null = held;
-          held = value;
-          if (ready === null) continue;
-          controller.enqueue(ready);
-          return;
-        }
-      } catch (error) {
-        const left = abort.aborted && !idled;
-        await end(options.stopped() ? 'stopped' : left ? 'client_gone' : 'upstream_broken', idled ? 'idle' : 'broken');
-        controller.error(error);
-      }
-    },
-    async cancel() {
+  private listen(): void {
+    const { abort, idleMs } = this.options;
+    this.silence?.restart(idleMs);
+    this.silence ??= silences.start(idleMs, () => {
+      this.isIdle = true;
       abort.abort();
-      void reader.cancel().catch(() => undefined);
-      await end('client_gone');
-    },
-  });
+    });
+  }
 }

@@ -8,7 +8,7 @@ import { decode, type FrameRun, type RawFrame, runOf } from '../../protocols/sha
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import { untilHeld } from '../admission/lender.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import { createDeadlines } from '../shared/deadlines.ts';
+import { createDeadlines, type Deadline } from '../shared/deadlines.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { failureError, isLasting } from '../shared/failure.ts';
 import { createPulse } from '../shared/pulse.ts';
@@ -54,8 +54,7 @@ const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
 type Maybe = boolean | Promise<boolean>;
 
 const pulse = createPulse();
-const commitPings = createDeadlines(250);
-const lastWords = createDeadlines(10);
+const deadlines = createDeadlines(50);
 /** A reset overtakes what the client has not read yet. */
 const readMs = 50;
 /** A client that takes nothing for so long is given up. */
@@ -107,7 +106,7 @@ export class ResponseStream {
 
   /** The end of the answer, kept back as long as nobody knows what it costs: who has it has no reason to stay. */
   private readonly held: Piece[] = [];
-  private billTimer: ReturnType<typeof setTimeout> | undefined;
+  private billDeadline: Deadline | null = null;
   private billOverdue = false;
 
   // The reservation, where it grows with what is delivered.
@@ -122,27 +121,27 @@ export class ResponseStream {
 
   constructor(
     private readonly deps: StreamDeps,
-    private readonly exchange: Reservation,
-    private readonly departure: ClientDisconnect,
+    private readonly reservation: Reservation,
+    private readonly disconnect: ClientDisconnect,
     private readonly opening: Streamed | Promise<Opened>,
   ) {
-    const { inquiry } = exchange;
+    const { inquiry } = reservation;
     const settings = deps.settings();
     this.client = codecFor(inquiry.protocol).client;
-    this.reshape = reshapeFor(exchange);
+    this.reshape = reshapeFor(reservation);
     this.pingText = inquiry.route.session === true ? playgroundPing : this.client.ping;
     this.pingMs = settings.pingMs;
     this.idleMs = deps.idleMs();
     this.watch = createWordWatch(settings.stopWords);
-    this.grows = exchange.grows;
-    this.covered = exchange.heldTokens;
+    this.grows = reservation.grows;
+    this.covered = reservation.heldTokens;
   }
 
   readable(): ReadableStream<Uint8Array> {
-    const { departure } = this;
-    this.deps.lasting(this.exchange.inquiry.request);
-    departure.upstream.onAbort(() => this.giveUp?.());
-    departure.onGone(() => {
+    const { disconnect } = this;
+    this.deps.lasting(this.reservation.inquiry.request);
+    disconnect.upstream.onAbort(() => this.giveUp?.());
+    disconnect.onGone(() => {
       this.resume?.();
       // A client that left before the answer began never pulls, and what it owes would stay open.
       void this.pipeTo(nowhere).catch(() => undefined);
@@ -150,7 +149,7 @@ export class ResponseStream {
     return new ReadableStream({
       type: 'direct',
       pull: (sink: Sink) => this.pipeTo(sink),
-      cancel: () => departure.leave(),
+      cancel: () => disconnect.leave(),
     } as unknown as UnderlyingDefaultSource<Uint8Array>);
   }
 
@@ -159,15 +158,15 @@ export class ResponseStream {
     if (this.started) return;
     this.started = true;
     if (await this.carry(sink)) return;
-    await new Promise<void>((resolve) => void lastWords.start(readMs, resolve));
+    await new Promise<void>((resolve) => void deadlines.start(readMs, resolve));
     // The listener resets the connection, and says nothing of it in the log where there is no reason.
     await Promise.reject(null);
   }
 
   /** From the first byte to the last. @returns false where the connection has to break off. */
   private async carry(raw: Sink): Promise<boolean> {
-    const { departure, opening } = this;
-    const { upstream } = departure;
+    const { disconnect, opening } = this;
+    const { upstream } = disconnect;
     this.sink = raw;
     this.startedMs = this.deps.now();
     this.lastByteMs = this.startedMs;
@@ -191,7 +190,7 @@ export class ResponseStream {
       return this.close();
     } catch {
       // Either the upstream broke off or the client left; the abort signal tells which.
-      const left = departure.gone() || (upstream.aborted && !this.idleCut && departure.cutBy() === null);
+      const left = disconnect.gone() || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
       upstream.abort();
       await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
       try {
@@ -206,9 +205,9 @@ export class ResponseStream {
       }
     } finally {
       unwatch();
-      clearTimeout(this.billTimer);
+      this.billDeadline?.end();
       // Whatever went wrong above: its money ends, and nothing is left open.
-      const closing = closeUnfinished(this.exchange);
+      const closing = closeUnfinished(this.reservation);
       if (closing !== undefined) await closing;
     }
   }
@@ -217,7 +216,7 @@ export class ResponseStream {
     const { reader, framing, frameRelay } = stream;
     this.reader = reader;
     this.lastByteMs = this.deps.now();
-    this.departure.expecting(() => frameRelay.nearEnd() || this.thinks());
+    this.disconnect.expecting(() => frameRelay.nearEnd() || this.thinks());
     if (await this.deliverOpening(stream)) return;
     for (;;) {
       const { done, value } = await reader.read();
@@ -337,7 +336,7 @@ export class ResponseStream {
         return true;
       } else if (frameRelay.error() !== null) {
         await this.readLate(chunk.frames.slice(chunk.next));
-        this.departure.upstream.abort();
+        this.disconnect.upstream.abort();
         await this.end('upstream_broken', 'error');
         this.release();
         this.fail(this.breakError());
@@ -362,9 +361,9 @@ export class ResponseStream {
 
   /** @throws where the client has left, the upstream was read on for the bill, and the answer goes on instead. */
   private goesOn(): false {
-    const { departure } = this;
+    const { disconnect } = this;
     const frameRelay = this.outcome?.stream.frameRelay;
-    if (frameRelay === undefined || !departure.forBillAlone()) return false;
+    if (frameRelay === undefined || !disconnect.forBillAlone()) return false;
     if (!frameRelay.isLast() && !frameRelay.nearEnd() && !this.thinks()) throw new Error('client gone');
     return false;
   }
@@ -392,17 +391,17 @@ export class ResponseStream {
   /** Nothing goes to a client that has left, so that reading on for the bill is not disturbed. */
   private emit(piece: Piece): unknown {
     const { reshape } = this;
-    if (this.departure.gone()) return null;
+    if (this.disconnect.gone()) return null;
     if (reshape === null) return this.sink.write(piece);
     return this.sink.write(reshape.push(typeof piece === 'string' ? piece : decode(piece)));
   }
 
   private flushSink(): unknown {
-    return this.departure.gone() ? null : this.sink.flush();
+    return this.disconnect.gone() ? null : this.sink.flush();
   }
 
   private endSink(): void {
-    if (this.reshape !== null && !this.departure.gone()) this.sink.write(this.reshape.end());
+    if (this.reshape !== null && !this.disconnect.gone()) this.sink.write(this.reshape.end());
     this.sink.end();
   }
 
@@ -413,17 +412,17 @@ export class ResponseStream {
 
   /** Waits while the client takes nothing: then the upstream waits too. @throws when the upstream's side is ended meanwhile. */
   private async taken(): Promise<void> {
-    const { departure } = this;
+    const { disconnect } = this;
     while (this.full !== null) {
       const written = this.full;
       this.full = null;
       this.stalledMs = this.deps.now();
       await new Promise<unknown>((resolve, reject) => {
         this.giveUp = () => reject(new Error('client gone'));
-        if (departure.upstream.aborted) return this.giveUp();
+        if (disconnect.upstream.aborted) return this.giveUp();
         written.then(resolve, reject);
         this.resume = () => resolve(null);
-        if (departure.gone()) this.resume();
+        if (disconnect.gone()) this.resume();
       });
       this.giveUp = null;
       this.resume = null;
@@ -447,34 +446,34 @@ export class ResponseStream {
 
   /** What is held back goes out in a while even without the bill. */
   private awaitBill(): void {
-    this.billTimer ??= setTimeout(() => {
+    this.billDeadline ??= deadlines.start(this.deps.billMs, () => {
       this.billOverdue = true;
       this.release();
       this.flushSink();
-    }, this.deps.billMs);
+    });
   }
 
   private release(): void {
-    clearTimeout(this.billTimer);
-    this.billTimer = undefined;
+    this.billDeadline?.end();
+    this.billDeadline = null;
     for (const piece of this.held.splice(0)) this.emit(piece);
   }
 
   private fail(error: ClientError): void {
     this.failed = true;
-    this.emit(this.client.encodeStreamError(toldTo(this.exchange.inquiry.request, error)));
+    this.emit(this.client.encodeStreamError(toldTo(this.reservation.inquiry.request, error)));
   }
 
   private breakError(): ClientError {
-    const stopped = this.departure.cutBy();
+    const stopped = this.disconnect.cutBy();
     return stopped === null
-      ? brokenError(this.exchange, this.outcome)
-      : clientError(stopped, this.exchange.inquiry.requestId);
+      ? brokenError(this.reservation, this.outcome)
+      : clientError(stopped, this.reservation.inquiry.requestId);
   }
 
   /** @returns false where the connection has to break off: in a list the error is an item, which no reader takes for an answer. */
   private close(): boolean {
-    if (!this.failed || this.client.breaksOff !== true || this.reshape !== null || this.departure.gone()) {
+    if (!this.failed || this.client.breaksOff !== true || this.reshape !== null || this.disconnect.gone()) {
       this.endSink();
       return true;
     }
@@ -486,7 +485,7 @@ export class ResponseStream {
 
   private look(): void {
     const { pingMs, reader } = this;
-    const { upstream } = this.departure;
+    const { upstream } = this.disconnect;
     const at = this.deps.now();
     if (this.stalledMs !== null) {
       if (at - this.stalledMs >= stallLimitMs) upstream.abort();
@@ -509,14 +508,14 @@ export class ResponseStream {
   /** For whoever has to end the request when this process is gone. */
   private countDelivered(frames: number): void {
     const channel = this.outcome?.prepared.channel;
-    if (channel !== undefined) this.exchange.delivered(frames, channel);
+    if (channel !== undefined) this.reservation.delivered(frames, channel);
   }
 
   /** Extends the reservation ahead of what is delivered. @returns false when it cannot be paid for. */
   private covers(frameRelay: FrameRelay, bytes: number): boolean {
     if (!this.grows) return true;
     const { coveredText } = this;
-    if (coveredText.mostTokens + bytes > this.covered && this.covered < this.exchange.plan.estimate.maxTokens) {
+    if (coveredText.mostTokens + bytes > this.covered && this.covered < this.reservation.plan.estimate.maxTokens) {
       coveredText.count(frameRelay.words());
       const needed = coveredText.mostTokens + bytes;
       const ahead = needed + this.deps.settings().stake;
@@ -527,7 +526,7 @@ export class ResponseStream {
   }
 
   private reserve(tokens: number): boolean {
-    if (!this.exchange.cover(tokens)) return false;
+    if (!this.reservation.cover(tokens)) return false;
     this.covered = tokens;
     return true;
   }
@@ -540,9 +539,9 @@ export class ResponseStream {
 
   /** @returns false where the stream was cut. */
   private async borrows(isPaid: () => boolean): Promise<boolean> {
-    if (await untilHeld(isPaid, () => this.exchange.borrow())) return true;
-    const { requestId } = this.exchange.inquiry;
-    this.departure.upstream.abort();
+    if (await untilHeld(isPaid, () => this.reservation.borrow())) return true;
+    const { requestId } = this.reservation.inquiry;
+    this.disconnect.upstream.abort();
     await this.end('quota_cut');
     this.fail(clientError(new AppError('user_exhausted', shortage(0, 1, this.deps.settings())), requestId));
     return false;
@@ -559,17 +558,17 @@ export class ResponseStream {
 
   /** @param durably what is owed is written down too. */
   private isAffordable({ units, spokenSeconds }: DeliveredText, durably: boolean): boolean {
-    const { exchange: charge } = this;
+    const { reservation } = this;
     const channel = this.outcome?.prepared.channel;
     if (channel === undefined) return true;
     const guess: Usage = {
       ...emptyUsage,
-      input: Math.ceil(charge.plan.promptTokens),
+      input: Math.ceil(reservation.plan.promptTokens),
       output: Math.ceil(units / 2),
       audioOutput: spokenTokens(spokenSeconds),
     };
-    if (durably) charge.checkpoint(guess, channel);
-    return charge.extendTo(guess);
+    if (durably) reservation.checkpoint(guess, channel);
+    return reservation.extendTo(guess);
   }
 
   // --- the operator's words
@@ -584,29 +583,29 @@ export class ResponseStream {
   }
 
   private async cutAtWord(): Promise<void> {
-    this.departure.upstream.abort();
+    this.disconnect.upstream.abort();
     await this.end('word_cut');
     const error = new AppError('answer_stopped', shortage(0, 1, this.deps.settings()));
-    this.fail(clientError(error, this.exchange.inquiry.requestId));
+    this.fail(clientError(error, this.reservation.inquiry.requestId));
   }
 
   // --- the end
 
   /** Whether the upstream may have thought something that the client does not see. */
   private thinks(): boolean {
-    const { outcome, exchange } = this;
+    const { outcome, reservation } = this;
     return (
       outcome !== null &&
-      thinksUnseen(exchange, outcome.prepared, this.deps.settings(), outcome.stream.frameRelay.thinking())
+      thinksUnseen(reservation, outcome.prepared, this.deps.settings(), outcome.stream.frameRelay.thinking())
     );
   }
 
   /** Settles, once. Resolves when the bill is durable: until then the client gets pings. */
   private async end(reason: EndReason, failure?: string): Promise<void> {
-    const { deps, exchange, outcome } = this;
+    const { deps, reservation, outcome } = this;
     if (this.ended || outcome === null) return;
     this.ended = true;
-    clearTimeout(this.billTimer);
+    this.billDeadline?.end();
     const { stream, prepared } = outcome;
     const { frameRelay } = stream;
     // What came with the end or behind it is the whole bill, however the stream ended.
@@ -624,28 +623,27 @@ export class ResponseStream {
       ...(failure === undefined ? {} : { failure }),
       finishReason: () => frameRelay.finish()?.reason ?? null,
     };
-    const tried = reportOutcome(deps, exchange, outcome, end);
-    if (isKept(exchange, prepared)) {
+    const tried = reportOutcome(deps, reservation, outcome, end);
+    if (isKept(reservation, prepared)) {
       const answer = frameRelay.answer();
-      if (answer !== null) noteKept(deps.affinity, exchange, prepared, answer);
+      if (answer !== null) noteKept(deps.affinity, reservation, prepared, answer);
     }
-    const ping = () => {
+    const pings = deadlines.start(deps.commitPingMs, () => {
       this.ping();
-      next = commitPings.start(deps.commitPingMs, ping);
-    };
-    let next = commitPings.start(deps.commitPingMs, ping);
+      pings.restart(deps.commitPingMs);
+    });
     try {
-      await closeRequest(deps, exchange, { prepared, tried }, end);
+      await closeRequest(deps, reservation, { prepared, tried }, end);
     } finally {
-      next.end();
+      pings.end();
     }
   }
 
   private endReasonOf(reason: EndReason): EndReason {
-    const { departure } = this;
+    const { disconnect } = this;
     // Read to its end for the sake of the bill alone.
-    if (reason === 'completed') return departure.gone() ? 'client_gone' : reason;
-    return departure.cutBy() === null ? reason : 'stopped';
+    if (reason === 'completed') return disconnect.gone() ? 'client_gone' : reason;
+    return disconnect.cutBy() === null ? reason : 'stopped';
   }
 }
 

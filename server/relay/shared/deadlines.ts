@@ -1,58 +1,65 @@
 /** Many time limits, one timer: precise to a few milliseconds, which is all these limits need. */
 
-export interface Deadlines {
-  /** Calls `expire` about `ms` from now unless it is ended before. */
-  start(ms: number, expire: () => void): Deadline;
-}
-
 export interface Deadline {
-  /** It expires `ms` from now instead. */
+  /** It expires `ms` from now instead; once more where it has expired. */
   restart(ms: number): void;
   /** It will not expire. */
   end(): void;
 }
 
-/** A class, for each request has several. */
 class Entry implements Deadline {
+  at = 0;
+
   constructor(
-    private readonly open: Set<Entry>,
-    public at: number,
+    private readonly deadlines: Deadlines,
     readonly expire: () => void,
-  ) {
-    open.add(this);
-  }
+  ) {}
 
   restart(ms: number): void {
     this.at = performance.now() + ms;
+    this.deadlines.add(this);
   }
 
   end(): void {
-    this.open.delete(this);
+    this.deadlines.remove(this);
   }
 }
 
-/** @param tickMs how late an expiry may be. The timer runs only while something waits. */
-export function createDeadlines(tickMs: number): Deadlines {
-  const open = new Set<Entry>();
-  let timer: ReturnType<typeof setInterval> | null = null;
+/** The timer runs only while something waits. */
+export class Deadlines {
+  private readonly open = new Set<Entry>();
+  private timer: ReturnType<typeof setInterval> | null = null;
 
-  const sweep = () => {
+  /** @param tickMs how late an expiry may be. */
+  constructor(private readonly tickMs: number) {}
+
+  /** Calls `expire` about `ms` from now unless it is ended before. */
+  start(ms: number, expire: () => void): Deadline {
+    const entry = new Entry(this, expire);
+    entry.restart(ms);
+    return entry;
+  }
+
+  add(entry: Entry): void {
+    this.open.add(entry);
+    this.timer ??= setInterval(() => this.sweep(), this.tickMs);
+  }
+
+  remove(entry: Entry): void {
+    this.open.delete(entry);
+  }
+
+  private sweep(): void {
     const now = performance.now();
-    for (const entry of open) {
+    for (const entry of this.open) {
       if (entry.at > now) continue;
-      open.delete(entry);
+      this.open.delete(entry);
       entry.expire();
     }
-    if (open.size === 0 && timer !== null) {
-      clearInterval(timer);
-      timer = null;
-    }
-  };
-
-  return {
-    start(ms, expire) {
-      timer ??= setInterval(sweep, tickMs);
-      return new Entry(open, performance.now() + ms, expire);
-    },
-  };
+    if (this.open.size > 0 || this.timer === null) return;
+    clearInterval(this.timer);
+    this.timer = null;
+  }
 }
+
+export const createDeadlines = (tickMs: number): Deadlines => new Deadlines(tickMs);

@@ -16,14 +16,6 @@ export interface DeliveredText {
   readonly calls?: Readonly<Record<string, number>>;
 }
 
-export interface DeliveredTextTally extends DeliveredText {
-  add(text: string): void;
-  /** @param base64 samples of 16 bits at 24 kHz, the one form in which speech is streamed. */
-  speak(base64: string): void;
-  /** What an event delivers. */
-  take(event: ChatEvent): void;
-}
-
 /** Some four times the longest answer of any model. */
 const keptUnits = 2 * 1024 * 1024;
 
@@ -88,63 +80,52 @@ export function wordOf(event: ChatEvent): string | null {
   }
 }
 
-export function createDeliveredText(): DeliveredTextTally {
-  const texts: string[] = [];
-  let choices: number[] | null = null;
-  let units = 0;
-  let thoughtUnits = 0;
-  let spokenSeconds = 0;
-  let calls: Record<string, number> | undefined;
-  const add = (text: string) => {
-    if (units < keptUnits) {
-      texts.push(text);
-      choices?.push(0);
+export class DeliveredTextTally implements DeliveredText {
+  readonly texts: string[] = [];
+  choices: number[] | null = null;
+  units = 0;
+  thoughtUnits = 0;
+  spokenSeconds = 0;
+  calls?: Record<string, number>;
+
+  add(text: string): void {
+    if (this.units < keptUnits) {
+      this.texts.push(text);
+      this.choices?.push(0);
     }
-    units += text.length;
-  };
-  const speak = (base64: string) => {
-    spokenSeconds += secondsIn(base64, usualRate);
-  };
-  const take = (event: ChatEvent, choice = 0) => {
-    if (event.type === 'other-choice') return take(event.event, event.choice);
+    this.units += text.length;
+  }
+
+  /** @param base64 samples of 16 bits at 24 kHz, the one form in which speech is streamed. */
+  speak(base64: string): void {
+    this.spokenSeconds += secondsIn(base64, usualRate);
+  }
+
+  /** What an event delivers. */
+  take(event: ChatEvent, choice = 0): void {
+    if (event.type === 'other-choice') {
+      this.take(event.event, event.choice);
+      return;
+    }
     const word = wordOf(event);
     if (word !== null) {
-      if (event.type === 'reasoning-delta') thoughtUnits += word.length;
-      if (choice > 0) choices ??= texts.map(() => 0);
-      const kept = texts.length;
-      add(word);
-      if (choice > 0 && choices !== null && texts.length > kept) choices[kept] = choice;
+      if (event.type === 'reasoning-delta') this.thoughtUnits += word.length;
+      if (choice > 0) this.choices ??= this.texts.map(() => 0);
+      const kept = this.texts.length;
+      this.add(word);
+      if (choice > 0 && this.choices !== null && this.texts.length > kept) this.choices[kept] = choice;
       return;
     }
     // A tool that the provider ran.
     const ran =
       event.type === 'unknown' ? hostedCall(event.raw) : event.type === 'media' ? (event.hosted ?? null) : null;
     if (ran !== null) {
-      calls ??= {};
-      addCall(calls, ran);
+      this.calls ??= {};
+      addCall(this.calls, ran);
     }
     if (event.type === 'media' && event.part.type === 'audio' && event.part.source.kind === 'base64')
-      speak(event.part.source.data);
-  };
-  return {
-    texts,
-    get choices() {
-      return choices;
-    },
-    get units() {
-      return units;
-    },
-    get thoughtUnits() {
-      return thoughtUnits;
-    },
-    get spokenSeconds() {
-      return spokenSeconds;
-    },
-    get calls() {
-      return calls;
-    },
-    speak,
-    add,
-    take: (event) => take(event),
-  };
+      this.speak(event.part.source.data);
+  }
 }
+
+export const createDeliveredText = (): DeliveredTextTally => new DeliveredTextTally();
