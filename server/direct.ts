@@ -40,6 +40,7 @@ export interface DirectGateway {
 
 const meta = {
   ip: 'local',
+  statedLanguage: null,
   userAgent: 'gateway',
   requestId: '',
   origin: '',

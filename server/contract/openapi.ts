@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the HTTP API, made from the endpoint table. */
+/** The OpenAPI 3.1 document of the HTTP API, made from the endpoint table and the calls of the relay. */
 import * as z from 'zod/mini';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints/index.ts';
@@ -8,6 +8,23 @@ type Schema = Readonly<Record<string, unknown>> & {
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly required?: readonly string[];
 };
+
+/** A call that an API key makes; bodies and answers are those of the provider's own documents. */
+export interface DocumentedCall {
+  readonly id: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly summary: Readonly<Record<Language, string>>;
+  readonly body: 'json' | 'form' | 'none';
+}
+
+export interface DocumentFacts {
+  readonly version: string;
+  readonly language: Language;
+  /** Scheme and host that the document was asked for at. */
+  readonly origin: string;
+  readonly relay: readonly DocumentedCall[];
+}
 
 /** Fields that are cleaned before they are checked are shown without a type. */
 const schemaOf = (shape: z.ZodMiniType, io: 'input' | 'output'): Schema => {
@@ -20,11 +37,50 @@ const schemaOf = (shape: z.ZodMiniType, io: 'input' | 'output'): Schema => {
 };
 
 const inQuery = (row: Endpoint): boolean => row.method === 'GET' || row.method === 'DELETE';
-const pathFields = (row: Endpoint): string[] => [...row.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '');
+const namesIn = (path: string, pattern: RegExp): string[] => [...path.matchAll(pattern)].map((match) => match[1] ?? '');
+
+const failure = { $ref: '#/components/responses/failure' };
+
+function answerOf(row: Endpoint) {
+  const data = schemaOf(row.output, 'output');
+  switch (row.envelope ?? 'data') {
+    case 'text':
+      return { 200: { description: 'The answer as text', content: { 'text/plain': { schema: { type: 'string' } } } } };
+    case 'file':
+      return { 200: { description: 'A file', content: { 'application/octet-stream': { schema: {} } } } };
+    case 'redirect':
+      return {
+        200: { description: 'The page that the redirect leads to, where it is followed' },
+        303: { description: 'Where the browser goes next' },
+      };
+    case 'raw':
+      return { 200: { description: 'The answer', content: { 'application/json': { schema: data } } } };
+    default:
+      return {
+        200: {
+          description: '`success: false` reports a failure, with `message` and `code`',
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                properties: {
+                  success: { type: 'boolean' },
+                  message: { type: 'string' },
+                  code: { type: 'string' },
+                  data,
+                },
+                required: ['success', 'message'],
+              },
+            },
+          },
+        },
+      };
+  }
+}
 
 function operation(row: Endpoint, language: Language) {
   const input = schemaOf(row.input, 'input');
-  const inPath = pathFields(row);
+  const inPath = namesIn(row.path, /:(\w+)/g);
   const fields = Object.entries(input.properties ?? {});
   const rest = fields.filter(([name]) => !inPath.includes(name));
   const required = input.required ?? [];
@@ -34,15 +90,6 @@ function operation(row: Endpoint, language: Language) {
     required: place === 'path' || required.includes(name),
     schema,
   });
-  const data = schemaOf(row.output, 'output');
-  const answer =
-    (row.envelope ?? 'data') === 'data'
-      ? {
-          type: 'object',
-          properties: { success: { type: 'boolean' }, message: { type: 'string' }, code: { type: 'string' }, data },
-          required: ['success', 'message'],
-        }
-      : data;
   return {
     operationId: row.id,
     tags: [row.id.split('.')[0] ?? ''],
@@ -74,30 +121,91 @@ function operation(row: Endpoint, language: Language) {
             },
           },
         }),
+    responses: { ...answerOf(row), '4XX': failure },
+  };
+}
+
+const bodyTypes = { json: 'application/json', form: 'multipart/form-data' } as const;
+const relayTag = 'relay';
+
+function relayOperation(call: DocumentedCall, language: Language) {
+  const schema = { type: 'object' };
+  return {
+    operationId: call.id,
+    tags: [relayTag],
+    summary: call.summary[language],
+    'x-access': 'key',
+    security: [{ api_key: [] }],
+    parameters: namesIn(call.path, /\{(\w+)\}/g).map((name) => ({
+      ...{ name, in: 'path', required: true },
+      schema: { type: 'string' },
+    })),
+    ...(call.body === 'none' ? {} : { requestBody: { content: { [bodyTypes[call.body]]: { schema } } } }),
     responses: {
-      200: { description: 'success: false tells a failure', content: { 'application/json': { schema: answer } } },
+      200: {
+        description: 'The answer in the form of the call, whole or as a stream of events',
+        content: { 'application/json': { schema }, 'text/event-stream': { schema: { type: 'string' } } },
+      },
+      '4XX': { description: 'A refusal in the form of the call', content: { 'application/json': { schema } } },
     },
   };
 }
 
-/** Calls that only the owner of the data directory may make are not part of it. */
-export function openApi(version: string, language: Language) {
+/** Paths are written without the slash at their end that the server forgives. Calls that only the owner of the data directory may make are not part of it. */
+export function openApi({ version, language, origin, relay }: DocumentFacts) {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const row of endpoints as readonly Endpoint[]) {
-    if (row.access === 'local') continue;
-    const path = row.path.replace(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [row.method.toLowerCase()]: operation(row, language) };
-  }
+  const add = (path: string, method: string, described: unknown): void => {
+    const plain = path.replace(/:(\w+)/g, '{$1}').replace(/(?<=.)\/$/, '');
+    paths[plain] = { ...paths[plain], [method.toLowerCase()]: described };
+  };
+  for (const call of relay) paths[call.path] = { [call.method.toLowerCase()]: relayOperation(call, language) };
+  for (const row of endpoints as readonly Endpoint[])
+    if (row.access !== 'local') add(row.path, row.method, operation(row, language));
+  const tags = new Set(Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(tagsOf)));
   return {
     openapi: '3.1.0',
-    info: { title: 'gateway', version },
+    info: {
+      title: 'gateway',
+      version,
+      summary: 'An AI gateway: relay, billing, console',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: origin === '' ? '/' : origin }],
+    tags: [...tags].sort().map((name) => ({ name, description: name === relayTag ? relayWords[language] : name })),
     components: {
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'session' },
         access_token: { type: 'http', scheme: 'bearer' },
         user: { type: 'apiKey', in: 'header', name: 'New-Api-User' },
+        api_key: { type: 'http', scheme: 'bearer', description: 'sk-...' },
+      },
+      responses: {
+        failure: {
+          description: 'Refused: who calls is not known, may not do this, calls too often, or something is not valid',
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                properties: {
+                  success: { const: false },
+                  message: { type: 'string' },
+                  code: { type: 'string' },
+                  params: { type: 'object' },
+                },
+                required: ['success', 'message'],
+              },
+            },
+          },
+        },
       },
     },
     paths,
   };
 }
+
+const relayWords: Readonly<Record<Language, string>> = {
+  zh: '用 API 密钥调用模型；请求和响应同各提供商的官方文档',
+  en: "Calls of models with an API key; requests and responses are those of the providers' own documents",
+};
+
+const tagsOf = (described: unknown): readonly string[] => (described as { readonly tags: readonly string[] }).tags;

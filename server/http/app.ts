@@ -6,6 +6,7 @@ import type { Endpoint } from '../contract/endpoint.ts';
 import { endpoints } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
+import { languageNamed } from '../contract/language.ts';
 import type { Services } from '../services.ts';
 import { authenticate, authenticateOwner, bearerOf, cookies, keptCookie } from './authenticate.ts';
 import { bodyError, refuseDeep } from './body.ts';
@@ -113,6 +114,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
     const meta: CallMeta = {
       ip: local ? 'local' : (request.header('x-gateway-client-ip') ?? ''),
       language,
+      statedLanguage: languageNamed(request.header('accept-language')),
       userAgent: request.header('user-agent') ?? '',
       requestId: requestIdOf(response),
       origin: originOf(request),

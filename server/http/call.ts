@@ -20,6 +20,8 @@ export const localOwner: Actor = { via: 'local', userId: 0, username: 'local', r
 export interface CallMeta {
   readonly ip: string;
   readonly language: Language;
+  /** The one that the request itself names; null = none. */
+  readonly statedLanguage: Language | null;
   readonly userAgent: string;
   readonly requestId: string;
   /** Scheme and host as the caller wrote them, '' without HTTP. */

@@ -252,7 +252,7 @@ test('A5: sessions are listed and ended one by one or all others together', asyn
 test('A5: administrators see and end sessions of those below them alone', async () => {
   const admin = await api.addUser('admin', 10);
   const of = (id: number, method = 'GET') =>
-    api.send(method, `/api/user/${id}/session`, undefined, admin.headers).then(({ body }) => body);
+    api.send(method, `/api/user/sessions/${id}`, undefined, admin.headers).then(({ body }) => body);
   expect((await of(ann.id)).data).toHaveLength(1);
   expect(await of(root.id)).toMatchObject({ code: 'user_rank_read' });
   expect(await of(root.id, 'DELETE')).toMatchObject({ code: 'user_rank_update' });

@@ -11,25 +11,74 @@ afterEach(() => api.close());
 
 interface Document {
   readonly openapi: string;
+  readonly servers: readonly { readonly url: string }[];
   readonly paths: Record<
     string,
-    Record<string, { operationId: string; summary: string; parameters: { name: string; in: string }[] }>
+    Record<
+      string,
+      { operationId: string; summary: string; responses: object; parameters: { name: string; in: string }[] }
+    >
   >;
 }
 
-test('every call that goes over the network is in the document, once', async () => {
-  const { body } = await api.send('GET', '/api/openapi.json', undefined, { 'accept-language': 'en' });
-  const document = body as unknown as Document;
-  expect(document.openapi).toBe('3.1.0');
-  const told = Object.entries(document.paths).flatMap(([path, methods]) =>
+const documentOf = async (query = '', headers: Record<string, string> = {}): Promise<Document> =>
+  (await api.send('GET', `/api/openapi.json${query}`, undefined, headers)).body as unknown as Document;
+const callsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => `${operationId} ${method.toUpperCase()} ${path}`),
   );
+
+test('every call that goes over the network is in the document, once', async () => {
+  const document = await documentOf('', { 'accept-language': 'en' });
+  expect(document.openapi).toBe('3.1.0');
   const rows = (endpoints as readonly Endpoint[])
     .filter(({ access }) => access !== 'local')
-    .map(({ id, method, path }) => `${id} ${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
-  expect(told.sort()).toEqual(rows.sort());
-  const get = document.paths['/api/token/{id}']?.get;
-  expect(get).toMatchObject({ summary: 'One token', parameters: [{ name: 'id', in: 'path' }] });
-  const chinese = await api.send('GET', '/api/openapi.json', undefined, { 'accept-language': 'zh' });
-  expect((chinese.body as unknown as Document).paths['/api/token/{id}']?.get?.summary).toBe('令牌详情');
+    .map(({ id, method, path }) => `${id} ${method} ${path.replace(/:(\w+)/g, '{$1}').replace(/\/$/, '')}`);
+  const calls = callsOf(document);
+  expect(calls.filter((call) => !call.startsWith('relay.')).sort()).toEqual(rows.sort());
+  expect(new Set(calls.map((call) => call.split(' ')[0])).size).toBe(calls.length);
+  expect(document.paths['/api/token/{id}']?.get).toMatchObject({
+    summary: 'One token',
+    parameters: [{ name: 'id', in: 'path' }],
+  });
+});
+
+test('calls of models are in it, with the key that they need', async () => {
+  const document = await documentOf();
+  const calls = callsOf(document);
+  for (const path of ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/embeddings', '/v1/audio/speech'])
+    expect(calls.filter((call) => call.endsWith(` POST ${path}`))).toHaveLength(1);
+  expect(calls).toContain('relay.get_v1_models GET /v1/models');
+  expect(calls.some((call) => call.startsWith('relay.') && call.includes('/v1beta/models/{model}:'))).toBe(true);
+  expect(calls.some((call) => call.includes('/pg/'))).toBe(false);
+  expect(document.paths['/v1/messages']?.post).toMatchObject({ security: [{ api_key: [] }] });
+  expect(document.servers).toEqual([{ url: api.base }]);
+});
+
+test('the language is the one that is asked for, then the one of the request, then English', async () => {
+  const summary = async (query: string, language?: string) =>
+    (await documentOf(query, language === undefined ? {} : { 'accept-language': language })).paths['/api/token/{id}']
+      ?.get?.summary;
+  expect(await summary('')).toBe('One token');
+  expect(await summary('', 'fr')).toBe('One token');
+  expect(await summary('', 'zh-CN,zh;q=0.9')).toBe('令牌详情');
+  expect(await summary('?lang=en', 'zh')).toBe('One token');
+  expect(await summary('?lang=zh', 'en')).toBe('令牌详情');
+});
+
+test('paths are unambiguous and end without a slash, and every call has a success, a failure and words', async () => {
+  const { paths } = await documentOf();
+  const shapes = Object.keys(paths).map((path) => path.split('/'));
+  const clash = (one: readonly string[], other: readonly string[]): boolean =>
+    one.length === other.length &&
+    one.every((part, at) => part === other[at] || part.startsWith('{') || (other[at] ?? '').startsWith('{')) &&
+    one.some((part, at) => part.startsWith('{') && !(other[at] ?? '').startsWith('{')) &&
+    one.some((part, at) => !part.startsWith('{') && (other[at] ?? '').startsWith('{'));
+  expect(shapes.flatMap((one, at) => shapes.slice(at + 1).filter((other) => clash(one, other)))).toEqual([]);
+  expect(Object.keys(paths).filter((path) => path.endsWith('/'))).toEqual([]);
+  for (const methods of Object.values(paths))
+    for (const { summary, responses } of Object.values(methods)) {
+      expect(summary).not.toBe('');
+      expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '4XX']));
+    }
 });

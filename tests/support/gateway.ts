@@ -128,6 +128,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   const meta = {
     ip: '127.0.0.1',
     language: 'en',
+    statedLanguage: null,
     userAgent: '',
     requestId: '',
     origin: '',

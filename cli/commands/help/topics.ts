@@ -198,14 +198,23 @@ export const topics: readonly (Words & { readonly name: string })[] = [
   gateway export > site.yaml      当前状态，机密以引用表示
   gateway diff -f site.yaml       有差异则退出码 10
   gateway apply -f site.yaml      一个事务，全部或全不
-  --prune 只删除由同一文件创建的对象。机密：{env: NAME} 或 {file: PATH}。`,
+  --prune 只删除由同一文件创建的对象。机密：{env: NAME} 或 {file: PATH}。
+  额度：500000 或 5usd；expires：never、日期，或 30d（自创建时起算）。
+  没有密码的新用户不能用密码登录；用户的 quota 只是新用户的起始余额；
+  codes 按 name 补足到 count 个，或以 code 给出兑换码本身。
+  访问令牌：diff 只需读取范围，apply 需要文件各部分的范围。`,
     en: `Declarative files
 
   gateway export > site.yaml      what there is, secrets as references
   gateway diff -f site.yaml       exit 10 when there are differences
   gateway apply -f site.yaml      one transaction, all or nothing
   --prune deletes only what the same file made.
-  Secrets: {env: NAME} or {file: PATH}.`,
+  Secrets: {env: NAME} or {file: PATH}.
+  Amounts: 500000 or 5usd; expires: never, a date, or 30d from when it was made.
+  A new user without a password cannot log in with one; quota of a user is
+  what a new one starts with; codes are made up to count of a name, or given
+  by code. Access tokens: diff needs reading, apply the scopes of the sections
+  in the file.`,
   },
   {
     name: 'migration',

@@ -93,7 +93,8 @@ export const endpoints = [
     method: 'GET',
     path: '/api/openapi.json',
     access: 'public',
-    input: none,
+    /** Absent = the language of Accept-Language, English without one. */
+    input: z.object({ lang: z.optional(z.enum(['zh', 'en'])) }),
     output: z.record(z.string(), z.unknown()),
     envelope: 'raw',
     summary: { zh: '接口文档（OpenAPI）', en: 'This API as an OpenAPI document' },

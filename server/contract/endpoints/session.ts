@@ -50,7 +50,7 @@ export const sessionEndpoints = [
   endpoint({
     id: 'user.sessions',
     method: 'GET',
-    path: '/api/user/:id/session',
+    path: '/api/user/sessions/:id',
     access: 'admin',
     input: z.object({ id }),
     output: z.array(session),
@@ -59,7 +59,7 @@ export const sessionEndpoints = [
   endpoint({
     id: 'user.end_sessions',
     method: 'DELETE',
-    path: '/api/user/:id/session',
+    path: '/api/user/sessions/:id',
     access: 'admin',
     input: z.object({ id }),
     output: ended,

@@ -2,6 +2,7 @@
 import { Role } from '../../contract/enums.ts';
 import { openApi } from '../../contract/openapi.ts';
 import type { StorageStanding } from '../../contract/storage.ts';
+import { relayCalls } from '../relay-calls.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
 /** @returns what is worth a line: nothing while all is well but that it is. */
@@ -57,7 +58,14 @@ export const siteHandlers: HandlersOf<
         }
       : {}),
   }),
-  'status.openapi': async ({ services, meta }) => openApi(services.version, meta.language),
+  'status.openapi': async ({ services, meta, input }) =>
+    openApi({
+      version: services.version,
+      // Programs that read it name no language; most of them are not read in Chinese.
+      language: input.lang ?? meta.statedLanguage ?? 'en',
+      origin: meta.origin,
+      relay: relayCalls,
+    }),
   'status.notice': async ({ services }) => services.status.notice(),
   'status.about': async ({ services }) => services.status.about(),
   'status.home': async ({ services }) => services.status.home(),

@@ -12,7 +12,7 @@ interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
-  readonly 'x-access': 'public' | 'user' | 'admin' | 'root';
+  readonly 'x-access': 'public' | 'key' | 'user' | 'admin' | 'root';
   readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: unknown }>> };
   readonly responses: Readonly<
