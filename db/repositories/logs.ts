@@ -1,5 +1,6 @@
 /** The log. Pages are ordered by time; every filter has an index that ends in the time. */
-import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema.ts';
 
@@ -10,14 +11,20 @@ export interface LogFilter {
   readonly type?: number | undefined;
   readonly username?: string | undefined;
   readonly tokenName?: string | undefined;
+  /** Beside the name, whose index it needs. */
+  readonly tokenId?: number | undefined;
   /** Whole name; `%` stands for anything. */
   readonly model?: string | undefined;
   readonly channel?: number | undefined;
+  /** Part of a channel's present name. */
+  readonly channelName?: string | undefined;
   readonly group?: string | undefined;
   readonly requestId?: string | undefined;
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
+
+export type LogSort = Sort<(typeof logSorts)[number]>;
 
 /** Place in a walk through the log, oldest first. */
 export interface LogCursor {
@@ -79,10 +86,18 @@ export function createLogsRepository({ query, dialect }: Database) {
     return user?.id ?? 0;
   };
 
+  const channelsNamed = ({ channelName = '' }: LogFilter) =>
+    query
+      .selectFrom('channels')
+      .select('channels.id')
+      .where(dialect.like('channels.name', `%${channelName.replace(/[\\%_]/g, '\\$&')}%`, '\\'));
+
   const inRange = <O>(q: SelectQueryBuilder<Schema, 'logs', O>, filter: LogFilter) =>
     q
       .$if(filter.from !== undefined, (one) => one.where('logs.created_at', '>=', filter.from ?? 0))
       .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', filter.to ?? 0))
+      .$if(filter.tokenId !== undefined, (one) => one.where('logs.token_id', '=', filter.tokenId ?? 0))
+      .$if((filter.channelName ?? '') !== '', (one) => one.where('logs.channel_id', 'in', channelsNamed(filter)))
       .$if(isPattern(filter.model), (one) =>
         one.where(dialect.like('logs.model_name', patternOf(filter.model ?? ''), '\\')),
       );
@@ -128,6 +143,15 @@ export function createLogsRepository({ query, dialect }: Database) {
     return <O>(q: SelectQueryBuilder<Schema, 'logs', O>) => where(inRange(q, filter), equal, lead);
   };
 
+  const sortColumns: Readonly<Record<Exclude<(typeof logSorts)[number], 'created_at'>, RawBuilder<unknown>>> = {
+    model_name: sql`lower(logs.model_name)`,
+    // Rows of whole seconds are older than those that say milliseconds.
+    duration: sql`coalesce(${dialect.jsonNumber('logs.other', 'ms')}, logs.use_time * 1000)`,
+    prompt_tokens: sql`logs.prompt_tokens`,
+    completion_tokens: sql`logs.completion_tokens`,
+    quota: sql`logs.quota`,
+  };
+
   const rows = () =>
     query
       .selectFrom('logs')
@@ -137,13 +161,37 @@ export function createLogsRepository({ query, dialect }: Database) {
       ) as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>;
 
   return {
-    list: async (filter: LogFilter, offset: number, limit: number): Promise<LogRow[]> =>
-      (await plan(filter))(rows())
-        .orderBy('logs.created_at', 'desc')
-        .orderBy('logs.id', 'desc')
-        .limit(limit)
-        .offset(offset)
-        .execute(),
+    /** @param sort newest first without it, and among equals. */
+    list: async (
+      filter: LogFilter,
+      offset: number,
+      limit: number,
+      sort: LogSort = '-created_at',
+    ): Promise<LogRow[]> => {
+      const direction = isDescending(sort) ? 'desc' : 'asc';
+      const field = fieldOf(sort);
+      const narrow = await plan(filter);
+      if (field === 'created_at')
+        return narrow(rows())
+          .orderBy('logs.created_at', direction)
+          .orderBy('logs.id', direction)
+          .limit(limit)
+          .offset(offset)
+          .execute();
+      // What is sorted are numbers alone: whole rows would be carried through the sorting.
+      const ids = (
+        await narrow(query.selectFrom('logs').select('logs.id'))
+          .orderBy(sortColumns[field], direction)
+          .orderBy('logs.created_at', 'desc')
+          .orderBy('logs.id', 'desc')
+          .limit(limit)
+          .offset(offset)
+          .execute()
+      ).map(({ id }) => id);
+      if (ids.length === 0) return [];
+      const found = new Map((await rows().where('logs.id', 'in', ids).execute()).map((row) => [row.id, row]));
+      return ids.flatMap((id) => found.get(id) ?? []);
+    },
     count: async (filter: LogFilter): Promise<number> => {
       const limited = (await plan(filter))(query.selectFrom('logs').select('logs.id')).limit(countedAtMost);
       const { n } = await query
@@ -229,6 +277,8 @@ export function createLogsRepository({ query, dialect }: Database) {
         .$if(filter.to !== undefined, (one) => one.where('postings.at', '<=', filter.to ?? 0))
         .$if(userId !== undefined, (one) => one.where('postings.credit', '=', userId ?? 0))
         .$if(filter.channel !== undefined, (one) => one.where('postings.channel_id', '=', filter.channel ?? 0))
+        .$if((filter.channelName ?? '') !== '', (one) => one.where('postings.channel_id', 'in', channelsNamed(filter)))
+        .$if(filter.tokenId !== undefined, (one) => one.where('logs.token_id', '=', filter.tokenId ?? 0))
         .$if((filter.model ?? '') !== '', (one) => one.where('logs.model_name', '=', filter.model ?? ''))
         .$if((filter.tokenName ?? '') !== '', (one) => one.where('logs.token_name', '=', filter.tokenName ?? ''))
         .$if((filter.group ?? '') !== '', (one) => one.where('logs.group_name', '=', filter.group ?? ''))

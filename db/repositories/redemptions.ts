@@ -1,10 +1,28 @@
 /** Redemption codes. A used code is written by the ledger alone. */
-import type { Insertable, Selectable, SelectQueryBuilder, Updateable } from 'kysely';
+import {
+  type Insertable,
+  type RawBuilder,
+  type Selectable,
+  type SelectQueryBuilder,
+  sql,
+  type Updateable,
+} from 'kysely';
+import { fieldOf, isDescending, type redemptionSorts, type Sort } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
 import type { RedemptionsTable, Schema } from '../schema.ts';
 import { beginsWith } from './like.ts';
 
 export type RedemptionRow = Selectable<RedemptionsTable>;
+
+export type RedemptionSort = Sort<(typeof redemptionSorts)[number]>;
+
+const sortColumns: Readonly<Record<(typeof redemptionSorts)[number], RawBuilder<unknown>>> = {
+  id: sql`id`,
+  name: sql`lower(name)`,
+  status: sql`status`,
+  quota: sql`quota`,
+  created_time: sql`created_at`,
+};
 
 const used = 3;
 const unused = 1;
@@ -27,9 +45,15 @@ export function createRedemptionsRepository({ query, dialect }: Database) {
     query.updateTable('redemptions').where('id', '=', id).where('deleted_at', 'is', null).where('status', '<>', used);
 
   return {
-    /** Newest first. */
-    page: async (keyword: string, offset: number, limit: number): Promise<{ rows: RedemptionRow[]; total: number }> => {
+    /** @param sort newest first without it, and among equals. */
+    page: async (
+      keyword: string,
+      offset: number,
+      limit: number,
+      sort: RedemptionSort = '-id',
+    ): Promise<{ rows: RedemptionRow[]; total: number }> => {
       const rows = await narrow(query.selectFrom('redemptions').selectAll(), keyword)
+        .orderBy(sortColumns[fieldOf(sort)], isDescending(sort) ? 'desc' : 'asc')
         .orderBy('id', 'desc')
         .offset(offset)
         .limit(limit)

@@ -1,21 +1,37 @@
 /** API tokens. Every read and write by id carries the owner in its condition. */
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
+import { fieldOf, isDescending, type Sort, type tokenSorts } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
 import type { TokensTable } from '../schema.ts';
 import { escapeLike } from './like.ts';
 
 export type TokenRow = Selectable<TokensTable>;
 
+export type TokenSort = Sort<(typeof tokenSorts)[number]>;
+
+const sortColumns: Readonly<Record<(typeof tokenSorts)[number], RawBuilder<unknown>>> = {
+  name: sql`lower(name)`,
+  used_quota: sql`used_quota`,
+  created_time: sql`created_at`,
+};
+
 /** @param owner the user's id, or null for the operator who may reach every row. */
 export function createTokensRepository({ query, dialect }: Database) {
   const live = () => query.selectFrom('tokens').selectAll().where('deleted_at', 'is', null);
+  /** Newest first without a sort, and among equals. */
+  const ordered = (rows: ReturnType<typeof live>, sort: TokenSort | undefined) =>
+    (sort === undefined ? rows : rows.orderBy(sortColumns[fieldOf(sort)], isDescending(sort) ? 'desc' : 'asc')).orderBy(
+      'id',
+      'desc',
+    );
   return {
     all: (): Promise<TokenRow[]> => live().orderBy('id').execute(),
     byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).orderBy('id').execute(),
-    list: (owner: number | null, offset: number, limit: number): Promise<TokenRow[]> =>
-      live()
-        .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
-        .orderBy('id', 'desc')
+    list: (owner: number | null, offset: number, limit: number, sort?: TokenSort): Promise<TokenRow[]> =>
+      ordered(
+        live().$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0)),
+        sort,
+      )
         .limit(limit)
         .offset(offset)
         .execute(),
@@ -28,13 +44,22 @@ export function createTokensRepository({ query, dialect }: Database) {
           .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
           .executeTakeFirstOrThrow()
       ).n,
-    search: (owner: number | null, keyword: string, keyHmac: string | null): Promise<TokenRow[]> =>
-      live()
-        .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
-        .$if(keyword !== '', (q) => q.where(dialect.like('name', `%${escapeLike(keyword)}%`, '')))
-        .$if(keyHmac !== null, (q) => q.where('key_hmac', '=', keyHmac ?? ''))
-        .orderBy('id', 'desc')
-        .limit(100)
+    search: (
+      owner: number | null,
+      { keyword, keyHmac }: { readonly keyword: string; readonly keyHmac: string | null },
+      offset: number,
+      limit: number,
+      sort?: TokenSort,
+    ): Promise<TokenRow[]> =>
+      ordered(
+        live()
+          .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
+          .$if(keyword !== '', (q) => q.where(dialect.like('name', `%${escapeLike(keyword)}%`, '')))
+          .$if(keyHmac !== null, (q) => q.where('key_hmac', '=', keyHmac ?? '')),
+        sort,
+      )
+        .limit(limit)
+        .offset(offset)
         .execute(),
     /** The oldest of that name. */
     findByName: (name: string, owner: number): Promise<TokenRow | undefined> =>

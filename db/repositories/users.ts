@@ -1,5 +1,6 @@
 /** Users and their accounts. */
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
+import { fieldOf, isDescending, type Sort, type userSorts } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
 import type { UsersTable } from '../schema.ts';
 
@@ -9,6 +10,20 @@ export type UserRow = Selectable<UsersTable> & {
   request_count: number;
   version: number;
   overrun: number;
+};
+
+export type UserSort = Sort<(typeof userSorts)[number]>;
+
+/** What the rows are sorted by; the balance and what was used are columns of the account. */
+const sortColumns: Readonly<Record<(typeof userSorts)[number], RawBuilder<unknown>>> = {
+  id: sql`users.id`,
+  username: sql`lower(users.username)`,
+  quota: sql`coalesce(accounts.balance, 0)`,
+  used_quota: sql`coalesce(accounts.used_quota, 0)`,
+  request_count: sql`coalesce(accounts.request_count, 0)`,
+  aff_count: sql`users.aff_count`,
+  aff_history_quota: sql`users.aff_history_quota`,
+  inviter_id: sql`users.inviter_id`,
 };
 
 export interface UserFilter {
@@ -77,9 +92,19 @@ export function createUsersRepository({ query, dialect }: Database) {
   };
 
   return {
-    /** Closed accounts included, newest first. */
-    page: async (filter: UserFilter, offset: number, limit: number): Promise<{ rows: UserRow[]; total: number }> => {
-      const rows = await narrow(filter).orderBy('users.id', 'desc').offset(offset).limit(limit).execute();
+    /** Closed accounts included. @param sort newest first without it, and among equals. */
+    page: async (
+      filter: UserFilter,
+      offset: number,
+      limit: number,
+      sort: UserSort = '-id',
+    ): Promise<{ rows: UserRow[]; total: number }> => {
+      const rows = await narrow(filter)
+        .orderBy(sortColumns[fieldOf(sort)], isDescending(sort) ? 'desc' : 'asc')
+        .orderBy('users.id', 'desc')
+        .offset(offset)
+        .limit(limit)
+        .execute();
       const { total } = await narrow(filter)
         .clearSelect()
         .select((eb) => eb.fn.countAll<number>().as('total'))

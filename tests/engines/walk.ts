@@ -1,6 +1,7 @@
 /** One long walk through every repository: people, keys, channels, money on paper, the log. */
 import type { Database } from '../../db/open.ts';
 import type { LogFilter } from '../../db/repositories/logs.ts';
+import { logSorts, redemptionSorts, sortsOf, tokenSorts, userSorts } from '../../server/contract/sorts.ts';
 import type { Repositories } from './heard.ts';
 
 const day = 86_400;
@@ -42,6 +43,7 @@ export async function people({ users, affiliate, credentials, options }: Reposit
     await users.page(filter, 0, 10);
   await users.page({ keyword: 'example', knowable: { id: bob, below: 2 } }, 0, 2);
   await users.page({}, 1, 1);
+  for (const sort of sortsOf(userSorts)) await users.page({}, 0, 3, sort);
   for (const name of ['ANN', 'bob@example.com', 'nobody', 'Ünïcode']) {
     await users.nameTaken(name, 0);
     await users.emailTaken(name, bob);
@@ -229,8 +231,12 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
   await tokens.list(2, 0, 2);
   await tokens.list(null, 1, 2);
   await tokens.count(2);
-  for (const keyword of ['ALPHA', 'b%', '\\', '', 'none']) await tokens.search(2, keyword, null);
-  await tokens.search(null, '', 'hmac-beta');
+  for (const keyword of ['ALPHA', 'b%', '\\', '', 'none']) await tokens.search(2, { keyword, keyHmac: null }, 0, 100);
+  await tokens.search(null, { keyword: '', keyHmac: 'hmac-beta' }, 0, 100);
+  for (const sort of sortsOf(tokenSorts)) {
+    await tokens.list(2, 0, 2, sort);
+    await tokens.search(2, { keyword: 'b', keyHmac: null }, 1, 1, sort);
+  }
   await tokens.findByName('beta', 2);
   await tokens.find(1, 3);
   await tokens.keyTaken('hmac-beta');
@@ -324,6 +330,7 @@ export async function paper(repositories: Repositories): Promise<void> {
     })),
   );
   for (const keyword of ['', 'GIFT', 'g_', '3']) await redemptions.page(keyword, 0, 10);
+  for (const sort of sortsOf(redemptionSorts)) await redemptions.page('', 0, 10, sort);
   await redemptions.find(1);
   await redemptions.findByKey('r-1');
   await redemptions.countNamed('Gift');
@@ -517,11 +524,14 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     { model: 'GPT-4O' },
     { channel: 3, group: 'vip' },
     { requestId: '20260601req7' },
+    { channelName: 'main' },
+    { channelName: '%', tokenName: 'rare', tokenId: 7 },
     { from: start + 10 * day, to: start + 20 * day, userId: 1, type: 5 },
   ];
   for (const filter of filters) {
     await logs.list(filter, 0, 7);
     await logs.list(filter, 5, 3);
+    for (const sort of sortsOf(logSorts)) await logs.list(filter, 3, 4, sort);
     await logs.count(filter);
     await logs.walk(filter, { createdAt: start + 3 * day, id: 20 }, 5);
     await logs.stat(filter);

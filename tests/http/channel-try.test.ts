@@ -73,3 +73,41 @@ test('several keys make several channels, or one that uses them in turn', async 
     'Bearer sk-second-of-two',
   ]);
 });
+
+test('a channel that answered before it was stored is not called untested', async () => {
+  const fields = { type: 1, name: 'new', base_url: `${upstream.url}/`, models: 'm', key: 'sk-typed-before-saving' };
+  upstream.script((response) => sendJson(response, answered));
+  await call('POST', '/api/channel/try', fields);
+  const stored = async (more: object) =>
+    ((await call('POST', '/api/channel/', { ...fields, ...more })).data as { test_time: number }[])[0]?.test_time;
+  expect(await stored({ key: 'sk-of-somebody-else' })).toBe(0);
+  expect(await stored({ base_url: 'http://127.0.0.1:1' })).toBe(0);
+  expect(await stored({})).toBeGreaterThan(0);
+});
+
+test.each(['not a url', 'api.openai.com', 'ftp://host', 'http://', 'http://a b'])(
+  'the address %s of a channel is refused with its reason',
+  async (address) => {
+    const body = { type: 1, name: 'a', key: 'sk-1', models: 'm', base_url: address };
+    for (const path of ['/api/channel/', '/api/channel/try'])
+      expect(await call('POST', path, body)).toMatchObject({
+        success: false,
+        code: 'channel_address',
+        message: expect.stringContaining(address),
+      });
+    const id = await add('b');
+    expect(await call('PUT', '/api/channel/', { id, key: 'sk-2', base_url: address })).toMatchObject({
+      code: 'channel_address',
+    });
+  },
+);
+
+test.each([
+  ['setting', '“setting”必须是合法的 JSON 格式！'],
+  ['param_override', '“param_override”必须是合法的 JSON 格式！'],
+  ['status_code_mapping', '“status_code_mapping”必须是合法的 JSON 格式！'],
+  ['model_mapping', '模型映射必须是合法的 JSON 格式！'],
+])('%s that is no JSON is refused under its own name', async (field, message) => {
+  const body = { type: 1, name: 'a', key: 'sk-1', models: 'm', [field]: '{' };
+  expect((await call('POST', '/api/channel/', body)).message).toBe(message);
+});

@@ -9,6 +9,7 @@ import { Provider } from 'oidc-provider';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate, migrations } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
+import { createGuard } from '../../server/outbound/guard.ts';
 import { type ApiFixture, createApiFixture, type Headers as HeaderFields } from '../support/api.ts';
 
 let api: ApiFixture;
@@ -641,4 +642,22 @@ async function loginAtProvider(start: string, sub: string): Promise<string> {
 test('discovery that fails says what to look at', async () => {
   const { body } = await api.send('POST', '/api/option/oidc_discovery', { url: 'https://nowhere.example' }, root);
   expect(body.message).toBe('获取 OIDC 配置失败，请检查网络状况和 Well-Known URL 是否正确');
+});
+
+test('discovery at an address that is not public says that this is why', async () => {
+  const guarded = await createApiFixture({}, { guardedFetch: createGuard({ schemes: ['https:'] }) });
+  try {
+    const boss = await guarded.login('tester', 'password1');
+    for (const url of [
+      'https://127.0.0.1/.well-known/openid-configuration',
+      'https://10.1.2.3/x',
+      'http://id.example/x',
+    ]) {
+      const { body } = await guarded.send('POST', '/api/option/oidc_discovery', { url }, boss);
+      expect(body).toMatchObject({ success: false, code: 'address_forbidden' });
+      expect(body.message).toContain('公网');
+    }
+  } finally {
+    await guarded.close();
+  }
 });

@@ -1,5 +1,6 @@
 /** Kinds of input fields that many calls share. */
 import * as z from 'zod/mini';
+import { type Sort, sortsOf } from '../sorts.ts';
 
 /** What a browser's query string says for "nothing". */
 const absent = new Set(['', 'NaN', 'undefined', 'null']);
@@ -46,6 +47,14 @@ export const toggle = z.optional(
     z.optional(z.boolean()),
   ),
 );
+/** The order of a list: `field` or `-field`. A field that is not offered is refused, never ignored. */
+export const sortBy = <Field extends string>(fields: readonly Field[]) =>
+  z.optional(
+    z.pipe(
+      z.transform((value) => (value === '' || value === null ? undefined : value)),
+      z.optional(z.enum(sortsOf(fields) as [Sort<Field>, ...Sort<Field>[]])),
+    ),
+  );
 /** JSON given as text or as the object itself. */
 export const jsonText = z.optional(
   z.pipe(

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { tokenShape, userShape } from '../entities.ts';
+import { tokenSorts } from '../sorts.ts';
 import { accessTokenEndpoints } from './access-token.ts';
 import { accountEndpoints } from './account.ts';
 import { alertEndpoints } from './alert.ts';
@@ -9,9 +10,8 @@ import { auditEndpoints } from './audit.ts';
 import { backupEndpoints } from './backup.ts';
 import { channelEndpoints } from './channel.ts';
 import { chatEndpoints } from './chat.ts';
-
 import { familyEndpoints } from './family.ts';
-import { commaList, id, nothing, number, text, toggle } from './fields.ts';
+import { commaList, id, nothing, number, sortBy, text, toggle } from './fields.ts';
 import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
 import { modelEndpoints } from './model.ts';
@@ -262,7 +262,7 @@ export const endpoints = [
     path: '/api/token/',
     access: 'user',
     /** `owner`: `self` or a user's id; another user's only for commands on the machine, which list everybody's without it. */
-    input: z.object({ p: number, size: number, owner: text }),
+    input: z.object({ p: number, size: number, sort: sortBy(tokenSorts), owner: text }),
     output: z.array(tokenShape),
     summary: { zh: '令牌列表', en: 'Tokens' },
   }),
@@ -271,7 +271,8 @@ export const endpoints = [
     method: 'GET',
     path: '/api/token/search',
     access: 'user',
-    input: z.object({ keyword: text, token: text }),
+    /** The first hundred without `size`. `p` is 0-based. */
+    input: z.object({ keyword: text, token: text, p: number, size: number, sort: sortBy(tokenSorts) }),
     output: z.array(tokenShape),
     summary: { zh: '搜索令牌', en: 'Search tokens' },
   }),

@@ -3,19 +3,21 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { logShape, page } from '../entities.ts';
 import { logFormats } from '../log-export.ts';
-import { number, text } from './fields.ts';
+import { logSorts } from '../sorts.ts';
+import { number, sortBy, text } from './fields.ts';
 
-const paging = { p: number, page_size: number };
+const paging = { p: number, page_size: number, sort: sortBy(logSorts) };
 const filters = {
   type: number,
   token_name: text,
+  token_id: number,
   model_name: text,
   start_timestamp: number,
   end_timestamp: number,
   group: text,
   request_id: text,
 };
-const adminFilters = { ...filters, username: text, channel: number };
+const adminFilters = { ...filters, username: text, channel: number, channel_name: text };
 const format = z._default(z.enum(logFormats), 'csv');
 const statShape = z.object({ quota: z.int(), rpm: z.int(), tpm: z.int() });
 /** With what went beyond the users' balances. */
@@ -39,6 +41,15 @@ export const logEndpoints = [
     input: z.object({ ...paging, ...filters }),
     output: page(logShape),
     summary: { zh: '自己的日志', en: 'Own logs' },
+  }),
+  endpoint({
+    id: 'log.self_get',
+    method: 'GET',
+    path: '/api/log/self/one/:ref',
+    access: 'user',
+    input: z.object({ ref: z.string() }),
+    output: logShape,
+    summary: { zh: '自己的一条日志', en: 'One own log entry by ID or request ID' },
   }),
   endpoint({
     id: 'log.search',

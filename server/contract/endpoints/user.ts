@@ -2,9 +2,10 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { page, userShape } from '../entities.ts';
-import { id, nothing, number, text, toggle } from './fields.ts';
+import { userSorts } from '../sorts.ts';
+import { id, nothing, number, sortBy, text, toggle } from './fields.ts';
 
-const paging = { p: number, page_size: number };
+const paging = { p: number, page_size: number, sort: sortBy(userSorts) };
 
 export const userEndpoints = [
   endpoint({

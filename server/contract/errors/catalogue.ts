@@ -17,6 +17,12 @@ export const catalogueErrors = {
   channel_required: business('请填写渠道名称和渠道密钥！', 'Enter the channel name and key', 2),
   channel_models_required: business('请至少选择一个模型！', 'Choose at least one model', 2),
   channel_mapping_json: business('模型映射必须是合法的 JSON 格式！', 'The model mapping must be valid JSON', 2),
+  channel_json: business('“{field}”必须是合法的 JSON 格式！', '"{field}" must be valid JSON', 2),
+  channel_address: business(
+    'API 地址“{address}”不是网址：请以 http:// 或 https:// 开头',
+    'The API address "{address}" is no URL: it begins with http:// or https://',
+    2,
+  ),
   channel_key_again: business(
     '密钥将被发送到别处（{fields} 已更改），请同时重新填写密钥',
     'This would send the stored key elsewhere ({fields} changed). Enter the key again',

@@ -70,7 +70,11 @@ export const usersErrors = {
     'The human verification failed. Refresh the page and try again',
     4,
   ),
-  address_forbidden: business('不允许访问该地址：{host}', 'This address may not be called: {host}', 4),
+  address_forbidden: business(
+    '不允许访问该地址：{host}（服务器只访问公网 https 地址）',
+    'This address may not be called: {host} (only public https addresses are)',
+    4,
+  ),
   address_redirects: business('该地址要求跳转，已拒绝：{host}', 'This address redirects, which is refused: {host}', 4),
   range_too_long: business('时间跨度不能超过 1 个月', 'The time span must not exceed one month', 2),
   second_factor_on: business('两步验证已启用', 'Two-factor authentication is already on', 6),

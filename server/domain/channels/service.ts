@@ -5,6 +5,7 @@ import type { Database } from '../../../db/open.ts';
 import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import type { ChannelsTable } from '../../../db/schema.ts';
 import { isModelName } from '../../contract/address-part.ts';
+import { isChannelAddress } from '../../contract/channel-address.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
@@ -16,6 +17,7 @@ import { probeModel } from '../../providers/probe.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
 import { elsewhere } from './destination.ts';
+import { PassedTests } from './passed-tests.ts';
 import { disableReason, statusInfo, type TroubleRules, withTest } from './trouble.ts';
 import { fetchBalance, fetchModels } from './upstream.ts';
 
@@ -76,6 +78,7 @@ export function createChannels(deps: {
   readonly now: () => number;
 }) {
   const repository = createChannelsRepository(deps.database);
+  const passed = new PassedTests(deps.vault);
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const find = async (id: number): Promise<ChannelRow> => {
@@ -127,7 +130,7 @@ export function createChannels(deps: {
       const type = fields.type ?? 1;
       if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
       if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
-      checkJson(fields);
+      checkFields(fields, null);
       const other = providerByType(type)?.other;
       const fallback = other === undefined || other === null || other.byOption ? '' : other.fallback;
       const shared = {
@@ -147,6 +150,7 @@ export function createChannels(deps: {
             name: keys.length === 1 ? name : `${name}_${index + 1}`,
             key_sealed: deps.vault.seal('channel-key', key),
             key_hint: keyHint(key),
+            ...passed.columnsOf({ ...fields, type, key }, seconds()),
           }) as Insertable<ChannelsTable>,
       );
       return (await repository.create(rows)).map(channelView);
@@ -162,9 +166,9 @@ export function createChannels(deps: {
         throw new AppError('channel_type_unknown', { type: fields.type });
       if (fields.models !== undefined && members(fields.models).length === 0)
         throw new AppError('channel_models_required');
-      checkJson(fields);
       const key = fields.key?.trim() ?? '';
       if (key === '' && holder !== 'owner') stays(stored, columnsOf(fields));
+      checkFields(fields, stored);
       const change: Updateable<ChannelsTable> = {
         ...columnsOf(fields),
         ...(key === '' ? {} : { key_sealed: deps.vault.seal('channel-key', key), key_hint: keyHint(key) }),
@@ -248,10 +252,10 @@ export function createChannels(deps: {
       const stored = id === null ? null : await find(id);
       const type = fields.type ?? stored?.type ?? 1;
       if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
-      checkJson(fields);
       const typed = (fields.key ?? '').trim();
       if (typed === '' && stored === null) throw new AppError('fetch_models_key');
       if (typed === '' && stored !== null && holder !== 'owner') stays(stored, columnsOf({ ...fields, type }));
+      checkFields(fields, stored);
       const listed = fields.models ?? '';
       const chosen = model || fields.test_model || cheapest(type, listed, fields.model_mapping ?? '');
       if (chosen === '' && members(listed).length === 0) throw new AppError('channel_models_required');
@@ -275,7 +279,9 @@ export function createChannels(deps: {
       ]);
       if (row === undefined) throw new AppError('not_found', { what: 'channel' });
       try {
-        return await deps.relayTest({ channelId: row.id, model: chosen, stream });
+        const result = await deps.relayTest({ channelId: row.id, model: chosen, stream });
+        if (result.ok && stored === null) passed.keep({ ...fields, type, key: typed }, result.ms, seconds());
+        return result;
       } finally {
         await repository.remove(row.id);
       }
@@ -406,9 +412,17 @@ function checkModels(text: string): void {
   if (bad !== undefined) throw new AppError('params_invalid', { detail: `model_mapping: ${JSON.stringify(bad)}` });
 }
 
-function checkJson(fields: ChannelFields): void {
-  for (const text of [fields.model_mapping, fields.status_code_mapping, fields.param_override, fields.setting])
-    checkMapping(text ?? '');
+const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;
+
+/** @param stored what was accepted once may be sent back unchanged. */
+function checkFields(fields: ChannelFields, stored: Pick<ChannelRow, 'base_url'> | null): void {
+  const address = fields.base_url?.trim() ?? '';
+  if (address !== '' && address !== stored?.base_url && !isChannelAddress(address))
+    throw new AppError('channel_address', { address });
+  for (const field of jsonFields) {
+    const text = fields[field] ?? '';
+    if (text.trim() !== '' && !isObject(text)) throw new AppError('channel_json', { field });
+  }
   checkModels(fields.model_mapping ?? '');
   const other = (fields.other ?? '').trim();
   // A version, a region or an id becomes part of an address; a table of them or a plug-in's parameter is JSON.

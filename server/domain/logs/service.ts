@@ -5,6 +5,7 @@ import {
   type LogCursor,
   type LogFilter,
   type LogRow,
+  type LogSort,
   type LogSumBy,
 } from '../../../db/repositories/logs.ts';
 import type { Log } from '../../contract/entities.ts';
@@ -43,9 +44,9 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
 
   return {
     /** @param page 1-based. @param full false hides what only operators may see. */
-    async page(filter: LogFilter, page: number, size: number, full: boolean) {
+    async page(filter: LogFilter, page: number, size: number, full: boolean, sort?: LogSort) {
       const [rows, total] = await Promise.all([
-        repository.list(filter, (page - 1) * size, size),
+        repository.list(filter, (page - 1) * size, size, sort),
         repository.count(filter),
       ]);
       return { items: rows.map((row) => logView(row, full)), page, page_size: size, total };
@@ -146,11 +147,12 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       }
       return [...groups.values()].sort((one, other) => other.quota - one.quota);
     },
-    /** @param ref row id or request id. */
-    async get(ref: string): Promise<Log> {
+    /** @param ref row id or request id. @param owner whose row it must be, without what only operators may see; absent = anybody's. */
+    async get(ref: string, owner?: number): Promise<Log> {
       const row = await repository.find(ref);
-      if (row === undefined) throw new AppError('not_found', { what: `log ${ref}` });
-      return logView(row, true);
+      if (row === undefined || (owner !== undefined && row.user_id !== owner))
+        throw new AppError('not_found', { what: `log ${ref}` });
+      return logView(row, owner === undefined);
     },
   };
 }

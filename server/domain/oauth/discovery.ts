@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 
 const patienceMs = 10_000;
 
-/** @param fetch the guarded one. @throws AppError oidc_discovery. */
+/** @param fetch the guarded one. @throws AppError oidc_discovery, or the guard's own. */
 export async function discover(address: string, fetch: (url: string, init: RequestInit) => Promise<Response>) {
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(patienceMs) });
@@ -18,6 +18,8 @@ export async function discover(address: string, fetch: (url: string, init: Reque
     const issuer = typeof found.issuer === 'string' ? found.issuer : '';
     return { issuer, authorization_endpoint: authorization, token_endpoint: token, user_info_endpoint: userInfo };
   } catch (error) {
+    // An address that may not be called, or leads elsewhere, has words of its own.
+    if (error instanceof AppError) throw error;
     throw new AppError('oidc_discovery', {}, error);
   }
 }

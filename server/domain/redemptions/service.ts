@@ -3,7 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
-import { createRedemptionsRepository, type RedemptionRow } from '../../../db/repositories/redemptions.ts';
+import {
+  createRedemptionsRepository,
+  type RedemptionRow,
+  type RedemptionSort,
+} from '../../../db/repositories/redemptions.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import type { Redemption } from '../../contract/entities.ts';
 import { LogType, RedemptionStatus } from '../../contract/enums.ts';
@@ -76,8 +80,8 @@ export function createRedemptions(deps: {
 
   return {
     /** @param keyword id or beginning of the name. @param page 1-based. */
-    async page(keyword: string, page: number, size: number) {
-      const { rows, total } = await repository.page(keyword, (page - 1) * size, size);
+    async page(keyword: string, page: number, size: number, sort?: RedemptionSort) {
+      const { rows, total } = await repository.page(keyword, (page - 1) * size, size, sort);
       return { items: rows.map(view), page, page_size: size, total };
     },
     get: async (id: number): Promise<Redemption> => view(await find(id)),

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
-import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
+import { createTokensRepository, type TokenRow, type TokenSort } from '../../../db/repositories/tokens.ts';
 import type { TokensTable } from '../../../db/schema.ts';
 import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enums.ts';
@@ -83,18 +83,40 @@ export function createTokens(deps: { readonly database: Database; readonly vault
   };
 
   return {
-    list: async (owner: number | null, page: number, size: number): Promise<{ items: Token[]; total: number }> => ({
-      items: (await repository.list(owner, page * size, size)).map(view),
+    list: async (
+      owner: number | null,
+      page: number,
+      size: number,
+      sort?: TokenSort,
+    ): Promise<{ items: Token[]; total: number }> => ({
+      items: (await repository.list(owner, page * size, size, sort)).map(view),
       total: await repository.count(owner),
     }),
-    async search(owner: number | null, keyword: string, key: string): Promise<Token[]> {
+    /** @param part 0-based page of its size; absent = the first hundred. */
+    async search(
+      owner: number | null,
+      keyword: string,
+      key: string,
+      part: { readonly page: number; readonly size: number; readonly sort?: TokenSort | undefined } = {
+        page: 0,
+        size: 100,
+      },
+    ): Promise<Token[]> {
       const bare = bareKey(key);
-      return (await repository.search(owner, keyword, bare === '' ? null : deps.vault.keyHmac(bare))).map(view);
+      const found = await repository.search(
+        owner,
+        { keyword, keyHmac: bare === '' ? null : deps.vault.keyHmac(bare) },
+        part.page * part.size,
+        part.size,
+        part.sort,
+      );
+      return found.map(view);
     },
     /** @param key with or without `sk-`. */
     async byKey(key: string): Promise<Token | null> {
       const bare = bareKey(key);
-      const [row] = bare === '' ? [] : await repository.search(null, '', deps.vault.keyHmac(bare));
+      const [row] =
+        bare === '' ? [] : await repository.search(null, { keyword: '', keyHmac: deps.vault.keyHmac(bare) }, 0, 1);
       return row === undefined ? null : view(row);
     },
     /** By id, or by name among its owner's. @throws AppError not_found */

@@ -7,6 +7,7 @@ import {
   type UserFilter,
   type UserPatch,
   type UserRow,
+  type UserSort,
 } from '../../../db/repositories/users.ts';
 import type { User } from '../../contract/entities.ts';
 import { LogType, Role } from '../../contract/enums.ts';
@@ -119,9 +120,9 @@ export function createUserManagement(deps: {
 
   return {
     /** Everybody, without what is personal about those the actor may not act on. @param page 1-based. */
-    async page(actor: Manager, filter: UserFilter, page: number, size: number) {
+    async page(actor: Manager, filter: UserFilter, page: number, size: number, sort?: UserSort) {
       const knowable = actor.role >= Role.root ? undefined : { id: actor.userId, below: actor.role };
-      const { rows, total } = await repository.page({ ...filter, knowable }, (page - 1) * size, size);
+      const { rows, total } = await repository.page({ ...filter, knowable }, (page - 1) * size, size, sort);
       const items = rows.map((row) => userView(row, row.id === actor.userId || canActOn(actor, row) ? 'self' : 'peer'));
       return { items, page, page_size: size, total };
     },

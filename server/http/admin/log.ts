@@ -10,8 +10,10 @@ interface LogQuery {
   readonly type?: number | undefined;
   readonly username?: string | undefined;
   readonly token_name?: string | undefined;
+  readonly token_id?: number | undefined;
   readonly model_name?: string | undefined;
   readonly channel?: number | undefined;
+  readonly channel_name?: string | undefined;
   readonly group?: string | undefined;
   readonly request_id?: string | undefined;
   readonly start_timestamp?: number | undefined;
@@ -23,8 +25,10 @@ const filterOf = (query: LogQuery): LogFilter => ({
   type: query.type || undefined,
   username: query.username,
   tokenName: query.token_name,
+  tokenId: query.token_id || undefined,
   model: query.model_name,
   channel: query.channel || undefined,
+  channelName: query.channel_name,
   group: query.group === 'null' ? undefined : query.group,
   requestId: query.request_id,
   from: query.start_timestamp || undefined,
@@ -55,15 +59,17 @@ export const logHandlers: HandlersOf<
   | 'log.verify'
   | 'log.prune'
   | 'log.get'
+  | 'log.self_get'
 > = {
   'log.list': ({ services, input }) =>
-    services.logs.page(filterOf(input), firstPage(input.p), pageSize(input.page_size), true),
+    services.logs.page(filterOf(input), firstPage(input.p), pageSize(input.page_size), true, input.sort),
   'log.self': ({ services, input, actor }) =>
     services.logs.page(
       { ...filterOf(input), userId: actor.userId },
       firstPage(input.p),
       pageSize(input.page_size),
       false,
+      input.sort,
     ),
   'log.search': ({ services, input }) => services.logs.search(input.keyword ?? '', {}, true),
   'log.self_search': ({ services, input, actor }) =>
@@ -99,4 +105,5 @@ export const logHandlers: HandlersOf<
     return services.logs.prune(input.target_timestamp);
   },
   'log.get': ({ services, input }) => services.logs.get(input.ref),
+  'log.self_get': ({ services, input, actor }) => services.logs.get(input.ref, actor.userId),
 };

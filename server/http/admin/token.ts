@@ -9,6 +9,9 @@ import type { Actor, Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { pageSize } from './paging.ts';
 
+/** Rows of a search that names no size. */
+const mostFound = 100;
+
 const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);
 /** Whoever may only read tokens does not get the keys, which spend. */
 const shownTo = (actor: Actor) =>
@@ -67,12 +70,19 @@ export const tokenHandlers: HandlersOf<
       (await namedOwner(call, input.owner)) ?? ownerOf(actor),
       Math.max(0, input.p ?? 0),
       pageSize(input.size),
+      input.sort,
     );
     reply.header('X-Total-Count', String(total));
     return items.map(shownTo(actor));
   },
   'token.search': async ({ services, input, actor }) =>
-    (await services.tokens.search(ownerOf(actor), input.keyword ?? '', input.token ?? '')).map(shownTo(actor)),
+    (
+      await services.tokens.search(ownerOf(actor), input.keyword ?? '', input.token ?? '', {
+        page: Math.max(0, input.p ?? 0),
+        size: pageSize(input.size ?? mostFound),
+        sort: input.sort,
+      })
+    ).map(shownTo(actor)),
   'token.get': async ({ services, input, actor }) =>
     shownTo(actor)(await services.tokens.get(input.id, ownerOf(actor))),
   'token.create': async (call) => {

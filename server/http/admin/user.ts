@@ -29,13 +29,14 @@ export const userHandlers: HandlersOf<
   },
   'user.access_token_get': ({ services, actor }) => services.users.newAccessToken(actor.userId),
   'user.list': ({ services, actor, input }) =>
-    services.userManagement.page(actor, {}, firstPage(input.p), pageSize(input.page_size)),
+    services.userManagement.page(actor, {}, firstPage(input.p), pageSize(input.page_size), input.sort),
   'user.search': ({ services, actor, input }) =>
     services.userManagement.page(
       actor,
       { keyword: input.keyword, group: input.group === 'null' ? '' : input.group },
       firstPage(input.p),
       pageSize(input.page_size),
+      input.sort,
     ),
   'user.create': ({ services, input }) => services.userManagement.create(input),
   'user.update': async ({ services, actor, input, reply }) => {
