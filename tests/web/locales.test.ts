@@ -141,7 +141,7 @@ test('every key is used', () => {
     /^dashboard\.(hour|day|week|model|user|channel|m_\w+)$/,
     /^personal\.(email|webhook)$/,
     /^tokens\.\w+_(budget|limit)$/,
-    /^apiDocs\.(public|user|admin|root)$/,
+    /^apiDocs\.(public|key|user|admin|root)$/,
     /^checklist\.(channel|test|prices|token|request)$/,
     /^logs\.(t\d|reason\.\w+)$/,
     /^redemption\.s\d$/,
