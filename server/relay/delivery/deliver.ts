@@ -187,7 +187,7 @@ async function gathered(
 ): Promise<Response> {
   const { stream } = outcome;
   const { prepared } = outcome;
-  const thinks = () => thinksUnseen(one, prepared, core.settings(), stream.frameRelay.thinking());
+  const thinks = () => thinksUnseen(one, prepared, stream.frameRelay.thinking());
   disconnect.expecting(() => stream.frameRelay.nearEnd() || thinks());
   const broken = !(await readToEnd(stream, core.idleMs()));
   const usage = stream.frameRelay.usage();

@@ -66,8 +66,7 @@ function settle(core: SettleCore, one: Reservation, facts: SettleFacts, end: Str
   return counted(core.counter, one, end, facts.body ?? null).then(
     ({ usage, local }) => {
       const { thought: time = null, delivered } = end;
-      const thought =
-        time === null ? null : estimateThought(one, facts.prepared, core.settings(), { time, delivered, local, usage });
+      const thought = time === null ? null : estimateThought(one, facts.prepared, { time, delivered, local, usage });
       const all = thought === null ? usage : { ...usage, reasoning: usage.reasoning + thought.tokens };
       return finish(one, facts, end, all, thought);
     },

@@ -594,10 +594,7 @@ export class ResponseStream {
   /** Whether the upstream may have thought something that the client does not see. */
   private thinks(): boolean {
     const { outcome, reservation } = this;
-    return (
-      outcome !== null &&
-      thinksUnseen(reservation, outcome.prepared, this.deps.settings(), outcome.stream.frameRelay.thinking())
-    );
+    return outcome !== null && thinksUnseen(reservation, outcome.prepared, outcome.stream.frameRelay.thinking());
   }
 
   /** Settles, once. Resolves when the bill is durable: until then the client gets pings. */

@@ -52,9 +52,9 @@ export function asSummary(inquiry: Inquiry): Inquiry {
   const known = summaries.get(inquiry);
   if (known !== undefined) return known;
   const { compaction } = inquiry;
-  if (compaction === undefined || compaction.plain === true) return inquiry;
+  if (compaction === undefined) return inquiry;
   const content = contentOf(summaryBody(inquiry.route, exactBody(inquiry)));
-  const summary: Inquiry = { ...inquiry, ...content, compaction: { ...compaction, plain: true } };
+  const summary: Inquiry = { ...inquiry, ...content };
   summaries.set(inquiry, summary);
   return summary;
 }

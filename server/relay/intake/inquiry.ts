@@ -37,8 +37,6 @@ export interface Inquiry {
   readonly ceiling?: number;
   /** Set where the conversation is to be made short. */
   readonly compaction?: Compaction;
-  /** An upstream said that it did not sign what the history holds. */
-  readonly unsigned?: true;
   /** Set where work is ordered that is fetched later. */
   readonly order?: Order;
   readonly request: Request;
@@ -69,8 +67,6 @@ export interface Capsule {
 export interface Compaction {
   readonly form: 'item' | 'call';
   readonly seal: Capsule['seal'];
-  /** Asked in plain words already. */
-  readonly plain?: true;
 }
 
 /** Work as its upstream's own interface wants it. */

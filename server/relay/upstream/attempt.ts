@@ -4,7 +4,6 @@ import type { Framing } from '../../protocols/codec.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import { asSummary } from '../intake/compaction.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { redacted, statusFailure, type Tried, type UpstreamFailure } from '../shared/failure.ts';
 import { isCompacted, lacksCompaction, uncompacted } from './condense.ts';
@@ -72,7 +71,8 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const first = await this.ask(prepared, abort);
     if ('kind' in first || !lacksCompaction(first.failure)) return first;
     const key = { key: prepared.key, index: prepared.keyIndex };
-    const plain = prepare(asSummary(this.reservation.inquiry), prepared.channel, key, core.settings());
+    const variant = { unsigned: false, summary: true };
+    const plain = prepare(this.reservation.inquiry, prepared.channel, key, core.settings(), variant);
     if (plain === null || plain instanceof Error) return first;
     const second = await this.ask(plain, abort);
     // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
@@ -125,7 +125,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const { core, reservation } = this;
     const { prepared, abort, sentMs } = call;
     // What it thought until its first word is reported a little later.
-    if (reservation.plan.estimate.answer?.model.thinks === true && mayThink(reservation, prepared, core.settings()))
+    if (reservation.plan.estimate.answer?.model.thinks === true && mayThink(reservation, prepared))
       this.disconnect.expecting(always);
     const opening = await openStream({
       upstream,

@@ -3,7 +3,9 @@ import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
+import type { Signing } from '../../protocols/shared/signatures.ts';
 import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
+import type { Target as ModelFacts } from '../../protocols/target.ts';
 import type { Adapter } from '../../providers/adapter.ts';
 import { nothingSigned } from '../../providers/knowledge/signatures.ts';
 import { type EditedBody, editedMembers } from '../../routing/body.ts';
@@ -30,6 +32,8 @@ export interface Prepared {
   readonly keyIndex: number;
   readonly key: string;
   readonly upstreamModel: string;
+  /** What is known of that model. */
+  readonly known: ModelFacts;
   /** A suffix of the model's name asks for thoughts. */
   readonly wishes: boolean;
   /** What the upstream's answers are read with. */
@@ -58,6 +62,16 @@ export interface Prepared {
   readonly custom: CustomCall | null;
 }
 
+/** How an attempt differs from the first one. */
+export interface Variant {
+  /** An upstream said that it did not sign what the history holds. */
+  readonly unsigned: boolean;
+  /** A compaction is asked for as a summary in plain words. */
+  readonly summary: boolean;
+}
+
+export const plainVariant: Variant = { unsigned: false, summary: false };
+
 const targets = new Targets();
 
 /** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
@@ -66,16 +80,19 @@ export function prepareAttempt(
   channel: ChannelSnapshot,
   { key, index }: KeyChoice,
   settings: RelaySettings,
+  variant: Variant = plainVariant,
 ): Prepared | null {
   const target = targets.find(channel, given, settings, key);
   if (target === null) return null;
   const { translated } = target;
-  const compaction = given.compaction === undefined ? null : compactionAt(given.compaction, translated);
+  // Only an upstream of the client's own dialect can know how.
+  const compaction = given.compaction === undefined ? null : translated || variant.summary ? 'summary' : 'native';
   const dropped: string[] = [];
   const asked = compaction === 'summary' ? asSummary(given) : given;
   const inquiry = target.agentLines.length === 0 ? asked : withoutAgentLines(asked, target, dropped);
   const terms = termsFor(inquiry, channel, settings, target.place.model);
-  const sent = bodyOf(target, { inquiry, terms, key, dropped });
+  const signing = variant.unsigned ? nothingSigned : target.signing;
+  const sent = bodyOf(target, { inquiry, terms, key, signing, dropped });
   if (sent === null) return null;
   const { request, order, form } = inquiry;
   const facts = { key, url: request.url, path: order?.path ?? '' };
@@ -96,6 +113,7 @@ export function prepareAttempt(
     keyIndex: index,
     key,
     upstreamModel: target.place.model,
+    known: target.known,
     wishes: target.suffix !== null,
     upstream: target.upstream,
     restore,
@@ -116,10 +134,6 @@ export function prepareAttempt(
   };
 }
 
-/** Only an upstream of the client's own dialect can know how. */
-const compactionAt = ({ plain }: NonNullable<Inquiry['compaction']>, translated: boolean): Prepared['compaction'] =>
-  translated || plain === true ? 'summary' : 'native';
-
 /** One answer alone can be written anew, and a client that asked for JSON expects nothing in front of it. */
 function restoreFor(target: Target, inquiry: Inquiry, dropped: string[]): Prepared['restore'] {
   if (target.translate !== null) return answerChange(target, inquiry, dropped);
@@ -133,6 +147,8 @@ interface Asking {
   readonly inquiry: Inquiry;
   readonly terms: SentTerms;
   readonly key: string;
+  /** What the upstream says of signatures, as far as it is believed. */
+  readonly signing: Signing;
   readonly dropped: string[];
 }
 
@@ -150,7 +166,7 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   const { channel, form, translate } = target;
   const { dialect, model } = target.place;
   if (translate !== null) {
-    const body = translatedBody(target, translate, inquiry, terms, dropped);
+    const body = translatedBody(target, translate, asking);
     return written(target, asking, body, carriedTerms(terms, body, dialect));
   }
   const { operation, order } = inquiry;
@@ -196,7 +212,7 @@ function formBody({ form }: Inquiry, model: string): UpstreamCall['body'] {
 const noEdits: Edits = new Map();
 
 /** Edits of the client's own JSON; every byte that no edit is about stays as it is. */
-function editsOf(target: Target, { inquiry, terms, dropped }: Asking): Edits {
+function editsOf(target: Target, { inquiry, terms, signing, dropped }: Asking): Edits {
   const { body, json, route } = inquiry;
   dropped.push(...terms.dropped);
   if (json === null) return noEdits;
@@ -205,7 +221,7 @@ function editsOf(target: Target, { inquiry, terms, dropped }: Asking): Edits {
   let foreign = noEdits;
   const { foreignBlocks } = target;
   if (foreignBlocks !== null) {
-    const blocks = foreignBlocks(body, inquiry.unsigned === true ? nothingSigned : target.signing);
+    const blocks = foreignBlocks(body, signing);
     if (blocks.length > 0) {
       foreign = foreignEdits(json, blocks, dropped);
       add(edits, foreign);

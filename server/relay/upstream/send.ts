@@ -3,12 +3,9 @@ import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { Adapter, AuthFacts } from '../../providers/adapter.ts';
-import { providerByType } from '../../providers/catalogue.ts';
 import { refusesSignature } from '../../providers/knowledge/signatures.ts';
-import { targetFor } from '../../providers/knowledge/target.ts';
 import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import { asSummary } from '../intake/compaction.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { Affinity } from '../routing/affinity.ts';
 import type { Health, KeyChoice } from '../routing/health.ts';
@@ -26,7 +23,7 @@ import type { UpstreamCall } from './call.ts';
 import type { ClientDisconnect } from './client-disconnect.ts';
 import type { NativeCompactions } from './condense.ts';
 import type { Dispatch, UpstreamAnswer } from './http.ts';
-import { type Prepared, prepareAttempt } from './prepare.ts';
+import { type Prepared, plainVariant, prepareAttempt, type Variant } from './prepare.ts';
 
 /** What all requests of a relay send with. */
 export interface SendCore {
@@ -65,9 +62,6 @@ export interface FailedAttempt {
   readonly answered: boolean;
 }
 
-/** What attempts send: the request, the same without thoughts that this upstream did not sign, or a request for a summary in plain words. */
-type Variant = 'plain' | 'unsigned';
-
 /** Of what goes on only the end will tell. */
 const goesOn: ReadonlySet<string> = new Set(['stream', 'bytes']);
 const missing = 404;
@@ -79,9 +73,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private failure: UpstreamFailure | null = null;
   private last: ChannelSnapshot | null = null;
   private left: Left | null = null;
-  private variant: Variant = 'plain';
-  /** Made when the first attempt needs it. */
-  private unsigned: Inquiry | null = null;
+  /** Thoughts that upstreams did not sign are left out. */
+  private unsigned = false;
   /** No refusal so far was one that time may heal. */
   private allLasting = true;
   /** Another key of the channel that was asked last is ready. */
@@ -116,7 +109,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
       let again = true;
       while (again && this.mayGoOn()) {
         const key = core.health.pickKey(channel);
-        const prepared = prepare(this.inquiryFor(channel), channel, key, core.settings());
+        const variant = this.variantFor(channel);
+        const prepared = prepare(inquiry, channel, key, core.settings(), variant);
         if (prepared instanceof AppError) return this.failed(prepared);
         if (prepared === null) break;
         this.tried.push(triedOnly(channel));
@@ -174,8 +168,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
     const retries = mayRetry(failure);
     if (retries) core.affinity.forget(plan.conversation, channel.id);
     // A conversation that was begun elsewhere goes on without its thoughts, once.
-    if (this.variant === 'plain' && failure.class === 'client' && refusesThoughts(failure)) {
-      this.variant = 'unsigned';
+    if (!this.unsigned && failure.class === 'client' && refusesThoughts(failure)) {
+      this.unsigned = true;
       this.allowed++;
       return 'same channel';
     }
@@ -185,11 +179,10 @@ export abstract class Sender<T extends { readonly kind: string }> {
     return this.hasSpareKey ? 'same channel' : 'next channel';
   }
 
-  private inquiryFor(channel: ChannelSnapshot): Inquiry {
-    const { inquiry } = this.reservation;
-    if (this.variant === 'unsigned') this.unsigned ??= { ...inquiry, unsigned: true };
-    const asked = this.unsigned ?? inquiry;
-    return asked.compaction !== undefined && this.core.compactions.lackedBy(channel) ? asSummary(asked) : asked;
+  private variantFor(channel: ChannelSnapshot): Variant {
+    const { unsigned } = this;
+    const summary = this.reservation.inquiry.compaction !== undefined && this.core.compactions.lackedBy(channel);
+    return unsigned || summary ? { unsigned, summary } : plainVariant;
   }
 
   private mayGoOn(): boolean {
@@ -251,9 +244,10 @@ export function prepare(
   channel: ChannelSnapshot,
   key: KeyChoice,
   settings: RelaySettings,
+  variant: Variant,
 ): Prepared | AppError | null {
   try {
-    return prepareAttempt(inquiry, channel, key, settings);
+    return prepareAttempt(inquiry, channel, key, settings, variant);
   } catch (error) {
     return error instanceof AppError ? error : new AppError('internal', {}, error);
   }
@@ -294,20 +288,18 @@ const quick: ReadonlySet<string> = new Set(['chat', 'completions', 'embeddings',
 export function firstByteTimeout(
   { health, settings }: Pick<SendCore, 'health' | 'settings'>,
   { inquiry, plan }: Reservation,
-  { channel, upstreamModel }: Prepared,
+  { channel, known }: Prepared,
   tried: readonly Tried[],
 ): number {
   // What was said of this channel holds whichever others there are.
   const { first_byte_seconds: own } = channel.setting;
   if (typeof own === 'number' && own > 0) return own * 1000;
   if (plan.candidates.length === 1 || !quick.has(inquiry.operation)) return Number.POSITIVE_INFINITY;
-  const { firstEventMs, firstAnswerMs, modelRules } = settings();
+  const { firstEventMs, firstAnswerMs } = settings();
   const limit = inquiry.stream ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // Of a model that nobody knows it is assumed that it thinks.
-  const mayThink =
-    inquiry.operation === 'chat' &&
-    targetFor(providerByType(channel.type)?.slug ?? '', upstreamModel, modelRules).thinking !== 'none';
+  const mayThink = inquiry.operation === 'chat' && known.thinking !== 'none';
   return !mayThink && isAnotherUp(health, plan.candidates, tried) ? limit : Number.POSITIVE_INFINITY;
 }
 

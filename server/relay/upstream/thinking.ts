@@ -4,12 +4,9 @@ import { modelLimits } from '../../contract/model-limits.ts';
 import { completionTokensOf, quotaOf } from '../../contract/quota.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { unknownTarget } from '../../protocols/target.ts';
-import { providerByType } from '../../providers/catalogue.ts';
-import { targetFor } from '../../providers/knowledge/target.ts';
 import { asksForThought } from '../admission/answer-limit.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
-import type { RelaySettings } from '../state/settings.ts';
 import type { Thinking } from './frame-relay.ts';
 import type { OpenStream } from './open-stream.ts';
 import type { Prepared } from './prepare.ts';
@@ -34,19 +31,12 @@ const fastest = 4;
 /** The shortest time over which a speed is observed. */
 const observedMs = 1000;
 
-type Asked = Pick<Prepared, 'channel' | 'upstreamModel' | 'wishes'>;
-
-const targetAt = ({ channel, upstreamModel }: Asked, { modelRules }: Pick<RelaySettings, 'modelRules'>) =>
-  targetFor(providerByType(channel.type)?.slug ?? '', upstreamModel, modelRules);
+type Asked = Pick<Prepared, 'channel' | 'upstreamModel' | 'known' | 'wishes'>;
 
 /** Whether the upstream thinks before it answers, as far as the rows and the request say. */
-export function mayThink(
-  { inquiry }: Pick<Reservation, 'inquiry'>,
-  asked: Asked,
-  settings: Pick<RelaySettings, 'modelRules'>,
-): boolean {
+export function mayThink({ inquiry }: Pick<Reservation, 'inquiry'>, asked: Asked): boolean {
   if (inquiry.operation !== 'chat') return false;
-  const target = targetAt(asked, settings);
+  const target = asked.known;
   if (target.thinking === 'none') return false;
   if (target.alwaysThinks || target.thinksUnasked || asked.wishes) return true;
   if (asksForThought(inquiry.body) || asksForThought(asked.channel.paramOverride)) return true;
@@ -55,19 +45,14 @@ export function mayThink(
 }
 
 /** Whether the upstream may have thought something that the client does not see. */
-export function thinksUnseen(
-  one: Pick<Reservation, 'inquiry'>,
-  asked: Asked,
-  settings: Pick<RelaySettings, 'modelRules'>,
-  { thought }: Thinking,
-): boolean {
-  const target = targetAt(asked, settings);
+export function thinksUnseen(one: Pick<Reservation, 'inquiry'>, asked: Asked, { thought }: Thinking): boolean {
+  const target = asked.known;
   // A request may hide what is usually shown.
   if (target.showsThoughts && thought) return false;
   // Of a model that no row says to think, the thoughts are taken for what is seen of them.
   if (thought)
     return (target !== unknownTarget && target.thinking !== 'none') || asked.wishes || asksForThought(one.inquiry.body);
-  return mayThink(one, asked, settings);
+  return mayThink(one, asked);
 }
 
 /**
@@ -90,7 +75,6 @@ export function thoughtTime({ frameRelay, sentMs }: OpenStream, nowMs: number): 
 export function estimateThought(
   { plan, held }: Pick<Reservation, 'plan' | 'held'>,
   prepared: Asked,
-  settings: Pick<RelaySettings, 'modelRules'>,
   {
     time,
     delivered,
@@ -105,7 +89,7 @@ export function estimateThought(
 ): EstimatedThought | null {
   const { estimate, prices } = plan;
   const choices = estimate.answer?.choices ?? 1;
-  const usual = targetAt(prepared, settings).tokensPerSecond ?? usualSpeed;
+  const usual = prepared.known.tokensPerSecond ?? usualSpeed;
   const observed = time.wordsMs < observedMs ? 0 : (local.output * 1000) / time.wordsMs / choices;
   const tokensPerSecond = Math.round(Math.max(usual, Math.min(observed, fastest * usual)));
   const seen = delivered.units === 0 ? 0 : (local.output * delivered.thoughtUnits) / delivered.units;

@@ -3,10 +3,10 @@ import type { ChatEvent, ChatRequest } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { writtenTool } from '../../protocols/shared/fit.ts';
 import { toolRestorer } from '../../protocols/shared/restore.ts';
+import type { Signing } from '../../protocols/shared/signatures.ts';
 import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import { portableName } from '../../protocols/shared/tools.ts';
 import { writtenCall } from '../../protocols/shared/written-call.ts';
-import { nothingSigned } from '../../providers/knowledge/signatures.ts';
 import type { Translate } from '../../routing/body.ts';
 import type { Target } from '../../routing/target.ts';
 import { type SentTerms, withoutTerms } from '../admission/terms.ts';
@@ -30,19 +30,22 @@ function decodedRequest(inquiry: Inquiry): ChatRequest {
   return decoded;
 }
 
+interface Said {
+  readonly inquiry: Inquiry;
+  readonly terms: SentTerms;
+  readonly signing: Signing;
+  readonly dropped: string[];
+}
+
 /** @throws AppError body_invalid. */
 export function translatedBody(
-  { place, signing }: Target,
+  { place }: Target,
   translate: Translate,
-  inquiry: Inquiry,
-  terms: SentTerms,
-  dropped: string[],
+  { inquiry, terms, signing, dropped }: Said,
 ): Members {
   const body = translate.encode(decodedRequest(inquiry), inquiry.ceiling, dropped);
   if (terms.removed.length > 0) dropped.push(...withoutTerms(body, terms));
-  const signed = translate.signs
-    ? withoutForeign(body, place.dialect, inquiry.unsigned === true ? nothingSigned : signing, dropped)
-    : body;
+  const signed = translate.signs ? withoutForeign(body, place.dialect, signing, dropped) : body;
   return translate.finish(signed, dropped);
 }
 
