@@ -63,6 +63,8 @@ export class RelayRequest implements ReservationOwner, Seen {
   readonly request: Request;
   readonly path: string;
   private readonly peer: Peer | null;
+  /** The operator's own: logged, charged to nobody, and served whatever is refused to others. */
+  private readonly isTest: boolean;
   private readonly testedChannel: number;
   private readonly protocol: ProtocolId | undefined;
   /** On whose account; null = not known yet. */
@@ -88,6 +90,7 @@ export class RelayRequest implements ReservationOwner, Seen {
     this.request = request;
     this.path = path;
     this.peer = peer;
+    this.isTest = peer === null;
     this.testedChannel = testedChannel;
     this.protocol = protocol;
     core.open++;
@@ -118,11 +121,13 @@ export class RelayRequest implements ReservationOwner, Seen {
 
   private async allSteps(known: MatchedRoute | undefined): Promise<Response> {
     const { core, request } = this;
-    core.stayOpen();
-    const queued = core.queued();
-    if (queued !== null) {
-      await queued;
+    if (!this.isTest) {
       core.stayOpen();
+      const queued = core.queued();
+      if (queued !== null) {
+        await queued;
+        core.stayOpen();
+      }
     }
     const matched = this.match(known);
     const { route } = matched;
@@ -130,7 +135,7 @@ export class RelayRequest implements ReservationOwner, Seen {
     const identified = this.authenticate(route);
     const caller = identified instanceof Promise ? await identified : identified;
     this.principal = caller;
-    const passed = this.testedChannel === 0 ? this.pass(callerAtGate(route, caller), counts) : undefined;
+    const passed = this.isTest ? undefined : this.pass(callerAtGate(route, caller), counts);
     if (passed !== undefined) await passed;
     const inquiry = await this.read(matched, caller);
     const principal = route.session ? inChosenGroup(core.state, caller, inquiry) : caller;
@@ -163,7 +168,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** At once, but for a caller who is known by a session of the console. @throws AppError token_*, user_disabled, ip_not_allowed, group_*. */
   private authenticate({ session }: RelayRoute): Principal | Promise<Principal> {
     const { core, request, peer } = this;
-    if (peer === null) return { ...tester, pinnedChannel: this.testedChannel };
+    if (this.isTest || peer === null) return { ...tester, pinnedChannel: this.testedChannel };
     return session ? identifyPlayer(core.state, core.findSession, request) : core.authorise.identify(request, peer);
   }
 
@@ -221,7 +226,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** Plan and reserve. What is refused never ran. @throws AppError model_not_allowed, sensitive_words, channel_*, model_price_unset, limit_*, *_exhausted. */
   reserve(inquiry: Inquiry, principal: Principal): Reservation | Promise<Reservation> {
     const { core, admission } = this;
-    const free = this.peer === null;
+    const free = this.isTest;
     this.isRead = true;
     const plan = planFor(core, inquiry, principal, free);
     const facts = { inquiry, principal, plan, admission: admission ?? unlimited, free, owner: this };

@@ -1,5 +1,6 @@
 /** Whatever throws on a request's way, its money ends once: nothing stays reserved, and one row says what became of it. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { AppError } from '../../server/contract/errors.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -102,3 +103,13 @@ test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] a
     expect(gateway.relay.open()).toBe(0);
   },
 );
+
+test('a channel is tested while new requests are refused', async () => {
+  gateway.relay.close(new AppError('shutting_down'));
+  const { key } = await gateway.token();
+  const body = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }] };
+  expect((await gateway.chat(key, body)).status).toBe(503);
+  const [channel] = gateway.state.channels();
+  const order = { channelId: channel?.id ?? 0, path: '/v1/chat/completions', body: JSON.stringify(body) };
+  expect((await gateway.relay.test(order)).status).toBe(200);
+});

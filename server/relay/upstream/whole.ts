@@ -23,15 +23,14 @@ export async function readWhole(
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const declared = Number(response.headers.get('content-length') ?? Number.NaN);
   const cut = () => abort.abort();
-  let heard = silences.start(idleMs, cut);
+  const silence = silences.start(idleMs, cut);
   try {
     if (declared <= smallAnswer) return await response.bytes();
     if (response.body === null) return null;
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      heard.end();
-      heard = silences.start(idleMs, cut);
+      silence.restart(idleMs);
       size += chunk.length;
       if (size > wholeAnswerLimit) return null;
       chunks.push(chunk);
@@ -40,7 +39,7 @@ export async function readWhole(
   } catch {
     return null;
   } finally {
-    heard.end();
+    silence.end();
   }
 }
 
