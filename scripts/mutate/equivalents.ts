@@ -32,14 +32,14 @@ export const equivalents: readonly Equivalent[] = [
     why: 'written as text, true and 1 are among the words that follow',
   },
   {
-    file: 'server/relay/intake/json-paths.ts',
+    file: 'server/relay/intake/json-text.ts',
     line: 'if (depth >= 1 && start < 0) start = at;',
     before: '<',
     after: '<=',
     why: 'nothing within a list starts at 0, where the list itself does',
   },
   {
-    file: 'server/relay/intake/json-paths.ts',
+    file: 'server/relay/intake/json-text.ts',
     line: 'let start = -1;',
     before: '1',
     after: '(2)',

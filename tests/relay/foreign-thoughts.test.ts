@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { codecFor } from '../../server/protocols/registry.ts';
 import { signingAt } from '../../server/providers/knowledge/signatures.ts';
-import { editPaths } from '../../server/relay/intake/json-paths.ts';
+import { editPaths } from '../../server/relay/intake/json-text.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

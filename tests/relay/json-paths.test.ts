@@ -1,7 +1,7 @@
 /** Edits deep inside of a text: what is not edited keeps every byte, whatever it is spaced with. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { editPaths } from '../../server/relay/intake/json-paths.ts';
+import { editPaths } from '../../server/relay/intake/json-text.ts';
 
 test.each([' ', '\n', '\r', '\t', '', ' \t\r\n'])('elements with %j between them', (space) => {
   const list = `[${space}1${space},${space}"a]\\"b"${space},${space}{"x":[1,2]}${space}]`;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { editPaths } from '../../server/relay/intake/json-paths.ts';
-import { editMembers, outline } from '../../server/relay/intake/json-text.ts';
+import { editMembers, editPaths, outline } from '../../server/relay/intake/json-text.ts';
 
 const shapeOf = (text: string) => {
   const shape = outline(text);

@@ -4,7 +4,7 @@ import { codecFor } from '../../protocols/registry.ts';
 import { parseExact, record } from '../../protocols/shared/json.ts';
 import type { ForeignBlock, Signing } from '../../protocols/shared/signatures.ts';
 import type { JsonContent } from '../intake/inquiry.ts';
-import { type DeepEdit, editPaths } from '../intake/json-paths.ts';
+import { type DeepEdit, editPaths } from '../intake/json-text.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
