@@ -1,6 +1,7 @@
 /** One request, from its path to its last byte: match, authenticate, gate, read, plan, reserve, send, deliver; whatever goes wrong, its money ends exactly once. */
 import { AppError } from '../contract/errors.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
+import { Feature } from '../routing/features.ts';
 import type { Admission } from './admission/limits.ts';
 import { unlimited } from './admission/limits.ts';
 import type { Seen } from './admission/observer.ts';
@@ -141,8 +142,10 @@ export class RelayRequest implements ReservationOwner, Seen {
     const principal = route.session ? inChosenGroup(core.state, caller, inquiry) : caller;
     if (counts) return this.listed(await this.countTokens(inquiry, principal));
     // Owners that this thread does not know are asked for before anything depends on them.
-    const learnt = core.affinity.learn([...keptIds(inquiry), ...recalledIds(inquiry)]);
-    if (learnt !== null) await learnt;
+    if ((inquiry.prompt.features & Feature.stored) !== 0) {
+      const learnt = core.affinity.learn([...keptIds(inquiry), ...recalledIds(inquiry)]);
+      if (learnt !== null) await learnt;
+    }
     this.isRead = true;
     if (route.session) await this.passInGroup(principal);
     const reserved = this.reserve(inquiry, principal);

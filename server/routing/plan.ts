@@ -46,7 +46,7 @@ export class RoutePlan {
   /** The plan for some of its channels, which is not kept. */
   narrowed(test: (channel: ChannelSnapshot) => boolean): RoutePlan {
     const list = narrowed(this.list, test);
-    return list === this.list ? this : planFor(this.key, list, this.options);
+    return list === this.list ? this : planOfChannels(this.key, list, this.options);
   }
 
   /** Under the dearest terms that the request can be served under; the bill follows what the response reports. */
@@ -120,5 +120,5 @@ export class RoutePlans {
 }
 
 /** For channels that are no list of the configuration: one that is pinned, those that a filter leaves. It is not kept. */
-export const planFor = (key: PlanKey, list: CandidateList<ChannelSnapshot>, options: PlanOptions): RoutePlan =>
+export const planOfChannels = (key: PlanKey, list: CandidateList<ChannelSnapshot>, options: PlanOptions): RoutePlan =>
   new RoutePlan(key, list, new Offers(list, key.model, options), options);

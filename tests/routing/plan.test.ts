@@ -17,7 +17,7 @@ import type { ChannelSnapshot, SnapshotDelta } from '../../server/contract/snaps
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { candidateList } from '../../server/routing/candidates.ts';
 import { askedIn } from '../../server/routing/features.ts';
-import { planFor, RoutePlans } from '../../server/routing/plan.ts';
+import { planOfChannels, RoutePlans } from '../../server/routing/plan.ts';
 import { often } from '../support/often.ts';
 
 const model = 'gpt-4o';
@@ -221,7 +221,10 @@ test('a plan reserves what the dearest of its channels can cost', () => {
       (channelChoices, priceTables, body, size, passThrough) => {
         const channels = channelChoices.map(channelOf);
         const key = { model, group: 'default', userGroup: 'default' };
-        const plan = planFor({ ...key, acceptUnset: false }, candidateList(channels), { priceTables, passThrough });
+        const plan = planOfChannels({ ...key, acceptUnset: false }, candidateList(channels), {
+          priceTables,
+          passThrough,
+        });
         const ordinary = resolvePrices(priceTables, model, { group: 'default', userGroup: 'default' });
         if (ordinary === null) throw new Error('it has a price');
         const each = channels.map((channel) => termsOf(body, channel, passThrough, priceTables));

@@ -6,7 +6,7 @@ import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates.ts';
 import { type Asked, Feature, firstFileIn } from '../../routing/features.ts';
 import { allowsTerms } from '../../routing/offers.ts';
-import { planFor, type RoutePlan } from '../../routing/plan.ts';
+import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
@@ -33,7 +33,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   const continued = (prompt.features & Feature.stored) === 0 ? nothingContinued : continuedBy(deps, inquiry, user.id);
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const key = { model, group, userGroup: user.group, acceptUnset };
-  let route = pinned === null ? state.plan(key) : planFor(key, [[pinnedChannel(state, pinned, test)]], settings);
+  let route = pinned === null ? state.plan(key) : planOfChannels(key, [[pinnedChannel(state, pinned, test)]], settings);
   if (route === null)
     throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
   if (pinned === null && continued.kept !== null) route = continuing(continued.kept, route);
