@@ -41,6 +41,7 @@ export class MigrationLines {
     } else if (step.kind === 'apply') {
       const { name, at, of } = step;
       const beganAt = performance.now();
+      this.#beganAt ||= beganAt;
       this.#write(say(`正在应用 ${name}（${at}/${of}）`, `applying ${name} (${at} of ${of})`));
       this.#every(() => {
         const seconds = Math.round((performance.now() - beganAt) / 1000);
@@ -48,13 +49,17 @@ export class MigrationLines {
       });
     } else {
       const seconds = ((performance.now() - this.#beganAt) / 1000).toFixed(1);
-      const name = basename(step.copy);
       this.#write(
-        say(
-          `数据库已升级到 ${step.to}，用时 ${seconds} 秒。退回旧版本：停止服务，运行 gateway backup restore ${name}，再启动旧版本`,
-          `the database is at ${step.to} after ${seconds} s. Way back: stop, run gateway backup restore ${name}, start the older build`,
-        ),
+        say(`数据库已升级到 ${step.to}，用时 ${seconds} 秒`, `the database is at ${step.to} after ${seconds} s`),
       );
+      const name = basename(step.copy);
+      if (name !== '')
+        this.#write(
+          say(
+            `退回旧版本：停止服务，运行 gateway backup restore ${name}，再启动旧版本`,
+            `the way back: stop, run gateway backup restore ${name}, start the older build`,
+          ),
+        );
     }
   };
 

@@ -1,6 +1,7 @@
 /** Brings the schema of a PostgreSQL database to this build's version, once, however many nodes start together. */
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { AppError } from '../../server/contract/errors.ts';
+import type { MigrationStep } from '../migrate.ts';
 import { placeName } from '../place.ts';
 import type { Schema } from '../schema.ts';
 import * as initial from './migrations/0001-initial.ts';
@@ -65,11 +66,12 @@ function refuseNewer(applied: readonly Applied[], known: readonly string[]): voi
   throw new AppError('database_newer', { schema: applied.at(-1)?.name ?? '', newest: known.at(-1) ?? '' });
 }
 
-/** @param moving whoever fills it may have begun before. @returns names applied. @throws AppError database_foreign, database_newer, move_unfinished. */
+/** @param moving whoever fills it may have begun before. @param report told of a database that is there already. @returns names applied. @throws AppError database_foreign, database_newer, move_unfinished. */
 export async function migratePostgres(
   database: PostgresDatabase,
   migrations: Readonly<Record<string, PostgresMigration>> = postgresMigrations,
   moving = false,
+  report: (step: MigrationStep) => void = () => undefined,
 ): Promise<string[]> {
   const known = Object.keys(migrations).sort();
   // Looking takes no lock: nearly every start finds nothing to do.
@@ -88,8 +90,9 @@ export async function migratePostgres(
       await sql`CREATE TABLE gateway_migrations (name text COLLATE "C" PRIMARY KEY, breaks bigint NOT NULL, at timestamptz NOT NULL DEFAULT now())`.execute(
         transaction,
       );
-    return applyMissing(transaction, migrations, known);
+    return applyMissing(transaction, migrations, known, found.ours ? report : () => undefined);
   });
+  if (before.ours) report({ kind: 'done', to: known.at(-1) ?? '', copy: '' });
   await prepareMonths(database.query);
   return applied;
 }
@@ -98,11 +101,13 @@ async function applyMissing(
   transaction: Transaction<Schema>,
   migrations: Readonly<Record<string, PostgresMigration>>,
   known: readonly string[],
+  report: (step: MigrationStep) => void,
 ): Promise<string[]> {
   const applied = await appliedIn(transaction);
   refuseNewer(applied, known);
   const missing = known.filter((name) => !applied.some((one) => one.name === name));
-  for (const name of missing) {
+  for (const [index, name] of missing.entries()) {
+    report({ kind: 'apply', name, at: index + 1, of: missing.length });
     const migration = migrations[name];
     if (migration === undefined) continue;
     await migration.up(transaction as unknown as Kysely<unknown>);

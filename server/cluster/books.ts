@@ -1,11 +1,12 @@
 /** The site's books on PostgreSQL as one node of several keeps them: its number there, its signs of life, what it has leased and what it still owes. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import type { MigrationStep } from '../../db/migrate.ts';
 import type { PostgresPlace } from '../../db/place.ts';
 import type { BatchOutcome } from '../../db/postgres/ledger-batch.ts';
 import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
 import { openLine } from '../../db/postgres/line.ts';
-import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
+import { migratePostgres, postgresMigrations, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { reportsElsewhere } from '../../db/postgres/nodes.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
@@ -68,6 +69,8 @@ export interface BooksHearers {
   readonly say: (line: string) => void;
   /** Somebody wants this node to end. */
   readonly drain: () => void;
+  /** What an upgrade of the database does meanwhile. */
+  readonly migrating?: (step: MigrationStep) => void;
 }
 
 const unheard =
@@ -84,7 +87,7 @@ const heardAgain = 'NOTIFY of the database arrives again';
 
 /** @throws AppError database_*, data_dir_unreadable, outbox_unusable, outbox_locked, node_copied */
 export async function openBooks(order: NodeOrder, told: BooksHearers): Promise<Books> {
-  const { schema, migrated, sample } = await prepare(order.place);
+  const { schema, migrated, sample } = await prepare(order.place, told.migrating);
   const { recovery, owed, ...books } = await begin(order, schema, told);
   return { ...books, report: { recovery, owed, migrated, sample } };
 }
@@ -92,10 +95,10 @@ export async function openBooks(order: NodeOrder, told: BooksHearers): Promise<B
 /** A pooler gives nobody a session; migrations want one, and statements that are parsed once. */
 const directPlace = (place: PostgresPlace): PostgresPlace => ({ ...place, url: place.direct ?? place.url });
 
-async function prepare(place: PostgresPlace) {
+async function prepare(place: PostgresPlace, migrating: BooksHearers['migrating']) {
   const database = await openPostgres(directPlace(place), { connections: 1, name: 'gateway ledger' });
   try {
-    const migrated = await migratePostgres(database);
+    const migrated = await migratePostgres(database, postgresMigrations, false, migrating);
     return { migrated, sample: await sealedSampleOn(database), schema: await postgresSchemaOf(database) };
   } finally {
     await database.close();

@@ -30,6 +30,7 @@ async function start(order: Extract<Incoming, { kind: 'start' }>) {
     },
     say: (line) => void process.stderr.write(`${line}\n`),
     drain: () => self.postMessage({ kind: 'drain' }),
+    migrating: (step) => self.postMessage({ kind: 'migrating', step }),
   });
   const host = (port: MessagePort, name: string) => {
     ports.set(name, port);

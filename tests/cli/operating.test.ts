@@ -1,8 +1,11 @@
 /** What an operator is told by commands that change settings and look after the site. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Migrator } from 'kysely/migration';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { migrations } from '../../db/migrate.ts';
+import { openDatabase } from '../../db/open.ts';
 import { createRunner, type Runner } from './runner.ts';
 
 let dir: string;
@@ -12,6 +15,16 @@ beforeEach(() => {
   runner = createRunner(dir);
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+test('a migration says whether it changed anything', async () => {
+  mkdirSync(join(dir, 'data'));
+  const old = openDatabase(join(dir, 'data', 'gateway.db'));
+  const migrator = new Migrator({ db: old.query, provider: { getMigrations: async () => migrations } });
+  await migrator.migrateTo('0003-live-tokens');
+  await old.close();
+  expect(await runner.json(['db', 'migrate'])).toMatchObject({ result: 'updated' });
+  expect(await runner.json(['db', 'migrate'])).toMatchObject({ result: 'unchanged' });
+});
 
 const stored = (key: string) => runner.run(['option', 'get', key]);
 

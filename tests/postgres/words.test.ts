@@ -146,6 +146,23 @@ test('ten nodes that start together migrate once', async () => {
   await drop();
 });
 
+test('an upgrade of a database says what it applies, a new one and one that is up to date say nothing', async () => {
+  const { database, end } = await opened(false);
+  const steps: string[] = [];
+  const upTo = (count: number) =>
+    migratePostgres(database, Object.fromEntries(Object.entries(postgresMigrations).slice(0, count)), false, (step) =>
+      steps.push(step.kind === 'apply' ? `${step.name} ${step.at}/${step.of}` : step.kind),
+    );
+  const names = Object.keys(postgresMigrations).sort();
+  await upTo(names.length - 2);
+  expect(steps).toEqual([]);
+  await upTo(names.length);
+  expect(steps).toEqual([`${names.at(-2)} 1/2`, `${names.at(-1)} 2/2`, 'done']);
+  await upTo(names.length);
+  expect(steps).toHaveLength(3);
+  await end();
+});
+
 /** One that failed leaves nothing behind. */
 test('a migration that fails half-way is undone', async () => {
   const { database, end } = await opened(false);

@@ -50,6 +50,8 @@ export const vacuum: CommandRun = async (context) => {
 
 /** Opening the data directory brings the schema up to date. */
 export const migrate: CommandRun = async (context) => {
+  const { databaseSchema } = await import('../../../server/offline.ts');
+  const before = await databaseSchema(context.dataDir, context.env);
   const { schema } = await (await context.client()).call('local.check');
-  context.output.object({ result: 'unchanged', schema }, [schema], schema);
+  context.output.object({ result: before.schema === schema ? 'unchanged' : 'updated', schema }, [schema], schema);
 };
