@@ -98,6 +98,7 @@ const elsewhere = [
   'backup run',
   'backup status',
   'serve',
+  'service check',
   'mock-upstream',
   'bench',
   'exec',

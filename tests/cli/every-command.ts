@@ -146,6 +146,7 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['setup'],
     ['doctor'],
     ['service', 'print', 'container'],
+    ['service', 'check'],
     ['db', 'path'],
     ['db', 'status'],
     ['db', 'check'],

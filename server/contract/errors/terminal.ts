@@ -40,8 +40,8 @@ export const terminalErrors = {
     1,
   ),
   database_newer: business(
-    '数据库来自更新的版本（{schema}），本程序只认识到 {newest}。请使用更新的程序，或用 gateway backup restore 恢复升级前的备份',
-    'The database was written by a newer version (schema {schema}; this program knows {newest}). Use the newer program, or restore the backup made before the upgrade: gateway backup restore FILE',
+    '数据库来自更新的版本（{schema}），本程序只认识到 {newest}。请使用更新的程序，或恢复升级前的副本：gateway backup list，然后 gateway backup restore 名称',
+    'The database was written by a newer version (schema {schema}; this program knows {newest}). Use the newer program, or restore the copy made before the upgrade: gateway backup list, then gateway backup restore NAME',
     6,
   ),
   node_unknown: business(
