@@ -5,6 +5,7 @@ import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
 import { type EndpointId, type EndpointOf, endpointById } from '../server/contract/endpoints/index.ts';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError, isErrorCode } from '../server/contract/errors.ts';
+import { networkWords } from '../server/contract/network-words.ts';
 import { checkSocketDir, dataDirFiles, lockOwner } from '../server/data-dir.ts';
 import type { MigrationStep } from '../server/direct.ts';
 
@@ -122,11 +123,29 @@ function httpClient(
   };
 }
 
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url);
+
+/** Something answers there that is no gateway. */
+const noGateway = (response: Response): AppError => {
+  const place = `${originOf(response.url)}, HTTP ${response.status}`;
+  return new AppError('server_unreachable', {
+    detail: place,
+    detail_zh: `${place}：该地址不是 gateway`,
+    detail_en: `${place}: no gateway answers there`,
+  });
+};
+
 async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {
-    throw new AppError('server_unreachable', { detail: error instanceof Error ? error.message : String(error) }, error);
+    const { zh, en } = networkWords(error);
+    const place = url.startsWith('http://local/') ? '' : `${originOf(url)}: `;
+    throw new AppError(
+      'server_unreachable',
+      { detail: place + en, detail_zh: place.replace(': ', '：') + zh, detail_en: place + en },
+      error,
+    );
   }
 }
 
@@ -138,9 +157,11 @@ async function unwrap(response: Response, raw: boolean): Promise<unknown> {
     params?: Record<string, string>;
     data?: unknown;
   } | null;
-  if (body === null) throw new AppError('server_unreachable', { detail: `HTTP ${response.status}` });
-  if (raw && body.code === undefined) return body;
+  if (body === null || typeof body !== 'object') throw noGateway(response);
+  if (raw && body.code === undefined && response.ok) return body;
   if (body.success === true) return body.data;
+  // Every refusal of a gateway has a message.
+  if (typeof body.message !== 'string' && body.code === undefined) throw noGateway(response);
   const code = body.code !== undefined && isErrorCode(body.code) ? body.code : 'internal';
   throw new AppError(code, body.params ?? { detail: body.message ?? '', what: body.message ?? '' });
 }

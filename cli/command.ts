@@ -1,6 +1,6 @@
 /** The shape of a command: words for help, flags, and the module that does the work, loaded when it is called. */
 import { AppError } from '../server/contract/errors.ts';
-import type { Context } from './context.ts';
+import type { Context, FlagValues } from './context.ts';
 
 export interface Flag {
   /** commander's syntax: `--name <text>`. */
@@ -28,7 +28,8 @@ export interface CommandRow {
   readonly load: () => Promise<CommandRun>;
 }
 
-export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+export type { FlagValues };
+
 /** @param argument the first positional, '' when there is none. @param all every positional. */
 export type CommandRun = (
   context: Context,
@@ -42,13 +43,6 @@ export const text = (value: FlagValues[string]): string | undefined => (typeof v
 /** A flag that may be given several times: `--set <assignment...>`. */
 export const texts = (value: FlagValues[string]): readonly string[] =>
   typeof value === 'string' ? [value] : Array.isArray(value) ? (value as readonly string[]) : [];
-
-/** @throws AppError usage */
-export function integer(value: string | undefined, flag: string): number | undefined {
-  if (value === undefined) return undefined;
-  if (!/^-?\d+$/.test(value)) throw new AppError('usage', { detail: `${flag} ${value}` });
-  return Number(value);
-}
 
 /** For every verb that changes several things. */
 export const dryRun: Flag = { flag: '--dry-run', zh: '只显示会改变什么', en: 'only say what would change' };

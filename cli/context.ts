@@ -37,6 +37,8 @@ export interface GlobalFlags {
   readonly verbose?: boolean;
 }
 
+export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
 export interface Context {
   readonly flags: GlobalFlags;
   readonly env: Environment;
@@ -54,12 +56,16 @@ export interface Context {
   say(zh: string, en: string): string;
   /** @returns the whole of standard input without its last line end. @throws AppError input_needed after 30 s of silence. */
   readSecret(flag: string): Promise<string>;
-  /** A secret given by `--<name>-stdin`, `--<name>-file` or the environment; undefined when none was. */
+  /** A secret given by `--<name>-stdin`, `--<name>-file` or the environment; undefined when none was. @throws AppError usage for an empty one. */
   secret(flags: Readonly<Record<string, unknown>>, name: string, variable: string): Promise<string | undefined>;
   /** One line from the terminal. @throws AppError cancelled, input_needed. */
-  ask(question: string, hidden?: boolean): Promise<string>;
+  ask(question: string, how?: { readonly hidden?: boolean; readonly list?: boolean }): Promise<string>;
   /** The same promise, with a sign of life while it takes its time: a spinner on a terminal, else a line now and then. @param doing what is done at the moment. */
   during<Result>(work: Promise<Result>, doing?: () => string): Promise<Result>;
+  /** This command as one line with other flags: what would have done the same. */
+  line(values: FlagValues): string;
+  /** Says so. @param input what standard input reads. */
+  noteLine(values: FlagValues, input?: string): void;
   /** Asks before something destructive. @throws AppError cancelled, input_needed. */
   confirm(question: string): Promise<void>;
   close(): Promise<void>;
@@ -82,6 +88,7 @@ export function createContext(
   given: Environment,
   streams: Streams,
   stdin: NodeJS.ReadStream,
+  line: (values: FlagValues) => string,
 ): Context {
   const env = withDatabase(flags.database, given);
   const language = languageOf(flags.lang, env);
@@ -98,9 +105,24 @@ export function createContext(
   const say = sayIn(language);
   let client: Promise<Client> | null = null;
 
-  const ask = (question: string, hidden = false): Promise<string> => {
+  const ask: Context['ask'] = (question, { hidden = false, list = false } = {}) => {
     if (!interactive) throw new AppError('input_needed', { flags: question });
-    return askLine(stdin, process.stderr, safeText(question), hidden);
+    return askLine(stdin, process.stderr, safeText(question), hidden, list);
+  };
+
+  /** @returns the text and where it came from, '' = no flag and no file. */
+  const secretFrom = async (
+    values: Readonly<Record<string, unknown>>,
+    name: string,
+    variable: string,
+  ): Promise<readonly [text: string, from: string]> => {
+    const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (values[`${name}Stdin`] === true) return [await readAll(stdin, `--${flag}-stdin`), `--${flag}-stdin`];
+    const named = values[`${name}File`];
+    const file = named ?? env[`${variable}_FILE`];
+    if (typeof file !== 'string') return ['', ''];
+    const from = named === undefined ? `${variable}_FILE` : `--${flag}-file ${file}`;
+    return [file === '-' ? await readAll(stdin, from) : readFileSync(file, 'utf8').replace(/\r?\n$/, ''), from];
   };
 
   return {
@@ -129,10 +151,13 @@ export function createContext(
     },
     readSecret: (flag) => readAll(stdin, flag),
     async secret(values, name, variable) {
-      if (values[`${name}Stdin`] === true) return readAll(stdin, `--${name}-stdin`);
-      const file = values[`${name}File`] ?? env[`${variable}_FILE`];
-      if (typeof file !== 'string') return env[variable];
-      return file === '-' ? readAll(stdin, `--${name}-file -`) : readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+      const [given, from] = await secretFrom(values, name, variable);
+      if (from === '' || given.trim() !== '') return from === '' ? env[variable] || undefined : given;
+      throw new AppError('usage', {
+        detail: from,
+        detail_zh: `${from}：没有收到内容，未作修改`,
+        detail_en: `${from}: it is empty, nothing was changed`,
+      });
     },
     ask,
     during: (work, doing = () => say('进行中', 'working')) =>
@@ -142,6 +167,11 @@ export function createContext(
         silent: flags.quiet === true,
         word: doing,
       }),
+    line,
+    noteLine(values, input) {
+      const end = input === undefined ? '' : ` < ${input}`;
+      output.note(`${say('同样的命令', 'the same as one command')}:\n  ${line(values)}${end}`);
+    },
     async confirm(question) {
       if (flags.yes === true) return;
       if (!interactive) throw new AppError('input_needed', { flags: '--yes' });

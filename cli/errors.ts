@@ -36,6 +36,10 @@ const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
     en: 'make room on the disk of GATEWAY_OUTBOX, or name another directory',
   },
   port_taken: { zh: '换一个端口，例如 --port 3001', en: 'use another port, such as --port 3001' },
+  listen_refused: {
+    zh: '换用 --host 127.0.0.1 或 --port 3000',
+    en: 'use another --host or --port, such as --host 127.0.0.1 --port 3000',
+  },
   database_corrupt: { zh: 'gateway backup restore FILE', en: 'gateway backup restore FILE' },
   secret_unreadable: {
     zh: '恢复原来的 secret.key，或设置 GATEWAY_SECRET_KEY',
@@ -45,6 +49,11 @@ const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
   name_ambiguous: { zh: '改用编号', en: 'use the id' },
   model_price_unset: { zh: 'gateway ratios set ModelRatio 模型=倍率', en: 'gateway ratios set ModelRatio MODEL=RATIO' },
 };
+
+const words = {
+  zh: { error: '错误：', fix: '处理：', usage: '用法：', example: '例如：', see: '参见：', gap: '' },
+  en: { error: 'error:', fix: 'fix:', usage: 'usage:', example: 'for example:', see: 'see:', gap: ' ' },
+} as const;
 
 /** @returns the exit code. */
 export function printError(
@@ -61,15 +70,21 @@ export function printError(
         ? error.message
         : String(error)
       : formatError(known.code, known.params, language);
-  const { example, ...details } = known?.params ?? {};
+  const { example, usage, ...details } = known?.params ?? {};
   const fix = fixes[code];
   const hint = example === undefined ? fix?.[language] : String(example);
   if (json) {
-    write(`${safeJson({ error: { code, message, ...(hint === undefined ? {} : { hint }), details } })}\n`);
+    write(
+      `${safeJson({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...(usage === undefined ? {} : { usage }), details } })}\n`,
+    );
   } else {
-    write(`${colour ? failure('error:') : 'error:'} ${safeText(message)}\n`);
-    if (hint !== undefined) write(`  fix: ${safeText(hint)}\n`);
-    if (fix?.see !== undefined) write(`  see: gateway help ${fix.see}\n`);
+    write(
+      `${colour ? failure(words[language].error) : words[language].error}${words[language].gap}${safeText(message)}\n`,
+    );
+    const say = words[language];
+    if (usage !== undefined) write(`  ${say.usage}${say.gap}${safeText(String(usage))}\n`);
+    if (hint !== undefined) write(`  ${usage === undefined ? say.fix : say.example}${say.gap}${safeText(hint)}\n`);
+    if (fix?.see !== undefined) write(`  ${words[language].see}${words[language].gap}gateway help ${fix.see}\n`);
   }
   if (debug && error instanceof Error) write(`${safeText(error.stack ?? '')}\n`);
   return known?.row.exit ?? 1;

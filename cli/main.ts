@@ -60,7 +60,7 @@ async function main(): Promise<number> {
       BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
     });
   }
-  const [{ asHelpFlag, createProgram, globalsBehind, usageExit }, { languageOf }, { printError }, { wantsColour }] =
+  const [{ asHelpFlag, createProgram, globalsBehind, isHelp }, { languageOf }, { printError }, { wantsColour }] =
     await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./colour.ts')]);
   const flag = args.indexOf('--lang');
   const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
@@ -91,18 +91,16 @@ async function main(): Promise<number> {
     await program.parseAsync(words, { from: 'user' });
     return 0;
   } catch (error) {
-    return (
-      usageExit(error) ??
-      printError(
-        error,
-        language,
-        {
-          json: asked('--json') || asked('--jq'),
-          debug: asked('--debug'),
-          colour: painted(process.stderr.isTTY === true),
-        },
-        streams.err.write,
-      )
+    if (isHelp(error)) return 0;
+    return printError(
+      error,
+      language,
+      {
+        json: asked('--json') || asked('--jq'),
+        debug: asked('--debug'),
+        colour: painted(process.stderr.isTTY === true),
+      },
+      streams.err.write,
     );
   }
 }

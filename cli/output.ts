@@ -78,6 +78,7 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
       for (const name of Object.keys(Object(Array.isArray(value) ? value[0] : value))) line(name);
       return;
     }
+    checkFields(value, shape.fields);
     const kept = shape.fields === undefined ? value : pick(value, shape.fields);
     if (shape.query === undefined) {
       line(safeJson(kept, indent));
@@ -111,6 +112,7 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
         case 'json':
           return json(rows);
         case 'jsonl':
+          checkFields(rows, shape.fields);
           for (const row of rows) line(safeJson(shape.fields === undefined ? row : pick(row, shape.fields)));
           return;
         case 'yaml':
@@ -154,6 +156,19 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
       }
     },
   };
+}
+
+/** A field that no row has is a slip of the pen; where there are no rows nobody can tell. @throws AppError usage */
+function checkFields(value: unknown, fields: readonly string[] | undefined): void {
+  const things = (Array.isArray(value) ? value : [value]).map((one) => Object.keys(Object(one)));
+  const known = [...new Set(things.flat())];
+  const unknown = (fields ?? []).find((name) => !known.includes(name));
+  if (unknown === undefined || known.length === 0) return;
+  throw new AppError('usage', {
+    detail: `--json=${unknown}`,
+    detail_zh: `--json=${unknown}：没有这个字段；可用：${known.join(', ')}`,
+    detail_en: `--json=${unknown}: there is no such field; there are: ${known.join(', ')}`,
+  });
 }
 
 const pick = (value: unknown, fields: readonly string[]): unknown =>

@@ -7,6 +7,7 @@ import { commands } from './commands/index.ts';
 import { createContext, type GlobalFlags } from './context.ts';
 import { aliases, globals, nouns } from './globals.ts';
 import { guarded, type Streams } from './output.ts';
+import { commandLine } from './parts/command-line.ts';
 
 export interface ProgramDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -14,6 +15,13 @@ export interface ProgramDeps {
   readonly stdin: NodeJS.ReadStream;
   readonly language: Language;
 }
+
+const titles: Readonly<Record<string, string>> = {
+  'Usage:': '用法：',
+  'Arguments:': '参数：',
+  'Options:': '选项：',
+  'Commands:': '命令：',
+};
 
 /** Widest line of help. */
 const helpWidth = 80;
@@ -28,14 +36,17 @@ export function createProgram(given: ProgramDeps, args?: readonly string[]): Com
         ? '一个可执行文件：AI 请求网关、精确计费、控制台与终端'
         : 'One executable: AI gateway, exact billing, console and terminal',
     )
-    .exitOverride()
+    .exitOverride(usageError(deps.language))
     .configureOutput({
       writeOut: (text) => void deps.streams.out.write(text),
       writeErr: (text) => void deps.streams.err.write(text),
+      // What is wrong is said where all errors are, also as JSON.
+      outputError: () => undefined,
       getOutHelpWidth: () => helpWidth,
       getErrHelpWidth: () => helpWidth,
     })
     .showSuggestionAfterError(true)
+    .configureHelp({ styleTitle: (title) => (zh ? (titles[title] ?? title) : title) })
     .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
     .helpCommand(false)
     .enablePositionalOptions();
@@ -47,7 +58,11 @@ export function createProgram(given: ProgramDeps, args?: readonly string[]): Com
     if (last === undefined) return program;
     const found = known.get(name);
     if (found !== undefined) return found;
-    const noun = nounOf(path.slice(0, -1)).command(last).exitOverride().helpCommand(false);
+    const noun = nounOf(path.slice(0, -1))
+      .command(last)
+      .exitOverride(usageError(deps.language))
+      .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
+      .helpCommand(false);
     noun.description(nouns[name]?.[deps.language] ?? name);
     known.set(name, noun);
     return noun;
@@ -67,7 +82,7 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
     .command(name, { hidden: row.hidden ?? false })
     .description(row[deps.language])
     .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
-    .exitOverride();
+    .exitOverride(usageError(deps.language, row));
   const alias = row.alias ?? aliases[name];
   if (alias !== undefined) leaf.alias(alias);
   if (row.argument !== undefined) leaf.argument(row.argument);
@@ -77,12 +92,14 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
     const given = row.argument === undefined ? [] : [received[0]].flat().filter((one) => one !== undefined);
     const all = given.map(String);
     const values = leaf.opts<FlagValues>();
-    const context = createContext(values as GlobalFlags, deps.env, deps.streams, deps.stdin);
+    const context = createContext(values as GlobalFlags, deps.env, deps.streams, deps.stdin, (typed) =>
+      commandLine(row, typed),
+    );
     try {
       const run = await row.load();
       await run(context, values, all[0] ?? '', all);
     } catch (error) {
-      throw error instanceof AppError && error.code === 'input_needed' ? withExample(error, row) : error;
+      throw error instanceof AppError && error.code === 'input_needed' ? withMissing(error, row, values, all) : error;
     } finally {
       await context.close();
     }
@@ -102,9 +119,11 @@ function addOptions(leaf: Command, row: CommandRow, zh: boolean): void {
 const examplesOf = (row: CommandRow, zh: boolean): string =>
   `\n${zh ? '示例' : 'Examples'}:\n${row.examples.map((example) => `  gateway ${example}`).join('\n')}`;
 
-/** Whoever misses a value is shown a whole line that has it. */
-const withExample = (error: AppError, row: CommandRow): AppError =>
-  new AppError(error.code, { ...error.params, example: `gateway ${row.examples[0] ?? row.name}` }, error.cause);
+/** The command that was typed, with what it lacks. */
+function withMissing(error: AppError, row: CommandRow, values: FlagValues, positionals: readonly string[]): AppError {
+  const example = commandLine(row, values, positionals, String(error.params.flags ?? ''));
+  return new AppError(error.code, { ...error.params, example }, error.cause);
+}
 
 /** Flags every command has may stand before it: they are moved behind its name. */
 export function globalsBehind(args: readonly string[]): string[] {
@@ -133,10 +152,43 @@ export function asHelpFlag(args: readonly string[]): string[] {
   return verb === 'help' && isCommand ? [...words, '--help'] : [...args];
 }
 
-/** commander's own complaints are usage errors; help and version are not errors. */
-export function usageExit(error: unknown): number | null {
-  if (!(error instanceof CommanderError)) return null;
-  return error.exitCode === 0 || error.code === 'commander.helpDisplayed' || error.code === 'commander.help'
-    ? 0
-    : new AppError('usage').row.exit;
+/** Help and version are no errors. */
+export const isHelp = (error: unknown): boolean =>
+  error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help');
+
+/** The parser's own words, by their code: the quoted name stands for `{}`. */
+const complaints: Readonly<Record<string, readonly [zh: string, en: string]>> = {
+  'commander.missingArgument': ['缺少参数 {}', 'missing argument {}'],
+  'commander.optionMissingArgument': ['{} 缺少值', '{} needs a value'],
+  'commander.unknownOption': ['未知的选项 {}', 'unknown option {}'],
+  'commander.unknownCommand': ['未知的命令 {}', 'unknown command {}'],
+  'commander.excessArguments': ['参数过多', 'too many arguments'],
+};
+
+/** What the parser complains of, as an error of ours: with the command's usage and an example. */
+function usageError(language: Language, row?: CommandRow): (error: CommanderError) => never {
+  return (error) => {
+    if (isHelp(error)) throw error;
+    const plain = error.message.replace(/^error: /, '');
+    const known = complaints[error.code] ?? [plain, plain];
+    const name = /'([^']*)'/.exec(error.message)?.[1] ?? '';
+    const meant = /Did you mean (?:one of )?(.+)\?\)/.exec(error.message)?.[1];
+    const [zh, en] = known.map((text) => text.replace('{}', name));
+    const detail = {
+      zh: `${zh}${meant === undefined ? '' : `，是否指 ${meant}`}`,
+      en: `${en}${meant === undefined ? '' : `, did you mean ${meant}?`}`,
+    };
+    const more: Record<string, string> =
+      row === undefined
+        ? { example: 'gateway --help' }
+        : {
+            usage: `gateway ${row.name} ${row.argument ?? ''}`.trim(),
+            example: `gateway ${row.examples[0] ?? row.name}`,
+          };
+    throw new AppError(
+      'usage',
+      { detail: detail[language], detail_zh: detail.zh, detail_en: detail.en, ...more },
+      error,
+    );
+  };
 }

@@ -27,12 +27,13 @@ export function readAll(stdin: NodeJS.ReadStream, flag: string): Promise<string>
 
 const key = { interrupt: '\u0003', end: '\u0004', escape: '\u001b', backspace: '\u007f', back: '\b' } as const;
 
-/** One line from a terminal; Esc and Ctrl-D give up. Hidden input shows a star per character. @throws AppError cancelled */
+/** One line from a terminal; Esc and Ctrl-D give up. Hidden input shows a star per character. @param list several lines that come at once are one answer. @throws AppError cancelled */
 export function askLine(
   stdin: NodeJS.ReadStream,
   screen: { write(text: string): unknown },
   question: string,
   hidden: boolean,
+  list = false,
 ): Promise<string> {
   // First: what is pasted as soon as the question stands there must not be echoed.
   stdin.setRawMode(true);
@@ -48,7 +49,8 @@ export function askLine(
       screen.write('\r\n');
     };
     const take = (chunk: string | Buffer) => {
-      for (const character of String(chunk)) {
+      const characters = [...String(chunk)];
+      for (const [index, character] of characters.entries()) {
         if (character === key.interrupt) {
           end();
           process.exit(130);
@@ -58,7 +60,7 @@ export function askLine(
           return reject(new AppError('cancelled'));
         }
         if (character === '\r' || character === '\n') {
-          if (continues(line)) {
+          if (continues(line) || (list && characters.slice(index).some((one) => one > ' '))) {
             line += '\n';
             continue;
           }

@@ -4,6 +4,8 @@ import type { Context } from '../context.ts';
 import type { Column } from '../output.ts';
 
 export interface Money {
+  /** Amounts are shown in the currency, not in quota. */
+  readonly inCurrency: boolean;
   readonly quotaPerUnit: number;
   readonly of: (quota: number, form?: MoneyForm) => string;
   /** A column whose amounts have one form, so that they add up. @param otherwise what stands where there is none. */
@@ -18,6 +20,7 @@ export async function moneyOf(context: Context): Promise<Money> {
   };
   const of = (quota: number, form: MoneyForm = 'short'): string => formatQuota(quota, facts, form);
   return {
+    inCurrency: facts.inCurrency,
     quotaPerUnit: facts.quotaPerUnit,
     of,
     column: (name, amount, otherwise = '') => {

@@ -4,8 +4,11 @@ import type { Context } from '../context.ts';
 import { addressOf, setupLink } from './access.ts';
 
 export async function overview(context: Context): Promise<Record<string, unknown>> {
-  const { setup_code: code, ...found } = await (await context.client()).call('status.overview');
+  const client = await context.client();
+  const { setup_code: code, ...found } = await client.call('status.overview');
   const url = addressOf(context);
   const link = typeof code === 'string' ? { setup_link: setupLink(url, code) } : {};
-  return { version, url, data_dir: context.dataDir, ...found, ...link };
+  if (context.url === '') return { version, url, data_dir: context.dataDir, ...found, ...link };
+  // Neither the version of this executable nor a folder of this machine belongs to a server elsewhere.
+  return { version: (await client.call('status.get')).version, url, ...found };
 }

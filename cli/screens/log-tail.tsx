@@ -1,5 +1,5 @@
 /** New log rows as they come: space pauses, / filters, q or Esc ends. What was seen stays in the scrollback. */
-import { Box, Static, Text, useInput } from 'ink';
+import { Box, Static, Text, useInput, useWindowSize } from 'ink';
 import { useEffect, useReducer } from 'react';
 import type { Log } from '../../server/contract/entities.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
@@ -48,17 +48,21 @@ const reduce = (state: TailState, news: string | readonly Log[]): TailState =>
 interface TailProps {
   readonly context: Context;
   readonly money: Money;
+  /** A server runs: without one nothing will come. */
+  readonly served: boolean;
   readonly source: AsyncIterable<readonly Log[]>;
-  readonly onEnd: () => void;
+  /** @param failure why there will be no more rows. */
+  readonly onEnd: (failure?: unknown) => void;
 }
 
-function Tail({ context, money, source, onEnd }: TailProps) {
+function Tail({ context, money, served, source, onEnd }: TailProps) {
   const [{ shown, waiting, paused, filter, typing }, tell] = useReducer(reduce, begin);
+  const { columns } = useWindowSize();
   useEffect(() => {
     const read = async () => {
       for await (const rows of source) tell(rows);
     };
-    read().then(onEnd, onEnd);
+    read().then(() => onEnd(), onEnd);
   }, [source, onEnd]);
   useInput((input, key) => {
     if (key.ctrl || key.escape) return;
@@ -68,28 +72,35 @@ function Tail({ context, money, source, onEnd }: TailProps) {
     else tell(input);
   });
   const { say } = context;
+  // Rows that come after a resize have the new width; those in the scrollback are the terminal's to wrap.
+  const look = { ...context.output.look, room: columns };
   return (
     <Box flexDirection="column">
       <Static items={[null, ...shown]}>
         {(row) => (
           <Text key={row?.id ?? 0} wrap="truncate">
-            {row === null
-              ? tailHeading(context.output.look)
-              : tailLine(row, money, { ...context.output.look, language: context.language })}
+            {row === null ? tailHeading(look) : tailLine(row, money, { ...look, language: context.language })}
           </Text>
         )}
       </Static>
       <Text dimColor wrap="truncate">
         {typing
           ? `/${filter}`
-          : `${paused ? say(`已暂停，${waiting.length} 条新日志`, `paused, ${waiting.length} new`) : say('跟随中', 'following')}${filter === '' ? '' : `  /${filter}`}  ${say('空格 暂停  / 过滤  q 退出', 'space pause  / filter  q quit')}`}
+          : `${paused ? say(`已暂停，${waiting.length} 条新日志`, `paused, ${waiting.length} new`) : served ? say('跟随中', 'following') : say('跟随中（服务未运行）', 'following (no server is running)')}${filter === '' ? '' : `  /${filter}`}  ${say('空格 暂停  / 过滤  q 退出', 'space pause  / filter  q quit')}`}
       </Text>
     </Box>
   );
 }
 
-export async function tailScreen(context: Context, source: AsyncIterable<readonly Log[]>, money: Money): Promise<void> {
-  await stage<void>((finish) => <Tail context={context} money={money} source={source} onEnd={() => finish()} />, {
-    escapeEnds: true,
-  });
+/** @throws what ended it, AppError server_unreachable among them. */
+export async function tailScreen(
+  context: Context,
+  source: AsyncIterable<readonly Log[]>,
+  { money, served }: { readonly money: Money; readonly served: boolean },
+): Promise<void> {
+  const failure = await stage<unknown>(
+    (finish) => <Tail context={context} money={money} served={served} source={source} onEnd={finish} />,
+    { escapeEnds: true },
+  );
+  if (failure !== undefined) throw failure;
 }

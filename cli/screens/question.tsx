@@ -1,81 +1,208 @@
-/** One question: a line, a masked secret, or a choice that narrows while one types; what was answered stays on the screen. */
-
-import { Box, Text, useInput } from 'ink';
-import { useEffect, useRef, useState } from 'react';
+/** One question: a line, a masked secret, or choices that narrow while one types. */
+import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
+import { useEffect, useReducer, useRef } from 'react';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import { withInput } from '../parts/pasted.ts';
-import type { Choice, Question } from '../parts/question.ts';
+import type { Choice, Question, QuestionWords } from '../parts/question.ts';
+import { shorten } from '../table.ts';
 
-const shownChoices = 8;
+const mostChoices = 8;
+/** Lines around the choices: the question, a hint, a complaint, the cursor's own. */
+const linesAround = 6;
 
-const tail = (text: string): string => (text.length > 60 ? `…${text.slice(-59)}` : text);
-const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
+interface State {
+  readonly text: string;
+  /** Position among the choices that are left. */
+  readonly at: number;
+  readonly picked: readonly string[];
+  readonly wrong: string;
+  readonly given: string | null;
+}
 
-export function QuestionScreen({ question, onAnswer }: { question: Question; onAnswer: (text: string) => void }) {
-  const [text, setText] = useState('');
-  const held = useRef('');
-  const [at, setAt] = useState(0);
-  const [given, setGiven] = useState<string | null>(null);
+const begin: State = { text: '', at: 0, picked: [], wrong: '', given: null };
+
+interface QuestionProps {
+  readonly question: Question;
+  readonly words: QuestionWords;
+  readonly onAnswer: (text: string) => void;
+}
+
+const matching = ({ choices }: Question, text: string): readonly Choice[] =>
+  (choices ?? []).filter((choice) => choice.label.toLowerCase().includes(text.toLowerCase()));
+
+const toggled = (picked: readonly string[], value: string): readonly string[] =>
+  picked.includes(value) ? picked.filter((one) => one !== value) : [...picked, value];
+
+/** What Enter makes of the state. */
+function entered(question: Question, words: QuestionWords, state: State): State {
+  const { text, at, picked } = state;
+  const { choices, several, open, fallback = '', optional, check } = question;
+  const chosen = choices === undefined ? undefined : matching(question, text)[at]?.value;
+  if (several === true && text !== '') {
+    const named = chosen ?? (open === true ? text.trim() : undefined);
+    return named === undefined
+      ? { ...state, wrong: words.noMatch }
+      : { ...state, text: '', at: 0, wrong: '', picked: toggled(picked, named) };
+  }
+  if (choices !== undefined && several !== true && chosen === undefined && (open !== true || text === ''))
+    return { ...state, wrong: words.noMatch };
+  const answer = several === true ? picked.join(',') : choices === undefined ? text || fallback : (chosen ?? text);
+  if (answer === '' && optional !== true && several !== true && choices === undefined)
+    return { ...state, wrong: words.needed };
+  const wrong = check?.(answer) ?? null;
+  if (wrong !== null) return { ...state, wrong, ...(question.secret === true ? { text: '' } : {}) };
+  return { ...state, given: answer, wrong: '' };
+}
+
+type Event =
+  | { readonly kind: 'move'; readonly by: number }
+  | { readonly kind: 'erase' }
+  | { readonly kind: 'pick' }
+  | { readonly kind: 'input'; readonly text: string };
+
+function next(question: Question, words: QuestionWords, state: State, event: Event): State {
+  if (state.given !== null) return state;
+  switch (event.kind) {
+    case 'move': {
+      const last = Math.max(0, matching(question, state.text).length - 1);
+      return { ...state, at: Math.min(last, Math.max(0, state.at + event.by)) };
+    }
+    case 'erase':
+      return { ...state, text: [...state.text].slice(0, -1).join(''), at: 0, wrong: '' };
+    case 'pick': {
+      const chosen = matching(question, state.text)[state.at]?.value;
+      return chosen === undefined
+        ? { ...state, wrong: words.noMatch }
+        : { ...state, picked: toggled(state.picked, chosen), wrong: '' };
+    }
+    case 'input': {
+      const { text, whole, left } = withInput(state.text, event.text, question.lines === true);
+      if (left) return { ...state, text: '', at: 0, wrong: words.oneLine };
+      const typed = { ...state, text, at: text === state.text ? state.at : 0, wrong: '' };
+      return whole ? entered(question, words, typed) : typed;
+    }
+  }
+}
+
+export function QuestionScreen({ question, words, onAnswer }: QuestionProps) {
+  const [state, send] = useReducer((now: State, event: Event) => next(question, words, now, event), begin);
+  const { columns, rows } = useWindowSize();
+  const { text, at, picked, wrong, given } = state;
+  const done = useRef(false);
   // Once it was drawn: the last picture is what remains.
   useEffect(() => {
-    if (given !== null) onAnswer(given);
+    if (given === null || done.current) return;
+    done.current = true;
+    onAnswer(given);
   }, [given, onAnswer]);
-  const choices = question.choices?.filter((choice) => choice.label.toLowerCase().includes(text.toLowerCase()));
   useInput((input, key) => {
-    if (given !== null || key.ctrl || key.meta || key.escape) return;
-    if (key.upArrow || key.downArrow) {
-      const last = Math.max(0, (choices?.length ?? 1) - 1);
-      return setAt((now) => Math.min(last, Math.max(0, now + (key.downArrow ? 1 : -1))));
-    }
-    const erases = key.backspace || key.delete;
-    // A paste may bring many characters at once, line ends among them.
-    const next = erases
-      ? { text: held.current.slice(0, -1), whole: false }
-      : withInput(held.current, key.return ? '\n' : input);
-    held.current = next.text;
-    if (!next.whole) {
-      setAt(0);
-      return setText(next.text);
-    }
-    const answer = choices === undefined ? next.text || question.fallback || '' : choices[at]?.value;
-    if (answer !== undefined && (answer !== '' || question.optional === true)) setGiven(answer);
+    if (key.ctrl || key.meta || key.escape) return;
+    if (key.upArrow || key.downArrow) send({ kind: 'move', by: key.downArrow ? 1 : -1 });
+    else if (key.backspace || key.delete) send({ kind: 'erase' });
+    else if (question.several === true && input === ' ') send({ kind: 'pick' });
+    else send({ kind: 'input', text: key.return ? '\n' : input });
   });
-  if (given !== null)
-    return (
-      <Text>
-        {safeLine(question.label)}: {shortened(answered(question, given))}
-      </Text>
-    );
-  const shown = question.secret === true ? '*'.repeat(text.length) : text;
+  usePaste((pasted) => send({ kind: 'input', text: pasted }));
+  if (given !== null) return null;
+  const label = labelOf(question);
+  const fallback = question.fallback === undefined ? '' : ` (${safeLine(question.fallback)})`;
+  const head = shorten(`${label}${fallback}: `, Math.max(10, Math.floor(columns * 0.7)));
+  const choices = matching(question, text);
+  const hints = [question.several === true ? words.severalHint : '', question.hint ?? ''].filter((one) => one !== '');
+  const count =
+    text.includes('\n') && question.lines === true ? text.split('\n').filter((line) => line !== '').length : 0;
   return (
     <Box flexDirection="column">
       <Text>
-        {safeLine(question.label)}
-        {question.fallback === undefined ? '' : ` (${safeLine(question.fallback)})`}: {tail(shown)}
+        {head}
+        {ending(question.secret === true ? '*'.repeat(text.length) : text, columns - Bun.stringWidth(head) - 2)}
         <Text inverse> </Text>
-        {choices?.length === 0 ? <Text color="yellow"> ?</Text> : null}
       </Text>
-      {choices === undefined ? null : <Choices choices={choices} at={at} />}
+      {question.choices === undefined ? null : (
+        <Choices
+          choices={choices}
+          at={at}
+          picked={question.several === true ? picked : null}
+          room={Math.max(1, Math.min(mostChoices, rows - linesAround))}
+        />
+      )}
+      {picked.length === 0 ? null : (
+        <Text wrap="truncate">
+          {'  '}
+          {safeLine(words.picked(picked))}
+        </Text>
+      )}
+      {count > 1 ? (
+        <Text wrap="truncate">
+          {'  '}
+          {words.lines(count)}
+        </Text>
+      ) : null}
+      {hints.map((hint) => (
+        <Text key={hint} dimColor wrap="truncate">
+          {'  '}
+          {hint}
+        </Text>
+      ))}
+      {wrong === '' && (choices.length > 0 || question.choices === undefined || question.open === true) ? null : (
+        <Text color="yellow">
+          {'  '}
+          {safeLine(wrong === '' ? words.noMatch : wrong)}
+        </Text>
+      )}
     </Box>
   );
 }
 
-/** How an answer is told once it was given; a secret by its length at most. */
-const answered = ({ secret, choices }: Question, given: string): string => {
-  if (secret === true) return '*'.repeat(Math.min(given.length, 8));
+/** The end of a text, where one types. */
+function ending(text: string, cells: number): string {
+  const line = safeLine(text.replaceAll('\n', ' '));
+  const room = Math.max(4, cells);
+  if (Bun.stringWidth(line) <= room) return line;
+  let shown = line;
+  while (Bun.stringWidth(shown) > room - 1) shown = shown.slice(1);
+  return `…${shown}`;
+}
+
+const labelOf = ({ step, label }: Question): string => `${step === undefined ? '' : `${step} `}${safeLine(label)}`;
+
+/** What stays of a question once it was answered; of a secret its length at most. */
+export const answeredLine = (question: Question, given: string, words: QuestionWords): string =>
+  `${labelOf(question)}: ${answered(question, given, words)}`;
+
+const answered = ({ secret, choices, several, lines }: Question, given: string, words: QuestionWords): string => {
+  const count = given.split('\n').length;
+  if (secret === true) return '*'.repeat(Math.min(given.length, 8)) + (lines === true && count > 1 ? ` ×${count}` : '');
+  if (several === true) return given === '' ? words.all : given;
   return safeLine(choices?.find(({ value }) => value === given)?.label ?? given);
 };
 
-function Choices({ choices, at }: { choices: readonly Choice[]; at: number }) {
-  const first = Math.max(0, Math.min(at - shownChoices + 1, choices.length - shownChoices));
+interface ChoicesProps {
+  readonly choices: readonly Choice[];
+  readonly at: number;
+  /** null = one is chosen. */
+  readonly picked: readonly string[] | null;
+  readonly room: number;
+}
+
+function Choices({ choices, at, picked, room }: ChoicesProps) {
+  const first = Math.max(0, Math.min(at - room + 1, choices.length - room));
+  const box = (value: string): string => (picked === null ? '' : picked.includes(value) ? '[x] ' : '[ ] ');
   return (
     <Box flexDirection="column">
-      {choices.slice(first, first + shownChoices).map((choice, index) => (
+      {choices.slice(first, first + room).map((choice, index) => (
         <Text key={choice.value} wrap="truncate" bold={first + index === at}>
           {first + index === at ? '> ' : '  '}
+          {box(choice.value)}
           {safeLine(choice.label)}
         </Text>
       ))}
+      {choices.length > room ? (
+        <Text dimColor>
+          {'  '}
+          {at + 1}/{choices.length}
+        </Text>
+      ) : null}
     </Box>
   );
 }

@@ -9,7 +9,8 @@ interface Keys {
   readonly children: ReactNode;
 }
 
-function Escapes({ onCancel, onInterrupt, children }: Keys) {
+/** Ctrl-C and Esc, whatever is shown. */
+export function Escapes({ onCancel, onInterrupt, children }: Keys) {
   useInput((input, key) => {
     if (key.ctrl && input === 'c') onInterrupt();
     else if (key.escape) onCancel();

@@ -1,19 +1,38 @@
 /** The overview, renewed every second until q or Esc. */
 import { Box, Text, useInput } from 'ink';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { AppError, formatError } from '../../server/contract/errors.ts';
+import { safeLine } from '../../server/contract/safe-text.ts';
 import type { Context } from '../context.ts';
-import { detailLines } from '../output.ts';
+import { readable } from '../parts/details.ts';
 import { overview } from '../parts/overview.ts';
 import { stage } from './stage.tsx';
 
 const everyMs = 1000;
 
+const linesOf = async (context: Context): Promise<readonly string[]> =>
+  readable(await overview(context), { language: context.language, money: null });
+
 function Watch({ context, onEnd }: { context: Context; onEnd: (failure?: unknown) => void }) {
   const [lines, setLines] = useState<readonly string[]>([]);
+  const [trouble, setTrouble] = useState('');
+  const seen = useRef(false);
   useEffect(() => {
-    const look = () => void overview(context).then((value) => setLines(detailLines(value)), onEnd);
-    look();
-    const timer = setInterval(look, everyMs);
+    // A server that restarts is waited for; one that never was there is not.
+    const look = () =>
+      linesOf(context).then(
+        (now) => {
+          seen.current = true;
+          setTrouble('');
+          setLines(now);
+        },
+        (error: unknown) => {
+          if (!seen.current || !(error instanceof AppError)) return onEnd(error);
+          setTrouble(formatError(error.code, error.params, context.language));
+        },
+      );
+    void look();
+    const timer = setInterval(() => void look(), everyMs);
     return () => clearInterval(timer);
   }, [context, onEnd]);
   useInput((input) => {
@@ -26,6 +45,11 @@ function Watch({ context, onEnd }: { context: Context; onEnd: (failure?: unknown
           {line}
         </Text>
       ))}
+      {trouble === '' ? null : (
+        <Text color="yellow" wrap="truncate">
+          {safeLine(`${trouble} · ${context.say('正在重试', 'trying again')}`)}
+        </Text>
+      )}
       <Text dimColor>{context.say('q 退出', 'q quits')}</Text>
     </Box>
   );
@@ -38,6 +62,5 @@ export async function watchStatus(context: Context): Promise<void> {
     escapeEnds: true,
   });
   if (failure !== undefined) throw failure;
-  const value = await overview(context);
-  for (const line of detailLines(value)) context.output.line(line);
+  for (const line of await linesOf(context)) context.output.line(line);
 }

@@ -12,10 +12,14 @@ interface Listed {
   readonly name: string;
 }
 
+const nameCells = 24;
+/** In cells of the terminal: a CJK character has two. */
+const padded = (text: string, cells: number): string => text + ' '.repeat(Math.max(0, cells - Bun.stringWidth(text)));
+
 const lineOf = ({ id, name }: Listed, row: TestRow | undefined): string => {
   const mark = row === undefined ? '…' : row.success ? '✓' : '✗';
   const result = row === undefined ? '' : row.success ? `${row.time.toFixed(3)} s` : safeLine(row.message);
-  return `${mark} ${String(id).padStart(4)}  ${shorten(safeLine(name), 24).padEnd(24)}  ${result}`;
+  return `${mark} ${String(id).padStart(4)}  ${padded(shorten(safeLine(name), nameCells), nameCells)}  ${result}`;
 };
 
 function Board({ channels, run }: { channels: readonly Listed[]; run: (done: (row: TestRow) => void) => void }) {

@@ -6,3 +6,6 @@ const prefixes = /^(?:sk-)+/;
 
 /** @param key with or without `sk-`. */
 export const shownKey = (key: string): string => `sk-${bareKey(key)}`;
+
+/** Bytes a token's name may have. As new-api has it since 2025. */
+export const longestTokenName = 50;

@@ -228,6 +228,6 @@ function openDoor(
       consoleAsset: createConsoleAssets(state.settings),
     });
   } catch (error) {
-    throw portError(error, order.port);
+    throw portError(error, order.host, order.port);
   }
 }

@@ -26,7 +26,7 @@ const access = 'canary-access-token-0123456789';
 /** What `serve` does before it starts. */
 async function begin(env: Record<string, string>): Promise<string[]> {
   const streams = { out: { write: () => true }, err: { write: () => true }, outIsTty: false, columns: 80 };
-  const context = createContext({ dataDir: join(dir, 'data'), lang: 'en' }, env, streams, process.stdin);
+  const context = createContext({ dataDir: join(dir, 'data'), lang: 'en' }, env, streams, process.stdin, () => '');
   return withCheapPasswords(() => fromEnvironment(context));
 }
 

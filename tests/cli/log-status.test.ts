@@ -21,6 +21,7 @@ test('rows are chosen by what the upstream answered with, one status or a hundre
 
 test('each column of the log shows its own figure', () => {
   const plain: Money = {
+    inCurrency: true,
     quotaPerUnit: 1,
     of: String,
     column: (name, amount) => ({ name, value: (one) => String(amount(one)) }),

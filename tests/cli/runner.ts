@@ -34,7 +34,7 @@ export function createRunner(
     env,
     where,
     run,
-    json: async (args: readonly string[]) => JSON.parse(await run([...args, '--json'])) as never,
+    json: async <T = never>(args: readonly string[]) => JSON.parse(await run([...args, '--json'])) as T,
   };
 }
 

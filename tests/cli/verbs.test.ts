@@ -257,7 +257,7 @@ test('redemption codes: made with an expiry, changed to another', async () => {
   const hour = Math.floor(Date.now() / 1000) + 3600;
   expect(Math.abs(code.expired_time - hour)).toBeLessThan(60);
   await expect(runner.run(['redemption', 'edit', id, '--expires', '2001-01-01'])).rejects.toMatchObject({
-    code: 'redemption_expiry',
+    code: 'usage',
   });
   await runner.run(['redemption', 'edit', id, '--expires', 'never']);
   expect(await runner.json(['redemption', 'get', id])).toMatchObject({ expired_time: 0 });

@@ -93,7 +93,8 @@ function alike(value: unknown, name = ''): unknown {
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(
       Object.entries(value)
-        .filter(([key]) => key !== 'relays')
+        // A server elsewhere has no folder on this machine.
+        .filter(([key]) => key !== 'relays' && key !== 'data_dir')
         .map(([key, item]) => [
           key,
           // Who made a code: the owner of the folder is no user.

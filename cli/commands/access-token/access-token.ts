@@ -3,8 +3,8 @@ import type { Client } from '../../client.ts';
 import { type CommandRun, needed, text, texts } from '../../command.ts';
 import { type Column, isoTime } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { expiryFlag } from '../../parts/expiry.ts';
 import { only } from '../../parts/find.ts';
-import { expiryOf } from '../../parts/values.ts';
 
 type Row = Awaited<ReturnType<typeof all>>[number];
 
@@ -29,7 +29,7 @@ export const create: CommandRun = async (context, flags) => {
   const made = await (await context.client()).call('access_token.create', {
     name: values['--name'],
     scopes: values['--scope'],
-    expired_time: expiryOf(text(flags.expires), Date.now()),
+    expired_time: expiryFlag(text(flags.expires), Date.now()),
   });
   context.output.object({ result: 'created', ...made }, [made.token], made.token, { GATEWAY_TOKEN: made.token });
 };

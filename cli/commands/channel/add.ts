@@ -10,10 +10,10 @@ import {
   allChannels,
   checkDialect,
   chosenChannels,
-  detail,
   fieldsOf,
   findChannel,
   settingOf,
+  showChannel,
   typeOf,
 } from './fields.ts';
 
@@ -32,15 +32,21 @@ function print(context: Context, channels: readonly Channel[], result: string): 
     context.output.object({ result, ...channel }, [`${channel.id}  ${channel.name}`], String(channel.id));
 }
 
+/** What is missing is asked for on a terminal; the form ends with the command that does the same. */
 export const add: CommandRun = async (context, flags) => {
-  const mode = modeOf(flags, 'error');
-  const given = text(flags.name);
   const secret = await keyOf(context, flags);
-  if (given === undefined && secret === undefined && context.interactive) {
-    const { channelForm } = await import('../../screens/channel-form.ts');
-    return print(context, await channelForm(context), 'created');
-  }
-  const { '--name': name } = needed({ '--name': given, '--key-stdin': secret });
+  if ((text(flags.name) !== undefined && secret !== undefined) || !context.interactive)
+    return addFrom(context, flags, secret);
+  const { channelForm } = await import('../../screens/channel-form.ts');
+  const { flags: answered, key } = await channelForm(context, flags, secret);
+  await addFrom(context, answered, key);
+  if (secret === undefined) context.noteLine({ ...answered, keyStdin: true }, 'key.txt');
+  else context.noteLine(answered);
+};
+
+async function addFrom(context: Context, flags: FlagValues, secret: string | undefined): Promise<void> {
+  const mode = modeOf(flags, 'error');
+  const { '--name': name } = needed({ '--name': text(flags.name), '--key-stdin': secret });
   const client = await context.client();
   const { type, models } = await typeOf(client, text(flags.type));
   await checkDialect(client, flags, [type]);
@@ -54,7 +60,7 @@ export const add: CommandRun = async (context, flags) => {
   }
   const created = await client.call('channel.create', { ...fields, models: fields.models ?? models.join(',') });
   print(context, created, 'created');
-};
+}
 
 /** Everything but the key, which nobody may read. */
 export const copy: CommandRun = async (context, flags, ref) => {
@@ -80,7 +86,7 @@ export const edit: CommandRun = async (context, flags, ref, refs) => {
     const setting = settingOf(flags, only.setting);
     const channel = await client.call('channel.update', { id: only.id, ...change, setting });
     noteLater(context, [channel]);
-    return context.output.object(channel, detail(channel), String(channel.id));
+    return showChannel(context, channel);
   }
   await eachOf(
     context,

@@ -3,11 +3,14 @@ import { readFileSync } from 'node:fs';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
-import { type FlagValues, integer, text } from '../../command.ts';
-import { type Column, detailLines } from '../../output.ts';
+import { type FlagValues, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import type { Column } from '../../output.ts';
 import { closest } from '../../parts/closest.ts';
+import { readable } from '../../parts/details.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
-import type { Money } from '../../parts/money.ts';
+import { type Money, moneyOf } from '../../parts/money.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
 export const statusWord = (status: number): string => statusWords[status as 1 | 2 | 3] ?? 'unknown';
@@ -63,7 +66,7 @@ export async function chosenChannels(client: Client, flags: FlagValues, refs: re
   const filter = text(flags.filter);
   if (refs.length > 0) return Promise.all(refs.map((ref) => findChannel(client, ref)));
   if (flags.all !== true && tag === undefined && filter === undefined)
-    throw new AppError('input_needed', { flags: 'ID, --all, --tag, --filter' });
+    throw new AppError('input_needed', { flags: 'ID | --all | --tag | --filter' });
   const matches = filter === undefined ? () => true : filterOf(filter);
   return (await allChannels(client)).filter(
     (channel) => (tag === undefined || channel.tag === tag) && matches(channel),
@@ -104,8 +107,11 @@ export async function typeOf(
   if (found === undefined) {
     const slugs = types.map((one) => one.slug);
     const meant = closest(wanted, slugs);
+    const all = slugs.join(', ');
     throw new AppError('usage', {
-      detail: `--type ${wanted}: ${meant === null ? slugs.join(', ') : `did you mean ${meant}? (gateway channel types)`}`,
+      detail: `--type ${wanted}`,
+      detail_zh: `--type ${wanted}：${meant === null ? all : `是否指 ${meant}？可用：${all}`}`,
+      detail_en: `--type ${wanted}: ${meant === null ? all : `did you mean ${meant}? There are: ${all}`}`,
     });
   }
   return found;
@@ -127,8 +133,8 @@ export const fieldsOf = (flags: FlagValues) => ({
   models: text(flags.models),
   group: text(flags.group),
   base_url: text(flags.baseUrl),
-  priority: integer(text(flags.priority), '--priority'),
-  weight: integer(text(flags.weight), '--weight'),
+  priority: wholeNumber(text(flags.priority), '--priority', { min: Number.MIN_SAFE_INTEGER }),
+  weight: wholeNumber(text(flags.weight), '--weight'),
   tag: text(flags.tag),
   model_mapping: jsonOf(text(flags.mapping), '--mapping'),
   test_model: text(flags.testModel),
@@ -175,7 +181,18 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next);
 }
 
-export const detail = (channel: Channel): string[] => {
+/** A channel in words. */
+export async function showChannel(context: Context, channel: Channel): Promise<void> {
   const { key_hint, ...rest } = channel;
-  return detailLines({ ...rest, key: key_hint, status: statusWord(channel.status) });
-};
+  const nameOf = await typeNames(await context.client());
+  const words = {
+    ...rest,
+    key: key_hint,
+    type: nameOf(channel.type),
+    status: statusWord(channel.status),
+    auto_ban: channel.auto_ban === 1,
+    balance: channel.balance === 0 ? null : channel.balance,
+  };
+  const { language } = context;
+  context.output.object(channel, readable(words, { language, money: await moneyOf(context) }), String(channel.id));
+}

@@ -9,9 +9,9 @@ import {
   allChannels,
   chosenChannels,
   columns,
-  detail,
   filterOf,
   findChannel,
+  showChannel,
   statusWord,
   typeNames,
 } from './fields.ts';
@@ -30,7 +30,7 @@ export const list: CommandRun = async (context, flags) => {
 
 export const get: CommandRun = async (context, _flags, ref) => {
   const channel = await findChannel(await context.client(), ref);
-  context.output.object(channel, detail(channel), String(channel.id));
+  await showChannel(context, channel);
 };
 
 const setStatus =

@@ -1,14 +1,15 @@
 /** Real requests through channels. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { type CommandRun, integer, text } from '../../command.ts';
+import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 import type { TestRow } from '../../parts/test-row.ts';
 import { chosenChannels } from './fields.ts';
 
 export const test: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();
   const channels = await chosenChannels(client, flags, refs);
-  const workers = integer(text(flags.concurrency), '--concurrency') ?? 4;
+  const workers = wholeNumber(text(flags.concurrency), '--concurrency') ?? 4;
   if (workers < 1) throw new AppError('usage', { detail: '--concurrency' });
   const one = async ({ id, name }: { id: number; name: string }): Promise<TestRow> => ({
     id,

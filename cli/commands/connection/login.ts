@@ -8,7 +8,9 @@ import { readContexts, writeContexts } from '../../contexts.ts';
 export const login: CommandRun = async (context, flags, url) => {
   const given =
     (await context.secret(flags, 'token', 'GATEWAY_TOKEN')) ??
-    (context.interactive ? await context.ask(`${context.say('访问令牌', 'access token')}: `, true) : undefined);
+    (context.interactive
+      ? await context.ask(`${context.say('访问令牌', 'access token')}: `, { hidden: true })
+      : undefined);
   const { '--token-stdin': token } = needed({ '--token-stdin': given });
   const userId = text(flags.user) ?? context.env.GATEWAY_USER ?? '1';
   const { language, env } = context;

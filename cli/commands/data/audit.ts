@@ -1,10 +1,11 @@
 /** The audit trail. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { type CommandRun, integer, text } from '../../command.ts';
+import { type CommandRun, text } from '../../command.ts';
 import { isoTime } from '../../output.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 
 export const list: CommandRun = async (context, flags) => {
-  const limit = integer(text(flags.limit), '--limit') ?? 20;
+  const limit = wholeNumber(text(flags.limit), '--limit') ?? 20;
   const { items } = await (await context.client()).call('audit.list', { p: 1, page_size: limit });
   context.output.list(
     items,

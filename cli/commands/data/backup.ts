@@ -18,6 +18,12 @@ function localOnly(context: Context): void {
 export const create: CommandRun = async (context, _flags, given) => {
   localOnly(context);
   const piped = given === '-';
+  if (piped && process.stdout.isTTY === true)
+    throw new AppError('usage', {
+      detail: '-',
+      detail_zh: '-：备份是二进制文件，请重定向到文件：gateway backup create - > FILE',
+      detail_en: '-: a backup is binary, redirect it: gateway backup create - > FILE',
+    });
   const file =
     given === '' || piped
       ? join(folderOf(context), `gateway-${stampOf(Date.now())}.backup${piped ? '.tmp' : ''}`)

@@ -10,7 +10,18 @@ import { detailLines, isoTime } from '../../output.ts';
 /** The file, or the server's database without its password. */
 const placed = ({ dataDir, env }: Context): string => databaseName(dataDirFiles(dataDir), env);
 
+/** @throws AppError usage where a server elsewhere is meant. */
+function onlyHere({ url }: Context): void {
+  if (url === '') return;
+  throw new AppError('usage', {
+    detail: url,
+    detail_zh: `此命令查看本机的数据目录，而当前指向 ${url}。请去掉 --url、--context 或 GATEWAY_URL`,
+    detail_en: `this command looks at a data directory of this machine, but ${url} is meant. Leave out --url, --context or GATEWAY_URL`,
+  });
+}
+
 export const path: CommandRun = async (context) => {
+  onlyHere(context);
   const database = placed(context);
   context.output.object({ path: database }, [database], database);
 };
@@ -19,6 +30,7 @@ const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size
 
 /** The schema there is, not brought up to date by looking. */
 export const status: CommandRun = async (context) => {
+  onlyHere(context);
   const { backupFiles, databaseSchema } = await import('../../../server/offline.ts');
   const files = dataDirFiles(context.dataDir);
   const copy = backupFiles(context.dataDir).findLast((backup) => backup.before_upgrade_to !== '');

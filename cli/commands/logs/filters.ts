@@ -1,9 +1,10 @@
 /** Which log rows a command speaks of, and how rows look in a terminal. */
 import type { Log } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { type Flag, type FlagValues, integer, text } from '../../command.ts';
+import { type Flag, type FlagValues, text } from '../../command.ts';
 import { type Column, isoTime } from '../../output.ts';
 import type { Money } from '../../parts/money.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 import { pastMoment } from '../../parts/when.ts';
 
 const types = ['unknown', 'topup', 'consume', 'manage', 'system', 'error'] as const;
@@ -75,7 +76,7 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
     model_name: text(flags.model),
     username: text(flags.user),
     token_name: text(flags.token),
-    channel: integer(text(flags.channel), '--channel'),
+    channel: wholeNumber(text(flags.channel), '--channel'),
     start_timestamp: pastMoment(text(flags.since), '--since', now),
     end_timestamp: pastMoment(text(flags.until), '--until', now),
   };

@@ -1,10 +1,12 @@
 /** The usage log in the terminal. */
 import type { Log } from '../../../server/contract/entities.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
-import { type CommandRun, integer, text } from '../../command.ts';
+import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
+import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
 import { moneyOf } from '../../parts/money.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 import { columns, matches, queryOf, type TailQuery, tailQueryOf } from './filters.ts';
 import { tailHeading, tailLine } from './tail-line.ts';
 
@@ -12,7 +14,7 @@ const largestPage = 100;
 
 export const list: CommandRun = async (context, flags) => {
   const client = await context.client();
-  const limit = integer(text(flags.limit), '--limit') ?? 20;
+  const limit = wholeNumber(text(flags.limit), '--limit') ?? 20;
   const query = queryOf(flags, Date.now());
   const rows: Log[] = [];
   for (let page = 1; rows.length < limit; page++) {
@@ -55,14 +57,15 @@ export async function* tailOf(
 export const tail: CommandRun = async (context, flags) => {
   const query = tailQueryOf(flags, Date.now());
   const { output } = context;
+  const served = context.url !== '' || lockOwner(dataDirFiles(context.dataDir)) !== null;
   const forPeople = output.isTty && output.format === 'table';
   // Whoever looks on wants to see what comes; a script wants an end.
   const follow = flags.follow === true || (flags.follow !== false && context.screens && forPeople);
-  const rows = tailOf(context, query, integer(text(flags.lines), '--lines') ?? 10, follow);
+  const rows = tailOf(context, query, wholeNumber(text(flags.lines), '--lines') ?? 10, follow);
   const money = await moneyOf(context);
   if (follow && context.screens && forPeople) {
     const { tailScreen } = await import('../../screens/log-tail.tsx');
-    return tailScreen(context, rows, money);
+    return tailScreen(context, rows, { money, served });
   }
   if (forPeople) output.line(tailHeading(output.look));
   for await (const some of rows)

@@ -1,5 +1,6 @@
 /** What is known of a model at a channel or a kind of upstream, and what is changed in a request because of it. */
-import { type CommandRun, integer, text } from '../../command.ts';
+import { type CommandRun, text } from '../../command.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 
 interface Words {
   readonly zh: string;
@@ -44,7 +45,7 @@ const shown = (value: unknown): string =>
 
 export const known: CommandRun = async (context, flags, model) => {
   const client = await context.client();
-  const channel = integer(text(flags.channel), '--channel');
+  const channel = wholeNumber(text(flags.channel), '--channel');
   const found = await client.call('model.explain', {
     model,
     ...(channel === undefined ? { provider: text(flags.provider) } : { channel }),

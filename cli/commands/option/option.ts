@@ -7,10 +7,16 @@ import { safeJson } from '../../../server/contract/safe-text.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
+import { closest } from '../../parts/closest.ts';
 
+/** @throws AppError option_unknown, with the key that was probably meant. */
 function keyOf(key: string): OptionKey {
-  if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
-  return key;
+  if (isOptionKey(key)) return key;
+  const meant = closest(key, optionKeys);
+  throw new AppError('option_unknown', {
+    key,
+    ...(meant === null ? {} : { example: `gateway option describe ${meant}` }),
+  });
 }
 
 export const list: CommandRun = async (context, flags) => {
@@ -75,7 +81,7 @@ export const set: CommandRun = async (context, _flags, _first, assignments) => {
 export const unset: CommandRun = async (context, _flags, _first, keys) => {
   const client = await context.client();
   for (const key of keys) {
-    const { result } = await client.call('option.reset', { key });
+    const { result } = await client.call('option.reset', { key: keyOf(key) });
     context.output.object({ key, result }, [`${key} default`], key);
   }
 };

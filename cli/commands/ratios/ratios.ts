@@ -124,6 +124,7 @@ export const reset: CommandRun = async (context, flags) => {
     [context.say(`重置模型倍率成功，备份版本 ${version}`, `ratios reset, backup version ${version}`)],
     String(version),
   );
+  if (context.screens && context.flags.yes !== true) context.noteLine({ ...flags, yes: true });
 };
 
 export const exportAll: CommandRun = async (context) => {

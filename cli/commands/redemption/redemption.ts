@@ -1,13 +1,12 @@
 /** Redemption codes. */
 import type { Redemption } from '../../../server/contract/entities.ts';
-import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
-import { type CommandRun, text } from '../../command.ts';
+import { type CommandRun, needed, text } from '../../command.ts';
 import { type Column, isoTime } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { expiryFlag } from '../../parts/expiry.ts';
 import { type Money, moneyOf } from '../../parts/money.ts';
-import { idOf, quotaAmount, wholeNumber } from '../../parts/numbers.ts';
-import { expiryOf } from '../../parts/values.ts';
+import { idOf, quotaOf, wholeNumber } from '../../parts/numbers.ts';
 
 const statusWords = { 1: 'unused', 2: 'disabled', 3: 'used' } as const;
 
@@ -18,7 +17,7 @@ const statusWord = (row: Redemption): string =>
 
 /** A code that never expires has 0, a token -1. */
 const expiresOf = (given: string | undefined): number | undefined => {
-  const at = expiryOf(given, Date.now());
+  const at = expiryFlag(given, Date.now());
   return at === undefined ? undefined : Math.max(0, at);
 };
 
@@ -37,8 +36,8 @@ const columns = (money: Money): readonly Column<Redemption>[] => [
 const pageRows = 100;
 
 export const create: CommandRun = async (context, flags) => {
-  const quota = quotaAmount(text(flags.quota), '--quota', (await moneyOf(context)).quotaPerUnit);
-  if (quota === undefined) throw new AppError('input_needed', { flags: '--quota' });
+  const { '--quota': amount } = needed({ '--quota': text(flags.quota) });
+  const quota = quotaOf(amount, '--quota', { ...(await moneyOf(context)), min: 1 });
   const codes = await (await context.client()).call('redemption.create', {
     name: text(flags.name),
     quota,
@@ -78,10 +77,11 @@ export const get: CommandRun = async (context, _flags, ref) => {
 };
 
 export const edit: CommandRun = async (context, flags, ref) => {
+  const amount = text(flags.quota);
   const row = await (await context.client()).call('redemption.update', {
     id: idOf(ref, 'redemption id'),
     name: text(flags.name),
-    quota: quotaAmount(text(flags.quota), '--quota', (await moneyOf(context)).quotaPerUnit),
+    quota: amount === undefined ? undefined : quotaOf(amount, '--quota', { ...(await moneyOf(context)), min: 1 }),
     expired_time: expiresOf(text(flags.expires)),
   });
   context.output.object(row, [`${row.id} updated`], String(row.id));

@@ -12,7 +12,11 @@ export const redemptionRows: readonly CommandRow[] = [
     zh: '创建兑换码',
     en: 'create redemption codes',
     flags: [
-      { flag: '--quota <amount>', zh: '每个的额度：500000 或 5usd', en: 'quota of each: 500000 or 5usd' },
+      {
+        flag: '--quota <amount>',
+        zh: '每个值多少：5usd 是金额，500000 是额度',
+        en: 'worth of each: 5usd is money, 500000 is quota',
+      },
       { flag: '--count <n>', zh: '个数（默认 1，最多 100）', en: 'how many (default 1, at most 100)' },
       { flag: '--name <text>', zh: '名称', en: 'name' },
       expires,
@@ -49,7 +53,11 @@ export const redemptionRows: readonly CommandRow[] = [
     en: 'change a redemption code nobody has used',
     flags: [
       { flag: '--name <text>', zh: '名称', en: 'name' },
-      { flag: '--quota <amount>', zh: '额度：500000 或 5usd', en: 'quota: 500000 or 5usd' },
+      {
+        flag: '--quota <amount>',
+        zh: '值多少：5usd 是金额，500000 是额度',
+        en: 'worth: 5usd is money, 500000 is quota',
+      },
       expires,
     ],
     examples: ['redemption edit 1 --quota 2usd', 'redemption edit 1 --expires never'],

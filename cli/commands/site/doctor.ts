@@ -78,7 +78,6 @@ async function server(context: Context): Promise<Finding> {
 }
 
 async function database(context: Context): Promise<readonly Finding[]> {
-  if (context.url !== '') return [fine('database', context.say('远程', 'remote'))];
   const { schema, problems, advice = [] } = await (await context.client()).call('local.check');
   const [problem] = problems;
   return [
@@ -91,7 +90,6 @@ async function database(context: Context): Promise<readonly Finding[]> {
 
 /** Behind a proxy that is not declared all callers are one address: for limits of connections and for wrong passwords. */
 async function proxy(context: Context): Promise<Finding> {
-  if (context.url !== '') return fine('proxy', context.say('远程', 'remote'));
   const { undeclared_proxy: address = '' } = await (await context.client()).call('local.check');
   return address === ''
     ? fine('proxy', '')
@@ -107,7 +105,6 @@ async function proxy(context: Context): Promise<Finding> {
 }
 
 async function ledger(context: Context): Promise<Finding> {
-  if (context.url !== '') return fine('ledger', context.say('远程', 'remote'));
   const broken = (await (await context.client()).call('ledger.verify')).filter((report) => report.violations > 0);
   const names = broken.map((report) => report.id).join(', ');
   return broken.length === 0 ? fine('ledger', '') : wrong('ledger', 'fail', names, 'gateway ledger verify');
@@ -210,43 +207,86 @@ const remedyOf = (reason: string): string =>
       ? 'gateway logs prune --before 90d'
       : 'dmesg; df; mount';
 
-/** By the names their findings have: those of functions are shortened in the executable. */
-const parts = {
-  'data directory': folder,
-  disk,
-  server,
-  proxy,
-  storage,
-  database,
-  leases,
-  ledger,
-  channels,
-  prices,
-  backups,
-} as const;
+interface Part {
+  readonly name: string;
+  /** About this machine's folder: nothing to do with a server elsewhere. */
+  readonly local?: true;
+  readonly look: (context: Context) => Finding | Promise<Finding | readonly Finding[]>;
+}
+
+/** Names as they are shown: those of functions do not survive in the executable. */
+const parts: readonly Part[] = [
+  { name: 'data directory', local: true, look: folder },
+  { name: 'disk', local: true, look: disk },
+  { name: 'server', look: server },
+  { name: 'proxy', local: true, look: proxy },
+  { name: 'storage', look: storage },
+  { name: 'database', local: true, look: database },
+  { name: 'leases', look: leases },
+  { name: 'ledger', local: true, look: ledger },
+  { name: 'channels', look: channels },
+  { name: 'prices', look: prices },
+  { name: 'backups', look: backups },
+];
+
+const chinese: Readonly<Record<string, string>> = {
+  'data directory': '数据目录',
+  disk: '磁盘',
+  server: '服务',
+  proxy: '代理',
+  storage: '存储',
+  database: '数据库',
+  leases: '额度租约',
+  ledger: '账本',
+  channels: '渠道',
+  prices: '价格',
+  backups: '备份',
+  ok: '正常',
+  warn: '注意',
+  fail: '失败',
+};
+
+/** The same refusal of several checks is one finding. */
+function together(findings: readonly Finding[]): Finding[] {
+  const kept: Finding[] = [];
+  for (const one of findings) {
+    const same = kept.findIndex(
+      ({ result, detail }) => result === 'fail' && result === one.result && detail === one.detail,
+    );
+    const other = kept[same];
+    if (other === undefined) kept.push(one);
+    else kept[same] = { ...other, check: `${other.check}, ${one.check}` };
+  }
+  return kept;
+}
 
 export const doctor: CommandRun = async (context, flags) => {
   if (flags.fix === true && context.url === '')
     for (const path of repair(context)) context.output.note(`chmod go= ${path}`);
-  const findings: Finding[] = [];
-  for (const [check, part] of Object.entries(parts)) {
+  const found: Finding[] = [];
+  for (const { name, local, look } of parts) {
+    if (local === true && context.url !== '') continue;
     try {
-      findings.push(...[await part(context)].flat());
+      found.push(...[await look(context)].flat());
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      findings.push(wrong(check, 'fail', formatError(error.code, error.params, context.language), ''));
+      found.push(wrong(name, 'fail', formatError(error.code, error.params, context.language), ''));
     }
   }
+  const findings = together(found);
+  const word = (text: string): string =>
+    context.language === 'zh' ? text.replace(/[a-z][a-z ]*[a-z]/g, (name) => chinese[name] ?? name) : text;
   context.output.list(
     findings,
     [
-      { name: 'result', value: (row) => row.result },
-      { name: 'check', value: (row) => row.check },
+      { name: 'result', value: (row) => word(row.result) },
+      { name: 'check', value: (row) => word(row.check) },
       { name: 'detail', value: (row) => row.detail },
       { name: 'fix', value: (row) => row.fix },
     ],
     (row) => `${row.check} ${row.result}`,
   );
   const failed = findings.filter((finding) => finding.result === 'fail');
-  if (failed.length > 0) throw new AppError('check_failed', { detail: failed.map((one) => one.check).join(', ') });
+  if (failed.length > 0)
+    throw new AppError('check_failed', { detail: failed.map((one) => word(one.check)).join(', ') });
 };

@@ -54,8 +54,8 @@ export const siteRows: readonly CommandRow[] = [
   },
   {
     name: 'setup',
-    zh: '首次初始化（终端中不带参数则为向导）',
-    en: 'set up for the first time; a wizard on a terminal',
+    zh: '首次初始化（终端中不带参数则为向导，可再次运行以完成余下步骤）',
+    en: 'set up for the first time; a wizard on a terminal, which can be taken up again',
     flags: [
       { flag: '--username <name>', zh: '管理员用户名', en: "administrator's username" },
       { flag: '--password-stdin', zh: '从标准输入读取密码', en: 'read the password from standard input' },
@@ -65,10 +65,15 @@ export const siteRows: readonly CommandRow[] = [
         zh: '与 --url 一起：服务启动时打印的初始化验证码',
         en: 'with --url: the setup code the server printed at start',
       },
-      { flag: '--mode <mode>', zh: '使用模式：external、self-use、demo', en: 'external, self-use, demo' },
+      {
+        flag: '--mode <mode>',
+        zh: '使用模式：external（默认）、self-use、demo',
+        en: 'external (default), self-use, demo',
+      },
       { flag: '--channel-type <name>', zh: '同时添加渠道：类型', en: 'add a channel too: provider' },
       { flag: '--channel-name <text>', zh: '渠道名称', en: 'its name' },
       { flag: '--channel-base-url <url>', zh: '上游地址', en: "upstream's address" },
+      { flag: '--channel-models <list>', zh: '渠道的模型，逗号分隔', en: 'its models, comma separated' },
       { flag: '--channel-key-stdin', zh: '从标准输入读取渠道密钥', en: 'read its key from standard input' },
       { flag: '--channel-key-file <path>', zh: '从文件读取渠道密钥', en: 'read its key from a file' },
       { flag: '--token-name <text>', zh: '同时创建令牌', en: 'create a token too' },

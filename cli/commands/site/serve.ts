@@ -15,6 +15,7 @@ import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';
 import { MigrationLines } from '../../parts/migration-lines.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 import { fromEnvironment } from './from-environment.ts';
 import { tellReady, tellReadyAsJson } from './ready.ts';
 import { ServeSignals } from './signals.ts';
@@ -43,9 +44,12 @@ export const serve: CommandRun = async (context, flags) => {
   const takeOver = flags.takeOver === true;
   // Whoever takes over has the port of the one before, unless somebody else is meant.
   const usualPort = takeOver && lockOwner(dataDirFiles(context.dataDir)) !== null ? 0 : 3000;
-  const port = Number(text(flags.port) ?? context.env.GATEWAY_PORT ?? usualPort);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
+  const given = text(flags.port);
+  const { GATEWAY_PORT: variable } = context.env;
+  const port =
+    wholeNumber(given ?? (variable || undefined), given === undefined ? 'GATEWAY_PORT' : '--port', {
+      max: 65_535,
+    }) ?? usualPort;
   const graceMs = waitOf('--grace', text(flags.grace) ?? context.env.GATEWAY_GRACE, defaultGrace);
   const delayMs = waitOf('--stop-delay', text(flags.stopDelay) ?? context.env.GATEWAY_STOP_DELAY, 0);
   const relays = relaysFor(text(flags.relays) ?? context.env.GATEWAY_RELAYS, availableParallelism(), process.platform);

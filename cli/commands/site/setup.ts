@@ -52,7 +52,7 @@ async function channel(context: Context, client: Client, flags: FlagValues): Pro
     type,
     name,
     key,
-    models: models.join(','),
+    models: text(flags.channelModels) ?? models.join(','),
     base_url: text(flags.channelBaseUrl),
   });
   return made?.id;
@@ -68,9 +68,10 @@ export const setup: CommandRun = async (context, flags) => {
   const mode = modeOf(text(flags.mode));
   const client = await context.client();
   const bare = text(flags.username) === undefined && context.env.GATEWAY_ADMIN_USERNAME === undefined;
-  if (bare && context.interactive && !(await client.call('setup.get')).status) {
+  const all = ['channelType', 'tokenName'].every((flag) => flags[flag] === undefined);
+  if (bare && context.interactive && (all || !(await client.call('setup.get')).status)) {
     const { setupWizard } = await import('../../screens/setup-wizard.ts');
-    return setupWizard(context);
+    return setupWizard(context, flags);
   }
   const created = await administrator(context, client, flags, mode);
   if (context.url === '') for (const line of await credentials(context, client)) context.output.note(line);

@@ -2,7 +2,7 @@
 import { AppError } from '../../../server/contract/errors.ts';
 import { version } from '../../../server/embedded/version.ts';
 import type { CommandRun } from '../../command.ts';
-import { detailLines } from '../../output.ts';
+import { readable } from '../../parts/details.ts';
 import { overview } from '../../parts/overview.ts';
 
 export const status: CommandRun = async (context, flags) => {
@@ -14,7 +14,7 @@ export const status: CommandRun = async (context, flags) => {
   const variables = Object.fromEntries(
     Object.entries(value).map(([name, item]) => [`GATEWAY_${name.toUpperCase()}`, String(item)]),
   );
-  context.output.object(value, detailLines(value), version, variables);
+  context.output.object(value, readable(value, { language: context.language, money: null }), version, variables);
   if (value.setup === false) context.output.note(context.say('下一步：gateway setup', 'next: gateway setup'));
   const disabled = Number(value.channels_disabled);
   if (flags.check === true && disabled > 0)

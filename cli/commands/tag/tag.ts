@@ -1,8 +1,9 @@
 /** Channels by their tag. */
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { type CommandRun, type FlagValues, integer, text } from '../../command.ts';
+import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 import { allChannels, statusWord } from '../channel/fields.ts';
 
 export const list: CommandRun = async (context) => {
@@ -66,11 +67,11 @@ export const edit = onEach((flags) => {
     tag: text(flags.rename),
     models: text(flags.models),
     group: text(flags.group),
-    priority: integer(text(flags.priority), '--priority'),
-    weight: integer(text(flags.weight), '--weight'),
+    priority: wholeNumber(text(flags.priority), '--priority', { min: Number.MIN_SAFE_INTEGER }),
+    weight: wholeNumber(text(flags.weight), '--weight'),
   };
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   if (Object.keys(given).length === 0)
-    throw new AppError('input_needed', { flags: '--rename, --models, --group, --priority, --weight' });
+    throw new AppError('input_needed', { flags: '--rename | --models | --group | --priority | --weight' });
   return given;
 });

@@ -1,15 +1,16 @@
 /** Drawings and songs that take minutes. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { type CommandRun, type FlagValues, integer, text } from '../../command.ts';
+import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines, isoTime } from '../../output.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 import { pastMoment } from '../../parts/when.ts';
 
 const most = 100;
 const shared = (flags: FlagValues) => ({
   p: 0,
-  page_size: Math.min(most, integer(text(flags.limit), '--limit') ?? 20),
-  channel_id: integer(text(flags.channel), '--channel'),
+  page_size: Math.min(most, wholeNumber(text(flags.limit), '--limit') ?? 20),
+  channel_id: wholeNumber(text(flags.channel), '--channel'),
   since: pastMoment(text(flags.since), '--since', Date.now()),
 });
 

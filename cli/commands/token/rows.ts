@@ -2,16 +2,32 @@ import { type CommandRow, dryRun, type Flag } from '../../command.ts';
 
 const fields: readonly Flag[] = [
   { flag: '--name <text>', zh: '名称', en: 'name' },
-  { flag: '--quota <amount>', zh: '额度：500000、5usd 或 unlimited', en: 'quota: 500000, 5usd or unlimited' },
+  {
+    flag: '--quota <amount>',
+    zh: '总额：5usd 是金额，500000 是额度，或 unlimited',
+    en: 'in total: 5usd is money, 500000 is quota, or unlimited',
+  },
   { flag: '--expires <when>', zh: '过期：never、1h、30d 或日期', en: 'expiry: never, 1h, 30d or a date' },
   { flag: '--models <list>', zh: '限定模型，逗号分隔', en: 'allowed models, comma separated' },
   { flag: '--allow-ip <list...>', zh: '限定 IP，可多次给出', en: 'allowed addresses, may be repeated' },
   { flag: '--group <name>', zh: '分组', en: 'group' },
-  { flag: '--day-budget <amount>', zh: '每日额度', en: 'quota per day' },
-  { flag: '--month-budget <amount>', zh: '每月额度', en: 'quota per month' },
-  { flag: '--rpm <n>', zh: '每分钟请求数', en: 'requests per minute' },
-  { flag: '--tpm <n>', zh: '每分钟 tokens', en: 'tokens per minute' },
-  { flag: '--concurrency <n>', zh: '同时请求数', en: 'requests at once' },
+  {
+    flag: '--day-budget <amount>',
+    zh: '每日，写法同 --quota；0 也是不限',
+    en: 'per day, as --quota; 0 lifts it too',
+  },
+  {
+    flag: '--month-budget <amount>',
+    zh: '每月，写法同 --quota；0 也是不限',
+    en: 'per month, as --quota; 0 lifts it too',
+  },
+  { flag: '--rpm <n>', zh: '每分钟请求数；0 或 unlimited 为不限', en: 'requests per minute; 0 or unlimited lifts it' },
+  { flag: '--tpm <n>', zh: '每分钟 tokens；0 或 unlimited 为不限', en: 'tokens per minute; 0 or unlimited lifts it' },
+  {
+    flag: '--concurrency <n>',
+    zh: '同时请求数；0 或 unlimited 为不限',
+    en: 'requests at once; 0 or unlimited lifts it',
+  },
 ];
 
 const user: Flag = {
@@ -23,17 +39,17 @@ const user: Flag = {
 export const tokenRows: readonly CommandRow[] = [
   {
     name: 'token create',
-    zh: '创建令牌，密钥只显示这一次',
-    en: 'create an API token; its key is printed once',
+    zh: '创建令牌，密钥只显示这一次；终端中不带 --name 则逐项询问',
+    en: 'create an API token; its key is printed once. On a terminal without --name it asks',
     flags: [
       ...fields,
       user,
       { flag: '--count <n>', zh: '数量', en: 'how many' },
       { flag: '--if-exists <mode>', zh: '同名时：error、skip、update', en: 'same name: error, skip, update' },
-      { flag: '--key-stdin', zh: '从标准输入读取自带的密钥', en: "bring one's own key, from standard input" },
-      { flag: '--key-file <path>', zh: '从文件读取自带的密钥', en: "bring one's own key, from a file" },
+      { flag: '--key-stdin', zh: '从标准输入读取自带的密钥', en: 'use your own key, from standard input' },
+      { flag: '--key-file <path>', zh: '从文件读取自带的密钥', en: 'use your own key, from a file' },
     ],
-    examples: ['token create --name ci -q', 'token create --name laptop --quota 5usd --expires 30d'],
+    examples: ['token create', 'token create --name ci -q', 'token create --name laptop --quota 5usd --expires 30d'],
     load: async () => (await import('./token.ts')).create,
   },
   {

@@ -3,15 +3,17 @@ import type { Token } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
 import type { Client } from '../../client.ts';
-import { type CommandRun, type FlagValues, integer, needed, text, texts } from '../../command.ts';
+import { type CommandRun, type FlagValues, needed, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type Column, detailLines, isoTime } from '../../output.ts';
+import { type Column, isoTime } from '../../output.ts';
+import { addressOf } from '../../parts/access.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { readable, tokenParts } from '../../parts/details.ts';
 import { modeOf } from '../../parts/existing.ts';
+import { expiryFlag } from '../../parts/expiry.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
 import { type Money, moneyOf } from '../../parts/money.ts';
-import { quotaAmount } from '../../parts/numbers.ts';
-import { expiryOf, quotaOf, unlimited } from '../../parts/values.ts';
+import { limitOf, quotaOrUnlimited, unlimited, wholeNumber } from '../../parts/numbers.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'expired', 4: 'exhausted' } as const;
 const statusWord = (status: number): string => statusWords[status as keyof typeof statusWords] ?? 'unknown';
@@ -34,6 +36,8 @@ const columns = (money: Money): readonly Column<Token>[] => [
 ];
 
 const pageSize = 100;
+/** Keys of one `--count`. */
+const mostTokens = 1000;
 
 /** With their keys: mask before printing. @param owner `self`, a user's id, or undefined: all that the caller may see. */
 const allTokens = (client: Client, owner: string | undefined): Promise<Token[]> =>
@@ -62,27 +66,37 @@ async function findAll(client: Client, flags: FlagValues, refs: readonly string[
   return Promise.all(refs.map((ref) => findToken(client, ref, owner)));
 }
 
+/** A budget that `unlimited` lifts, which is stored as 0. @throws AppError usage */
+function budgetOf(given: string | undefined, flag: string, quotaPerUnit: number): number | undefined {
+  if (given === undefined) return undefined;
+  const quota = quotaOrUnlimited(given, flag, { quotaPerUnit });
+  return quota === unlimited ? 0 : quota;
+}
+
+function quotaFields(given: string | undefined, quotaPerUnit: number) {
+  if (given === undefined) return {};
+  const quota = quotaOrUnlimited(given, '--quota', { quotaPerUnit });
+  return quota === unlimited
+    ? { unlimited_quota: true, remain_quota: 0 }
+    : { unlimited_quota: false, remain_quota: quota };
+}
+
 async function fieldsOf(context: Context, flags: FlagValues) {
   const asked = [flags.quota, flags.dayBudget, flags.monthBudget].some((value) => value !== undefined);
   // Only amounts in dollars need to know what a dollar is here.
   const { quotaPerUnit } = asked ? await moneyOf(context) : { quotaPerUnit: 1 };
   const models = text(flags.models);
-  const quota = text(flags.quota);
   return {
-    ...(quota === undefined
-      ? {}
-      : quota === unlimited
-        ? { unlimited_quota: true, remain_quota: 0 }
-        : { unlimited_quota: false, remain_quota: quotaOf(quota, '--quota', quotaPerUnit) }),
-    expired_time: expiryOf(text(flags.expires), Date.now()),
+    ...quotaFields(text(flags.quota), quotaPerUnit),
+    expired_time: expiryFlag(text(flags.expires), Date.now()),
     ...(models === undefined ? {} : { model_limits_enabled: models !== '', model_limits: models }),
     allow_ips: flags.allowIp === undefined ? undefined : texts(flags.allowIp).join('\n').replaceAll(',', '\n'),
     group: text(flags.group),
-    day_budget: quotaAmount(text(flags.dayBudget), '--day-budget', quotaPerUnit),
-    month_budget: quotaAmount(text(flags.monthBudget), '--month-budget', quotaPerUnit),
-    rpm_limit: integer(text(flags.rpm), '--rpm'),
-    tpm_limit: integer(text(flags.tpm), '--tpm'),
-    concurrency_limit: integer(text(flags.concurrency), '--concurrency'),
+    day_budget: budgetOf(text(flags.dayBudget), '--day-budget', quotaPerUnit),
+    month_budget: budgetOf(text(flags.monthBudget), '--month-budget', quotaPerUnit),
+    rpm_limit: limitOf(text(flags.rpm), '--rpm'),
+    tpm_limit: limitOf(text(flags.tpm), '--tpm'),
+    concurrency_limit: limitOf(text(flags.concurrency), '--concurrency'),
   };
 }
 
@@ -90,7 +104,7 @@ function print(context: Context, tokens: readonly Token[], result: string): void
   for (const token of tokens.map(shown))
     context.output.object({ result, ...token }, [token.key], token.key, {
       OPENAI_API_KEY: token.key,
-      OPENAI_BASE_URL: `${context.url === '' ? 'http://127.0.0.1:3000' : context.url}/v1`,
+      OPENAI_BASE_URL: `${addressOf(context)}/v1`,
     });
 }
 
@@ -98,9 +112,18 @@ function print(context: Context, tokens: readonly Token[], result: string): void
 const differs = ({ accessed_time: _before, ...before }: Token, { accessed_time: _after, ...after }: Token): boolean =>
   JSON.stringify(before) !== JSON.stringify(after);
 
+/** Without a name on a terminal: by the form, which ends with the command that does the same. */
 export const create: CommandRun = async (context, flags) => {
+  if (text(flags.name) !== undefined || !context.interactive) return createFrom(context, flags);
+  const { tokenForm } = await import('../../screens/token-form.ts');
+  const answered = await tokenForm(context, flags);
+  await createFrom(context, answered);
+  context.noteLine(answered);
+};
+
+async function createFrom(context: Context, flags: FlagValues): Promise<void> {
   const { '--name': name } = needed({ '--name': text(flags.name) });
-  const count = integer(text(flags.count), '--count') ?? 1;
+  const count = wholeNumber(text(flags.count), '--count', { min: 1, max: mostTokens }) ?? 1;
   const client = await context.client();
   const owner = await ownerOf(client, flags);
   // A user's names may repeat: only `--if-exists` looks for one.
@@ -128,7 +151,7 @@ export const create: CommandRun = async (context, flags) => {
     );
   context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
   print(context, made, 'created');
-};
+}
 
 export const list: CommandRun = async (context, flags) => {
   const client = await context.client();
@@ -136,10 +159,16 @@ export const list: CommandRun = async (context, flags) => {
   context.output.list(rows.map(masked), columns(await moneyOf(context)), (row) => String(row.id));
 };
 
+async function showOne(context: Context, token: Token): Promise<void> {
+  const { language } = context;
+  const words = tokenParts({ ...token, status: statusWord(token.status) });
+  context.output.object(token, readable(words, { language, money: await moneyOf(context) }), String(token.id));
+}
+
 export const get: CommandRun = async (context, flags, ref) => {
   const client = await context.client();
   const token = masked(await findToken(client, ref, await ownerOf(client, flags)));
-  context.output.object(token, detailLines({ ...token, status: statusWord(token.status) }), String(token.id));
+  await showOne(context, token);
 };
 
 export const showKey: CommandRun = async (context, flags, ref) => {
@@ -155,7 +184,7 @@ export const edit: CommandRun = async (context, flags, ref) => {
   const token = masked(
     await client.call('token.update', { id, name: text(flags.name), ...(await fieldsOf(context, flags)) }),
   );
-  context.output.object(token, detailLines({ ...token, status: statusWord(token.status) }), String(id));
+  await showOne(context, token);
 };
 
 export const rotate: CommandRun = async (context, flags, _ref, refs) => {

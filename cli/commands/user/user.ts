@@ -1,15 +1,17 @@
 /** Users and what they hold. */
 import type { User } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { mostQuota } from '../../../server/contract/quota.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type Column, detailLines } from '../../output.ts';
+import type { Column } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { readable } from '../../parts/details.ts';
 import { modeOf } from '../../parts/existing.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
 import { type Money, moneyOf } from '../../parts/money.ts';
-import { quotaOf } from '../../parts/values.ts';
+import { quotaOf } from '../../parts/numbers.ts';
 
 const roleWord = (role: number): string => (role >= 100 ? 'root' : role >= 10 ? 'admin' : 'user');
 const statusWord = (status: number): string => (status === 1 ? 'enabled' : 'disabled');
@@ -41,19 +43,22 @@ export async function findUser(client: Client, ref: string): Promise<User> {
   );
 }
 
-const show = (context: Context, user: User, result: string): void =>
+async function show(context: Context, user: User, result: string): Promise<void> {
+  const { language } = context;
+  const words = { ...user, role: roleWord(user.role), status: statusWord(user.status) };
   context.output.object(
     { result, ...user },
-    detailLines({ ...user, role: roleWord(user.role), status: statusWord(user.status) }),
+    readable(words, { language, money: await moneyOf(context) }),
     String(user.id),
   );
+}
 
 export const list: CommandRun = async (context) => {
   context.output.list(await allUsers(await context.client()), columns(await moneyOf(context)), (row) => String(row.id));
 };
 
 export const get: CommandRun = async (context, _flags, ref) => {
-  show(context, await findUser(await context.client(), ref), 'unchanged');
+  await show(context, await findUser(await context.client(), ref), 'unchanged');
 };
 
 const passwordOf = (context: Context, flags: Readonly<Record<string, unknown>>) =>
@@ -70,7 +75,7 @@ async function make(context: Context, flags: FlagValues, password: string | unde
   const group = text(flags.group);
   if (group === undefined) return show(context, made, 'created');
   const { result: _, ...grouped } = await client.call('user.update', { id: made.id, group });
-  show(context, grouped, 'created');
+  await show(context, grouped, 'created');
 }
 
 const existingUser = async (context: Context, username: string | undefined): Promise<User | undefined> =>
@@ -107,7 +112,7 @@ async function change(
   const fields = { display_name: text(flags.displayName), group: text(flags.group), password };
   if (Object.values(fields).every((value) => value === undefined)) return show(context, existing, 'unchanged');
   const { result, ...user } = await client.call('user.update', { id: existing.id, ...fields });
-  show(context, user, result);
+  await show(context, user, result);
 }
 
 export const edit: CommandRun = async (context, flags, ref) => {
@@ -115,7 +120,7 @@ export const edit: CommandRun = async (context, flags, ref) => {
   const { id } = await findUser(client, ref);
   const fields = { username: text(flags.username), display_name: text(flags.displayName), group: text(flags.group) };
   const { result, ...user } = await client.call('user.update', { id, ...fields });
-  show(context, user, result);
+  await show(context, user, result);
 };
 
 type Action = 'enable' | 'disable' | 'promote' | 'demote' | 'delete';
@@ -153,30 +158,32 @@ async function move(context: Context, user: User, by: number): Promise<void> {
   }
   if (by === 0) return show(context, user, 'unchanged');
   const { result, ...changed } = await client.call('user.update', { id: user.id, add_quota: by });
-  show(context, changed, result);
+  await show(context, changed, result);
 }
 
 const amountOf = (all: readonly string[]): string => {
   const [, amount] = all;
-  if (amount === undefined) throw new AppError('input_needed', { flags: 'USER AMOUNT' });
+  if (amount === undefined) throw new AppError('input_needed', { flags: 'AMOUNT' });
   return amount;
 };
 
 export const addQuota: CommandRun = async (context, _flags, ref, all) => {
   const user = await findUser(await context.client(), ref);
-  await move(context, user, quotaOf(amountOf(all), 'AMOUNT', (await moneyOf(context)).quotaPerUnit));
+  await move(context, user, quotaOf(amountOf(all), 'AMOUNT', { ...(await moneyOf(context)), min: -mostQuota }));
 };
 
 export const setQuota: CommandRun = async (context, _flags, ref, all) => {
   const user = await findUser(await context.client(), ref);
-  await move(context, user, quotaOf(amountOf(all), 'AMOUNT', (await moneyOf(context)).quotaPerUnit) - user.quota);
+  await move(context, user, quotaOf(amountOf(all), 'AMOUNT', await moneyOf(context)) - user.quota);
 };
 
 /** On the machine itself nobody is asked for the old password: whoever owns the data owns the accounts. */
 export const passwd: CommandRun = async (context, flags, ref) => {
   const password =
     (await passwordOf(context, flags)) ??
-    (context.interactive ? await context.ask(`${context.say('新密码', 'new password')}: `, true) : undefined);
+    (context.interactive
+      ? await context.ask(`${context.say('新密码', 'new password')}: `, { hidden: true })
+      : undefined);
   const values = needed({ '--password-stdin': password });
   const client = await context.client();
   if (context.url === '') await client.call('local.password', { username: ref, password: values['--password-stdin'] });

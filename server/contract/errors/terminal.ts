@@ -7,6 +7,7 @@ export const terminalErrors = {
   input_needed: business('缺少必要输入：{flags}', 'Missing input: {flags}', 9),
   server_unreachable: row(502, 'api_error', 7, 'host', '无法连接服务器：{detail}', 'Cannot reach the server: {detail}'),
   port_taken: business('端口 {port} 已被占用', 'Port {port} is already in use', 6),
+  listen_refused: business('无法监听 {host}:{port}：{reason}', 'Cannot listen on {host}:{port}: {reason}', 6),
   data_dir_locked: business('数据目录 {dir} 正被进程 {pid} 使用', 'Data directory {dir} is in use by process {pid}', 6),
   outbox_locked: business(
     'GATEWAY_OUTBOX 目录 {dir} 正被 {host} 上的进程 {pid} 使用。每个节点需要自己的目录',

@@ -1,6 +1,7 @@
 /** Hands alerts over, to each target once. What goes wrong is told without addresses: keys stand in these. */
 import { type AlertTargetName, alertTargetNames } from '../../contract/alert-kinds.ts';
-import { AppError } from '../../contract/errors.ts';
+import { AppError, formatError } from '../../contract/errors.ts';
+import { networkWords } from '../../contract/network-words.ts';
 import { escapeHtml, type SendMail } from '../notifications/mailer.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Alert } from './alert.ts';
@@ -64,8 +65,11 @@ export function createTell({ options, sendMail, fetch }: TellDeps): Tell {
       (target === 'mail' ? mail(alert) : call(target, alert)).catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'alert_undelivered') throw error;
         // The transport's own words may repeat the address.
-        const reason = error instanceof AppError ? error.code : error instanceof Error ? error.name : 'unknown';
-        throw new AppError('alert_undelivered', { target, reason });
+        const { zh, en } =
+          error instanceof AppError
+            ? { zh: formatError(error.code, error.params, 'zh'), en: formatError(error.code, error.params, 'en') }
+            : networkWords(error);
+        throw new AppError('alert_undelivered', { target, reason: en, reason_zh: zh, reason_en: en });
       }),
   };
 }

@@ -8,7 +8,7 @@ import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { periodStart } from '../../contract/periods.ts';
-import { bareKey } from '../../contract/token-key.ts';
+import { bareKey, longestTokenName } from '../../contract/token-key.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
@@ -34,8 +34,6 @@ const limitNames = ['day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'con
 const statuses: ReadonlySet<number> = new Set(Object.values(TokenStatus));
 const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const keyLength = 48;
-/** Bytes. As new-api has it since 2025. */
-const longestName = 50;
 /** Starting quota of a token that names none. As new-api does. */
 const defaultQuota = 500_000;
 
@@ -228,7 +226,7 @@ function checkLimits(fields: TokenFields): void {
 
 function checkName(name: string): void {
   if (name.trim() === '') throw new AppError('token_name_required');
-  if (Buffer.byteLength(name) > longestName) throw new AppError('token_name_long');
+  if (Buffer.byteLength(name) > longestTokenName) throw new AppError('token_name_long');
 }
 
 function checkExpiry(at: number | undefined): void {

@@ -1,0 +1,138 @@
+/** One thing as people read it: names of its fields, amounts, times and states in words. JSON keeps what the wire has. */
+import type { Language } from '../../server/contract/enums.ts';
+import { safeLine } from '../../server/contract/safe-text.ts';
+import { isoTime } from '../output.ts';
+import type { Money } from './money.ts';
+import { unlimited } from './numbers.ts';
+
+const chinese: Readonly<Record<string, string>> = {
+  id: '编号',
+  name: '名称',
+  username: '用户名',
+  display_name: '显示名称',
+  role: '角色',
+  status: '状态',
+  email: '邮箱',
+  quota: '余额',
+  used_quota: '已用',
+  remain_quota: '剩余',
+  request_count: '请求数',
+  group: '分组',
+  aff_code: '邀请码',
+  aff_count: '邀请人数',
+  aff_quota: '邀请奖励',
+  aff_history_quota: '累计邀请奖励',
+  inviter_id: '邀请人',
+  setting: '设置',
+  user_id: '用户编号',
+  key: '密钥',
+  created_time: '创建时间',
+  accessed_time: '最近使用',
+  expired_time: '过期时间',
+  model_limits: '可用模型',
+  allow_ips: '允许的地址',
+  day_budget: '每日预算',
+  month_budget: '每月预算',
+  rpm_limit: '每分钟请求数',
+  tpm_limit: '每分钟 Tokens',
+  concurrency_limit: '同时请求数',
+  day_used: '今日已用',
+  month_used: '本月已用',
+  type: '类型',
+  test_model: '测试模型',
+  weight: '权重',
+  priority: '优先级',
+  test_time: '测试时间',
+  response_time: '响应时间',
+  base_url: '上游地址',
+  balance: '上游余额',
+  balance_updated_time: '余额更新时间',
+  models: '模型',
+  model_mapping: '模型映射',
+  status_code_mapping: '状态码映射',
+  auto_ban: '自动禁用',
+  tag: '标签',
+  other: '其他',
+  other_info: '其他信息',
+  param_override: '参数覆盖',
+  max_input_tokens: '最多输入 Tokens',
+  version: '版本',
+  url: '地址',
+  data_dir: '数据目录',
+  setup: '已初始化',
+  setup_link: '初始化链接',
+  users: '用户',
+  tokens: '令牌',
+  channels: '渠道',
+  channels_disabled: '禁用的渠道',
+  requests: '请求数',
+  relays: '转发线程',
+  storage: '存储',
+  settlements_waiting: '等待结算',
+  settlements_refused: '被拒绝的结算',
+  late_ends: '迟到的结束',
+  database: '数据库',
+  uptime: '运行时间',
+};
+
+const states: Readonly<Record<string, string>> = {
+  enabled: '已启用',
+  disabled: '已禁用',
+  'auto-disabled': '自动禁用',
+  expired: '已过期',
+  exhausted: '已耗尽',
+  root: '超级管理员',
+  admin: '管理员',
+  user: '普通用户',
+  [unlimited]: '不限',
+  never: '永不',
+  yes: '是',
+  no: '否',
+};
+
+const amounts = /^(quota|used_quota|remain_quota|aff_quota|aff_history_quota|day_used|month_used)$/;
+const budgets = /^(day|month)_budget$/;
+const limits = /^(rpm|tpm|concurrency)_limit$/;
+const times = /_(time|at)$/;
+const wordFields = /^(role|status)$/;
+
+interface Reader {
+  readonly language: Language;
+  readonly money: Money | null;
+}
+
+/** @returns '' = nothing worth a line. */
+function reading(name: string, value: unknown, { language, money }: Reader): string {
+  const word = (text: string): string => (language === 'zh' ? (states[text] ?? text) : text);
+  if (value === null || value === undefined || value === '') return '';
+  if (typeof value === 'boolean') return word(value ? 'yes' : 'no');
+  if (typeof value === 'object') return JSON.stringify(value);
+  if (typeof value === 'number') {
+    if (name === 'expired_time' && value <= 0) return word('never');
+    if (name === 'response_time') return value === 0 ? '' : `${value} ms`;
+    if (times.test(name)) return isoTime(value);
+    if ((budgets.test(name) || limits.test(name)) && value === 0) return word(unlimited);
+    if ((amounts.test(name) || budgets.test(name)) && money !== null) return money.of(value, 'short');
+    return String(value);
+  }
+  return wordFields.test(name) || value === unlimited ? word(String(value)) : String(value);
+}
+
+/** @param money null = there are no amounts. */
+export function readable(value: object, reader: Reader): string[] {
+  const rows = Object.entries(value).flatMap(([name, item]) => {
+    const text = reading(name, item, reader);
+    return text === '' ? [] : [[reader.language === 'zh' ? (chinese[name] ?? name) : name, safeLine(text)] as const];
+  });
+  const cells = Math.max(22, ...rows.map(([name]) => Bun.stringWidth(name)));
+  return rows.map(([name, text]) => `${name}${' '.repeat(cells - Bun.stringWidth(name))} ${text}`);
+}
+
+/** Of a token: what it may spend is one line. */
+export const tokenParts = <Token extends { readonly unlimited_quota: boolean; readonly remain_quota: number }>({
+  unlimited_quota: without,
+  ...token
+}: Token): object => {
+  const { model_limits_enabled: _enabled, ...rest } = token as typeof token & { model_limits_enabled?: boolean };
+  return without ? { ...rest, remain_quota: unlimited } : rest;
+};
