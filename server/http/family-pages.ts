@@ -20,7 +20,7 @@ const lists: Readonly<Partial<Record<string, 'page' | 'whole'>>> = {
 type Query = Readonly<Record<string, unknown>>;
 
 export interface NewerPage {
-  /** What the handler, which counts from 0, gets instead. */
+  /** What the handler, which counts from 0, gets instead; '' = nothing. */
   readonly query: Query;
   /** @param counted rows in all, where the handler says it. */
   answer(rows: unknown, counted: unknown): unknown;
@@ -39,7 +39,10 @@ export function newerPage(id: string, query: Query): NewerPage | null {
   const size = Math.min(mostRows, wanted);
   const start = kind === 'page' ? 0 : (page - 1) * size;
   return {
-    query: { p: String(page - 1), size: String(size), page_size: String(size) },
+    query:
+      kind === 'page'
+        ? { p: String(page - 1), size: String(size), page_size: String(size) }
+        : { p: '', size: '', page_size: '' },
     answer(rows, counted) {
       const all: readonly unknown[] = Array.isArray(rows) ? rows : [];
       const total = kind === 'page' ? Number(counted ?? all.length) : all.length;
