@@ -21,7 +21,8 @@ function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean)
   const splitter = new SseSplitter();
   const out: Uint8Array[] = [];
   let passed = 0;
-  let held = '';
+  /** Of each frame that says so: it is the last, it waits for the bill, the bill is whole. */
+  const states: string[] = [];
   for (const chunk of chunks) {
     const run = splitter.advance(chunk);
     const count = unread ? relay.passUnread(run) : 0;
@@ -29,7 +30,8 @@ function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean)
     if (count > 0) out.push(run.head(count));
     for (const frame of run.from(count).frames()) {
       out.push(bytesOf(relay.pass(frame)));
-      held += `${relay.isLast()}${relay.awaitsBill()}${relay.billed()}`;
+      const state = [relay.isLast() ? 'last' : '', relay.awaitsBill() ? 'waits' : '', relay.billed() ? 'billed' : ''];
+      states.push(state.join(' ').trim());
       if (relay.isLast() || relay.error() !== null) break;
     }
     if (relay.isLast() || relay.error() !== null) break;
@@ -39,7 +41,7 @@ function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean)
   const { texts, choices, units, thoughtUnits, spokenSeconds, calls } = relay.words();
   return {
     passed,
-    held: held.replaceAll('falsefalsefalse', ''),
+    states: states.filter((state) => state !== ''),
     learnt: {
       out: Buffer.concat(out).toString('utf8'),
       last,
@@ -60,8 +62,25 @@ const cut = (bytes: Uint8Array, places: readonly number[]): readonly Uint8Array[
   return [0, ...sorted].map((from, index) => bytes.slice(from, sorted[index] ?? bytes.length));
 };
 
+/** Of two choices one ends, with what was counted so far, while the other goes on. */
+const choice = (index: number, content: string, finish: string | null, more: object = {}) =>
+  `data: ${JSON.stringify({ id: 'c', choices: [{ index, delta: { content }, finish_reason: finish }], ...more })}\n\n`;
+const counted = (tokens: number) => ({
+  usage: { prompt_tokens: 9, completion_tokens: tokens, total_tokens: 9 + tokens },
+});
+const twoChoices = [
+  choice(0, 'a', null),
+  choice(1, 'b', null),
+  choice(0, '', 'stop', counted(2)),
+  choice(1, 'c', null),
+  choice(1, '', 'stop'),
+  `data: ${JSON.stringify({ id: 'c', choices: [], ...counted(3) })}\n\n`,
+  'data: [DONE]\n\n',
+].join('');
+
 const streamsOf = (id: ProtocolId): readonly Uint8Array[] => [
   ...Object.values(scenarios).map((events) => encoder.encode(streamOf(codecs[id], events))),
+  ...(id === 'openai-chat' ? [encoder.encode(twoChoices)] : []),
   ...fixtures.flatMap(({ dialect, stream }) =>
     dialect === id && stream !== null ? [new Uint8Array(Buffer.from(stream))] : [],
   ),
@@ -74,7 +93,7 @@ test.each(dialects)('%s: however a stream is cut, also within a marker, the same
       const expected = relayed(id, [bytes], false);
       const found = relayed(id, cut(bytes, places), true);
       expect(found.learnt).toEqual(expected.learnt);
-      expect(found.held).toBe(expected.held);
+      expect(found.states).toEqual(expected.states);
     }),
     { numRuns: Math.ceil(1000 * often(0.25, 1, 'FUZZ_FACTOR')) },
   );
@@ -115,4 +134,24 @@ test('frames that were not read are counted in order when somebody asks, and aga
   expect(relay.overdue()).toBe(true);
   expect(relay.words().units).toBe('one two three four'.length + 20_000);
   expect(relay.overdue()).toBe(false);
+});
+
+test('words behind the end of one choice are read: what was reported with it was not the whole bill', () => {
+  const bytes = encoder.encode(twoChoices);
+  const frames = twoChoices.split('\n\n').map((frame) => encoder.encode(`${frame}\n\n`));
+  const { states, learnt } = relayed('openai-chat', frames.slice(0, -1), true);
+  expect(states).toEqual(relayed('openai-chat', [bytes], false).states);
+  expect(states).toEqual(['billed', 'waits', 'billed', 'last  billed']);
+  expect(learnt.usage?.output).toBe(3);
+});
+
+test('a last event without its blank line is counted too', () => {
+  const relay = new PassthroughRelay(codecs['openai-chat'].upstream, false, () => 1);
+  const splitter = new SseSplitter();
+  for (const one of splitter.push(encoder.encode(choice(0, 'one ', null)))) relay.pass(one);
+  expect(
+    relay.passUnread(splitter.advance(encoder.encode(`${choice(0, 'two ', null)}${choice(0, 'three', null).trim()}`))),
+  ).toBe(1);
+  expect(relay.close(splitter.end())).not.toBe(null);
+  expect(relay.words().texts).toEqual(['one ', 'two ', 'three']);
 });

@@ -1,28 +1,41 @@
 /** A stream on its way to a client, with nothing behind it: no ledger, no channel, no clock but the test's own. */
 import type { RawFrame } from '../../server/protocols/codec.ts';
-import { emptyRun } from '../../server/protocols/shared/sse.ts';
+import { codecFor } from '../../server/protocols/registry.ts';
+import { emptyRun, SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { type Opened, ResponseStream, type Streamed } from '../../server/relay/delivery/stream.ts';
+import { PassthroughRelay } from '../../server/relay/upstream/frame-relay.ts';
+import { openStream } from '../../server/relay/upstream/open-stream.ts';
 
 export interface StreamOptions {
   readonly idleMs?: number;
   readonly now?: () => number;
+  readonly billMs?: number;
   /** Called when the upstream is ended. */
   readonly aborted?: () => void;
+  /** Called with the number of frames that go out. */
+  readonly delivered?: (frames: number) => void;
 }
 
 export function responseStream(opening: Streamed | Promise<Opened>, options: StreamOptions = {}): ResponseStream {
-  const { idleMs = 60_000, now = () => 0, aborted = () => undefined } = options;
+  const {
+    billMs = 0,
+    idleMs = 60_000,
+    now = () => 0,
+    aborted = () => undefined,
+    delivered = () => undefined,
+  } = options;
   const deps = {
     now,
     settings: () => ({ pingMs: null, stopWords: [], stake: 0 }),
     idleMs: () => idleMs,
+    billMs,
     checkpointMs: 1e9,
   };
   const exchange = {
     inquiry: { protocol: 'openai-chat', stream: true, route: {}, request: { url: 'http://gateway/' } },
     grows: false,
     heldTokens: 1,
-    delivered: () => undefined,
+    delivered,
   };
   const departure = {
     upstream: { aborted: false, abort: aborted },
@@ -56,3 +69,26 @@ export const openedStream = (read: () => Promise<{ done: boolean; value?: RawFra
       done: false,
     },
   }) as never;
+
+/** One in the client's dialect whose first content has been read: these chunks follow, and then silence. */
+export async function passingStream(first: string, chunks: readonly string[]): Promise<Streamed> {
+  const encoder = new TextEncoder();
+  const left = [first, ...chunks].map((text) => encoder.encode(text));
+  const never = new Promise<never>(() => undefined);
+  const read = (): Promise<{ done: boolean; value: Uint8Array }> => {
+    const value = left.shift();
+    return value === undefined ? never : Promise.resolve({ done: false, value });
+  };
+  const opening = await openStream({
+    upstream: { getReader: () => ({ read, cancel: async () => undefined }) } as never,
+    framing: new SseSplitter(),
+    frameRelay: new PassthroughRelay(codecFor('openai-chat').upstream, false, () => 0),
+    firstMs: 1000,
+    idleMs: 1000,
+    now: () => 0,
+    sentMs: 0,
+    abort: new AbortController(),
+  });
+  if (!opening.ok) throw new Error(opening.reason);
+  return { kind: 'stream', prepared: { channel: { id: 1 } }, stream: opening.stream } as never;
+}

@@ -222,7 +222,7 @@ export class PassthroughRelay extends FrameRelay {
 
   override passUnread(run: FrameRun): number {
     const { markers } = this.upstream;
-    if (markers === null || this.readsEach || !this.proven) return 0;
+    if (markers === null || this.readsEach) return 0;
     const at = markers.firstIn(run.bytes);
     const count = at < 0 ? run.count : run.frameAt(at);
     if (count > 0) this.unread.add(run.head(count));
