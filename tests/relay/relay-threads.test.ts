@@ -264,6 +264,10 @@ describe('a thread that dies', () => {
           step();
           plain.put(cell, value);
         },
+        add(cell, amount) {
+          step();
+          plain.add(cell, amount);
+        },
         set(cell, value) {
           step();
           plain.set(cell, value);
@@ -338,6 +342,11 @@ test('exactness 9: what others write too is written under its lock, the user’s
         written[ofGroup(cell) ? 'group' : 'user']++;
         expect(held).toContain(ofGroup(cell) ? groupStripe(group) : userStripe(purse));
         plain.put(cell, value);
+      },
+      add(cell, amount) {
+        written[ofGroup(cell) ? 'group' : 'user']++;
+        expect(held).toContain(ofGroup(cell) ? groupStripe(group) : userStripe(purse));
+        plain.add(cell, amount);
       },
     };
   };

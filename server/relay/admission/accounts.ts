@@ -117,7 +117,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     if (known === undefined || version <= known.version || known.ahead.has(version)) return;
     known.ahead.add(version);
     while (known.ahead.delete(known.version + 1)) known.version++;
-    const add = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
+    const { add } = memory;
     if (!leased) add(purse + Purse.balance, event.delta);
     add(purse + Purse.overrun, event.overrun ?? 0);
     if (event.token === undefined) return;

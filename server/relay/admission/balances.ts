@@ -77,10 +77,9 @@ export interface Balances {
 
 export function createBalances(money: Money = createMoney()): Balances {
   const { memory, accounts, tenure } = money;
-  const { get, put } = memory;
+  const { get, put, add } = memory;
   const most = Number.MAX_SAFE_INTEGER;
 
-  const add = (cell: number, amount: number) => put(cell, get(cell) + amount);
   const free = (purse: number): number => get(purse + Purse.balance) - get(purse + Purse.held);
   const freeOf = (purse: number, overcommit: number): number =>
     Math.floor(get(purse + Purse.balance) * overcommit) - get(purse + Purse.most);

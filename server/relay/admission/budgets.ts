@@ -47,7 +47,6 @@ export function createBudgets({ memory, accounts, tenure }: Pick<Money, 'memory'
   };
   const limitOf = (token: TokenSnapshot, period: Period): number =>
     (period === 'day' ? token.limits?.dayBudget : token.limits?.monthBudget) ?? 0;
-  const add = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
 
   return {
     hold(token, amount, now) {
@@ -60,7 +59,7 @@ export function createBudgets({ memory, accounts, tenure }: Pick<Money, 'memory'
           return { period, remain: Math.max(0, remain), seconds: nextPeriod(period, now) - now };
       }
       // Also without a limit: one may be set while it runs.
-      add(cap + Cap.budgetHeld, amount);
+      memory.add(cap + Cap.budgetHeld, amount);
       return null;
     },
     room(token, now) {
@@ -77,7 +76,7 @@ export function createBudgets({ memory, accounts, tenure }: Pick<Money, 'memory'
     },
     settle(cap, held, charged, now) {
       for (const period of periods) memory.put(cap + usedCells[period], usedIn(cap, period, now) + charged);
-      add(cap + Cap.budgetHeld, -held);
+      memory.add(cap + Cap.budgetHeld, -held);
     },
   };
 }

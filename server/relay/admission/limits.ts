@@ -128,7 +128,6 @@ export function createLimits(deps: LimitsDeps): Limits {
   };
   const visit = createUserWindows(memory, share);
 
-  const change = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
   const refuse = (code: ErrorCode, who: string, limit: number, waitMs: number): never => {
     throw new AppError(code, { who, limit, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
   };
@@ -172,14 +171,14 @@ export function createLimits(deps: LimitsDeps): Limits {
 
   const enter = ({ place, requests, runs }: Scope, row: number, now: number) => {
     windows.add(requests, 1, now);
-    change(place + Flow.running, 1);
+    memory.add(place + Flow.running, 1);
     if (row === 0) return;
     memory.put(row + runs, 1);
     if (runs === Row.groupRuns) memory.put(row + Row.group, place);
   };
 
   const leave = ({ place, runs }: Scope, row: number) => {
-    change(place + Flow.running, -1);
+    memory.add(place + Flow.running, -1);
     if (row !== 0) memory.put(row + runs, 0);
   };
 
@@ -233,7 +232,7 @@ export function createLimits(deps: LimitsDeps): Limits {
 
   const holdBudget = (token: TokenSnapshot | null, row: number, amount: number): BudgetAnswer | null => {
     const lacking = token === null ? null : budgets.hold(token, amount, deps.now() / 1000);
-    if (lacking === null && row !== 0) change(row + Row.budgetHeld, amount);
+    if (lacking === null && row !== 0) memory.add(row + Row.budgetHeld, amount);
     return lacking;
   };
   /** Counted among the user's requests. */

@@ -12,6 +12,8 @@ export interface Memory {
   get(cell: number): number;
   /** Only under the lock that the cell belongs to. */
   put(cell: number, value: number): void;
+  /** The same for a change of what is there. */
+  add(cell: number, amount: number): void;
   /** For cells that no other thread changes: whole at once, and not undone. */
   set(cell: number, value: number): void;
   /** Several cells in a row, as `set`. They lie in one chunk, as what `allot` gives out at once does. */
@@ -112,6 +114,16 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
       notes[2 + 2 * count] = chunk[cell & offsets] ?? 0;
       notes[0] = count + 1;
       chunk[cell & offsets] = value;
+    },
+    add(cell, amount) {
+      const chunk = chunks[cell >>> chunkBits];
+      if (chunk === undefined) return;
+      const count = notes[0] ?? 0;
+      const before = chunk[cell & offsets] ?? 0;
+      notes[1 + 2 * count] = cell;
+      notes[2 + 2 * count] = before;
+      notes[0] = count + 1;
+      chunk[cell & offsets] = before + amount;
     },
     set(cell, value) {
       const chunk = chunks[cell >>> chunkBits];

@@ -22,7 +22,6 @@ export const ringCells = 32;
 export function createWindows(memory: Memory, spanMs: number): Windows {
   const slotMs = spanMs / slots;
   const slotOf = (nowMs: number) => Math.floor(nowMs / slotMs);
-  const change = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
   const clear = (cell: number) => {
     if (memory.get(cell) !== 0) memory.put(cell, 0);
   };
@@ -49,7 +48,7 @@ export function createWindows(memory: Memory, spanMs: number): Windows {
   return {
     spanMs,
     add(ring, amount, nowMs) {
-      change(ring + (advance(ring, slotOf(nowMs)) % size), amount);
+      memory.add(ring + (advance(ring, slotOf(nowMs)) % size), amount);
     },
     take(ring, amount, atMs) {
       const newest = memory.get(ring + newestCell);
