@@ -39,8 +39,8 @@ export function responseStream(opening: Streamed | Promise<Opened>, options: Str
   };
   const departure = {
     upstream: { aborted: false, abort: aborted },
-    gone: () => false,
-    forBillAlone: () => false,
+    isGone: false,
+    forBillAlone: false,
     expecting: () => undefined,
     cutBy: () => null,
   };

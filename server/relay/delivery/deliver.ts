@@ -191,7 +191,7 @@ async function gathered(
   disconnect.expecting(() => stream.frameRelay.nearEnd() || thinks());
   const broken = !(await readToEnd(stream, core.idleMs()));
   const usage = stream.frameRelay.usage();
-  const gone = disconnect.gone();
+  const gone = disconnect.isGone;
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
   const stopped = disconnect.cutBy();

@@ -190,7 +190,7 @@ export class ResponseStream {
       return this.close();
     } catch {
       // Either the upstream broke off or the client left; the abort signal tells which.
-      const left = disconnect.gone() || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
+      const left = disconnect.isGone || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
       upstream.abort();
       await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
       try {
@@ -363,7 +363,7 @@ export class ResponseStream {
   private goesOn(): false {
     const { disconnect } = this;
     const frameRelay = this.outcome?.stream.frameRelay;
-    if (frameRelay === undefined || !disconnect.forBillAlone()) return false;
+    if (frameRelay === undefined || !disconnect.forBillAlone) return false;
     if (!frameRelay.isLast() && !frameRelay.nearEnd() && !this.thinks()) throw new Error('client gone');
     return false;
   }
@@ -391,17 +391,17 @@ export class ResponseStream {
   /** Nothing goes to a client that has left, so that reading on for the bill is not disturbed. */
   private emit(piece: Piece): unknown {
     const { reshape } = this;
-    if (this.disconnect.gone()) return null;
+    if (this.disconnect.isGone) return null;
     if (reshape === null) return this.sink.write(piece);
     return this.sink.write(reshape.push(typeof piece === 'string' ? piece : decode(piece)));
   }
 
   private flushSink(): unknown {
-    return this.disconnect.gone() ? null : this.sink.flush();
+    return this.disconnect.isGone ? null : this.sink.flush();
   }
 
   private endSink(): void {
-    if (this.reshape !== null && !this.disconnect.gone()) this.sink.write(this.reshape.end());
+    if (this.reshape !== null && !this.disconnect.isGone) this.sink.write(this.reshape.end());
     this.sink.end();
   }
 
@@ -422,7 +422,7 @@ export class ResponseStream {
         if (disconnect.upstream.aborted) return this.giveUp();
         written.then(resolve, reject);
         this.resume = () => resolve(null);
-        if (disconnect.gone()) this.resume();
+        if (disconnect.isGone) this.resume();
       });
       this.giveUp = null;
       this.resume = null;
@@ -473,7 +473,7 @@ export class ResponseStream {
 
   /** @returns false where the connection has to break off: in a list the error is an item, which no reader takes for an answer. */
   private close(): boolean {
-    if (!this.failed || this.client.breaksOff !== true || this.reshape !== null || this.disconnect.gone()) {
+    if (!this.failed || this.client.breaksOff !== true || this.reshape !== null || this.disconnect.isGone) {
       this.endSink();
       return true;
     }
@@ -639,7 +639,7 @@ export class ResponseStream {
   private endReasonOf(reason: EndReason): EndReason {
     const { disconnect } = this;
     // Read to its end for the sake of the bill alone.
-    if (reason === 'completed') return disconnect.gone() ? 'client_gone' : reason;
+    if (reason === 'completed') return disconnect.isGone ? 'client_gone' : reason;
     return disconnect.cutBy() === null ? reason : 'stopped';
   }
 }

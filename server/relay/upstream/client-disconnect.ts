@@ -48,11 +48,13 @@ export class UpstreamSide {
 
 export class ClientDisconnect implements Cuttable {
   readonly upstream = new UpstreamSide();
-  private hasLeft = false;
+  /** The client left. */
+  isGone = false;
+  /** The client has left, and the upstream is read on for the bill and for nothing else. */
+  forBillAlone = false;
   private asked: ChannelSnapshot | null = null;
   private leavers: (() => void)[] | null = null;
   private near = notNear;
-  private billAlone = false;
   private reason: AppError | null = null;
   private waiting: ReturnType<typeof setTimeout> | null = null;
 
@@ -71,14 +73,9 @@ export class ClientDisconnect implements Cuttable {
     this.leave();
   }
 
-  /** Whether the client left. */
-  gone(): boolean {
-    return this.hasLeft;
-  }
-
   /** Called once when the client leaves, at once when it has. */
   onGone(listener: () => void): void {
-    if (this.hasLeft) listener();
+    if (this.isGone) listener();
     else {
       this.leavers ??= [];
       this.leavers.push(listener);
@@ -87,11 +84,11 @@ export class ClientDisconnect implements Cuttable {
 
   /** The client left; later calls do nothing. */
   leave(): void {
-    if (this.hasLeft) return;
-    this.hasLeft = true;
+    if (this.isGone) return;
+    this.isGone = true;
     const drain = this.asked === null ? 0 : drainOf(this.asked);
-    this.billAlone = drain === 0 && this.drains.open < mostDrains && this.near();
-    const ms = this.billAlone ? this.billMs : drain;
+    this.forBillAlone = drain === 0 && this.drains.open < mostDrains && this.near();
+    const ms = this.forBillAlone ? this.billMs : drain;
     if (ms === 0) this.upstream.abort();
     else {
       this.waiting = setTimeout(() => this.upstream.abort(), ms);
@@ -125,11 +122,6 @@ export class ClientDisconnect implements Cuttable {
   /** @param near asked when the client leaves: little but the bill is left to come. */
   expecting(near: () => boolean): void {
     this.near = near;
-  }
-
-  /** The client has left, and the upstream is read on for the bill and for nothing else. */
-  forBillAlone(): boolean {
-    return this.billAlone;
   }
 
   /** The request is over. */

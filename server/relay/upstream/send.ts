@@ -127,10 +127,10 @@ export abstract class Sender<T extends { readonly kind: string }> {
         }
         if (disconnect.upstream.aborted) {
           core.health.released(channel);
-          if (disconnect.gone() && reached.answered) this.left = { prepared, usage: reached.failure.usage ?? null };
+          if (disconnect.isGone && reached.answered) this.left = { prepared, usage: reached.failure.usage ?? null };
         }
         // The body went wrong on its way: nobody but the caller is to blame.
-        const fault = disconnect.upstream.aborted && disconnect.gone() ? null : (inquiry.form?.fault() ?? null);
+        const fault = disconnect.upstream.aborted && disconnect.isGone ? null : (inquiry.form?.fault() ?? null);
         if (fault !== null) {
           core.health.released(channel);
           return this.failed(fault);
@@ -187,7 +187,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   private mayGoOn(): boolean {
     const { disconnect, tried } = this;
-    return tried.length < this.allowed && !disconnect.gone() && !disconnect.upstream.aborted;
+    return tried.length < this.allowed && !disconnect.isGone && !disconnect.upstream.aborted;
   }
 
   // --- the retry policy
