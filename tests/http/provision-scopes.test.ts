@@ -111,3 +111,18 @@ test('what changes nothing leaves no row in the audit trail', async () => {
   expect(await trail()).toBe(before + 2);
   expect((await api.send('GET', '/api/user/self', undefined, session)).status).toBe(401);
 });
+
+test('a balance that was owed when the process was killed is granted by the next call, once', async () => {
+  const { options: stored } = api.gateway.services;
+  await stored.setMeta('provision_grants', JSON.stringify([{ userId: ann.id, quota: 700 }]));
+  const balance = async () =>
+    ((await api.send('GET', '/api/user/self', undefined, ann.headers)).body.data as { quota: number }).quota;
+  const before = await balance();
+  await diff(options, root.headers);
+  expect(await balance()).toBe(before);
+  for (let times = 0; times < 2; times++) {
+    expect(await apply({}, root.headers)).toMatchObject({ success: true });
+    expect(await balance()).toBe(before + 700);
+  }
+  expect(await stored.meta('provision_grants')).toBe('');
+});

@@ -58,11 +58,11 @@ export function createProvisioning(deps: {
   readonly servicesOn: (database: Database, passwords: Passwords) => Promise<ProvisionedServices>;
 }) {
   /** The ledger writes money alone, after the transaction; a kill in between is made up for by the next call. */
-  const grantDue = async (): Promise<void> => {
-    const due = (await deps.options.meta(grantsDue)) ?? '';
+  const grant = async (due: string): Promise<void> => {
     if (due === '') return;
     for (const { userId, quota } of JSON.parse(due) as readonly Grant[]) await deps.users.startingQuota(userId, quota);
-    await deps.options.setMeta(grantsDue, '');
+    // Another node may have written its own meanwhile.
+    if ((await deps.options.meta(grantsDue)) === due) await deps.options.setMeta(grantsDue, '');
   };
 
   return {
@@ -80,7 +80,8 @@ export function createProvisioning(deps: {
       const label = wanted.label ?? '';
       if (prune && label === '') throw new AppError('params_invalid', { detail: '--prune: label' });
       const passwords = await preparePasswords(deps.passwords, wanted.users ?? [], findByLogin);
-      if (!dryRun) await grantDue();
+      if (!dryRun) await grant((await deps.options.meta(grantsDue)) ?? '');
+      let due = '';
       const database = await openSandboxOf(deps.database);
       try {
         const services = await deps.servicesOn(database, passwords);
@@ -93,17 +94,21 @@ export function createProvisioning(deps: {
         const tokens = await applyTokens(all, wanted.tokens ?? [], { label, prune, quotaPerUnit, now });
         const root = await services.users.firstWithRole(Role.root);
         const codes = await applyCodes(all, wanted.codes ?? [], { creator: root?.id ?? 0, quotaPerUnit, now });
-        if (people.grants.length > 0) await services.options.setMeta(grantsDue, JSON.stringify(people.grants));
+        const owed = people.grants.length === 0 ? '' : JSON.stringify(people.grants);
+        if (owed !== '') await services.options.setMeta(grantsDue, owed);
         // A site that has its administrator from a file needs no set-up page.
         if (root !== undefined && (await services.options.meta('setup_at')) === undefined)
           await services.options.setMeta('setup_at', String(now));
-        if (!dryRun) await database.commit();
+        if (!dryRun) {
+          await database.commit();
+          due = owed;
+        }
         return [...options, ...people.changes, ...channels, ...tokens, ...codes];
       } finally {
         await database.close();
         if (!dryRun) {
           await deps.options.reload();
-          await grantDue();
+          await grant(due);
         }
       }
     },
