@@ -163,6 +163,8 @@ export interface Codec {
   readonly traits: Traits;
   /** Blocks of a request in this dialect that were signed elsewhere; absent = it knows no signatures. */
   readonly foreignBlocks?: (body: Readonly<Record<string, unknown>>, signing: Signing) => readonly ForeignBlock[];
+  /** The member without which a request has no such block. */
+  readonly foreignMember?: string;
   readonly client: ClientHalf;
   readonly upstream: UpstreamHalf;
   readonly translation: Translation;

@@ -18,6 +18,7 @@ import {
   withinRules,
 } from '../providers/knowledge/apply.ts';
 import { sameDemands, targetFor } from '../providers/knowledge/target.ts';
+import { Feature, featureOf } from './features.ts';
 import type { CallFacts } from './protocol.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -35,6 +36,8 @@ export interface EditedBody {
 export interface BodyEdit {
   /** Members of which one must be there; null = it is made whatever the request says. */
   readonly reads: readonly string[] | null;
+  /** Features of which the request must have one; absent = it is made whatever the request has. */
+  readonly features?: number;
   run(body: EditedBody, dropped: Dropped): MemberEdits;
 }
 
@@ -98,7 +101,11 @@ function fitEdit(call: CallFacts): BodyEdit | null {
   const { rules } = call;
   const mapping = mappingEdit(call);
   if (rules === undefined) return mapping === null ? null : { reads: null, run: mapping };
-  if (mapping === null) return { reads: [...rules.tops], run: (body, dropped) => ruledEdits(body, rules, dropped) };
+  if (mapping === null) {
+    const features = featuresOf(rules);
+    const run: BodyEdit['run'] = (body, dropped) => ruledEdits(body, rules, dropped);
+    return { reads: [...rules.tops], ...(features === 0 ? {} : { features }), run };
+  }
   return {
     reads: null,
     run(body, dropped) {
@@ -107,6 +114,14 @@ function fitEdit(call: CallFacts): BodyEdit | null {
     },
   };
 }
+
+/** @returns features without which no rule bites; 0 = they do not tell. */
+const featuresOf = ({ list }: Rules): number =>
+  list.every(
+    ({ row, path }) => row.demand.kind === 'absent' && (featureOf(path.at(-1)?.key ?? '') & Feature.strays) !== 0,
+  )
+    ? Feature.strays
+    : 0;
 
 function ruledEdits(body: EditedBody, rules: Rules, dropped: Dropped): MemberEdits {
   const { members, foreign } = body;

@@ -10,6 +10,7 @@ import {
   hostedByTools,
   hostedNames,
 } from '../providers/knowledge/hosted-tools.ts';
+import { strayMembers } from '../providers/knowledge/providers.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -30,8 +31,10 @@ export const Feature = {
   stored: 16,
   /** Wishes to think. */
   thought: 32,
+  /** Members inside of messages that some upstream refuses, seals of thoughts among them. */
+  strays: 64,
 } as const;
-export const allFeatures = 63;
+export const allFeatures = 127;
 /** What `askedIn` reads. */
 export const askedFeatures = Feature.terms | Feature.uses | Feature.hosts;
 
@@ -71,6 +74,7 @@ const named: readonly (readonly [bit: number, looseNames: Iterable<string>])[] =
     Feature.thought,
     ['reasoningeffort', 'reasoning', 'thinking', 'generationconfig', 'chattemplatekwargs', 'enablethinking', 'think'],
   ],
+  [Feature.strays, strayMembers.map(looseName)],
 ];
 const byLooseName = new Map<string, number>();
 for (const [bit, names] of named) for (const name of names) byLooseName.set(name, (byLooseName.get(name) ?? 0) | bit);

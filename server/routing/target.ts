@@ -10,6 +10,7 @@ import { straysFrom } from '../providers/knowledge/answers.ts';
 import { signingAt } from '../providers/knowledge/signatures.ts';
 import { asksUsage, type BodyEdit, bodyEdits, type Translate, translateFor } from './body.ts';
 import { type EndpointUrl, endpointFor, type HeaderPlan } from './endpoint.ts';
+import { featureOf } from './features.ts';
 import { type CallFacts, type CallOptions, type CallRequest, callFacts } from './protocol.ts';
 
 export interface Target extends CallFacts {
@@ -22,6 +23,8 @@ export interface Target extends CallFacts {
   readonly signing: Signing;
   /** Finds blocks of a request that passes which the upstream did not sign; null = nothing is signed. */
   readonly foreignBlocks: NonNullable<Codec['foreignBlocks']> | null;
+  /** Features without which there are none; 0 = whatever the request says. */
+  readonly foreignFeatures: number;
   /** Edits of a body that passes, in the order in which they are made. */
   readonly edits: readonly BodyEdit[];
   /** Usage comes in a stream only when its request asks for it. */
@@ -64,6 +67,7 @@ export function compileTarget(
     agentLines: chat && own.withoutLine !== undefined ? unreadAgentLines(protocol, baseUrl) : [],
     signing: signingAt(provider.slug, place.dialect, baseUrl),
     foreignBlocks: translated || !(chat || operation === 'count_tokens') ? null : (codec.foreignBlocks ?? null),
+    foreignFeatures: codec.foreignMember === undefined ? 0 : featureOf(codec.foreignMember),
     edits: bodyEdits(call, form),
     asksUsage: asksUsage(call),
     // Where neither body nor path named it the upstream must not choose one of its own, but for

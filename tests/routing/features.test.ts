@@ -39,6 +39,7 @@ const names: Readonly<Record<keyof typeof Feature, readonly string[]>> = {
     'enable_thinking',
     'think',
   ],
+  strays: ['reasoning', 'reasoning_content', 'reasoning_details', 'extra_content', 'refusal', 'name'],
 };
 const plain = [
   'model',

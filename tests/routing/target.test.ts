@@ -4,6 +4,7 @@ import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 import { headersOf } from '../../server/routing/endpoint.ts';
+import { Feature } from '../../server/routing/features.ts';
 import type { CallRequest } from '../../server/routing/protocol.ts';
 import { compileTarget, Targets } from '../../server/routing/target.ts';
 
@@ -56,6 +57,15 @@ test('a body of the upstream’s own dialect needs no edit, a streamed one that 
   expect(asked()).toEqual([['stream_options', '{"include_usage":true}']]);
   expect(asked({ include_usage: true })).toEqual([]);
   expect(asked({ include_usage: false, more: 1 })).toEqual([['stream_options', '{"include_usage":true,"more":1}']]);
+});
+
+test('members that a provider refuses inside of messages are looked for where a request has one', () => {
+  const [fit] = compiled('openai', { model: 'gpt-4o' }).edits;
+  expect(fit?.features).toBe(Feature.strays);
+  expect(compiled('openai').edits).toHaveLength(0);
+  // Another provider wants something of members that every request has.
+  expect(compiled('deepseek', { model: 'deepseek-chat' }).edits[0]?.features).toBeUndefined();
+  expect(compiled('openai', { model: 'gpt-4o' }).foreignFeatures).toBe(Feature.strays);
 });
 
 test('what the operator passes through is not edited', () => {

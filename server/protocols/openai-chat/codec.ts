@@ -14,6 +14,7 @@ export const openaiChat: Codec = {
   id: 'openai-chat',
   traits,
   foreignBlocks,
+  foreignMember: 'reasoning_details',
   client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
   upstream: {
     decodeResponse,

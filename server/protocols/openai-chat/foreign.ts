@@ -9,12 +9,8 @@ const isStrange = (detail: unknown): boolean => {
 
 export function foreignBlocks(body: Json): readonly ForeignBlock[] {
   const found: ForeignBlock[] = [];
-  const messages = list(body.messages);
-  for (let at = 0; at < messages.length; at++) {
-    const message = messages[at];
-    // Nearly all have none.
-    if (typeof message !== 'object' || message === null || !('reasoning_details' in message)) continue;
-    const details = records(message.reasoning_details);
+  for (const [at, message] of list(body.messages).entries()) {
+    const details = records(record(message)?.reasoning_details);
     const strange = details.flatMap((detail, index) => (isStrange(detail) ? [index] : []));
     if (strange.length === 0) continue;
     const path = ['messages', at, 'reasoning_details'];

@@ -273,3 +273,12 @@ export const providerRows: readonly ProviderRow[] = [
   ...ali,
   ...together,
 ];
+
+/** Members inside of messages that some provider refuses. */
+export const strayMembers: readonly string[] = [
+  ...new Set(
+    providerRows.flatMap(({ member, demand }) =>
+      member.includes('[]') && demand.kind === 'absent' ? member.slice(member.lastIndexOf('.') + 1) : [],
+    ),
+  ),
+];

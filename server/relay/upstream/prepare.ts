@@ -8,7 +8,7 @@ import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import type { Target as ModelFacts } from '../../protocols/target.ts';
 import type { Adapter } from '../../providers/adapter.ts';
 import { nothingSigned } from '../../providers/knowledge/signatures.ts';
-import { type EditedBody, editedMembers } from '../../routing/body.ts';
+import { type BodyEdit, type EditedBody, editedMembers } from '../../routing/body.ts';
 import { headersOf } from '../../routing/endpoint.ts';
 import { type Target, Targets } from '../../routing/target.ts';
 import { carriedTerms, editsOfTerms, type SentTerms, termsFor } from '../admission/terms.ts';
@@ -219,8 +219,9 @@ function editsOf(target: Target, { inquiry, terms, signing, dropped }: Asking): 
   const edits = new Map<string, string | undefined>();
   if (terms.removed.length > 0) add(edits, editsOfTerms(body, terms));
   let foreign = noEdits;
-  const { foreignBlocks } = target;
-  if (foreignBlocks !== null) {
+  const { foreignBlocks, foreignFeatures } = target;
+  const { features } = inquiry.prompt;
+  if (foreignBlocks !== null && (foreignFeatures === 0 || (features & foreignFeatures) !== 0)) {
     const blocks = foreignBlocks(body, signing);
     if (blocks.length > 0) {
       foreign = foreignEdits(json, blocks, dropped);
@@ -230,7 +231,8 @@ function editsOf(target: Target, { inquiry, terms, signing, dropped }: Asking): 
   if (target.edits.length > 0) {
     const source: EditedBody = { members: body, exact: () => exactBody(inquiry), foreign };
     for (const edit of target.edits)
-      if (edit.reads === null || hasOneOf(body, edit.reads)) add(edits, edit.run(source, dropped));
+      if ((edit.features === undefined || (features & edit.features) !== 0) && reads(edit, body))
+        add(edits, edit.run(source, dropped));
   }
   const { model } = target.place;
   if (model !== body.model && (body.model !== undefined || !target.modelInPath))
@@ -244,7 +246,8 @@ function add(edits: Map<string, string | undefined>, more: Edits): void {
   for (const [name, value] of more) edits.set(name, value);
 }
 
-function hasOneOf(body: Members, names: readonly string[]): boolean {
+function reads({ reads: names }: BodyEdit, body: Members): boolean {
+  if (names === null) return true;
   for (const name of names) if (Object.hasOwn(body, name)) return true;
   return false;
 }
