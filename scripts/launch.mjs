@@ -141,7 +141,9 @@ let told = false;
 const stop = (signal) => {
   if (!told) told = child.kill(signal);
 };
-for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
+process.on('SIGTERM', () => stop('SIGTERM'));
+// Detached, the end of the terminal is nobody's wish.
+process.on('SIGHUP', () => process.env.GATEWAY_DETACHED || stop('SIGHUP'));
 // The terminal sends Ctrl-C to the whole group; the child decides what it means.
 process.on('SIGINT', () => undefined);
 /** Parent of a process, 0 where there is no process table. */

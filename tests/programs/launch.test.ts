@@ -81,6 +81,16 @@ test('SIGTERM is handed on once and the end is waited for', async () => {
   expect(notes().split('\n').slice(1)).toEqual(['SIGTERM', 'end', '']);
 });
 
+test('detached, the end of the terminal is not handed on', async () => {
+  script('stays', `process.on('SIGHUP', () => require('node:fs').appendFileSync('notes', 'SIGHUP\\n'));\n${stays}`);
+  const child = launch(['stays'], { GATEWAY_DETACHED: '1' });
+  await expect.poll(notes).toContain('pid');
+  child.kill('SIGHUP');
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+  expect(notes()).toMatch(/^pid \d+\nSIGTERM\nend\n$/);
+});
+
 test('a parent killed outright leaves nothing running, and the child hears of it once', async () => {
   script('stay', stays);
   const shell = launch(['stay'], {}, ['sh', '-c', '"$@"; exit 0', 'sh']);

@@ -174,26 +174,37 @@ test('a service is asked to reload or to reopen its logs: it says that there is 
   expect(await serving.ended()).toBe(0);
 });
 
-test('when its terminal is gone a server ends what is open, and ends with 129, so that a supervisor starts it again', async () => {
+/** A server on a terminal of its own. @returns its address, and whoever waits for its end. */
+async function onTerminal(more: Readonly<Record<string, string>> = {}) {
   const command = `${process.execPath} ${resolve(import.meta.dirname, 'serve-child.ts')} serve --port 0`;
-  const env = { ...process.env, HOME: site.dir, GATEWAY_DATA_DIR: site.dataDir, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
+  const fixed = { HOME: site.dir, GATEWAY_DATA_DIR: site.dataDir, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
   const child = Bun.spawn(['script', '-qec', command, '/dev/null'], {
-    env,
-    stdin: 'pipe',
-    stdout: 'ignore',
-    stderr: 'pipe',
+    env: { ...process.env, ...fixed, ...more },
+    ...{ stdin: 'pipe', stdout: 'ignore', stderr: 'pipe' },
   });
-  const files = dataDirFiles(site.dataDir);
   const address = join(site.dataDir, 'gateway.url');
   await expect.poll(() => existsSync(address), { timeout: 20_000 }).toBe(true);
-  const url = readFileSync(address, 'utf8').trim();
+  return { child, url: readFileSync(address, 'utf8').trim(), pid: lockOwner(dataDirFiles(site.dataDir)) ?? 0 };
+}
+
+test('when its terminal is gone a server ends what is open, and ends with 129, so that a supervisor starts it again', async () => {
+  const { child, url, pid } = await onTerminal();
   const [open] = await opened(url, 1);
-  process.kill(lockOwner(files) ?? 0, 'SIGHUP');
+  process.kill(pid, 'SIGHUP');
   await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(503);
   said.finish();
   expect((await open)?.whole).toBe(true);
   expect(await child.exited).toBe(129);
   expect(await site.charged()).toHaveLength(1);
+});
+
+test('a server that is said to be detached outlives its terminal', async () => {
+  const { child, url, pid } = await onTerminal({ GATEWAY_DETACHED: '1' });
+  process.kill(pid, 'SIGHUP');
+  process.kill(pid, 'SIGUSR1');
+  expect((await chat(url, key)).status).toBe(200);
+  process.kill(pid, 'SIGTERM');
+  expect(await child.exited).toBe(0);
 });
 
 test('a health check by the executable: ready, draining, gone', async () => {

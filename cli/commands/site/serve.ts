@@ -95,7 +95,7 @@ export const serve: CommandRun = async (context, flags) => {
       forget();
       gateway.stop(graceMs, delayMs).then(resolve, reject);
     });
-    new ServeSignals({ stop, hurry: gateway.hurry, say }).listen();
+    new ServeSignals({ stop, hurry: gateway.hurry, say }).listen(Boolean(env.GATEWAY_DETACHED));
     void gateway.failed.then((error) => {
       if (!followed) forget();
       reject(error);

@@ -48,10 +48,11 @@ export class ServeSignals {
     this.#actions = actions;
   }
 
-  listen(): void {
+  /** @param detached the server outlives whoever started it, as with `nohup`. */
+  listen(detached: boolean): void {
     process.on('SIGINT', this.#end);
     process.on('SIGTERM', this.#end);
-    if (!isHangupIgnored()) process.on('SIGHUP', hasTerminal() ? this.#end : this.#goOn);
+    if (!isHangupIgnored()) process.on('SIGHUP', hasTerminal() && !detached ? this.#end : this.#goOn);
     for (const signal of harmless) if (Object.hasOwn(constants.signals, signal)) process.on(signal, this.#goOn);
   }
 
