@@ -90,7 +90,7 @@ test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] a
     await gateway.ledger.drain();
     expect(gateway.relay.open()).toBe(0);
     const rows = await gateway.rows<{ quota: number; request_id: string }>('SELECT quota, request_id FROM logs');
-    expect(rows.length).toBeLessThanOrEqual(1);
+    expect(rows).toHaveLength(1);
     const spent = rows[0]?.quota ?? 0;
     expect(gateway.balances.available(gateway.userId, 0)).toBe(before - spent);
     if (!charged.includes(step)) expect([spent, response.status]).toEqual([0, 500]);
@@ -103,6 +103,25 @@ test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] a
     expect(gateway.relay.open()).toBe(0);
   },
 );
+
+test('an order of work whose call throws ends once', async () => {
+  await gateway.channel(upstream.url, { type: 2, models: 'mj_imagine' });
+  await gateway.option('ModelPrice', '{"mj_imagine":0.1}');
+  const { key } = await gateway.token();
+  const before = gateway.balances.available(gateway.userId, 0);
+  fault = 'send';
+  const request = new Request('http://gateway/mj/submit/imagine', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'mj-api-secret': `sk-${key}` },
+    body: '{"prompt":"a cat"}',
+  });
+  const response = await gateway.relay.handle(request, '/mj/submit/imagine', { ip: () => '127.0.0.1' });
+  expect(response.status).toBe(500);
+  await gateway.ledger.drain();
+  expect(gateway.relay.open()).toBe(0);
+  expect(gateway.balances.available(gateway.userId, 0)).toBe(before);
+  expect(await gateway.rows<{ quota: number }>('SELECT quota FROM logs')).toEqual([{ quota: 0 }]);
+});
 
 test('a channel is tested while new requests are refused', async () => {
   gateway.relay.close(new AppError('shutting_down'));
