@@ -84,3 +84,12 @@ export function atFullAddress(provider: Offering, operation: string, base: strin
   const path = provider.paths[operation]?.replace(/^\/v\d+/, '');
   return path === undefined ? null : `${full.root}${path}${full.query}`;
 }
+
+/** The dialects among operations, with the names their makers have for them. */
+export function dialectsOf(operations: readonly string[]) {
+  const spoken = allCodecs.filter(({ traits }) => operations.includes(traits.chatOperation));
+  return {
+    dialects: spoken.map(({ id }) => id),
+    dialect_labels: Object.fromEntries(spoken.map(({ id, traits }) => [id, traits.label])),
+  };
+}

@@ -76,6 +76,11 @@ test('what the operator passes through is not edited', () => {
   ).toEqual([]);
 });
 
+test('a provider with addresses of its own takes a body of its dialect as it came', () => {
+  const { edits, whole, translate } = compiled('vertex', { protocol: 'gemini-generate', model: 'gemini-2.5-pro' });
+  expect([edits, whole, translate]).toEqual([[], undefined, null]);
+});
+
 test('an address that follows from key or query alone is a function', () => {
   expect(compiled('custom', {}, plain).url).toBe('https://example.com/v1/chat/completions');
   const facts = { key: 'k', path: '', url: 'http://here/v1/messages?key=mine&beta=true' };

@@ -3,8 +3,7 @@ import { actsLater, actsLaterWords, type SavedChannel } from '../../contract/act
 import { ChannelStatus, type Language } from '../../contract/enums.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { KeyHolder } from '../../domain/channels/service.ts';
-import { dialectsOf } from '../../providers/dialects.ts';
-import { operationsOf } from '../../providers/offers.ts';
+import { dialectsOf, operationsOf } from '../../providers/offers.ts';
 import type { Actor, Reply } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { pushedFields } from './pushed-channel.ts';
