@@ -130,6 +130,15 @@ test('a second factor comes with its user, whatever else was asked for', async (
   expect(await login('ann')).toMatchObject({ require_2fa: true });
 });
 
+test('what one-api charges otherwise by its formula is named', async () => {
+  const named = async (from: string) =>
+    (await moveIn({ channels: [channel(1)] }, from)).notes.some((note) => note.includes('rounds every charge up'));
+  expect(await named('one-api')).toBe(true);
+  rmSync(join(dir, 'data'), { recursive: true, force: true });
+  rmSync(join(dir, 'old.db'));
+  expect(await named('new-api')).toBe(false);
+});
+
 test('passkeys come where the site keeps its name, and are named where it does not', async () => {
   const tables: Rows = {
     users: [user(1, 'root'), user(2, 'ann')],

@@ -230,6 +230,11 @@ async function importPrices({ deps, source, family, reporter }: Move, models: Se
   const differences = priceDifferences(family, option, models, deps.options);
   if (deps.keepPrices) await keepPrices(differences, deps.options);
   reporter.prices(differences, deps.keepPrices);
+  if (family === 'one-api' && models.size > 0)
+    reporter.note(
+      'options: one-api 把每次扣费向上取整，缓存输入按全价；此处四舍五入，缓存输入按缓存倍率，扣费因此略低',
+      'options: one-api rounds every charge up and charges cached input in full; here charges are rounded to the nearest unit and cached input costs its own ratio, so that they are slightly lower',
+    );
 }
 
 /** @returns the used ones, which come unused and are redeemed anew. */
