@@ -9,6 +9,7 @@ import { fixtures } from '../protocols/fixtures.ts';
 import { scenarios } from '../protocols/scenarios.ts';
 import { encoder, streamOf } from '../protocols/support.ts';
 import { often } from '../support/often.ts';
+import { passingStream, responseStream } from '../support/response-stream.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
 
@@ -154,4 +155,44 @@ test('a last event without its blank line is counted too', () => {
   ).toBe(1);
   expect(relay.close(splitter.end())).not.toBe(null);
   expect(relay.words().texts).toEqual(['one ', 'two ', 'three']);
+});
+
+const said = (content: string, finish: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
+
+test('frames that nobody looks at go out as one piece and are counted one by one for recovery', async () => {
+  const chunk = `${said('b')}${said('c')}: ping\n\n${said('d').slice(0, 9)}`;
+  const written: string[] = [];
+  const counted: number[] = [];
+  const opened = await passingStream(said('a'), [chunk, `${said('d').slice(9)}${said('e')}`]);
+  const stream = responseStream(opened, { delivered: (frames) => void counted.push(frames) });
+  void stream.pipeTo({
+    write: (piece) => void written.push(typeof piece === 'string' ? piece : Buffer.from(piece).toString()),
+    flush: () => null,
+    end: () => null,
+  });
+  await expect
+    .poll(() => written)
+    .toEqual([said('a'), `${said('b')}${said('c')}: ping\n\n`, `${said('d')}${said('e')}`]);
+  // What was read while the stream was opened, what else came with it, and the two chunks.
+  expect(counted.filter((frames) => frames > 0)).toEqual([1, 3, 2]);
+});
+
+test('a client that takes nothing holds back the finish reason that came with the words before it', async () => {
+  const written: string[] = [];
+  const taken = Promise.withResolvers<void>();
+  const opened = await passingStream(said('a'), [`${said('b')}${said('c')}${said('', 'stop')}`]);
+  const stream = responseStream(opened, { billMs: 100 });
+  void stream.pipeTo({
+    write(piece) {
+      written.push(typeof piece === 'string' ? piece : Buffer.from(piece).toString());
+      return written.length === 2 ? taken.promise : null;
+    },
+    flush: () => null,
+    end: () => null,
+  });
+  await expect.poll(() => written).toEqual([said('a'), said('b') + said('c')]);
+  taken.resolve();
+  // It waits for the bill first.
+  await expect.poll(() => written.slice(2)).toEqual([said('', 'stop')]);
 });
