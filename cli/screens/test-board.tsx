@@ -16,7 +16,8 @@ const nameCells = 24;
 /** In cells of the terminal: a CJK character has two. */
 const padded = (text: string, cells: number): string => text + ' '.repeat(Math.max(0, cells - Bun.stringWidth(text)));
 
-const lineOf = ({ id, name }: Listed, row: TestRow | undefined): string => {
+/** One channel of the board: the results stand below each other whatever the names are written in. */
+export const boardLine = ({ id, name }: Listed, row: TestRow | undefined): string => {
   const mark = row === undefined ? '…' : row.success ? '✓' : '✗';
   const result = row === undefined ? '' : row.success ? `${row.time.toFixed(3)} s` : safeLine(row.message);
   return `${mark} ${String(id).padStart(4)}  ${padded(shorten(safeLine(name), nameCells), nameCells)}  ${result}`;
@@ -34,7 +35,7 @@ function Board({ channels, run }: { channels: readonly Listed[]; run: (done: (ro
     <Box flexDirection="column">
       {shown.map((channel) => (
         <Text key={channel.id} wrap="truncate">
-          {lineOf(channel, rows.get(channel.id))}
+          {boardLine(channel, rows.get(channel.id))}
         </Text>
       ))}
       <Text dimColor>

@@ -58,8 +58,15 @@ interface Screen {
 
 const nothing = async () => undefined;
 const screens: Readonly<Record<string, Screen>> = {
-  setup: { args: ['setup'], words: 'usage mode', onEscape: 3, plain: '1  self-use', prepare: nothing },
+  setup: { args: ['setup'], words: 'usage mode', onEscape: 3, plain: '1  external', prepare: nothing },
   'channel add': { args: ['channel', 'add'], words: 'provider', onEscape: 3, plain: 'provider', prepare: nothing },
+  'token create': {
+    args: ['token', 'create'],
+    words: 'name',
+    onEscape: 3,
+    plain: 'name',
+    prepare: () => setUp(sandbox, upstream),
+  },
   'ratios reset': {
     args: ['ratios', 'reset'],
     words: '[y/N]',
@@ -237,17 +244,68 @@ test.each([
     expect(await terminal.exited()).toBe(0);
     await terminal.restored();
     expect(terminal.raw()).not.toContain('canary');
-    for (const line of terminal.text().split(/\r?\n/)) expect(Bun.stringWidth(line), line).toBeLessThanOrEqual(columns);
+    // The command that does the same is one line, for copying.
+    for (const line of terminal.text().split(/\r?\n/))
+      if (!line.startsWith('  gateway ')) expect(Bun.stringWidth(line), line).toBeLessThanOrEqual(columns);
     const tested = await sandbox.run(['channel', 'test', 'from the form']);
     expect(tested.code).toBe(0);
   },
   60_000,
 );
 
+test('the log on a terminal says why it ends when the server stops, and takes the width that the terminal gets', async () => {
+  const token = await setUp(sandbox, upstream);
+  const server = await sandbox.start(['serve', '--port', String(freePort())]);
+  const terminal = open(['./gateway', 'logs', 'tail', '-f'], {}, { columns: 120, rows: 24 });
+  await terminal.until('following');
+  terminal.resize(60, 24);
+  const before = terminal.text().length;
+  await fetch(`${server.line.replace('URL: ', '')}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: '{"model":"practice-small","messages":[{"role":"user","content":"hi"}]}',
+  });
+  await terminal.until('practice-small');
+  const row = terminal
+    .text()
+    .slice(before)
+    .split(/\r?\n/)
+    .find((line) => line.includes('practice-small'));
+  expect(Bun.stringWidth((row ?? '').trimEnd())).toBeLessThanOrEqual(60);
+  server.child.kill('SIGKILL');
+  await terminal.until('Cannot reach the server');
+  expect(await terminal.exited()).toBe(7);
+  await terminal.restored();
+}, 60_000);
+
+test('a backup is not poured onto a terminal', async () => {
+  await setUp(sandbox, upstream);
+  const terminal = open(['./gateway', 'backup', 'create', '-']);
+  await terminal.until('a backup is binary, redirect it');
+  expect(await terminal.exited()).toBe(2);
+});
+
+test('the overview waits for a server that restarts', async () => {
+  await setUp(sandbox, upstream);
+  const port = String(freePort());
+  const first = await sandbox.start(['serve', '--port', port]);
+  const terminal = open(['./gateway', 'status', '--watch']);
+  await terminal.until('q quits');
+  first.child.kill('SIGKILL');
+  await first.child.exited;
+  await terminal.until('trying again');
+  await sandbox.start(['serve', '--port', port]);
+  await expect.poll(() => terminal.text().slice(-900).includes('trying again'), { timeout: 20_000 }).toBe(false);
+  terminal.type('q');
+  expect(await terminal.exited()).toBe(0);
+  await terminal.restored();
+}, 60_000);
+
 test('without a terminal no screen is drawn and nothing is waited for', async () => {
   await setUp(sandbox, upstream);
   for (const [args, code] of [
     [['channel', 'add'], 9],
+    [['token', 'create'], 9],
     [['ratios', 'reset'], 9],
     [['channel', 'test', '--all'], 0],
     [['status', '--watch'], 0],

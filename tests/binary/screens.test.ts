@@ -42,9 +42,9 @@ test('from nothing to the first relayed answer in at most eight questions', asyn
     ['usage mode', key.enter],
     ['username', key.enter],
     ['password', 'password1\r'],
+    ['the same password again', 'password1\r'],
     ['provider', 'practice'],
     ['> practice', key.enter],
-    ['name', 'main\r'],
     ['key', longKey],
     ['****', key.enter],
     ["upstream's address", `${upstream}\r`],
@@ -65,7 +65,7 @@ test('from nothing to the first relayed answer in at most eight questions', asyn
   expect(terminal.text()).toMatch(/provider[^:\n]*: practice\s/);
   await terminal.restored();
   const { out } = await sandbox.run(['channel', 'list', '--json']);
-  expect(JSON.parse(out)).toMatchObject([{ name: 'main', models: 'practice-small,practice-large' }]);
+  expect(JSON.parse(out)).toMatchObject([{ name: 'practice', models: 'practice-small,practice-large' }]);
 });
 
 test('a terminal that cannot be drawn on is asked line by line', async () => {
@@ -74,8 +74,8 @@ test('a terminal that cannot be drawn on is asked line by line', async () => {
     ['usage mode', '1\r'],
     ['username', '\r'],
     ['password', 'password1\r'],
+    ['the same password again', 'password1\r'],
     ['provider', 'practice\r'],
-    ['name', '\r'],
     ['key', 'sk-canary-plain\r'],
     ["upstream's address", `${upstream}\r`],
     ['models', '\r'],

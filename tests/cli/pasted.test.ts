@@ -47,3 +47,18 @@ test.each([
   expect(modes).toEqual([true, false]);
   expect(stdin.listenerCount('data')).toBe(0);
 });
+
+test('a list that is pasted is one answer where a list is wanted, and is never cut silently elsewhere', () => {
+  const pasted = 'sk-1\r\nsk-2\n\nsk-3\n';
+  expect(withInput('', pasted, true)).toEqual({ text: 'sk-1\nsk-2\n\nsk-3', whole: true, left: false });
+  expect(withInput('', pasted)).toMatchObject({ whole: true, left: true });
+  expect(withInput('', 'sk-1\n')).toEqual({ text: 'sk-1', whole: true, left: false });
+});
+
+test('a list of keys that is pasted into a plain terminal is one answer', async () => {
+  const stdin = terminal();
+  const screen = { write: () => true };
+  const answer = askLine(stdin as unknown as NodeJS.ReadStream, screen, 'Keys: ', true, true);
+  stdin.emit('data', 'sk-1\nsk-2\nsk-3\n');
+  expect((await answer).split('\n')).toEqual(['sk-1', 'sk-2', 'sk-3']);
+});

@@ -1,5 +1,6 @@
 /** When a trouble is one, at its edges. */
 import { expect, test } from 'vitest';
+import { type AppError, formatError } from '../../server/contract/errors.ts';
 import { soundStorage } from '../../server/contract/storage.ts';
 import type { AlertFacts } from '../../server/domain/alerts/facts.ts';
 import { looks } from '../../server/domain/alerts/looks.ts';
@@ -91,4 +92,19 @@ test('a target that nobody has set up is not told, and that is why', async () =>
     code: 'alert_undelivered',
     params: { target: 'slack', reason: 'unset' },
   });
+});
+
+test('a target that cannot be reached is named with the reason in words, never with its address', async () => {
+  const cause = Object.assign(new Error('getaddrinfo ENOTFOUND hooks.example'), { code: 'ENOTFOUND' });
+  const tell = createTell({
+    options: { get: () => 'https://hooks.example/hush' } as never,
+    sendMail: async () => undefined,
+    fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
+  });
+  const alert = { site: 's', kind: 'test', title: 't', text: 't', subject: '', at: 0 } as const;
+  const error = (await tell.to('slack', alert).catch((thrown: unknown) => thrown)) as AppError;
+  expect(formatError(error.code, error.params, 'en')).toBe(
+    'The alert did not reach slack: the host name could not be resolved',
+  );
+  expect(formatError(error.code, error.params, 'zh')).toBe('告警未能送达 slack：无法解析主机名');
 });
