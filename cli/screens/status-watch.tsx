@@ -47,7 +47,7 @@ function Watch({ context, onEnd }: { context: Context; onEnd: (failure?: unknown
       ))}
       {trouble === '' ? null : (
         <Text color="yellow" wrap="truncate">
-          {safeLine(`${trouble} · ${context.say('正在重试', 'trying again')}`)}
+          {safeLine(`${context.say('正在重试', 'trying again')} · ${trouble}`)}
         </Text>
       )}
       <Text dimColor>{context.say('q 退出', 'q quits')}</Text>

@@ -285,22 +285,6 @@ test('a backup is not poured onto a terminal', async () => {
   expect(await terminal.exited()).toBe(2);
 });
 
-test('the overview waits for a server that restarts', async () => {
-  await setUp(sandbox, upstream);
-  const port = String(freePort());
-  const first = await sandbox.start(['serve', '--port', port]);
-  const terminal = open(['./gateway', 'status', '--watch']);
-  await terminal.until('q quits');
-  first.child.kill('SIGKILL');
-  await first.child.exited;
-  await terminal.until('trying again');
-  await sandbox.start(['serve', '--port', port]);
-  await expect.poll(() => terminal.text().slice(-900).includes('trying again'), { timeout: 20_000 }).toBe(false);
-  terminal.type('q');
-  expect(await terminal.exited()).toBe(0);
-  await terminal.restored();
-}, 60_000);
-
 test('without a terminal no screen is drawn and nothing is waited for', async () => {
   await setUp(sandbox, upstream);
   for (const [args, code] of [
