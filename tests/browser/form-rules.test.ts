@@ -39,13 +39,24 @@ const field = (label: string): Locator => dialog().getByLabel(label, { exact: tr
 const save = () => dialog().getByRole('button', { name: en.app.save, exact: true }).click();
 const says = (text: string) => page.getByText(text).first().waitFor();
 const answered = () => says('kept from the server');
+/** Closes the form, and throws away what is in it. */
+const leave = async () => {
+  await dialog().getByRole('button', { name: en.app.cancel, exact: true }).click();
+  await page.getByRole('button', { name: en.app.discard, exact: true }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+};
 
-test('user.edit_quota: quota is read as a whole number', async () => {
+test('user.edit_quota: an amount that cannot be read is not sent, one that can is sent as whole quota', async () => {
   await inside.open('user/edit/2');
   await field(en.users.addQuota).fill('12.7 and more');
   await save();
+  await says('"12.7 and more" is not a number');
+  expect(sent).toEqual([]);
+  await field(en.users.addQuota).fill('1,012.70');
+  await save();
   await answered();
-  expect(sent).toMatchObject([{ call: 'PUT /api/user/', body: { id: 2, add_quota: 12 } }]);
+  expect(sent).toMatchObject([{ call: 'PUT /api/user/', body: { id: 2, add_quota: 506_350_000 } }]);
+  await leave();
 });
 
 test('channel.add: who types faster than the catalogue comes finds the provider all the same', async () => {
@@ -112,24 +123,33 @@ test('channel.slash, channel.integers, channel.spark_version: what a channel is 
   await field(en.channels.priority).fill('7.9');
   await field(en.channels.weight).fill('3.2');
   await save();
+  await says(en.channels.priorityWhole);
+  expect(await field(en.channels.priority).evaluate((input) => input === document.activeElement)).toBe(true);
+  expect(sent).toEqual([]);
+  await field(en.channels.priority).fill('-7');
+  await field(en.channels.weight).fill('3');
+  await save();
   await answered();
   expect(sent.at(-1)?.call).toBe('POST /api/channel/');
   expect(sent.at(-1)?.body).toMatchObject({
     base_url: 'https://spark.example',
-    priority: 7,
+    priority: -7,
     weight: 3,
     // The server fills it in.
     other: '',
   });
 });
 
-test('channel.inline_weight: a weight below zero becomes zero', async () => {
+test('channel.inline_weight: a weight below zero is refused where it stands', async () => {
   await page.setViewportSize({ width: 1900, height: 900 });
   await inside.open('channel');
-  await page.getByLabel('Weight of practice').fill('-5');
+  const weight = page.getByLabel('Weight of practice');
+  await weight.fill('-5');
   await page.keyboard.press('Enter');
-  await expect.poll(() => page.getByLabel('Weight of practice').inputValue()).toBe('0');
-  expect(sent.map(({ body }) => body.weight).filter((weight) => weight !== 0 && weight !== undefined)).toEqual([]);
+  await says('must not be negative');
+  expect([await weight.getAttribute('aria-invalid'), sent]).toEqual(['true', []]);
+  await page.keyboard.press('Escape');
+  expect(await weight.inputValue()).toBe('0');
   await page.setViewportSize({ width: 1280, height: 800 });
 });
 
@@ -147,26 +167,32 @@ test('tag.mapping, tag.blank: a mapping is JSON, and what is blank is left alone
   expect(sent).toEqual([{ call: 'PUT /api/channel/tag', body: { tag: 'blue', priority: 4 } }]);
 });
 
-test('token.quota_integer: the quota of a key is a whole number', async () => {
+test('token.quota_integer: the amount of a key is sent as whole quota', async () => {
   await inside.open('token?open=new');
   await field(en.tokens.name).fill('laptop');
   await field(en.tokens.quota).fill('12.9');
   await save();
   await answered();
-  expect(sent).toMatchObject([{ call: 'POST /api/token/', body: { remain_quota: 12 } }]);
+  expect(sent).toMatchObject([{ call: 'POST /api/token/', body: { remain_quota: 6_450_000 } }]);
+  await leave();
 });
 
 test('redemption.default_name, name_length, integers, count: codes', async () => {
   await inside.open('redemption');
   await page.getByRole('button', { name: en.redemption.add }).first().click();
-  await field(en.redemption.quota).fill('500000.9');
+  await field(en.redemption.quota).fill('1');
   await field(en.redemption.count).fill('2.9');
   expect(await field(en.redemption.name).getAttribute('maxlength')).toBe('20');
+  await save();
+  await says('must be a whole number');
+  expect(sent).toEqual([]);
+  await field(en.redemption.count).fill('2');
+  await dialog().getByText(en.redemption.countHelp.replace('{{most}}', '100')).waitFor();
   await save();
   await answered();
   expect(sent).toMatchObject([{ call: 'POST /api/redemption/', body: { quota: 500_000, count: 2 } }]);
   expect(sent[0]?.body.name).toMatch(/^\$1(\.0+)?$/);
-  await dialog().getByText(en.redemption.countHelp.replace('{{most}}', '100')).waitFor();
+  await leave();
 });
 
 test('wallet.least: no order below the least amount', async () => {

@@ -365,7 +365,7 @@ test('drawers of users have their fields; quota may be taken away, bindings are 
     add_quota: 5000,
   });
   const before = await quota();
-  await dialog.getByLabel(en.users.addQuota).fill('-2000');
+  await dialog.getByLabel(en.users.addQuota).fill('-$0.004');
   await dialog.getByRole('button', { name: en.app.save }).click();
   await dialog.waitFor({ state: 'detached' });
   expect(await quota()).toBe(before - 2000);

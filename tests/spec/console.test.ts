@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { type OptionKey, optionRow } from '../../server/contract/options.ts';
 import { withModels } from '../../web/features/channels/model-list.ts';
-import { dateTime, parseDateTime } from '../../web/lib/format.ts';
+import { parseExpiry } from '../../web/lib/expiry.ts';
+import { dateTime } from '../../web/lib/format.ts';
 import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
 import { type Rule, rules, type SilentConsoleRule } from './rules.ts';
@@ -130,11 +131,14 @@ const proofs: Readonly<Partial<Record<SilentConsoleRule, () => unknown>>> = {
     reads('channels.dissolve', '留空将删除该标签');
   },
   'token.expiry_format': () => {
-    expect(parseDateTime('-1')).toBe(-1);
-    expect(parseDateTime('2026-11-19 15:47:12')).toBe(Math.floor(new Date('2026-11-19T15:47:12').getTime() / 1000));
-    expect(dateTime(parseDateTime('2026-11-19 15:47:12') ?? 0)).toBe('2026-11-19 15:47:12');
-    for (const wrong of ['tomorrow', '2026-11-19', '2026-13-01 00:00:00', '2026/11/19 15:47:12'])
-      expect([wrong, parseDateTime(wrong)]).toEqual([wrong, null]);
+    const now = new Date('2026-11-19T00:00:00').getTime();
+    const seconds = Math.floor(new Date('2026-11-19T15:47:12').getTime() / 1000);
+    expect(parseExpiry('-1', now)).toEqual({ kind: 'at', seconds: -1 });
+    expect(parseExpiry('2026-11-19 15:47:12', now)).toEqual({ kind: 'at', seconds });
+    expect(dateTime(seconds)).toBe('2026-11-19 15:47:12');
+    for (const wrong of ['tomorrow', '2026-11', '2026-13-01 00:00:00'])
+      expect([wrong, parseExpiry(wrong, now).kind]).toEqual([wrong, 'wrong']);
+    expect(chinese.get('tokens.expiry.unreadable')).toContain('过期时间格式错误！');
   },
   'redemption.copy_choose': () => {
     reads('redemption.pickOne', '请至少选择一个兑换码！');

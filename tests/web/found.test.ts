@@ -21,7 +21,7 @@ test('A14: the palette knows the id of a request, and models by a part of their 
 
 test('A14: time, model, duration, tokens and cost of the log may be sorted', () => {
   const columns = logColumns(((key: string) => key) as unknown as TFunction, true, String as never);
-  expect(columns.filter(({ sort }) => sort !== undefined).map(({ id }) => id)).toEqual([
+  expect(columns.filter(({ order }) => order !== undefined).map(({ id }) => id)).toEqual([
     'time',
     'model',
     'seconds',

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
-import { faultOf, fieldsOf, formOf, settingIn, withSetting } from '../../web/features/channels/channel-form.ts';
+import {
+  badJsonIn,
+  faultOf,
+  fieldsOf,
+  formOf,
+  settingIn,
+  withSetting,
+} from '../../web/features/channels/channel-form.ts';
 import { chartOf, labelOf, startOf, type UsageRow } from '../../web/features/dashboard/series.ts';
 import { curlOf } from '../../web/features/logs/curl.ts';
 import { type PriceList, rowsFor } from '../../web/features/pricing/price-rows.ts';
@@ -141,12 +148,12 @@ test('a switch of a channel changes its own member of the settings alone', () =>
 });
 
 test('a channel form says what is missing, and sends numbers and lists', () => {
-  const form = { ...formOf(null), name: ' a ', key: 'sk-1', models: 'm, n,,m', weight: '-3', priority: 'x' };
+  const form = { ...formOf(null), name: ' a ', key: 'sk-1', models: 'm, n,,m', weight: '3', priority: '-1,000' };
   expect(fieldsOf({ ...form, base_url: 'http://h/ ' })).toMatchObject({
     name: 'a',
     models: 'm,n',
-    weight: 0,
-    priority: 0,
+    weight: 3,
+    priority: -1000,
     auto_ban: 1,
     base_url: 'http://h',
   });
@@ -154,7 +161,10 @@ test('a channel form says what is missing, and sends numbers and lists', () => {
   expect(faultOf({ ...form, key: '' }, true)).toBe('channels.required');
   expect(faultOf({ ...form, key: '' }, false)).toBeNull();
   expect(faultOf({ ...form, models: ' ' }, false)).toBe('channels.modelsRequired');
-  expect(faultOf({ ...form, param_override: '[1]' }, false)).toBe('channels.badJson');
+  expect(faultOf({ ...form, param_override: '[1]' }, false)).toBe('channels.badJsonIn');
+  expect(badJsonIn({ ...form, param_override: '[1]', setting: '{' })).toBe('channels.override');
+  expect(badJsonIn({ ...form, setting: '{' })).toBe('channels.setting');
+  expect(faultOf({ ...form, base_url: 'not a url' }, false)).toBe('channels.badAddress');
 });
 
 test('a log row is asked again in its own dialect', () => {

@@ -1,19 +1,23 @@
 /** Labelled fields: label above, help or error below; and the foot of a drawer that holds them. */
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { useTranslation } from 'react-i18next';
+import { leave } from '../lib/unsaved.ts';
 
 export interface FieldProps {
   readonly label: string;
   readonly help?: string | undefined;
   readonly error?: string | undefined;
+  /** What is typed cannot be sent: the form is held back and the field takes the focus. */
+  readonly unreadable?: boolean;
   readonly children: (ids: {
     readonly id: string;
     readonly 'aria-describedby': string | undefined;
     readonly 'aria-invalid': boolean;
+    readonly 'data-unreadable': true | undefined;
   }) => ReactNode;
 }
 
-export function Field({ label, help, error, children }: FieldProps) {
+export function Field({ label, help, error, unreadable = false, children }: FieldProps) {
   const id = useId();
   const note = error ?? help;
   return (
@@ -25,6 +29,7 @@ export function Field({ label, help, error, children }: FieldProps) {
         id,
         'aria-describedby': note === undefined ? undefined : `${id}-note`,
         'aria-invalid': error !== undefined,
+        'data-unreadable': unreadable || undefined,
       })}
       {note === undefined ? null : (
         <p id={`${id}-note`} className={`text-[12px] leading-4 ${error === undefined ? 'text-ink-3' : 'text-danger'}`}>
@@ -45,9 +50,17 @@ export interface TextFieldProps extends Omit<FieldProps, 'children'>, InputProps
   readonly onChange: (value: string) => void;
 }
 
-export function TextField({ label, help, error, className = 'field', onChange, ...input }: TextFieldProps) {
+export function TextField({
+  label,
+  help,
+  error,
+  unreadable = false,
+  className = 'field',
+  onChange,
+  ...input
+}: TextFieldProps) {
   return (
-    <Field label={label} help={help} error={error}>
+    <Field label={label} help={help} error={error} unreadable={unreadable}>
       {(ids) => <input {...ids} className={className} onChange={(event) => onChange(event.target.value)} {...input} />}
     </Field>
   );
@@ -67,7 +80,7 @@ export function FormFooter({ form, action, onClose, ...submit }: FormFooterProps
   const { t } = useTranslation();
   return (
     <>
-      <button type="button" className="button" onClick={onClose}>
+      <button type="button" className="button" onClick={() => leave(onClose)}>
         {t('app.cancel')}
       </button>
       <button type="submit" form={form} className="button button-primary" {...submit}>

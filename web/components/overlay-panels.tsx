@@ -3,6 +3,7 @@
 import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { leave, useUnsaved } from '../lib/unsaved.ts';
 import { Boundary } from './failure.tsx';
 import { Icon } from './icon.tsx';
 
@@ -11,17 +12,21 @@ export interface DrawerProps {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly footer?: ReactNode;
+  /** Something was typed into it that closing would lose. */
+  readonly dirty?: boolean;
 }
 
-export function Drawer({ title, onClose, children, footer }: DrawerProps) {
+export function Drawer({ title, onClose, children, footer, dirty = false }: DrawerProps) {
   const { t } = useTranslation();
+  useUnsaved(dirty);
+  const close = () => leave(onClose);
   return (
-    <Dialog open onClose={onClose} className="relative z-20">
+    <Dialog open onClose={close} className="relative z-20">
       <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
       <DialogPanel className="fixed inset-y-0 right-0 flex w-[520px] max-w-full flex-col border-l border-line-strong bg-surface shadow-drawer">
         <header className="flex h-12 flex-none items-center gap-2 border-b border-line pr-3 pl-5">
           <DialogTitle className="flex-1 truncate text-[16px] font-semibold">{title}</DialogTitle>
-          <button type="button" className="button button-ghost" onClick={onClose} aria-label={t('app.close')}>
+          <button type="button" className="button button-ghost" onClick={close} aria-label={t('app.close')}>
             <Icon name="close" />
           </button>
         </header>
@@ -40,13 +45,15 @@ export interface ConfirmProps {
   readonly title: string;
   readonly text: ReactNode;
   readonly action: string;
+  /** What not doing it is called. */
+  readonly cancel?: string;
   /** What may be done instead. */
   readonly other?: { readonly action: string; readonly onChoose: () => void } | undefined;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 }
 
-export function Confirm({ title, text, action, other, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({ title, text, action, cancel, other, onConfirm, onClose }: ConfirmProps) {
   const { t } = useTranslation();
   return (
     <Dialog open onClose={onClose} className="relative z-30">
@@ -57,7 +64,7 @@ export function Confirm({ title, text, action, other, onConfirm, onClose }: Conf
           <div className="mt-2 mb-5 text-ink-2">{text}</div>
           <div className="flex flex-wrap justify-end gap-2">
             <button type="button" className="button" onClick={onClose} data-autofocus>
-              {t('app.cancel')}
+              {cancel ?? t('app.cancel')}
             </button>
             {other === undefined ? null : (
               <button type="button" className="button" onClick={other.onChoose}>

@@ -26,15 +26,6 @@ export function duration(seconds: number): string {
   return rest === 0 ? `${whole} ${big}` : `${whole} ${big} ${rest} ${little}`;
 }
 
-/** The inverse of `dateTime`; `-1` means never. null = malformed. */
-export function parseDateTime(text: string): number | null {
-  if (text.trim() === '-1' || text.trim() === '') return -1;
-  const parts = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)$/.exec(text.trim());
-  if (parts === null) return null;
-  const at = new Date(`${parts[1]}-${parts[2]}-${parts[3]}T${parts[4]}:${parts[5]}:${parts[6]}`).getTime();
-  return Number.isNaN(at) ? null : Math.floor(at / 1000);
-}
-
 /** @returns false when the browser does not allow it; then the text is shown for copying by hand. */
 export async function copyText(text: string): Promise<boolean> {
   try {

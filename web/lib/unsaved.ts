@@ -1,15 +1,105 @@
-/** Whether somebody has typed into a form of this page and not sent it yet. */
+/** What somebody has typed and not sent yet: it is not thrown away without a question. */
+import { useEffect, useSyncExternalStore } from 'react';
+
+/** Somebody has typed into a form of this page: a login that ran out is asked for over it. */
 let typed = false;
 
 export const hasUnsaved = (): boolean => typed && document.querySelector('form') !== null;
-
-export function watchForms(): void {
-  document.addEventListener('input', (event) => {
-    if ((event.target as HTMLElement).closest('form') !== null) typed = true;
-  });
-}
 
 /** A new page, or what was typed has been stored. */
 export const forgetUnsaved = (): void => {
   typed = false;
 };
+
+/** The forms whose contents would be lost. */
+const drafts = new Set<symbol>();
+/** What waits for an answer. */
+let leaving: (() => void) | null = null;
+const listeners = new Set<() => void>();
+const ask = (go: (() => void) | null): void => {
+  leaving = go;
+  for (const listener of listeners) listener();
+};
+
+/** While `dirty`, whatever would throw the form away asks first. */
+export function useUnsaved(dirty: boolean): void {
+  useEffect(() => {
+    if (!dirty) return;
+    const draft = Symbol('draft');
+    drafts.add(draft);
+    return () => void drafts.delete(draft);
+  }, [dirty]);
+}
+
+/** Two states of a form say the same. */
+export const sameForm = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** Does it at once, or when the reader has agreed to lose what was typed. */
+export function leave(go: () => void): void {
+  if (drafts.size === 0) go();
+  else ask(go);
+}
+
+/** @returns what waits for an answer; null = nothing does. */
+export const useLeaving = (): (() => void) | null =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => leaving,
+  );
+
+export function answerLeaving(discard: boolean): void {
+  const go = leaving;
+  ask(null);
+  if (!discard) return;
+  drafts.clear();
+  go?.();
+}
+
+/** What of an address only turns a form to another side. */
+const turning = ['block'];
+const placeOf = (address: string | URL): string => {
+  const url = new URL(address, location.href);
+  for (const name of turning) url.searchParams.delete(name);
+  return url.href;
+};
+
+/** Links, keys and the browser's own Back ask too. Called once, before anything listens to the address. */
+export function watchForms(): void {
+  document.addEventListener('input', (event) => {
+    if ((event.target as HTMLElement).closest('form') !== null) typed = true;
+  });
+  addEventListener('beforeunload', (event) => {
+    if (drafts.size > 0) event.preventDefault();
+  });
+  let here = { address: location.href, state: history.state as unknown };
+  const remember = () => {
+    here = { address: location.href, state: history.state as unknown };
+  };
+  const push = history.pushState.bind(history);
+  for (const name of ['pushState', 'replaceState'] as const) {
+    const change = history[name].bind(history);
+    history[name] = (...to) => {
+      const moves = to[2] != null && placeOf(to[2]) !== placeOf(location.href);
+      const go = () => {
+        change(...to);
+        remember();
+      };
+      if (moves) leave(go);
+      else go();
+    };
+  }
+  addEventListener(
+    'popstate',
+    (event) => {
+      if (drafts.size === 0) return remember();
+      // The address has changed already: it is put back before the page learns of it.
+      event.stopImmediatePropagation();
+      push(here.state, '', here.address);
+      ask(() => history.back());
+    },
+    { capture: true },
+  );
+}

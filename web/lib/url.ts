@@ -1,16 +1,27 @@
 /** State that lives in the address: reload, back and share restore it. */
 import { useSearchParams } from 'wouter';
+import { type Sort, sortsOf } from '../../server/contract/sorts.ts';
 
 export interface Url {
   /** '' = absent. */
   readonly get: (name: string) => string;
   readonly page: number;
-  /** '' removes; every other name than `p` and `open` goes back to the first page. */
+  /** '' removes; every other name than `p` goes back to the first page. */
   readonly set: (name: string, value: string) => void;
+  /** Opens something over the list: a place of its own, that Back leaves. @param instead of what is open now. */
+  readonly show: (id: string, instead?: boolean) => void;
+  /** Closes it; the way back does not lead to it again. */
+  readonly close: () => void;
 }
 
-/** Where one is in a list, and what lies open over it, is no part of a filter. */
-const passing = ['p', 'open', 'new', 'size', 'expired'];
+/** Marks an entry of the history that was opened from the list before it. */
+const overList = { overList: true };
+const isOverList = (): boolean => (history.state as typeof overList | null)?.overList === true;
+
+/** What lies open over a list. */
+const over = ['open', 'new'];
+/** That, and where one is in a list, is no part of a filter. */
+const passing = [...over, 'p', 'size', 'expired'];
 
 /** What of an address is worth keeping under a name, '' = nothing. */
 export function filterOf(query: URLSearchParams): string {
@@ -18,7 +29,11 @@ export function filterOf(query: URLSearchParams): string {
   return String(new URLSearchParams(kept));
 }
 
-const keepsPage = new Set(['p', 'open', 'sort']);
+/** The order the address asks for, as the server takes it; undefined = its own. */
+export function sortIn<Field extends string>(url: Url, fields: readonly Field[]): Sort<Field> | undefined {
+  const asked = url.get('sort');
+  return sortsOf(fields).find((one) => one === asked);
+}
 
 export function useUrl(): Url {
   const [query, setQuery] = useSearchParams();
@@ -31,11 +46,19 @@ export function useUrl(): Url {
           const next = new URLSearchParams(old);
           if (value === '' || (name === 'p' && value === '1')) next.delete(name);
           else next.set(name, value);
-          if (!keepsPage.has(name)) next.delete('p');
+          if (name !== 'p') next.delete('p');
           return next;
         },
-        // A drawer is a place to come back from, a filter is not.
-        { replace: name !== 'open' },
+        { replace: true },
       ),
+    show: (id, instead = false) =>
+      setQuery((old) => new URLSearchParams([...old].filter(([name]) => !over.includes(name)).concat([['open', id]])), {
+        replace: instead,
+        state: instead ? (history.state as unknown) : overList,
+      }),
+    close: () => {
+      if (isOverList()) history.back();
+      else setQuery((old) => new URLSearchParams([...old].filter(([name]) => !over.includes(name))), { replace: true });
+    },
   };
 }

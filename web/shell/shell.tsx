@@ -10,7 +10,9 @@ import { useEnded, useLoginAsked, useUser, writeUser } from '../lib/session.ts';
 import { forgetUnsaved } from '../lib/unsaved.ts';
 import { CopyByHand } from './copy-by-hand.tsx';
 import { FailedReads } from './failed-reads.tsx';
+import { LeaveQuestion } from './leave-question.tsx';
 import { placesFor } from './nav.ts';
+import { useOwnUser } from './own-user.ts';
 import { Shortcuts } from './shortcuts.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { useStatus } from './status.ts';
@@ -37,6 +39,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const folded = (chosen ?? String(status?.default_collapse_sidebar === true)) === 'true';
   const withSidebar = user !== null && !wide(path);
   const places = placesFor(user, status);
+  useOwnUser(path);
   const openPalette = useCallback(() => setPalette(true), []);
   useSiteTitle(status?.system_name);
 
@@ -101,6 +104,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </main>
       </div>
       <CopyByHand />
+      <LeaveQuestion />
       {user !== null && ended ? (
         <Suspense>
           <LoginAgain />

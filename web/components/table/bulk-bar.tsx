@@ -1,17 +1,20 @@
 /** What can be done with the chosen rows; floats over the foot of the table. */
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { attempt } from '../../lib/attempt.ts';
 import { Icon } from '../icon.tsx';
 import type { Selection } from './column.ts';
 
 export interface BulkBarProps {
   readonly selection: Selection;
-  /** Every row the filter finds, also those on other pages. */
+  /** Every row in sight; all that match, where there are no pages. */
   readonly matching: ReadonlySet<number>;
+  /** Chooses the rows of other pages as well; null and absent = there are none. */
+  readonly onAll?: (() => Promise<unknown>) | null;
   readonly children: ReactNode;
 }
 
-export function BulkBar({ selection, matching, children }: BulkBarProps) {
+export function BulkBar({ selection, matching, onAll = null, children }: BulkBarProps) {
   const { t } = useTranslation();
   const { chosen, onChange } = selection;
   if (chosen.size === 0) return null;
@@ -21,10 +24,16 @@ export function BulkBar({ selection, matching, children }: BulkBarProps) {
       className="fixed bottom-6 left-1/2 z-10 flex max-w-[calc(100vw-24px)] -translate-x-1/2 items-center gap-1 overflow-x-auto rounded-3 border border-line-strong bg-raised p-1.5 shadow-pop"
     >
       <span className="px-2 whitespace-nowrap" role="status">
-        {t('table.count', { chosen: chosen.size, total: matching.size })}
+        {onAll === null
+          ? t('table.count', { chosen: chosen.size, total: matching.size })
+          : t('table.chosenCount', { count: chosen.size })}
       </span>
-      {chosen.size < matching.size ? (
-        <button type="button" className="button button-ghost text-accent-text" onClick={() => onChange(matching)}>
+      {chosen.size < matching.size || (onAll !== null && chosen.size <= matching.size) ? (
+        <button
+          type="button"
+          className="button button-ghost text-accent-text"
+          onClick={() => (onAll === null ? onChange(matching) : void attempt(onAll))}
+        >
           {t('table.all')}
         </button>
       ) : null}

@@ -11,8 +11,10 @@ export interface Column<Row> {
   readonly number?: boolean;
   /** Part of the card on a phone. */
   readonly key?: boolean;
-  /** Present: the head sorts the rows that are shown. */
+  /** Present: the head sorts the rows. Only where all of them are here. */
   readonly sort?: (row: Row) => number | string;
+  /** Present: the head asks the server for this order, `-` and the name for the reverse. */
+  readonly order?: string;
   /** Not shown until somebody asks for it. */
   readonly hidden?: boolean;
 }

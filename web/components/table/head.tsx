@@ -4,6 +4,10 @@ import type { Column, Selection } from './column.ts';
 import { shapeOf } from './line.tsx';
 import type { Sorting } from './use-sorting.ts';
 
+const arrows = { none: '', ascending: ' ↑', descending: ' ↓' } as const;
+/** What the address calls the order of a column; null = it has none. */
+const orderOf = <Row,>({ id, sort, order }: Column<Row>): string | null => order ?? (sort === undefined ? null : id);
+
 export interface HeadProps<Row> {
   readonly sortOn: Sorting<Row>['sortOn'];
   readonly direction: Sorting<Row>['direction'];
@@ -40,14 +44,14 @@ export function Head<Row extends { readonly id: number }>({
             key={column.id}
             scope="col"
             className={shapeOf(column)}
-            aria-sort={column.sort === undefined ? undefined : direction(column.id)}
+            aria-sort={orderOf(column) === null ? undefined : direction(orderOf(column) ?? '')}
           >
-            {column.sort === undefined ? (
+            {orderOf(column) === null ? (
               column.header
             ) : (
-              <button type="button" className="hover:text-ink-1" onClick={() => sortOn(column.id)}>
+              <button type="button" className="hover:text-ink-1" onClick={() => sortOn(orderOf(column) ?? '')}>
                 {column.header}
-                {direction(column.id) === 'none' ? '' : direction(column.id) === 'ascending' ? ' ↑' : ' ↓'}
+                {arrows[direction(orderOf(column) ?? '')]}
               </button>
             )}
           </th>

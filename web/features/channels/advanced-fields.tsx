@@ -1,7 +1,16 @@
 /** Fields that most channels leave as they are. */
 import { useTranslation } from 'react-i18next';
+import { NumberField } from '../../components/amount-fields.tsx';
 import { Field, TextField } from '../../components/form.tsx';
-import { type ChannelForm, type ChannelType, isJsonOrBlank, settingIn, withSetting } from './channel-form.ts';
+import {
+  type ChannelForm,
+  type ChannelType,
+  isJsonOrBlank,
+  priorityTerms,
+  settingIn,
+  weightTerms,
+  withSetting,
+} from './channel-form.ts';
 import { ChannelSwitches } from './channel-switches.tsx';
 import { namesIn } from './model-list.ts';
 
@@ -30,6 +39,7 @@ function JsonField({
     <Field
       label={label}
       help={help}
+      unreadable={!isJsonOrBlank(form[name])}
       error={
         isJsonOrBlank(form[name]) ? undefined : t(name === 'model_mapping' ? 'channels.badMapping' : 'channels.badJson')
       }
@@ -123,15 +133,10 @@ function SettingField({
 export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps) {
   const { t } = useTranslation();
   const both = { form, onChange };
-  const line = (
-    name: 'priority' | 'weight' | 'tag' | 'openai_organization' | 'test_model',
-    label: string,
-    help?: string,
-  ) => (
+  const line = (name: 'tag' | 'openai_organization' | 'test_model', label: string, help?: string) => (
     <TextField
       label={label}
       help={help}
-      inputMode={name === 'priority' || name === 'weight' ? 'numeric' : undefined}
       list={name === 'test_model' ? 'channel-test-models' : undefined}
       value={form[name]}
       onChange={(value) => onChange({ [name]: value })}
@@ -140,8 +145,22 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
   return (
     <>
       <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
-        {line('priority', t('channels.priority'), t('channels.priorityHelp'))}
-        {line('weight', t('channels.weight'), t('channels.weightHelp'))}
+        <NumberField
+          label={t('channels.priority')}
+          help={t('channels.priorityHelp')}
+          terms={priorityTerms}
+          words={() => t('channels.priorityWhole')}
+          value={form.priority}
+          onChange={(priority) => onChange({ priority })}
+        />
+        <NumberField
+          label={t('channels.weight')}
+          help={t('channels.weightHelp')}
+          terms={weightTerms}
+          words={() => t('channels.weightWhole')}
+          value={form.weight}
+          onChange={(weight) => onChange({ weight })}
+        />
         {line('tag', t('channels.tag'))}
       </div>
       {line('test_model', t('channels.testModel'), t('channels.testModelHelp'))}

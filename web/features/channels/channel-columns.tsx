@@ -6,13 +6,12 @@ import { Icon } from '../../components/icon.tsx';
 import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
 import type { ChannelActions } from './actions.ts';
+import { priorityTerms, weightTerms } from './channel-form.ts';
 import { InlineNumber } from './inline-number.tsx';
 import { ResponseTime } from './response-time.tsx';
 import { testErrorOf } from './trouble.ts';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
-/** The least that can be typed. */
-const leastPriority = -999;
 
 export interface ChannelColumnsProps {
   readonly t: TFunction;
@@ -138,7 +137,7 @@ export function channelColumns({
         <InlineNumber
           label={t('channels.priorityOf', { name: row.name })}
           value={row.priority}
-          min={leastPriority}
+          terms={priorityTerms}
           onSave={(value) => actions.setNumber(row, 'priority', value)}
         />
       ),
@@ -152,7 +151,7 @@ export function channelColumns({
         <InlineNumber
           label={t('channels.weightOf', { name: row.name })}
           value={row.weight}
-          min={0}
+          terms={weightTerms}
           onSave={(value) => actions.setNumber(row, 'weight', value)}
         />
       ),

@@ -1,13 +1,24 @@
-import { type FormEvent, useState } from 'react';
+/** Adds a channel or edits one. */
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { actsLater, actsLaterWords } from '../../../server/contract/acts-later.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
+import { sameForm } from '../../lib/unsaved.ts';
 import { ChannelFields } from './channel-fields.tsx';
-import { type ChannelForm, type ChannelType, endsInVersion, faultOf, fieldsOf, formOf } from './channel-form.ts';
+import {
+  badJsonIn,
+  type ChannelForm,
+  type ChannelType,
+  endsInVersion,
+  faultOf,
+  fieldsOf,
+  formOf,
+} from './channel-form.ts';
 import { ProviderPicker } from './provider-picker.tsx';
 
 export interface ChannelDrawerProps {
@@ -20,7 +31,8 @@ export interface ChannelDrawerProps {
 
 export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawerProps) {
   const { t, i18n } = useTranslation();
-  const [form, setForm] = useState(() => formOf(channel));
+  const [first] = useState(() => formOf(channel));
+  const [form, setForm] = useState(first);
   const [picked, setPicked] = useState(channel !== null);
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
@@ -28,11 +40,11 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
   const provider = types.find((one) => one.type === form.type);
   const change = (some: Partial<ChannelForm>) => setForm((before) => ({ ...before, ...some }));
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (busy) return setError(t('channels.sentAlready'));
     const fault = faultOf(form, channel === null);
-    if (fault !== null) return setError(t(fault));
+    const label = badJsonIn(form);
+    if (fault !== null) return setError(t(fault, { name: label === null ? '' : t(label) }));
     if (endsInVersion(form.base_url) && form.base_url !== channel?.base_url) return setAsking(true);
     void store();
   };
@@ -54,6 +66,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
   return (
     <Drawer
       title={channel === null ? t('channels.add') : t('channels.edit')}
+      dirty={!busy && !sameForm(form, first)}
       onClose={onClose}
       footer={
         <FormFooter
@@ -65,7 +78,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
         />
       }
     >
-      <form id="channel-form" onSubmit={submit} noValidate>
+      <CheckedForm id="channel-form" onSubmit={submit}>
         <ProviderPicker
           types={types}
           value={picked ? provider : undefined}
@@ -78,7 +91,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
         <p role="alert" className="text-danger">
           {error}
         </p>
-      </form>
+      </CheckedForm>
       {asking ? (
         <Confirm
           title={t('channels.v1')}

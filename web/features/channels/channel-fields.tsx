@@ -9,7 +9,15 @@ import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useAside } from '../../lib/read.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';
-import { type ChannelForm, type ChannelType, endsInVersion, fieldsOf, settingIn, withSetting } from './channel-form.ts';
+import {
+  type ChannelForm,
+  type ChannelType,
+  endsInVersion,
+  fieldsOf,
+  isAddressOrBlank,
+  settingIn,
+  withSetting,
+} from './channel-form.ts';
 import { ChannelModels } from './channel-models.tsx';
 import { ChannelTry } from './channel-try.tsx';
 import { namesIn } from './model-list.ts';
@@ -98,7 +106,7 @@ export function ChannelFields({ form, channel, provider, onChange }: ChannelFiel
   const line = (
     name: 'name' | 'base_url' | 'other',
     label: string,
-    more: { help?: string; placeholder?: string } = {},
+    more: { help?: string; placeholder?: string; error?: string | undefined; unreadable?: boolean } = {},
   ) => (
     <TextField
       {...more}
@@ -117,6 +125,12 @@ export function ChannelFields({ form, channel, provider, onChange }: ChannelFiel
         help: endsInVersion(form.base_url)
           ? t('channels.v1')
           : t('channels.baseUrlHelp', { url: provider?.base_url ?? '' }),
+        unreadable: !isAddressOrBlank(form.base_url),
+        // While it is typed, the beginning of an address is none.
+        error:
+          isAddressOrBlank(form.base_url) || 'https://'.startsWith(form.base_url)
+            ? undefined
+            : t('channels.badAddress'),
         ...(provider === undefined ? {} : { placeholder: provider.base_url }),
       })}
       {provider?.other

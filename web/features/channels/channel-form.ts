@@ -1,5 +1,9 @@
 /** What the channel form holds, and how it becomes fields of the wire. */
+
+import { parseNumber } from '../../../server/contract/amounts.ts';
+import { isChannelAddress } from '../../../server/contract/channel-address.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { valueIn } from '../../components/amount.ts';
 import { isJsonObject } from './json.ts';
 import { namesIn } from './model-list.ts';
 
@@ -20,6 +24,10 @@ export interface ChannelType {
   /** As their makers call them. */
   readonly dialect_labels: Readonly<Record<string, string>>;
 }
+
+/** The family's table goes down to this. */
+export const priorityTerms = { integer: true, min: -999_999_999, max: 999_999_999 } as const;
+export const weightTerms = { integer: true, max: 999_999_999 } as const;
 
 /** @param channel null = a new one. */
 export const formOf = (channel: Channel | null) => ({
@@ -43,6 +51,7 @@ export const formOf = (channel: Channel | null) => ({
 });
 export type ChannelForm = ReturnType<typeof formOf>;
 
+/** Of a form whose numbers can be read. */
 export const fieldsOf = (form: ChannelForm) => ({
   ...form,
   name: form.name.trim(),
@@ -51,18 +60,35 @@ export const fieldsOf = (form: ChannelForm) => ({
   other: form.other.trim(),
   key: form.key === '' ? undefined : form.key,
   auto_ban: form.auto_ban ? 1 : 0,
-  priority: Number.parseInt(form.priority, 10) || 0,
-  weight: Math.max(0, Number.parseInt(form.weight, 10) || 0),
+  priority: valueIn(parseNumber(form.priority, priorityTerms)),
+  weight: valueIn(parseNumber(form.weight, weightTerms)),
 });
 
 export const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;
+
+/** Labels of the fields that hold JSON. */
+const jsonLabels = {
+  status_code_mapping: 'channels.statusMapping',
+  param_override: 'channels.override',
+  setting: 'channels.setting',
+} as const satisfies Record<(typeof jsonFields)[number], string>;
+
+/** @returns the label of the first field that should hold JSON and does not; null = all are well. */
+export function badJsonIn(form: ChannelForm): (typeof jsonLabels)[keyof typeof jsonLabels] | null {
+  const bad = jsonFields.find((name) => !isJsonOrBlank(form[name]));
+  return bad === undefined ? null : jsonLabels[bad];
+}
+
+/** An upstream's address, or nothing: then the provider's own is asked. */
+export const isAddressOrBlank = (text: string): boolean => text.trim() === '' || isChannelAddress(text.trim());
 
 /** @returns a key of `channels` that says what is missing. */
 export function faultOf(form: ChannelForm, isNew: boolean) {
   if (isNew && (form.name.trim() === '' || form.key.trim() === '')) return 'channels.required';
   if (namesIn(form.models).length === 0) return 'channels.modelsRequired';
+  if (!isAddressOrBlank(form.base_url)) return 'channels.badAddress';
   if (!isJsonOrBlank(form.model_mapping)) return 'channels.badMapping';
-  return jsonFields.every((name) => isJsonOrBlank(form[name])) ? null : 'channels.badJson';
+  return badJsonIn(form) === null ? null : 'channels.badJsonIn';
 }
 
 export const isJsonOrBlank = (text: string): boolean => text.trim() === '' || isJsonObject(text);

@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { ListPage } from '../../components/list-page.tsx';
+import { usePicked } from '../../components/table/picked.ts';
 import { useChannelActions } from './actions.ts';
 import { ChannelBulk } from './channel-bulk.tsx';
 import { ChannelFilters } from './channel-filters.tsx';
@@ -20,11 +21,11 @@ export function ChannelsPage() {
   const actions = useChannelActions();
   const state = useChannels();
   const [, navigate] = useLocation();
-  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const [removing, setRemoving] = useState<Channel | null>(null);
   const [testing, setTesting] = useState<Channel | null>(null);
   const [tag, setTag] = useState<TagRow | null>(null);
   const { channels } = state;
+  const [chosen, setChosen] = usePicked(state.sight);
   const selection = { chosen, onChange: setChosen };
   const bar = <ChannelFilters state={state} />;
   return (

@@ -1,35 +1,57 @@
-/** A number that is edited where it stands: Enter saves, Escape takes it back. */
-import { useState } from 'react';
+/** A number that is edited where it stands: Enter saves, Escape takes it back, what cannot be read stays with its reason. */
+import { useId, useState } from 'react';
+import { type NumberTerms, parseNumber } from '../../../server/contract/amounts.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 
 export interface InlineNumberProps {
   readonly label: string;
   readonly value: number;
-  readonly min: number;
+  readonly terms: NumberTerms;
   readonly onSave: (value: number) => void;
 }
 
-export function InlineNumber({ label, value, min, onSave }: InlineNumberProps) {
+export function InlineNumber({ label, value, terms, onSave }: InlineNumberProps) {
+  const id = useId();
   const [draft, setDraft] = useState<string | null>(null);
+  const [left, setLeft] = useState(false);
+  const amount = parseNumber(draft ?? String(value), terms);
+  const problem = left && draft !== null && amount.kind === 'invalid' ? amount.problem[currentLanguage()] : null;
   const save = () => {
-    const next = Math.max(min, Number.parseInt(draft ?? '', 10));
+    setLeft(true);
+    if (draft === null || amount.kind !== 'value') return;
     setDraft(null);
-    if (Number.isInteger(next) && next !== value) onSave(next);
+    setLeft(false);
+    if (amount.value !== value) onSave(amount.value);
   };
   return (
-    <input
-      className="h-7 w-16 rounded-2 border border-transparent bg-transparent px-1.5 text-right hover:border-line-control focus:border-line-control"
-      aria-label={label}
-      inputMode="numeric"
-      value={draft ?? value}
-      onChange={(event) => setDraft(event.target.value)}
-      onBlur={() => draft !== null && save()}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') event.currentTarget.blur();
-        if (event.key === 'Escape') {
-          setDraft(null);
-          event.stopPropagation();
-        }
-      }}
-    />
+    <span className="inline-grid justify-items-end">
+      <input
+        className="h-7 w-16 rounded-2 border border-transparent bg-transparent px-1.5 text-right hover:border-line-control focus:border-line-control aria-invalid:border-danger"
+        aria-label={label}
+        aria-invalid={problem !== null}
+        aria-describedby={problem === null ? undefined : id}
+        inputMode="numeric"
+        value={draft ?? value}
+        onChange={(event) => setDraft(event.target.value)}
+        onBlur={save}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') save();
+          if (event.key === 'Escape') {
+            setDraft(null);
+            setLeft(false);
+            event.stopPropagation();
+          }
+        }}
+      />
+      {problem === null ? null : (
+        <span
+          id={id}
+          role="alert"
+          className="max-w-40 pb-1 text-right text-[12px] leading-4 whitespace-normal text-danger"
+        >
+          {problem}
+        </span>
+      )}
+    </span>
   );
 }

@@ -1,11 +1,17 @@
 /** Changes every channel of a tag; what is left blank stays. */
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { Field } from '../../components/form.tsx';
+import { parseNumber } from '../../../server/contract/amounts.ts';
+import { valueIn } from '../../components/amount.ts';
+import { NumberField } from '../../components/amount-fields.tsx';
+import { CheckedForm } from '../../components/checked-form.tsx';
+import { FormFooter, TextField } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
+import { sameForm } from '../../lib/unsaved.ts';
 import type { ChannelActions } from './actions.ts';
+import { priorityTerms, weightTerms } from './channel-form.ts';
 import { isJsonObject } from './json.ts';
 import type { TagRow } from './tag-rows.ts';
 
@@ -17,7 +23,7 @@ export interface TagDrawerProps {
 
 export function TagDrawer({ row, actions, onClose }: TagDrawerProps) {
   const { t } = useTranslation();
-  const [form, setForm] = useState({
+  const [first] = useState({
     new_tag: row.tag,
     priority: '',
     weight: '',
@@ -25,24 +31,24 @@ export function TagDrawer({ row, actions, onClose }: TagDrawerProps) {
     groups: '',
     model_mapping: '',
   });
+  const [form, setForm] = useState(first);
+  const [busy, setBusy] = useState(false);
   const [error, setError] = useState('');
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     const { priority, weight, model_mapping: mapping } = form;
-    if (priority !== '' && !/^-?\d+$/.test(priority)) return setError(t('channels.priorityWhole'));
-    if (weight !== '' && !/^\d+$/.test(weight)) return setError(t('channels.weightWhole'));
     if (mapping.trim() !== '' && !isJsonObject(mapping)) return setError(t('channels.badMapping'));
     const renamed = form.new_tag !== row.tag;
     if (!renamed && Object.entries(form).every(([name, value]) => name === 'new_tag' || value === ''))
       return toast.warning(t('channels.nothingChanged'));
     const text = (value: string) => (value === '' ? undefined : value);
+    setBusy(true);
     const done = await actions.run(
       () =>
         call('channel.tag_edit', {
           tag: row.tag,
           new_tag: renamed ? form.new_tag : undefined,
-          priority: priority === '' ? undefined : Number(priority),
-          weight: weight === '' ? undefined : Number(weight),
+          priority: priority.trim() === '' ? undefined : valueIn(parseNumber(priority, priorityTerms)),
+          weight: weight.trim() === '' ? undefined : valueIn(parseNumber(weight, weightTerms)),
           models: text(form.models),
           groups: text(form.groups),
           model_mapping: text(mapping),
@@ -50,41 +56,44 @@ export function TagDrawer({ row, actions, onClose }: TagDrawerProps) {
       t('channels.updatedOk'),
     );
     if (done) onClose();
+    else setBusy(false);
   };
   const field = (name: keyof typeof form, label: string, help?: string) => (
-    <Field label={label} help={help}>
-      {(ids) => (
-        <input
-          {...ids}
-          className="field"
-          value={form[name]}
-          onChange={(event) => setForm({ ...form, [name]: event.target.value })}
-        />
-      )}
-    </Field>
+    <TextField label={label} help={help} value={form[name]} onChange={(value) => setForm({ ...form, [name]: value })} />
   );
   return (
     <Drawer
       title={t('channels.editTag', { tag: row.tag })}
       onClose={onClose}
-      footer={
-        <button type="submit" form="tag-form" className="button button-primary">
-          {t('app.save')}
-        </button>
-      }
+      footer={<FormFooter form="tag-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
+      dirty={!busy && !sameForm(form, first)}
     >
-      <form id="tag-form" onSubmit={submit} noValidate>
+      <CheckedForm id="tag-form" onSubmit={submit}>
         <p className="mb-3 text-ink-2">{t('channels.tagHelp', { count: row.channels.length })}</p>
         {field('new_tag', t('channels.tag'), t('channels.dissolve'))}
-        {field('priority', t('channels.priority'))}
-        {field('weight', t('channels.weight'))}
+        <NumberField
+          label={t('channels.priority')}
+          empty={t('channels.asItIs')}
+          terms={priorityTerms}
+          words={() => t('channels.priorityWhole')}
+          value={form.priority}
+          onChange={(priority) => setForm({ ...form, priority })}
+        />
+        <NumberField
+          label={t('channels.weight')}
+          empty={t('channels.asItIs')}
+          terms={weightTerms}
+          words={() => t('channels.weightWhole')}
+          value={form.weight}
+          onChange={(weight) => setForm({ ...form, weight })}
+        />
         {field('models', t('channels.models'))}
         {field('groups', t('channels.group'))}
         {field('model_mapping', t('channels.mapping'), t('channels.mappingHelp'))}
         <p role="alert" className="text-danger">
           {error}
         </p>
-      </form>
+      </CheckedForm>
     </Drawer>
   );
 }

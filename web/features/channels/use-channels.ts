@@ -25,6 +25,8 @@ export interface Channels {
   readonly setIdSort: (on: boolean) => void;
   /** Some filter is on. */
   readonly filtered: boolean;
+  /** What decides which of them are shown. */
+  readonly sight: string;
 }
 
 /** What a kind of channel is called. */
@@ -65,6 +67,7 @@ export function useChannels(): Channels {
       ),
     [all, status, type, onlyTag],
   );
+  const filters = [keyword, group, model, url.get('status'), url.get('type'), onlyTag];
   return {
     url,
     types,
@@ -78,6 +81,7 @@ export function useChannels(): Channels {
       localStorage.setItem(idSortKey, String(on));
       setIdSort(on);
     },
-    filtered: [keyword, group, model, url.get('status'), url.get('type'), onlyTag].some((value) => value !== ''),
+    filtered: filters.some((value) => value !== ''),
+    sight: filters.join('\n'),
   };
 }

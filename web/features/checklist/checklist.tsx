@@ -3,6 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import { storedText } from '../../../server/contract/stored-texts.ts';
 import { Icon } from '../../components/icon.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
@@ -12,17 +13,19 @@ import { useStatus } from '../../shell/status.ts';
 const requests = 2;
 
 async function progress() {
-  const [channels, tokens, logs, unset] = await Promise.all([
+  const [channels, tokens, logs, tests, unset] = await Promise.all([
     call('channel.list', { p: 0, page_size: 100 }),
     call('token.list', { p: 0, size: 1 }),
     call('log.list', { p: 1, page_size: 1, type: requests }),
+    // Tests of channels are requests of nobody.
+    call('log.list', { p: 1, page_size: 1, type: requests, token_name: storedText('channelTest') }),
     call('ratio.unset', {}),
   ]);
   return {
     channel: channels.length > 0,
-    test: channels.some(({ test_time }) => test_time > 0),
+    test: tests.total > 0 || channels.some(({ test_time }) => test_time > 0),
     token: tokens.length > 0,
-    request: logs.total > 0,
+    request: logs.total > tests.total,
     prices: channels.length > 0 && unset.length === 0,
   };
 }

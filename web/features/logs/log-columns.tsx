@@ -10,15 +10,20 @@ import type { Money } from '../../shell/money.ts';
 import { eventText } from './event-text.ts';
 
 /** Under 101 s green, under 300 s orange, else red. */
-const timeLook = (seconds: number): string =>
-  seconds < 101 ? 'text-success' : seconds < 300 ? 'text-warning' : 'text-danger';
+const timeLook = (ms: number): string =>
+  ms < 101_000 ? 'text-success' : ms < 300_000 ? 'text-warning' : 'text-danger';
 /** Under 3 s green, under 10 s orange, else red. */
 const firstLook = (ms: number): string => (ms < 3000 ? 'text-success' : ms < 10_000 ? 'text-warning' : 'text-danger');
 
-const firstToken = (log: Log): number | null => {
-  const found = /"frt":\s*(\d+(?:\.\d+)?)/.exec(log.other)?.[1];
+const numberIn = (log: Log, member: 'frt' | 'ms'): number | null => {
+  const found = new RegExp(`"${member}":\\s*(\\d+(?:\\.\\d+)?)`).exec(log.other)?.[1];
   return found === undefined ? null : Number(found);
 };
+const firstToken = (log: Log): number | null => numberIn(log, 'frt');
+/** Rows of other products know whole seconds alone. */
+const msOf = (log: Log): number => numberIn(log, 'ms') ?? log.use_time * 1000;
+/** Hundredths while they say something. */
+const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
 /** Channels in the order they were asked. */
 function triedChannels({ other }: Log): string {
   try {
@@ -38,7 +43,7 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
       id: 'time',
       header: t('logs.time'),
       key: true,
-      sort: (row) => row.created_at,
+      order: 'created_at',
       cell: (row) => dateTime(row.created_at),
     },
     ...(admin
@@ -67,45 +72,48 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
       id: 'model',
       header: t('logs.model'),
       key: true,
-      sort: (row) => row.model_name,
+      order: 'model_name',
       cell: (row) => <span className="font-medium text-ink-1">{row.model_name}</span>,
     },
     {
       id: 'seconds',
       header: t('logs.seconds'),
-      sort: (row) => row.use_time,
+      order: 'duration',
       cell: (row) => {
-        const first = firstToken(row);
-        return charged(row) ? (
+        if (!charged(row)) return null;
+        const [ms, first] = [msOf(row), firstToken(row)];
+        return (
           <>
-            <span className={timeLook(row.use_time)}>{row.use_time} s</span>
+            <span className={timeLook(ms)}>{secondsText(ms)} s</span>
             {row.is_stream && first !== null ? (
-              <span className={`ml-1.5 ${firstLook(first)}`}>{(first / 1000).toFixed(1)} s</span>
+              <span className={`ml-1.5 ${firstLook(first)}`}>
+                · {t('logs.ttft')} {secondsText(first)}
+              </span>
             ) : null}
             <span className="ml-1.5 text-ink-3">{row.is_stream ? t('logs.stream') : t('logs.whole')}</span>
           </>
-        ) : null;
+        );
       },
     },
     {
       id: 'prompt',
       header: t('logs.prompt'),
       number: true,
-      sort: (row) => row.prompt_tokens,
+      order: 'prompt_tokens',
       cell: (row) => (charged(row) ? row.prompt_tokens : ''),
     },
     {
       id: 'completion',
       header: t('logs.completion'),
       number: true,
-      sort: (row) => row.completion_tokens,
+      order: 'completion_tokens',
       cell: (row) => (charged(row) ? row.completion_tokens : ''),
     },
     {
       id: 'cost',
       header: t('logs.cost'),
       number: true,
-      sort: (row) => row.quota,
+      order: 'quota',
       key: true,
       amount: (row) => (charged(row) ? row.quota : null),
     },

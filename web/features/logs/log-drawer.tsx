@@ -1,6 +1,7 @@
 /** One request: how it ended, the bill line by line, the facts. */
 
 import type { TFunction } from 'i18next';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
@@ -62,8 +63,32 @@ const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (r
   [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
 ];
 
-export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClose: () => void }) {
+export interface LogDrawerProps {
+  readonly log: Log;
+  readonly onClose: () => void;
+  /** Shows another row of the list: 1 = the next one, -1 = the one before. */
+  readonly onStep: (by: number) => void;
+}
+
+/** j and k go through the rows, as they do in the list. */
+function useSteps(onStep: (by: number) => void): void {
+  const step = useRef(onStep);
+  step.current = onStep;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.metaKey || event.ctrlKey || event.altKey || (event.key !== 'j' && event.key !== 'k')) return;
+      if (event.target instanceof Element && event.target.closest('input, select, textarea') !== null) return;
+      event.preventDefault();
+      step.current(event.key === 'j' ? 1 : -1);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}
+
+export function LogDrawer({ log, onClose, onStep }: LogDrawerProps) {
   const { t } = useTranslation();
+  useSteps(onStep);
   const admin = isAdmin(useUser());
   const money = useMoney();
   const facts = factsOf(log);

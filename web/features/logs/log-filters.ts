@@ -4,13 +4,34 @@ import type { LogFilters } from './use-logs.ts';
 
 const secondsOf = (text: string): number => (text === '' ? 0 : Math.floor(new Date(text).getTime() / 1000) || 0);
 
+/** A part of a name; somebody who knows of `%` says where it stands. */
+const partOf = (model: string): string => (model === '' || model.includes('%') ? model : `%${model}%`);
+
+/** A channel is looked for by its id or by a part of its name. */
+const channelOf = (text: string): Pick<LogFilters, 'channel' | 'channel_name'> =>
+  /^\d{1,15}$/.test(text) ? { channel: Number(text) } : { channel_name: text };
+
 export const filtersIn = (url: Url, admin: boolean): LogFilters => ({
   type: Number(url.get('type')) || 0,
-  model_name: url.get('model'),
+  model_name: partOf(url.get('model').trim()),
   token_name: url.get('token'),
   group: url.get('group'),
   request_id: url.get('request'),
   start_timestamp: secondsOf(url.get('from')),
   end_timestamp: secondsOf(url.get('to')),
-  ...(admin ? { username: url.get('user'), channel: Number(url.get('channel')) || 0 } : {}),
+  ...(admin ? { username: url.get('user'), ...channelOf(url.get('channel').trim()) } : {}),
 });
+
+/** Nothing can lie between the two times. */
+export const isBackwards = ({ start_timestamp: from, end_timestamp: to }: LogFilters): boolean =>
+  from !== 0 && to !== 0 && from > to;
+
+/** What the rows are narrowed by, and what that is called in `logs`. */
+export const narrowedBy = [
+  ['model', 'model'],
+  ['token', 'token'],
+  ['user', 'user'],
+  ['channel', 'channel'],
+  ['group', 'group'],
+  ['request', 'requestId'],
+] as const;

@@ -2,12 +2,29 @@
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
+import type { Url } from '../../lib/url.ts';
+import { narrowedBy } from './log-filters.ts';
 
-export function NoLogs({ filtered }: { readonly filtered: boolean }) {
+export interface NoLogsProps {
+  readonly filtered: boolean;
+  readonly url: Url;
+  /** The end lies before the beginning. */
+  readonly backwards: boolean;
+}
+
+export function NoLogs({ filtered, url, backwards }: NoLogsProps) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
+  const by = narrowedBy.filter(([name]) => url.get(name) !== '');
+  const text = backwards
+    ? t('logs.backwards')
+    : by.length === 0
+      ? t('logs.none')
+      : t('logs.noneOf', {
+          filters: by.map(([name, label]) => `${t(`logs.${label}`)} “${url.get(name)}”`).join(' · '),
+        });
   return filtered ? (
-    <Empty text={t('logs.none')}>
+    <Empty text={text}>
       <button type="button" className="button" onClick={() => navigate('/log')}>
         {t('app.clearFilters')}
       </button>

@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from 'react';
 import type { Log } from '../../../server/contract/entities.ts';
+import type { logSorts, Sort } from '../../../server/contract/sorts.ts';
 import { call } from '../../lib/api.ts';
 import { type ListState, useEndlessList, useList } from '../../lib/read.ts';
 
@@ -15,11 +16,13 @@ export interface LogFilters {
   readonly end_timestamp: number;
   readonly username?: string;
   readonly channel?: number;
+  readonly channel_name?: string;
 }
 
 export interface LogsWanted {
   readonly admin: boolean;
   readonly filters: LogFilters;
+  readonly sort: Sort<(typeof logSorts)[number]> | undefined;
   readonly page: number;
   /** null = all of them, piece by piece. */
   readonly size: number | null;
@@ -39,12 +42,12 @@ export interface Logs {
 const piece = 100;
 const none: readonly Log[] = [];
 
-export function useLogs({ admin, filters, page, size, refetchInterval }: LogsWanted): Logs {
+export function useLogs({ admin, filters, sort, page, size, refetchInterval }: LogsWanted): Logs {
   const endless = size === null;
   const ask = (p: number, pageSize: number, until = filters.end_timestamp) =>
-    call(admin ? 'log.list' : 'log.self', { p, page_size: pageSize, ...filters, end_timestamp: until });
+    call(admin ? 'log.list' : 'log.self', { p, page_size: pageSize, sort, ...filters, end_timestamp: until });
   const list = useList({
-    queryKey: ['logs', admin, page, size, filters],
+    queryKey: ['logs', admin, page, size, filters, sort],
     queryFn: () => ask(page, size ?? piece),
     refetchInterval,
     enabled: !endless,
@@ -52,7 +55,7 @@ export function useLogs({ admin, filters, page, size, refetchInterval }: LogsWan
   // Pages are counted from the newest row: what comes later must not move them.
   const [now] = useState(() => Math.floor(Date.now() / 1000));
   const all = useEndlessList({
-    queryKey: ['logs', admin, 'all', filters],
+    queryKey: ['logs', admin, 'all', filters, sort],
     queryFn: (part) => ask(part, piece, filters.end_timestamp || now),
     isLast: (last) => last.items.length < piece,
     enabled: endless,

@@ -1,21 +1,27 @@
 /** How one is told that the balance is about to end, and what may be used without a price. */
 
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../../server/contract/entities.ts';
+import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
+import { MoneyField } from '../../components/amount-fields.tsx';
 import { Card } from '../../components/card.tsx';
+import { CheckedForm } from '../../components/checked-form.tsx';
 import { CheckBox } from '../../components/filters.tsx';
-import { Field, TextField } from '../../components/form.tsx';
+import { TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { useMoney, useMoneyFacts } from '../../shell/money.ts';
+import { sameForm, useUnsaved } from '../../lib/unsaved.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 
-/** Units of currency. */
 /** Quota, as the server has it where nothing was chosen. */
 const firstThreshold = 100_000;
+/** Units of currency. */
 const presets = [0.2, 1, 2, 10];
+const thresholdBounds = { min: 1 } as const;
 const kinds = ['email', 'webhook'] as const;
 
 function settingOf(self: User): Readonly<Record<string, unknown>> {
@@ -28,57 +34,60 @@ function settingOf(self: User): Readonly<Record<string, unknown>> {
 
 interface ThresholdFieldProps {
   readonly value: string;
+  readonly facts: MoneyFacts;
   readonly onChange: (value: string) => void;
 }
 
-function ThresholdField({ value, onChange }: ThresholdFieldProps) {
+function ThresholdField({ value, facts, onChange }: ThresholdFieldProps) {
   const { t } = useTranslation();
-  const money = useMoney();
-  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
   return (
-    <Field label={t('personal.threshold')} help={money(Number(value) || 0)}>
-      {(ids) => (
-        <>
-          <input
-            {...ids}
-            className="field"
-            inputMode="numeric"
-            list="thresholds"
-            value={value}
-            onChange={(event) => onChange(event.target.value)}
-          />
-          <datalist id="thresholds">
-            {presets.map((preset) => (
-              <option key={preset} value={preset * unit}>
-                {money(preset * unit)}
-              </option>
-            ))}
-          </datalist>
-        </>
-      )}
-    </Field>
+    <>
+      <MoneyField
+        label={t('personal.threshold')}
+        bounds={thresholdBounds}
+        list="thresholds"
+        value={value}
+        onChange={onChange}
+      />
+      <datalist id="thresholds">
+        {presets.map((preset) => (
+          <option key={preset} value={moneyIn(preset * facts.quotaPerUnit, facts)} />
+        ))}
+      </datalist>
+    </>
   );
 }
 
+/** @returns nothing while the site has not said what its amounts are in. */
 export function Notifications({ self }: { readonly self: User }) {
+  const facts = useMoneyFacts();
+  return facts === null ? null : <NotificationForm self={self} facts={facts} />;
+}
+
+function NotificationForm({ self, facts }: { readonly self: User; readonly facts: MoneyFacts }) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const saved = settingOf(self);
   const text = (key: string): string => (typeof saved[key] === 'string' ? saved[key] : '');
   const [kind, setKind] = useState<(typeof kinds)[number]>(text('notify_type') === 'webhook' ? 'webhook' : 'email');
-  const [threshold, setThreshold] = useState(String(saved.quota_warning_threshold ?? firstThreshold));
+  const [threshold, setThreshold] = useState(() =>
+    moneyIn(Number(saved.quota_warning_threshold ?? firstThreshold), facts),
+  );
   const [url, setUrl] = useState(text('webhook_url'));
   const [secret, setSecret] = useState('');
   const [email, setEmail] = useState(text('notification_email'));
   const [accept, setAccept] = useState(saved.accept_unset_model_ratio_model === true);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const typed = { kind, threshold, url, secret, email, accept };
+  const [sent, setSent] = useState(typed);
+  useUnsaved(!sameForm(typed, sent));
+
+  const submit = async () => {
     const done = await attempt(
       () =>
         call('account.setting', {
           notify_type: kind,
-          quota_warning_threshold: Number(threshold),
+          quota_warning_threshold: valueIn(moneyOf(threshold, facts, thresholdBounds)),
           webhook_url: url,
           webhook_secret: secret,
           notification_email: email,
@@ -86,12 +95,14 @@ export function Notifications({ self }: { readonly self: User }) {
         }),
       t('settings.saved'),
     );
-    if (done) await client.invalidateQueries({ queryKey: ['self'] });
+    if (!done) return;
+    setSent(typed);
+    await client.invalidateQueries({ queryKey: ['self'] });
   };
 
   return (
     <Card title={t('personal.notifications')}>
-      <form onSubmit={submit} noValidate>
+      <CheckedForm onSubmit={submit}>
         <div className="mb-4">
           <Segment
             label={t('personal.notifyBy')}
@@ -100,7 +111,7 @@ export function Notifications({ self }: { readonly self: User }) {
             onChange={setKind}
           />
         </div>
-        <ThresholdField value={threshold} onChange={setThreshold} />
+        <ThresholdField value={threshold} facts={facts} onChange={setThreshold} />
         {kind === 'webhook' ? (
           <>
             <TextField
@@ -137,7 +148,7 @@ export function Notifications({ self }: { readonly self: User }) {
         <button type="submit" className="button button-primary">
           {t('app.save')}
         </button>
-      </form>
+      </CheckedForm>
     </Card>
   );
 }

@@ -1,10 +1,11 @@
 /** The settings beside the conversation. */
 
 import { useTranslation } from 'react-i18next';
-import { Field, TextField } from '../../components/form.tsx';
+import { NumberField } from '../../components/amount-fields.tsx';
+import { Field } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
-import type { Settings } from './use-settings.ts';
+import { type Settings, tokenTerms } from './use-settings.ts';
 
 function GroupField({ settings: { group, change } }: { readonly settings: Settings }) {
   const { t } = useTranslation();
@@ -65,9 +66,10 @@ export function SettingsForm({ settings }: { readonly settings: Settings }) {
           />
         )}
       </Field>
-      <TextField
+      <NumberField
         label={t('playground.maxTokens')}
-        inputMode="numeric"
+        empty={t('playground.modelDecides')}
+        terms={tokenTerms}
         value={maxTokens}
         onChange={(value) => change({ maxTokens: value })}
       />

@@ -1,9 +1,13 @@
 /** A conversation: what was said, what is being said, and the way to stop it. */
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { parseNumber } from '../../../server/contract/amounts.ts';
+import { valueIn } from '../../components/amount.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { converse, type Said } from './converse.ts';
-import type { Settings } from './use-settings.ts';
+import { type Settings, tokenTerms } from './use-settings.ts';
 
 export interface Line extends Said {
   readonly id: number;
@@ -38,7 +42,7 @@ export function useConversation({ model, group, temperature, maxTokens, system }
       { role: 'system', content: system.trim() === '' ? t('playground.defaultSystem') : system },
       ...before.filter(({ state }) => state !== 'error').map(({ role, content: words }) => ({ role, content: words })),
     ];
-    const wish = { model, group, temperature, maxTokens: Number.parseInt(maxTokens, 10) || 0 };
+    const wish = { model, group, temperature, maxTokens: valueIn(parseNumber(maxTokens, tokenTerms), 0) };
     try {
       await converse(
         messages,
@@ -61,6 +65,11 @@ export function useConversation({ model, group, temperature, maxTokens, system }
   const send = (text: string): boolean => {
     const content = text.trim();
     if (content === '' || abort !== null || model === '') return false;
+    const most = parseNumber(maxTokens, tokenTerms);
+    if (most.kind === 'invalid' && most.problem.reason !== 'empty') {
+      toast.error(`${t('playground.maxTokens')}: ${most.problem[currentLanguage()]}`);
+      return false;
+    }
     void answerTo(content);
     return true;
   };

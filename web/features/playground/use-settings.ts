@@ -4,6 +4,8 @@ import { useState } from 'react';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 
+/** 0 and nothing = the model decides. */
+export const tokenTerms = { integer: true, max: 100_000_000 } as const;
 const fallbackModel = 'gpt-4o-mini';
 
 export interface Chosen {

@@ -62,19 +62,19 @@ function RedemptionActions({
 export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Column<Redemption>[] {
   const { t } = wanted;
   return [
-    { id: 'id', header: t('users.id'), number: true, sort: (row) => row.id, cell: (row) => row.id },
+    { id: 'id', header: t('users.id'), number: true, order: 'id', cell: (row) => row.id },
     {
       id: 'name',
       header: t('redemption.name'),
       key: true,
-      sort: (row) => row.name,
+      order: 'name',
       cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
     },
     {
       id: 'status',
       header: t('redemption.status'),
       key: true,
-      sort: (row) => row.status,
+      order: 'status',
       cell: (row) => {
         const status = row.status as 1 | 2 | 3;
         const expired = status === 1 && row.expired_time > 0 && row.expired_time * 1000 <= Date.now();
@@ -90,13 +90,13 @@ export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Col
       header: t('redemption.quota'),
       number: true,
       key: true,
-      sort: (row) => row.quota,
+      order: 'quota',
       amount: (row) => row.quota,
     },
     {
       id: 'created',
       header: t('redemption.created'),
-      sort: (row) => row.created_time,
+      order: 'created_time',
       cell: (row) => dateTime(row.created_time),
     },
     {

@@ -1,42 +1,55 @@
-import { type FormEvent, useState } from 'react';
+/** Makes codes or edits one. */
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Redemption } from '../../../server/contract/entities.ts';
-import { Field } from '../../components/form.tsx';
+import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
+import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
+import { CheckedForm } from '../../components/checked-form.tsx';
+import { FormFooter, TextField } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { useMoney, useMoneyFacts } from '../../shell/money.ts';
+import { sameForm } from '../../lib/unsaved.ts';
+import { useMoney } from '../../shell/money.ts';
 
 /** Units of currency. */
 const presets = [1, 10, 50, 100, 500, 1000];
 const mostCodes = 100;
+const countTerms = { integer: true, min: 1, max: mostCodes } as const;
+const worthBounds = { min: 1 } as const;
+/** Quota of a new code. */
+const usualWorth = 100_000;
 
 export interface RedemptionDrawerProps {
   /** null = new ones. */
   readonly redemption: Redemption | null;
+  readonly facts: MoneyFacts;
   readonly onClose: () => void;
   /** @param codes the new codes, null after an edit. */
   readonly onSaved: (codes: readonly string[] | null) => void;
 }
 
-export function RedemptionDrawer({ redemption, onClose, onSaved }: RedemptionDrawerProps) {
+export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: RedemptionDrawerProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
   const [name, setName] = useState(redemption?.name ?? '');
-  const [quota, setQuota] = useState(String(redemption?.quota ?? 100_000));
+  const [quota, setQuota] = useState(() => moneyIn(redemption?.quota ?? usualWorth, facts));
   const [count, setCount] = useState('1');
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
-  const worth = Number.parseInt(quota, 10) || 0;
+  const amount = moneyOf(quota, facts, worthBounds);
+  const typed = { name, quota, count };
+  const [first] = useState(typed);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     setBusy(true);
-    const fields = { name: name.trim() === '' ? money(worth) : name.trim(), quota: worth };
     try {
+      const worth = valueIn(moneyOf(quota, facts, worthBounds));
+      const fields = { name: name.trim() === '' ? money(worth) : name.trim(), quota: worth };
       if (redemption === null) {
-        onSaved(await call('redemption.create', { ...fields, count: Number.parseInt(count, 10) || 0 }));
+        onSaved(await call('redemption.create', { ...fields, count: valueIn(parseNumber(count, countTerms)) }));
       } else {
         await call('redemption.update', { id: redemption.id, ...fields });
         onSaved(null);
@@ -50,66 +63,51 @@ export function RedemptionDrawer({ redemption, onClose, onSaved }: RedemptionDra
   return (
     <Drawer
       title={redemption === null ? t('redemption.add') : t('redemption.edit')}
+      dirty={!busy && !sameForm(typed, first)}
       onClose={onClose}
-      footer={
-        <>
-          <button type="button" className="button" onClick={onClose}>
-            {t('app.cancel')}
-          </button>
-          <button type="submit" form="redemption-form" className="button button-primary" disabled={busy}>
-            {t('app.save')}
-          </button>
-        </>
-      }
+      footer={<FormFooter form="redemption-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
     >
-      <form id="redemption-form" onSubmit={submit} noValidate>
-        <Field label={t('redemption.name')} help={t('redemption.nameHelp')}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="field"
-              maxLength={20}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-              autoComplete="off"
-            />
-          )}
-        </Field>
-        <Field label={t('redemption.quota')} help={t('redemption.worth', { usd: money(worth) })}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="field"
-              inputMode="numeric"
-              value={quota}
-              onChange={(event) => setQuota(event.target.value)}
-            />
-          )}
-        </Field>
+      <CheckedForm id="redemption-form" onSubmit={submit}>
+        <TextField
+          label={t('redemption.name')}
+          help={t('redemption.nameHelp')}
+          maxLength={20}
+          value={name}
+          onChange={setName}
+          autoComplete="off"
+        />
+        <MoneyField
+          label={t('redemption.quota')}
+          help={amount.kind === 'value' ? t('redemption.worth', { usd: money(amount.value) }) : undefined}
+          bounds={worthBounds}
+          value={quota}
+          onChange={setQuota}
+        />
         <div className="-mt-2 mb-4 flex flex-wrap gap-1.5">
           {presets.map((preset) => (
-            <button key={preset} type="button" className="button" onClick={() => setQuota(String(preset * unit))}>
-              {money(preset * unit, 'whole')}
+            <button
+              key={preset}
+              type="button"
+              className="button"
+              onClick={() => setQuota(moneyIn(preset * facts.quotaPerUnit, facts))}
+            >
+              {money(preset * facts.quotaPerUnit, 'whole')}
             </button>
           ))}
         </div>
         {redemption === null ? (
-          <Field label={t('redemption.count')} help={t('redemption.countHelp', { most: mostCodes })}>
-            {(ids) => (
-              <input
-                {...ids}
-                className="field"
-                inputMode="numeric"
-                value={count}
-                onChange={(event) => setCount(event.target.value)}
-              />
-            )}
-          </Field>
+          <NumberField
+            label={t('redemption.count')}
+            help={t('redemption.countHelp', { most: mostCodes })}
+            terms={countTerms}
+            value={count}
+            onChange={setCount}
+          />
         ) : null}
         <p role="alert" className="text-danger">
           {error}
         </p>
-      </form>
+      </CheckedForm>
     </Drawer>
   );
 }

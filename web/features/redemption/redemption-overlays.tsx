@@ -6,6 +6,7 @@ import { Confirm } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 import { RedemptionDrawer } from './redemption-drawer.tsx';
 
 export interface RedemptionOverlaysProps {
@@ -18,11 +19,13 @@ export interface RedemptionOverlaysProps {
 
 export function RedemptionOverlays({ edited, onEdit, removing, onRemove, refresh }: RedemptionOverlaysProps) {
   const { t } = useTranslation();
+  const facts = useMoneyFacts();
   return (
     <>
-      {edited === null ? null : (
+      {edited === null || facts === null ? null : (
         <RedemptionDrawer
           redemption={edited === 'new' ? null : edited}
+          facts={facts}
           onClose={() => onEdit(null)}
           onSaved={(codes) => {
             onEdit(null);

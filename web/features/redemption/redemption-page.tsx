@@ -5,16 +5,18 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Redemption } from '../../../server/contract/entities.ts';
+import { redemptionSorts } from '../../../server/contract/sorts.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { usePaging } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { usePicked } from '../../components/table/picked.ts';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useList } from '../../lib/read.ts';
-import { useUrl } from '../../lib/url.ts';
+import { sortIn, useUrl } from '../../lib/url.ts';
 import { redemptionColumns } from './redemption-columns.tsx';
 import { RedemptionOverlays } from './redemption-overlays.tsx';
 
@@ -24,16 +26,17 @@ export function RedemptionPage() {
   const url = useUrl();
   const [edited, setEdited] = useState<Redemption | 'new' | null>(null);
   const [removing, setRemoving] = useState<Redemption | null>(null);
-  const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
   const paging = usePaging();
   const { page, size } = paging;
   const keyword = url.get('q');
+  const sort = sortIn(url, redemptionSorts);
+  const [picked, setPicked] = usePicked(`${page} ${size} ${keyword} ${sort}`);
   const list = useList({
-    queryKey: ['redemptions', page, size, keyword],
+    queryKey: ['redemptions', page, size, keyword, sort],
     queryFn: () =>
       keyword === ''
-        ? call('redemption.list', { p: page, page_size: size })
-        : call('redemption.search', { keyword, p: page, page_size: size }),
+        ? call('redemption.list', { p: page, page_size: size, sort })
+        : call('redemption.search', { keyword, p: page, page_size: size, sort }),
   });
   const rows = list.data?.items ?? [];
   const refresh = () => client.invalidateQueries({ queryKey: ['redemptions'] });

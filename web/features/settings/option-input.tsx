@@ -1,8 +1,10 @@
 /** What an option is typed into, by its kind. */
 import type { Language } from '../../../server/contract/enums.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
+import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { Field } from '../../components/form.tsx';
 import { ListField } from './list-field.tsx';
+import { numberTerms, optionBounds, shapeOf } from './typed-option.ts';
 
 export interface OptionInputProps {
   readonly option: OptionKey;
@@ -50,6 +52,16 @@ export function TypedField({ option, language, value, locked, help, error, onCha
   const { kind, label, secret } = optionRow(option);
   if (option === 'EmailDomainWhitelist')
     return <ListField label={label[language]} {...{ option, help, error, value, locked, onChange }} />;
+  const shape = shapeOf(option);
+  if (shape !== 'other') {
+    const shared = { label: label[language], help, error, value, onChange, 'data-option': option };
+    // Whether it may be left empty is for the kind of the option to say.
+    return shape === 'money' ? (
+      <MoneyField {...shared} empty="" disabled={locked} bounds={optionBounds} />
+    ) : (
+      <NumberField {...shared} empty="" disabled={locked} terms={numberTerms(option)} />
+    );
+  }
   return (
     <Field label={label[language]} help={help} error={error}>
       {(ids) => {
@@ -83,7 +95,6 @@ export function TypedField({ option, language, value, locked, help, error, onCha
             className="field"
             type={secret ? 'password' : 'text'}
             autoComplete={secret ? 'new-password' : 'off'}
-            inputMode={kind.name === 'integer' || kind.name === 'decimal' ? 'decimal' : 'text'}
             value={value}
             onChange={(event) => onChange(event.target.value)}
           />

@@ -1,14 +1,18 @@
 /** One panel with its own save: only what was changed is sent, switches first. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Language } from '../../../server/contract/enums.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
+import { CheckedForm } from '../../components/checked-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useUser } from '../../lib/session.ts';
+import { useUnsaved } from '../../lib/unsaved.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 import { OptionField } from './option-field.tsx';
+import { shownAs, storedAs } from './typed-option.ts';
 
 export interface Stored {
   readonly value: string;
@@ -32,16 +36,27 @@ export interface PanelProps {
 export function Panel({ title, keys, stored, language, onSaved, inner = false, technical = false, extra }: PanelProps) {
   const { t } = useTranslation();
   const role = useUser()?.role ?? 0;
+  const facts = useMoneyFacts();
+  /** As they are typed. */
   const [drafts, setDrafts] = useState<Readonly<Record<string, string>>>({});
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [asking, setAsking] = useState<{ readonly key: OptionKey; readonly text: string } | null>(null);
-  const shownFor = (key: OptionKey): string => drafts[key] ?? stored.get(key)?.value ?? optionRow(key).fallback;
+  const storedFor = (key: OptionKey): string => stored.get(key)?.value ?? optionRow(key).fallback;
+  const shownFor = (key: OptionKey): string => drafts[key] ?? shownAs(key, storedFor(key), facts);
+  /** As a draft would be stored; what cannot be read stays as it is, for the kind to complain of. */
+  const valueFor = (key: OptionKey): string => {
+    const draft = drafts[key];
+    if (draft === undefined) return storedFor(key);
+    const read = storedAs(key, draft, facts);
+    return 'text' in read ? read.text : draft;
+  };
   const changed = keys.filter((key) => {
     const draft = drafts[key];
     if (draft === undefined) return false;
     // An empty secret leaves the stored one alone.
-    return optionRow(key).secret ? draft !== '' : draft !== (stored.get(key)?.value ?? optionRow(key).fallback);
+    return optionRow(key).secret ? draft !== '' : valueFor(key) !== storedFor(key);
   });
+  useUnsaved(changed.length > 0);
 
   const change = (key: OptionKey, value: string) => {
     const { confirm } = optionRow(key);
@@ -52,12 +67,12 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
     setDrafts({});
     setErrors({});
   };
-  const save = async (event: FormEvent) => {
-    event.preventDefault();
+  const save = async () => {
     if (changed.length === 0) return toast.warning(t('settings.unchanged'));
     const complaints = Object.fromEntries(
       changed.flatMap((key) => {
-        const wrong = optionRow(key).kind.check(drafts[key] ?? '');
+        const read = storedAs(key, drafts[key] ?? '', facts);
+        const wrong = 'problem' in read ? read.problem : optionRow(key).kind.check(read.text);
         return wrong === null ? [] : [[key, wrong[language]]];
       }),
     );
@@ -72,11 +87,10 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
     const left: Record<string, string> = {};
     let thrown = false;
     for (const key of order) {
-      const value = drafts[key] ?? '';
-      await call('option.set', { key, value }).catch((error: unknown) => {
+      await call('option.set', { key, value: valueFor(key) }).catch((error: unknown) => {
         failures[key] = messageOf(error);
         thrown ||= !isAnswered(error);
-        left[key] = value;
+        left[key] = drafts[key] ?? '';
       });
     }
     setErrors(failures);
@@ -90,15 +104,15 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
   };
 
   return (
-    <form onSubmit={save} noValidate className={inner ? '' : 'rounded-3 border border-line bg-surface'}>
+    <CheckedForm onSubmit={save} className={inner ? '' : 'rounded-3 border border-line bg-surface'}>
       <header className="flex items-center gap-2 border-b border-line px-4 py-2.5">
         <h2 className={`flex-1 ${inner ? 'text-ink-2' : 'font-semibold'}`}>{title}</h2>
       </header>
       <div className="grid gap-x-6 px-4 py-3 sm:grid-cols-2">
         {keys.map((key) => {
           const { dependsOn, role: needed, secret, fallback } = optionRow(key);
-          const locked = needed > role || (dependsOn !== null && shownFor(dependsOn as OptionKey) !== 'true');
-          const differs = secret ? (stored.get(key)?.is_set ?? false) : shownFor(key) !== fallback;
+          const locked = needed > role || (dependsOn !== null && valueFor(dependsOn as OptionKey) !== 'true');
+          const differs = secret ? (stored.get(key)?.is_set ?? false) : valueFor(key) !== fallback;
           return (
             <OptionField
               key={key}
@@ -113,7 +127,7 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
               technical={technical}
               error={errors[key]}
               onChange={(value) => change(key, value)}
-              onReset={() => (secret ? undefined : change(key, fallback))}
+              onReset={() => (secret ? undefined : change(key, shownAs(key, fallback, facts)))}
             />
           );
         })}
@@ -148,6 +162,6 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
           }}
         />
       )}
-    </form>
+    </CheckedForm>
   );
 }

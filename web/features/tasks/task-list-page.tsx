@@ -62,6 +62,8 @@ export function TaskListPage<Row extends TaskRow>({
   const size = Number(query.get('size')) || rememberedSize();
   const [id, channel] = [query.get('id') ?? '', query.get('channel') ?? ''];
   const [from, to] = [query.get('from') ?? window.from, query.get('to') ?? window.to];
+  const noChannel = channel !== '' && !/^\d{1,15}$/.test(channel);
+  const backwards = from !== '' && to !== '' && seconds(from) > seconds(to);
   const set = (name: string, value: string) =>
     setQuery(
       (old) => {
@@ -75,8 +77,11 @@ export function TaskListPage<Row extends TaskRow>({
     );
   const list = useList({
     queryKey: ['tasks', title, admin, id, channel, from, to, page, size],
-    queryFn: () =>
-      load(admin, { id, channel: Number(channel) || 0, from: seconds(from), to: seconds(to) }, page - 1, size),
+    queryFn: async () =>
+      // What cannot be an id finds nothing, and the page says so.
+      noChannel
+        ? []
+        : load(admin, { id, channel: Number(channel) || 0, from: seconds(from), to: seconds(to) }, page - 1, size),
     refetchInterval: 10_000,
   });
   const field = (name: string, label: string, value: string, type = 'text') => (
@@ -116,7 +121,12 @@ export function TaskListPage<Row extends TaskRow>({
         columns={columns(admin)}
         list={list}
         onOpen={setOpen}
-        empty={<Empty text={t('tasks.empty')} command={`gateway ${place === 'tasks' ? 'task' : 'drawing'} list`} />}
+        empty={
+          <Empty
+            text={t(noChannel ? 'tasks.channelNumber' : backwards ? 'logs.backwards' : 'tasks.empty')}
+            command={`gateway ${place === 'tasks' ? 'task' : 'drawing'} list`}
+          />
+        }
       />
       <Pager
         page={page}

@@ -16,12 +16,14 @@ export interface KeyRevealProps {
 }
 
 /** Looks for the first request with the new key until there is one. */
-function FirstRequest({ name }: { readonly name: string }) {
+function FirstRequest({ token: { id, name, created_time: since } }: { readonly token: Token }) {
   const { t } = useTranslation();
   const money = useMoney();
   const found = useAside({
-    queryKey: ['first-request', name],
-    queryFn: () => call('log.self', { p: 1, page_size: 1, token_name: name }),
+    queryKey: ['first-request', id],
+    // By its id: names come again. The name and the time are what the log has an index for.
+    queryFn: () =>
+      call('log.self', { p: 1, page_size: 1, type: 2, token_id: id, token_name: name, start_timestamp: since }),
     refetchInterval: (query) => ((query.state.data?.total ?? 0) > 0 ? false : 2000),
   }).data?.items[0];
   return (
@@ -31,7 +33,7 @@ function FirstRequest({ name }: { readonly name: string }) {
       ) : (
         <>
           <span className="status">{t('tokens.seen', { model: found.model_name, cost: money(found.quota) })}</span>
-          <Link href={`/log?token=${encodeURIComponent(name)}`}>{t('tokens.seeLog')}</Link>
+          <Link href={`/log?open=${found.id}`}>{t('tokens.seeLog')}</Link>
         </>
       )}
     </p>
@@ -49,7 +51,7 @@ export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
           {t('app.copy')}
         </button>
       </div>
-      <FirstRequest name={token.name} />
+      <FirstRequest token={token} />
       <p className="mb-2 text-ink-2">{t('tokens.revealHelp')}</p>
       <UseWith token={token} onCopy={onCopy} />
     </Drawer>

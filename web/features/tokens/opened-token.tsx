@@ -8,6 +8,7 @@ import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useAside } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 import { KeyReveal } from './key-reveal.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
 
@@ -15,6 +16,7 @@ export function OpenedToken({ refresh }: { readonly refresh: () => Promise<unkno
   const { t } = useTranslation();
   const url = useUrl();
   const [revealed, setRevealed] = useState<Token | null>(null);
+  const facts = useMoneyFacts();
   const openId = Number(url.get('open')) || 0;
   const opened = useAside({
     queryKey: ['tokens', 'one', openId],
@@ -22,16 +24,14 @@ export function OpenedToken({ refresh }: { readonly refresh: () => Promise<unkno
     enabled: openId > 0,
   }).data;
   const isNew = url.get('open') === 'new' || url.get('new') !== '';
-  const closeDrawer = () => {
-    url.set('new', '');
-    url.set('open', '');
-  };
+  const closeDrawer = url.close;
   return (
     <>
-      {isNew || opened !== undefined ? (
+      {facts !== null && (isNew || opened !== undefined) ? (
         <TokenDrawer
           key={opened?.id ?? 0}
           token={isNew ? null : (opened ?? null)}
+          facts={facts}
           onClose={closeDrawer}
           onSaved={(token, fresh) => {
             closeDrawer();

@@ -11,19 +11,30 @@ import { attempt } from '../../lib/attempt.ts';
 type Refresh = () => Promise<unknown>;
 
 export interface TokenBulkProps {
+  /** Those in sight. */
   readonly rows: readonly Token[];
+  /** Those that are chosen, in sight or not. */
+  readonly picked: readonly Token[];
+  /** Chooses every row that matches, also on other pages; null = all of them are in sight. */
+  readonly onAll: (() => Promise<unknown>) | null;
   readonly selection: Selection;
   readonly refresh: Refresh;
   readonly onCopy: () => void;
 }
 
-export function TokenBulk({ rows, selection, refresh, onCopy }: TokenBulkProps) {
+/** Names of a question; of many the first ones. */
+const mostNames = 5;
+
+export function TokenBulk({ rows, picked, selection, refresh, onCopy, onAll }: TokenBulkProps) {
   const { t } = useTranslation();
   const { chosen, onChange } = selection;
   const [removingMany, setRemovingMany] = useState(false);
+  const inSight = new Set(rows.map(({ id }) => id));
+  const hidden = picked.filter(({ id }) => !inSight.has(id)).length;
+  const names = picked.slice(0, mostNames).map(({ name }) => name);
   return (
     <>
-      <BulkBar selection={selection} matching={new Set(rows.map(({ id }) => id))}>
+      <BulkBar selection={selection} matching={inSight} onAll={onAll}>
         <button type="button" className="button button-ghost" onClick={onCopy}>
           {t('tokens.copyChosen')}
         </button>
@@ -34,7 +45,16 @@ export function TokenBulk({ rows, selection, refresh, onCopy }: TokenBulkProps) 
       {removingMany ? (
         <Confirm
           title={t('tokens.deleteManyTitle', { count: chosen.size })}
-          text={t('tokens.deleteText')}
+          text={
+            <>
+              <p className="mb-2 break-words text-ink-1">
+                {names.join(', ')}
+                {picked.length > names.length ? ` ${t('tokens.andMore', { count: picked.length - names.length })}` : ''}
+              </p>
+              {hidden === 0 ? null : <p className="mb-2">{t('tokens.notInSight', { count: hidden })}</p>}
+              <p>{t('tokens.deleteText')}</p>
+            </>
+          }
           action={t('app.delete')}
           onClose={() => setRemovingMany(false)}
           onConfirm={async () => {

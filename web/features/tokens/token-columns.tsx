@@ -57,6 +57,7 @@ export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>
     {
       id: 'name',
       header: t('tokens.name'),
+      order: 'name',
       key: true,
       cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
     },
@@ -83,13 +84,13 @@ export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>
       id: 'used',
       header: t('tokens.used'),
       number: true,
-      sort: (row) => row.used_quota,
+      order: 'used_quota',
       amount: (row) => row.used_quota,
     },
     {
       id: 'created',
       header: t('tokens.created'),
-      sort: (row) => row.created_time,
+      order: 'created_time',
       cell: (row) => dateTime(row.created_time),
     },
     {

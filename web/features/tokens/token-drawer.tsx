@@ -1,13 +1,15 @@
 /** Makes tokens or edits one. */
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
+import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useAside } from '../../lib/read.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
+import { sameForm } from '../../lib/unsaved.ts';
 import { Rotation } from './rotation.tsx';
 import { TokenFields } from './token-fields.tsx';
 import { fieldsOf, formOf, type TokenForm } from './token-form.ts';
@@ -29,15 +31,16 @@ const strangersIn = (typed: string, known: readonly string[] | undefined): reado
 export interface TokenDrawerProps {
   /** null = a new one. */
   readonly token: Token | null;
+  readonly facts: MoneyFacts;
   readonly onClose: () => void;
   readonly onSaved: (token: Token, fresh: boolean) => void;
   readonly onRotated: (token: Token) => void;
 }
 
-export function TokenDrawer({ token, onClose, onSaved, onRotated }: TokenDrawerProps) {
+export function TokenDrawer({ token, facts, onClose, onSaved, onRotated }: TokenDrawerProps) {
   const { t } = useTranslation();
-  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
-  const [form, setForm] = useState(() => formOf(token, unit));
+  const [first] = useState(() => formOf(token, facts));
+  const [form, setForm] = useState(first);
   const change = (some: Partial<TokenForm>) => setForm((before) => ({ ...before, ...some }));
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
@@ -46,10 +49,9 @@ export function TokenDrawer({ token, onClose, onSaved, onRotated }: TokenDrawerP
   const [strange, setStrange] = useState<readonly string[]>([]);
 
   const save = async () => {
-    const fields = fieldsOf(form);
-    if (fields === null) return setError(t('tokens.badExpiry'));
     setBusy(true);
     try {
+      const fields = fieldsOf(form, token, facts);
       if (token !== null) return onSaved(await call('token.update', { id: token.id, ...fields }), false);
       const first = await call('token.create', fields);
       for (let made = 1; made < form.count; made++)
@@ -61,8 +63,7 @@ export function TokenDrawer({ token, onClose, onSaved, onRotated }: TokenDrawerP
     }
   };
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     const unknown = strangersIn(form.models, known);
     // What was allowed before is the owner's business.
     if (unknown.length === 0 || form.models === token?.model_limits) return void save();
@@ -72,15 +73,16 @@ export function TokenDrawer({ token, onClose, onSaved, onRotated }: TokenDrawerP
   return (
     <Drawer
       title={token === null ? t('tokens.add') : t('tokens.edit')}
+      dirty={!busy && !sameForm(form, first)}
       onClose={onClose}
       footer={<FormFooter form="token-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
     >
-      <form id="token-form" onSubmit={submit} noValidate>
-        <TokenFields form={form} onChange={change} fresh={token === null} />
+      <CheckedForm id="token-form" onSubmit={submit}>
+        <TokenFields {...{ form, token, facts }} onChange={change} />
         <p role="alert" className="text-danger">
           {error}
         </p>
-      </form>
+      </CheckedForm>
       {token === null ? null : <Rotation token={token} onRotated={onRotated} />}
       {strange.length === 0 ? null : (
         <Confirm

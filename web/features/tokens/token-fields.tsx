@@ -1,12 +1,27 @@
 /** The fields of a token. */
 
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Token } from '../../../server/contract/entities.ts';
+import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import { moneyIn, moneyOf } from '../../components/amount.ts';
+import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
+import { useTried } from '../../components/checked-form.tsx';
+import { CheckBox } from '../../components/filters.tsx';
 import { Field, TextField } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
-import { dateTime, parseDateTime } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
 import { useAside } from '../../lib/read.ts';
-import { useMoney, useMoneyFacts } from '../../shell/money.ts';
-import { limitNames, type TokenForm } from './token-form.ts';
+import { useMoney } from '../../shell/money.ts';
+import {
+  budgetBounds,
+  budgetNames,
+  expiryOf,
+  limitTerms,
+  quotaBounds,
+  rateNames,
+  type TokenForm,
+} from './token-form.ts';
 
 /** Units of currency. */
 const presets = [1, 10, 50, 100, 500, 1000];
@@ -16,36 +31,44 @@ const spans = [
   ['oneDay', 86_400],
   ['oneMonth', 30 * 86_400],
 ] as const;
+const rateUnits = {
+  rpm_limit: 'tokens.perMinute',
+  tpm_limit: 'tokens.perMinute',
+  concurrency_limit: undefined,
+} as const;
+const expiryFaults = {
+  unreadable: 'tokens.expiry.unreadable',
+  impossible: 'tokens.expiry.impossible',
+  past: 'tokens.expiry.past',
+} as const;
 
 /** Tokens made at once. */
 const batches = [1, 10, 20, 30, 100];
 
 interface PartProps {
   readonly form: TokenForm;
+  /** null = a new one. */
+  readonly token: Token | null;
+  readonly facts: MoneyFacts;
   readonly onChange: (change: Partial<TokenForm>) => void;
 }
 
-function QuotaField({ form, onChange }: PartProps) {
+function QuotaField({ form, token, facts, onChange }: PartProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
+  const amount = moneyOf(form.quota, facts, quotaBounds(token));
   return (
     <>
-      <Field
+      <MoneyField
         label={t('tokens.quota')}
-        help={form.unlimited ? undefined : t('tokens.quotaHelp', { usd: money(Number.parseInt(form.quota, 10) || 0) })}
-      >
-        {(ids) => (
-          <input
-            {...ids}
-            className="field"
-            inputMode="numeric"
-            disabled={form.unlimited}
-            value={form.quota}
-            onChange={(event) => onChange({ quota: event.target.value })}
-          />
-        )}
-      </Field>
+        help={
+          form.unlimited || amount.kind !== 'value' ? undefined : t('tokens.quotaHelp', { usd: money(amount.value) })
+        }
+        bounds={quotaBounds(token)}
+        disabled={form.unlimited}
+        value={form.quota}
+        onChange={(quota) => onChange({ quota })}
+      />
       <div className="-mt-2 mb-4 flex flex-wrap items-center gap-1.5">
         {presets.map((preset) => (
           <button
@@ -53,40 +76,55 @@ function QuotaField({ form, onChange }: PartProps) {
             type="button"
             className="button"
             disabled={form.unlimited}
-            onClick={() => onChange({ quota: String(preset * unit) })}
+            onClick={() => onChange({ quota: moneyIn(preset * facts.quotaPerUnit, facts) })}
           >
-            {money(preset * unit, 'whole')}
+            {money(preset * facts.quotaPerUnit, 'whole')}
           </button>
         ))}
-        <label className="ml-2 flex items-center gap-2">
-          <input
-            type="checkbox"
-            className="accent-(--accent)"
-            checked={form.unlimited}
-            onChange={(event) => onChange({ unlimited: event.target.checked })}
-          />
-          {t('tokens.unlimited')}
-        </label>
+        <CheckBox
+          className="ml-2 flex items-center gap-2"
+          label={t('tokens.unlimited')}
+          checked={form.unlimited}
+          onChange={(unlimited) => onChange({ unlimited })}
+        />
       </div>
     </>
   );
 }
 
-function ExpiryField({ form, onChange }: PartProps) {
+function ExpiryField({ form, token, onChange }: PartProps) {
   const { t } = useTranslation();
+  const [touched, setTouched] = useState(false);
+  const tried = useTried();
+  const expiry = expiryOf(token, form.expires);
   return (
     <>
       <Field
         label={t('tokens.expires')}
-        help={t('tokens.expiryFormat')}
-        error={parseDateTime(form.expires) === null ? t('tokens.badExpiry') : undefined}
+        help={
+          expiry.kind === 'at' && expiry.seconds !== -1
+            ? t('tokens.expiresAt', { time: dateTime(expiry.seconds) })
+            : t('tokens.expiryFormat')
+        }
+        unreadable={expiry.kind === 'wrong'}
+        error={
+          expiry.kind === 'wrong' && (touched || tried)
+            ? `${t(expiryFaults[expiry.reason])}${expiry.reason === 'unreadable' ? ` ${t('tokens.expiryFormat')}` : ''}`
+            : undefined
+        }
       >
         {(ids) => (
           <input
             {...ids}
             className="field"
+            autoComplete="off"
+            placeholder={t('tokens.never')}
             value={form.expires}
             onChange={(event) => onChange({ expires: event.target.value })}
+            onBlur={() => {
+              setTouched(true);
+              if (expiry.kind === 'at') onChange({ expires: expiry.seconds === -1 ? '' : dateTime(expiry.seconds) });
+            }}
           />
         )}
       </Field>
@@ -97,7 +135,7 @@ function ExpiryField({ form, onChange }: PartProps) {
             type="button"
             className="button"
             onClick={() =>
-              onChange({ expires: seconds === null ? '-1' : dateTime(Math.floor(Date.now() / 1000) + seconds) })
+              onChange({ expires: seconds === null ? '' : dateTime(Math.floor(Date.now() / 1000) + seconds) })
             }
           >
             {t(`tokens.${label}`)}
@@ -159,32 +197,35 @@ function LimitFields({ form, onChange }: PartProps) {
     <details className="mb-4">
       <summary className="cursor-pointer text-ink-2">{t('tokens.limits')}</summary>
       <div className="mt-3 grid gap-x-3 sm:grid-cols-2">
-        {limitNames.map((limit) => (
-          <Field key={limit} label={t(`tokens.${limit}`)} help={t('tokens.zeroNone')}>
-            {(ids) => (
-              <input
-                {...ids}
-                className="field"
-                inputMode="numeric"
-                value={form.limits[limit]}
-                onChange={(event) => onChange({ limits: { ...form.limits, [limit]: event.target.value } })}
-              />
-            )}
-          </Field>
+        {budgetNames.map((limit) => (
+          <MoneyField
+            key={limit}
+            label={t(`tokens.${limit}`)}
+            empty={t('tokens.noLimit')}
+            bounds={budgetBounds}
+            value={form.limits[limit]}
+            onChange={(value) => onChange({ limits: { ...form.limits, [limit]: value } })}
+          />
+        ))}
+        {rateNames.map((limit) => (
+          <NumberField
+            key={limit}
+            label={t(`tokens.${limit}`)}
+            unit={rateUnits[limit] === undefined ? undefined : t(rateUnits[limit])}
+            empty={t('tokens.noLimit')}
+            terms={limitTerms}
+            value={form.limits[limit]}
+            onChange={(value) => onChange({ limits: { ...form.limits, [limit]: value } })}
+          />
         ))}
       </div>
     </details>
   );
 }
 
-export interface TokenFieldsProps extends PartProps {
-  /** There is no such token yet. */
-  readonly fresh: boolean;
-}
-
-export function TokenFields({ fresh, form, onChange }: TokenFieldsProps) {
+export function TokenFields(part: PartProps) {
   const { t } = useTranslation();
-  const part = { form, onChange };
+  const { form, token, onChange } = part;
   return (
     <>
       <TextField
@@ -217,7 +258,7 @@ export function TokenFields({ fresh, form, onChange }: TokenFieldsProps) {
         )}
       </Field>
       <GroupField {...part} />
-      {fresh ? <CountField {...part} /> : null}
+      {token === null ? <CountField {...part} /> : null}
       <LimitFields {...part} />
     </>
   );

@@ -11,6 +11,7 @@ import { Empty } from '../../components/empty.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { usePicked } from '../../components/table/picked.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import type { Url } from '../../lib/url.ts';
 import { OpenedToken } from './opened-token.tsx';
@@ -62,16 +63,21 @@ function NoTokens({ searching, onAdd }: { readonly searching: boolean; readonly 
 export function TokensPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const { url, paging, rows, list, searching } = useTokens();
-  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
+  const { url, paging, rows, list, searching, sight, all } = useTokens();
+  const [chosen, setChosen] = usePicked(sight);
+  /** Where rows of other pages are picked too, they are known from here. */
+  const [everything, setEverything] = useState<readonly Token[]>([]);
+  const picked = [...new Map([...everything, ...rows].map((row) => [row.id, row])).values()].filter(({ id }) =>
+    chosen.has(id),
+  );
   const [removing, setRemoving] = useState<Token | null>(null);
   const [using, setUsing] = useState<Token | null>(null);
   const selection = { chosen, onChange: setChosen };
-  const edit = (row: Token) => url.set('open', String(row.id));
-  const add = () => url.set('open', 'new');
+  const edit = (row: Token) => url.show(String(row.id));
+  const add = () => url.show('new');
   const refresh = () => client.invalidateQueries({ queryKey: ['tokens'] });
   const copyChosen = () => {
-    const keys = rows.filter(({ id }) => chosen.has(id)).map((row) => `${row.name}    ${shownKey(row.key)}`);
+    const keys = picked.map((row) => `${row.name}    ${shownKey(row.key)}`);
     if (keys.length === 0) return toast.error(t('tokens.pickOne'));
     void copyOrShow(keys.join('\n'));
   };
@@ -87,10 +93,22 @@ export function TokensPage() {
           <AddButton label={t('tokens.add')} onClick={add} />
         </>
       }
-      pager={searching ? undefined : { ...paging, total: null, count: rows.length }}
+      pager={{ ...paging, total: null, count: rows.length }}
       over={
         <>
-          <TokenBulk {...{ rows, selection, refresh }} onCopy={copyChosen} />
+          <TokenBulk
+            {...{ rows, picked, selection, refresh }}
+            onCopy={copyChosen}
+            onAll={
+              paging.page === 1 && rows.length < paging.size
+                ? null
+                : async () => {
+                    const found = await all();
+                    setEverything(found);
+                    setChosen(new Set(found.map(({ id }) => id)));
+                  }
+            }
+          />
           <OpenedToken refresh={refresh} />
           {using === null ? null : <UseWithDrawer token={using} onCopy={copyOrShow} onClose={() => setUsing(null)} />}
           {removing === null ? null : (

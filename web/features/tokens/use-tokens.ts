@@ -1,10 +1,11 @@
 /** The tokens that the address asks for. */
 
 import type { Token } from '../../../server/contract/entities.ts';
+import { tokenSorts } from '../../../server/contract/sorts.ts';
 import { type Paging, usePaging } from '../../components/pager.tsx';
 import { call } from '../../lib/api.ts';
 import { type ListState, useList } from '../../lib/read.ts';
-import { type Url, useUrl } from '../../lib/url.ts';
+import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 
 export interface Tokens {
   readonly url: Url;
@@ -12,7 +13,14 @@ export interface Tokens {
   readonly rows: readonly Token[];
   readonly list: ListState;
   readonly searching: boolean;
+  /** What decides which rows are shown. */
+  readonly sight: string;
+  /** Every row that matches, on whatever page. */
+  readonly all: () => Promise<readonly Token[]>;
 }
+
+/** What the server gives at once. */
+const piece = 100;
 
 export function useTokens(): Tokens {
   const url = useUrl();
@@ -20,10 +28,30 @@ export function useTokens(): Tokens {
   const { page, size } = paging;
   const [keyword, key] = [url.get('q'), url.get('key')];
   const searching = keyword !== '' || key !== '';
+  const sort = sortIn(url, tokenSorts);
+  const ask = (p: number, count: number) =>
+    searching
+      ? call('token.search', { keyword, token: key, p, size: count, sort })
+      : call('token.list', { p, size: count, sort });
   const list = useList({
-    queryKey: ['tokens', page, size, keyword, key],
-    queryFn: () =>
-      searching ? call('token.search', { keyword, token: key }) : call('token.list', { p: page - 1, size }),
+    queryKey: ['tokens', page, size, keyword, key, sort],
+    queryFn: () => ask(page - 1, size),
   });
-  return { url, paging, rows: list.data ?? [], list, searching };
+  const all = async () => {
+    const found: Token[] = [];
+    for (let p = 0; ; p++) {
+      const some = await ask(p, piece);
+      found.push(...some);
+      if (some.length < piece) return found;
+    }
+  };
+  return {
+    url,
+    paging,
+    rows: list.data ?? [],
+    list,
+    searching,
+    sight: [page, size, keyword, key, sort].join(' '),
+    all,
+  };
 }

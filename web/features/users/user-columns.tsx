@@ -65,11 +65,12 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsWanted & {
 export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] {
   const { t } = wanted;
   return [
-    { id: 'id', header: t('users.id'), number: true, sort: (row) => row.id, cell: (row) => row.id },
+    { id: 'id', header: t('users.id'), number: true, order: 'id', cell: (row) => row.id },
     {
       id: 'name',
       header: t('users.username'),
       key: true,
+      order: 'username',
       cell: (row) => (
         <>
           <span className="font-medium text-ink-1">{row.username}</span>{' '}
@@ -104,7 +105,7 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       id: 'quota',
       header: t('users.quota'),
       number: true,
-      sort: (row) => row.quota,
+      order: 'quota',
       key: true,
       amount: (row) => row.quota,
     },
@@ -112,35 +113,35 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       id: 'used',
       header: t('users.used'),
       number: true,
-      sort: (row) => row.used_quota,
+      order: 'used_quota',
       amount: (row) => row.used_quota,
     },
     {
       id: 'requests',
       header: t('users.requests'),
       number: true,
-      sort: (row) => row.request_count,
+      order: 'request_count',
       cell: (row) => row.request_count,
     },
     {
       id: 'invited',
       header: t('users.invited'),
       number: true,
-      sort: (row) => row.aff_count,
+      order: 'aff_count',
       cell: (row) => row.aff_count,
     },
     {
       id: 'invite_revenue',
       header: t('users.inviteRevenue'),
       number: true,
-      sort: (row) => row.aff_history_quota,
+      order: 'aff_history_quota',
       amount: (row) => row.aff_history_quota,
     },
     {
       id: 'inviter',
       header: t('users.inviter'),
       number: true,
-      sort: (row) => row.inviter_id,
+      order: 'inviter_id',
       cell: (row) => (row.inviter_id === 0 ? '–' : row.inviter_id),
     },
     {

@@ -1,13 +1,18 @@
 /** Adds or edits a user; quota is added or taken, never set, so that a payment meanwhile is not lost. */
 
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
+import { mostQuota } from '../../../server/contract/pricing-shares.ts';
+import { moneyOf, valueIn } from '../../components/amount.ts';
+import { MoneyField } from '../../components/amount-fields.tsx';
+import { CheckedForm } from '../../components/checked-form.tsx';
 import { Field, FormFooter, TextField } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
+import { sameForm } from '../../lib/unsaved.ts';
 import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
 export interface UserDrawerProps {
@@ -18,6 +23,8 @@ export interface UserDrawerProps {
   readonly onSaved: () => void;
 }
 
+/** Quota may be taken as well. */
+const signed = { min: -mostQuota } as const;
 const bindings = ['email', 'github_id', 'oidc_id', 'wechat_id', 'telegram_id', 'linux_do_id'] as const;
 
 function BindingList({ user }: { readonly user: User }) {
@@ -40,7 +47,7 @@ function BindingList({ user }: { readonly user: User }) {
 export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const unit = String(useMoneyFacts()?.quotaPerUnit ?? '');
+  const facts = useMoneyFacts();
   const [username, setUsername] = useState(user?.username ?? '');
   const [displayName, setDisplayName] = useState(user?.display_name ?? '');
   const [password, setPassword] = useState('');
@@ -48,10 +55,12 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
   const [added, setAdded] = useState('');
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
-  const more = Number.parseInt(added, 10) || 0;
+  const sum = moneyOf(added, facts, signed);
+  const more = sum.kind === 'value' ? sum.value : 0;
+  const typed = { username, displayName, password, group, added };
+  const [first] = useState(typed);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     if (user === null && (username.trim() === '' || password === '')) return setError(t('users.needBoth'));
     setBusy(true);
     try {
@@ -63,7 +72,7 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
           display_name: displayName,
           group,
           ...(password === '' ? {} : { password }),
-          ...(more === 0 ? {} : { add_quota: more }),
+          ...(added.trim() === '' ? {} : { add_quota: valueIn(sum) }),
         });
       }
       toast.success(user === null ? t('users.created') : t('users.updated'));
@@ -77,10 +86,11 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
   return (
     <Drawer
       title={user === null ? t('users.add') : t('users.edit', { name: user.username })}
+      dirty={!busy && !sameForm(typed, first)}
       onClose={onClose}
       footer={<FormFooter form="user-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
     >
-      <form id="user-form" onSubmit={submit} noValidate>
+      <CheckedForm id="user-form" onSubmit={submit}>
         <TextField label={t('users.username')} value={username} onChange={setUsername} autoComplete="off" />
         <TextField label={t('users.displayName')} value={displayName} onChange={setDisplayName} autoComplete="off" />
         <TextField
@@ -104,11 +114,11 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
                 </select>
               )}
             </Field>
-            <TextField
+            <MoneyField
               label={t('users.addQuota')}
               help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
-              inputMode="numeric"
-              placeholder={unit}
+              empty={t('users.addNothing')}
+              bounds={signed}
               value={added}
               onChange={setAdded}
             />
@@ -118,7 +128,7 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
         <p role="alert" className="text-danger">
           {error}
         </p>
-      </form>
+      </CheckedForm>
       {user === null ? null : (
         <button
           type="button"

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
+import { userSorts } from '../../../server/contract/sorts.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { FilterSelect, SearchField } from '../../components/filters.tsx';
@@ -15,7 +16,7 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { useAside, useList } from '../../lib/read.ts';
-import { type Url, useUrl } from '../../lib/url.ts';
+import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
 
@@ -61,6 +62,7 @@ export function UsersPage() {
   const paging = usePaging();
   const { page, size } = paging;
   const [keyword, group] = [url.get('q'), url.get('group')];
+  const sort = sortIn(url, userSorts);
   const editing = Number(/^\/user\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
   const edited = useAside({
     queryKey: ['users', 'one', editing],
@@ -71,11 +73,11 @@ export function UsersPage() {
   const edit = ({ id }: User) => navigate(`/user/edit/${id}${location.search}`);
   const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useList({
-    queryKey: ['users', page, size, keyword, group],
+    queryKey: ['users', page, size, keyword, group, sort],
     queryFn: () =>
       keyword === '' && group === ''
-        ? call('user.list', { p: page, page_size: size })
-        : call('user.search', { keyword, group, p: page, page_size: size }),
+        ? call('user.list', { p: page, page_size: size, sort })
+        : call('user.search', { keyword, group, p: page, page_size: size, sort }),
   });
   const refresh = () => client.invalidateQueries({ queryKey: ['users'] });
   const close = async ({ id }: User) => {

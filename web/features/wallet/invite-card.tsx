@@ -1,12 +1,54 @@
 /** The link that invites others, and what it brought. */
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
+import { MoneyField } from '../../components/amount-fields.tsx';
 import { Card } from '../../components/card.tsx';
+import { CheckedForm } from '../../components/checked-form.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useRead } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
+
+interface TransferProps {
+  /** Quota that waits. */
+  readonly earned: number;
+  readonly facts: MoneyFacts;
+  readonly onTransferred: () => Promise<unknown>;
+}
+
+/** What was earned becomes balance, all of it or a part of at least one unit of currency. */
+function Transfer({ earned, facts, onTransferred }: TransferProps) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const [amount, setAmount] = useState(() => moneyIn(earned, facts));
+  const least = facts.quotaPerUnit;
+  if (earned < least)
+    return <p className="text-[12px] text-ink-3">{t('wallet.transferLeast', { least: money(least) })}</p>;
+  const bounds = { min: least, max: earned };
+  return (
+    <CheckedForm
+      onSubmit={async () => {
+        const quota = valueIn(moneyOf(amount, facts, bounds));
+        if (await attempt(() => call('affiliate.transfer', { quota }), t('wallet.transferred'))) await onTransferred();
+      }}
+    >
+      <MoneyField
+        label={t('wallet.transferAmount')}
+        help={t('wallet.transferLeast', { least: money(least) })}
+        bounds={bounds}
+        value={amount}
+        onChange={setAmount}
+      />
+      <button type="submit" className="button">
+        {t('wallet.transfer')}
+      </button>
+    </CheckedForm>
+  );
+}
 
 export interface InviteCardProps {
   readonly onTransferred: () => Promise<unknown>;
@@ -15,6 +57,7 @@ export interface InviteCardProps {
 export function InviteCard({ onTransferred }: InviteCardProps) {
   const { t } = useTranslation();
   const money = useMoney();
+  const facts = useMoneyFacts();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const invitation = useRead({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data;
   const invite = `${location.origin}/register?aff=${invitation}`;
@@ -34,22 +77,12 @@ export function InviteCard({ onTransferred }: InviteCardProps) {
         })}
       </p>
       <code className="mb-3 block rounded-2 bg-sunken p-2 font-mono text-[12px] break-all">{invite}</code>
-      <div className="flex gap-2">
-        <button type="button" className="button" onClick={() => copyOrShow(invite)}>
-          {t('app.copy')}
-        </button>
-        <button
-          type="button"
-          className="button"
-          disabled={self.aff_quota === 0}
-          onClick={async () => {
-            await attempt(() => call('affiliate.transfer', { quota: self.aff_quota }), t('wallet.transferred'));
-            await onTransferred();
-          }}
-        >
-          {t('wallet.transfer')}
-        </button>
-      </div>
+      <button type="button" className="button mb-4" onClick={() => copyOrShow(invite)}>
+        {t('app.copy')}
+      </button>
+      {facts === null || self.aff_quota === 0 ? null : (
+        <Transfer key={self.aff_quota} earned={self.aff_quota} facts={facts} onTransferred={onTransferred} />
+      )}
     </Card>
   );
 }

@@ -44,14 +44,13 @@ export function RedeemCard({ onRedeemed }: { readonly onRedeemed: () => Promise<
           <button type="submit" className="button button-primary">
             {t('wallet.redeemAction')}
           </button>
-          <button
-            type="button"
-            className="button"
-            onClick={() => (link === '' ? toast.error(t('wallet.noLink')) : window.open(link, '_blank', 'noopener'))}
-          >
-            {t('wallet.getCode')}
-          </button>
+          {link === '' ? null : (
+            <a className="button" href={link} target="_blank" rel="noopener noreferrer">
+              {t('wallet.getCode')}
+            </a>
+          )}
         </div>
+        {link === '' ? <p className="mt-3 text-[12px] text-ink-3">{t('wallet.noLink')}</p> : null}
       </form>
     </Card>
   );

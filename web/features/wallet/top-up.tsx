@@ -1,14 +1,21 @@
 /** Online top-up: the amount, what it costs, and the way to the payment page. */
 
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Field } from '../../components/form.tsx';
+import { parseNumber } from '../../../server/contract/amounts.ts';
+import { numberIn } from '../../components/amount.ts';
+import { NumberField } from '../../components/amount-fields.tsx';
+import { CheckedForm } from '../../components/checked-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
 type Method = 'zfb' | 'wx' | 'stripe';
+const names = { zfb: 'wallet.alipay', wx: 'wallet.wechat', stripe: 'wallet.stripe' } as const;
+/** A larger payment is a slip of the finger. */
+const mostAmount = 1_000_000_000;
 
 /** The payment gateway wants its fields as a form that the browser sends. */
 function submitForm(address: string, fields: Readonly<Record<string, unknown>>): void {
@@ -30,29 +37,30 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
   const { t } = useTranslation();
   const status = useStatus().data;
   const least = Math.max(1, status?.min_topup ?? 1);
-  const [amount, setAmount] = useState(String(least));
+  const inCurrency = useMoneyFacts()?.inCurrency !== false;
+  const [amount, setAmount] = useState(numberIn(least));
   const [method, setMethod] = useState<Method | null>(null);
   const [error, setError] = useState('');
-  const wanted = Number.parseInt(amount, 10) || 0;
+  const terms = { integer: true, min: least, max: mostAmount, ...(inCurrency ? { currency: 'usd' } : {}) };
+  const read = parseNumber(amount, terms);
+  const anyAmount = parseNumber(amount, { ...terms, min: 0 });
+  const belowLeast = anyAmount.kind === 'value' && anyAmount.value < least;
+  const wanted = read.kind === 'value' ? read.value : 0;
   const epay = status?.enable_online_topup === true;
   const stripe = status?.enable_stripe_topup === true;
+  const ways = [...(epay ? (['zfb', 'wx'] as const) : []), ...(stripe ? (['stripe'] as const) : [])];
+  const chosen = useRef<Method>('zfb');
   const cost = useAside({
     queryKey: ['amount', wanted],
     queryFn: () => call('wallet.amount', { amount: wanted }),
     enabled: epay && wanted >= least,
   }).data;
 
-  const choose = (chosen: Method) => {
-    if (chosen === 'stripe' ? !stripe : !epay) return setError(t('wallet.offline'));
-    if (wanted < least) return setError(t('wallet.tooLittle', { least }));
-    setError('');
-    setMethod(chosen);
-  };
-  const pay = async (chosen: Method) => {
+  const pay = async (by: Method) => {
     setMethod(null);
-    const answer = (await (chosen === 'stripe'
+    const answer = (await (by === 'stripe'
       ? call('wallet.stripe_pay', { amount: wanted })
-      : call('wallet.pay', { amount: wanted, payment_method: chosen })
+      : call('wallet.pay', { amount: wanted, payment_method: by })
     ).catch((failure: unknown) => ({
       message: isAnswered(failure) ? failure.message : t('wallet.failed'),
     }))) as {
@@ -67,38 +75,44 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
     onPaid();
   };
 
+  if (ways.length === 0) return <p className="text-ink-2">{t('wallet.offline')}</p>;
   return (
     <>
-      <Field
-        label={t('wallet.amount')}
-        help={
-          cost?.message === 'success' ? t('wallet.costs', { money: String(cost.data) }) : t('wallet.least', { least })
-        }
-        error={error === '' ? undefined : error}
+      <CheckedForm
+        onSubmit={() => {
+          setError('');
+          setMethod(chosen.current);
+        }}
       >
-        {(ids) => (
-          <input
-            {...ids}
-            className="field"
-            inputMode="numeric"
-            value={amount}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-        )}
-      </Field>
-      <div className="flex flex-wrap gap-2">
-        <button type="button" className="button" onClick={() => choose('zfb')}>
-          {t('wallet.alipay')}
-        </button>
-        <button type="button" className="button" onClick={() => choose('wx')}>
-          {t('wallet.wechat')}
-        </button>
-        {stripe ? (
-          <button type="button" className="button" onClick={() => choose('stripe')}>
-            {t('wallet.stripe')}
-          </button>
-        ) : null}
-      </div>
+        <NumberField
+          label={t('wallet.amount')}
+          help={
+            cost?.message === 'success' ? t('wallet.costs', { money: String(cost.data) }) : t('wallet.least', { least })
+          }
+          unit={inCurrency ? undefined : t('app.tokens')}
+          terms={terms}
+          words={(reason) =>
+            reason === 'negative' || (reason === 'bounds' && belowLeast) ? t('wallet.tooLittle', { least }) : undefined
+          }
+          error={error === '' ? undefined : error}
+          value={amount}
+          onChange={setAmount}
+        />
+        <div className="flex flex-wrap gap-2">
+          {ways.map((way) => (
+            <button
+              key={way}
+              type="submit"
+              className="button"
+              onClick={() => {
+                chosen.current = way;
+              }}
+            >
+              {t(names[way])}
+            </button>
+          ))}
+        </div>
+      </CheckedForm>
       {method === null ? null : (
         <Confirm
           title={t('wallet.confirmTitle')}

@@ -2,8 +2,13 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { Field, TextField } from '../../../components/form.tsx';
+import { parseNumber } from '../../../../server/contract/amounts.ts';
+import { valueIn } from '../../../components/amount.ts';
+import { NumberField } from '../../../components/amount-fields.tsx';
+import { CheckedForm } from '../../../components/checked-form.tsx';
+import { Field } from '../../../components/form.tsx';
 import type { ModelRow } from './price-maps.ts';
+import { priceTerms, ratioTerms } from './use-draft.ts';
 
 const modes = ['price', 'ratio', 'both'] as const;
 
@@ -20,13 +25,13 @@ export function FillFields({ count, onFill }: FillFieldsProps) {
   const [value, setValue] = useState('');
   const [completion, setCompletion] = useState('');
 
+  const terms = mode === 'price' ? priceTerms : ratioTerms;
   const fill = () => {
     if (count === 0) return toast.error(t('prices.chooseFirst'));
     if (mode === 'both' && (value.trim() === '' || completion.trim() === ''))
       return toast.error(t('prices.bothNeeded'));
     if (value.trim() === '') return toast.error(t('prices.valueNeeded'));
-    const [first, second] = [Number(value), Number(completion)];
-    if (!(first >= 0) || (mode === 'both' && !(second >= 0))) return toast.error(t('prices.notNumberBulk'));
+    const [first, second] = [valueIn(parseNumber(value, terms)), valueIn(parseNumber(completion, ratioTerms), 0)];
     const rowOf = (name: string): ModelRow =>
       mode === 'price'
         ? { name, price: first, ratio: null, completion: null }
@@ -35,7 +40,7 @@ export function FillFields({ count, onFill }: FillFieldsProps) {
   };
 
   return (
-    <div className="flex flex-wrap items-end gap-x-3 px-4 pt-3">
+    <CheckedForm className="flex flex-wrap items-start gap-x-3 px-4 pt-3" onSubmit={fill}>
       <Field label={t('prices.fillMode')}>
         {(ids) => (
           <select
@@ -52,25 +57,29 @@ export function FillFields({ count, onFill }: FillFieldsProps) {
           </select>
         )}
       </Field>
-      <TextField
+      <NumberField
         label={t(mode === 'price' ? 'prices.price' : 'prices.ratio')}
-        className="field w-32"
-        inputMode="decimal"
+        className="w-32"
+        empty=""
+        terms={terms}
+        words={() => t('prices.notNumberBulk')}
         value={value}
         onChange={setValue}
       />
       {mode === 'both' ? (
-        <TextField
+        <NumberField
           label={t('prices.completion')}
-          className="field w-32"
-          inputMode="decimal"
+          className="w-32"
+          empty=""
+          terms={ratioTerms}
+          words={() => t('prices.notNumberBulk')}
           value={completion}
           onChange={setCompletion}
         />
       ) : null}
-      <button type="button" className="button mb-4 h-8" onClick={fill}>
+      <button type="submit" className="button mt-5 h-8">
         {t('prices.fillChosen', { count })}
       </button>
-    </div>
+    </CheckedForm>
   );
 }

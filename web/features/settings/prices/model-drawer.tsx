@@ -1,8 +1,10 @@
 /** One model's price: per request or per token, as dollars or as ratios, both always shown. */
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { CheckedForm } from '../../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../../components/form.tsx';
 import { Drawer } from '../../../components/overlay.tsx';
+import { sameForm } from '../../../lib/unsaved.ts';
 import { faultsIn } from './draft-faults.ts';
 import { PriceFields } from './price-fields.tsx';
 import type { ModelRow } from './price-maps.ts';
@@ -21,20 +23,26 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
   const draft = useDraft(row);
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
 
-  const save = (event: FormEvent) => {
-    event.preventDefault();
+  const typed = [draft.name, draft.mode, draft.price, draft.ratio, draft.completion];
+  const [first] = useState(typed);
+  const [done, setDone] = useState(false);
+
+  const save = () => {
     const wrong = faultsIn(draft, row?.name, { names, t });
     setErrors(wrong);
-    if (Object.keys(wrong).length === 0) onSave(draft.drafted);
+    if (Object.keys(wrong).length > 0) return;
+    setDone(true);
+    onSave(draft.drafted);
   };
 
   return (
     <Drawer
       title={row === null ? t('prices.add') : row.name}
+      dirty={!done && !sameForm(typed, first)}
       onClose={onClose}
       footer={<FormFooter form="model-price" action={t('prices.take')} onClose={onClose} />}
     >
-      <form id="model-price" onSubmit={save} noValidate>
+      <CheckedForm id="model-price" onSubmit={save}>
         <TextField
           label={t('prices.name')}
           error={errors.name}
@@ -43,7 +51,7 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
           onChange={draft.setName}
         />
         <PriceFields draft={draft} errors={errors} />
-      </form>
+      </CheckedForm>
     </Drawer>
   );
 }

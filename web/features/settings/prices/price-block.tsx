@@ -10,6 +10,7 @@ import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
 import { useUser } from '../../../lib/session.ts';
 import { offerBack } from '../../../lib/undo.ts';
+import { useUnsaved } from '../../../lib/unsaved.ts';
 import { Panel, type Stored } from '../panel.tsx';
 import { Changes } from './changes.tsx';
 import { History } from './history.tsx';
@@ -76,6 +77,7 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
   };
   const changes: readonly PriceChange[] =
     draft === null ? [] : editedMaps.flatMap((key) => pricesDiffer(key, current[key], draft[key]));
+  useUnsaved(changes.length > 0);
   const toShipped = pricesDiffer('ModelRatio', current.ModelRatio, optionRow('ModelRatio').fallback);
   const mayReset = role >= optionRow('ModelRatio').role;
   const done = async () => {
@@ -130,9 +132,11 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
           )}
         </span>
       </header>
-      {view === 'model' ? (
+      {/* Kept when another view is open: what was typed into it stays. */}
+      <div hidden={view !== 'model'}>
         <Panel title={t('prices.maps')} keys={keys} stored={stored} language={language} onSaved={onSaved} inner />
-      ) : view === 'visual' ? (
+      </div>
+      {view === 'model' ? null : view === 'visual' ? (
         <ModelList texts={draft ?? current} onChange={setDraft} />
       ) : view === 'unset_models' ? (
         <UnsetModels texts={draft ?? current} onChange={setDraft} />

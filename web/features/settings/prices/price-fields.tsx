@@ -1,8 +1,8 @@
 /** The fields of one model's price. */
 import { useTranslation } from 'react-i18next';
-import { TextField } from '../../../components/form.tsx';
+import { NumberField } from '../../../components/amount-fields.tsx';
 import { completionOf, followsFamily } from './price-maps.ts';
-import type { Draft } from './use-draft.ts';
+import { type Draft, priceTerms, ratioTerms } from './use-draft.ts';
 
 interface ChoiceProps<Value extends string> {
   readonly legend: string;
@@ -39,24 +39,23 @@ export interface PriceFieldsProps {
   readonly errors: Readonly<Record<string, string>>;
 }
 
-const decimal = { inputMode: 'decimal', autoComplete: 'off' } as const;
-
 function DollarFields({ draft, errors }: PriceFieldsProps) {
   const { t } = useTranslation();
   const { input, output, ratio, completion, typeDollars } = draft;
   return (
     <>
-      <TextField
-        {...decimal}
+      <NumberField
+        terms={priceTerms}
         label={t('prices.input')}
         help={t('prices.isRatio', { value: ratio || '–' })}
         error={errors.ratio}
         value={input}
         onChange={(value) => typeDollars(value, output)}
       />
-      <TextField
-        {...decimal}
+      <NumberField
+        terms={priceTerms}
         label={t('prices.output')}
+        empty=""
         help={t('prices.isRatio', { value: completion || completionOf(draft.drafted) })}
         error={errors.completion}
         value={output}
@@ -71,8 +70,8 @@ function RatioFields({ draft, errors, disabled = false }: PriceFieldsProps & { r
   const { input, output, ratio, completion, typeRatios } = draft;
   return (
     <>
-      <TextField
-        {...decimal}
+      <NumberField
+        terms={ratioTerms}
         disabled={disabled}
         label={t('prices.ratio')}
         help={t('prices.isDollars', { value: input || '–' })}
@@ -80,10 +79,11 @@ function RatioFields({ draft, errors, disabled = false }: PriceFieldsProps & { r
         value={ratio}
         onChange={(value) => typeRatios(value, completion)}
       />
-      <TextField
-        {...decimal}
+      <NumberField
+        terms={ratioTerms}
         disabled={disabled}
         label={t('prices.completion')}
+        empty=""
         help={t('prices.isDollars', { value: output || '–' })}
         error={errors.completion}
         value={completion}
@@ -132,8 +132,8 @@ export function PriceFields({ draft, errors }: PriceFieldsProps) {
       />
       {draft.mode === 'request' ? (
         <>
-          <TextField
-            {...decimal}
+          <NumberField
+            terms={priceTerms}
             label={t('prices.price')}
             error={errors.price}
             value={draft.price}

@@ -1,10 +1,19 @@
 /** A price that is being written, as dollars and as ratios at once. */
 import { useState } from 'react';
+import { parseNumber } from '../../../../server/contract/amounts.ts';
 import { inputPrice, type ModelRow, outputPrice, ratioOf } from './price-maps.ts';
 
-const numberOf = (text: string): number | null =>
-  text.trim() === '' ? null : Number.isFinite(Number(text)) && Number(text) >= 0 ? Number(text) : Number.NaN;
-const textOf = (value: number | null): string => (value === null ? '' : String(value));
+/** Dollars per million tokens, or per request. */
+export const priceTerms = { currency: 'usd', max: 1_000_000_000 } as const;
+export const ratioTerms = { max: 1_000_000_000 } as const;
+
+/** @returns null = empty, NaN = no number. */
+const numberOf = (text: string): number | null => {
+  const amount = parseNumber(text, priceTerms);
+  if (amount.kind === 'value') return amount.value;
+  return amount.kind === 'invalid' && amount.problem.reason === 'empty' ? null : Number.NaN;
+};
+const textOf = (value: number | null): string => (value === null || Number.isNaN(value) ? '' : String(value));
 
 export type Draft = ReturnType<typeof useDraft>;
 
@@ -24,15 +33,15 @@ export function useDraft(row: ModelRow | null) {
     setInput(newInput);
     setOutput(newOutput);
     const [dollarsIn, dollarsOut] = [numberOf(newInput), numberOf(newOutput)];
-    setRatio(dollarsIn === null ? '' : String(ratioOf(dollarsIn)));
-    setCompletion(dollarsIn && dollarsOut !== null ? String(Number((dollarsOut / dollarsIn).toPrecision(10))) : '');
+    setRatio(dollarsIn === null ? '' : textOf(ratioOf(dollarsIn)));
+    setCompletion(dollarsIn && dollarsOut !== null ? textOf(Number((dollarsOut / dollarsIn).toPrecision(10))) : '');
   };
   const typeRatios = (newRatio: string, newCompletion: string) => {
     setRatio(newRatio);
     setCompletion(newCompletion);
     const draft = { name, price: null, ratio: numberOf(newRatio), completion: numberOf(newCompletion) };
-    setInput(draft.ratio === null ? '' : String(inputPrice(draft.ratio)));
-    setOutput(draft.ratio === null ? '' : String(outputPrice(draft)));
+    setInput(draft.ratio === null ? '' : textOf(inputPrice(draft.ratio)));
+    setOutput(draft.ratio === null ? '' : textOf(outputPrice(draft)));
   };
 
   const drafted: ModelRow =

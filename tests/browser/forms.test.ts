@@ -1,0 +1,229 @@
+/** Forms of the console by hand: what is typed is stored or refused, and is not thrown away without a question. */
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { en } from '../../web/locales/en.ts';
+import { type Inside, openInside } from './inside.ts';
+import { settled } from './support.ts';
+
+let inside: Inside;
+let page: Page;
+
+beforeAll(async () => {
+  inside = await openInside();
+  ({ page } = inside);
+  await inside.ask('POST', '/api/user/', { username: 'ann', password: 'password1' });
+}, 120_000);
+afterAll(() => inside?.stage.close());
+
+const dialog = (): Locator => page.getByRole('dialog').last();
+const field = (label: string): Locator => dialog().getByLabel(label, { exact: true });
+const save = () => dialog().getByRole('button', { name: en.app.save, exact: true }).click();
+const says = (text: string | RegExp) => page.getByText(text).first().waitFor();
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const closed = () => page.getByRole('dialog').waitFor({ state: 'detached' });
+
+/** What is typed, and the quota it is; null = it is refused. */
+const amounts: readonly (readonly [string, number | null])[] = [
+  ['$5', 2_500_000],
+  ['5.5', 2_750_000],
+  ['1,000,000', 500_000_000_000],
+  ['1e6', 500_000_000_000],
+  ['500 000', 250_000_000_000],
+  ['１２', 6_000_000],
+  ['-100', null],
+  ['', null],
+  ['12.7 and more', null],
+  ['1.000,5', null],
+];
+
+test('the amount of a key is stored as it was meant, or refused beside the field', async () => {
+  for (const [text, quota] of amounts) {
+    await inside.open('token?open=new');
+    await field(en.tokens.name).fill(`amount ${text}`);
+    await field(en.tokens.quota).fill(text);
+    await save();
+    if (quota === null) {
+      await expect.poll(() => field(en.tokens.quota).getAttribute('aria-invalid')).toBe('true');
+      expect(await field(en.tokens.quota).evaluate((input) => input === document.activeElement)).toBe(true);
+      const note = (await field(en.tokens.quota).getAttribute('aria-describedby')) ?? '';
+      expect(await page.locator(`[id="${note}"]`).textContent()).not.toBe('');
+      continue;
+    }
+    await says(en.tokens.reveal);
+    const [made] = (await inside.ask('GET', '/api/token/?p=0&size=1')) as { name: string; remain_quota: number }[];
+    expect([text, made?.name, made?.remain_quota]).toEqual([text, `amount ${text}`, quota]);
+  }
+});
+
+test('a limit of a key is what was typed, and no limit only where it was left empty', async () => {
+  await inside.open('token?open=new');
+  await field(en.tokens.name).fill('limited');
+  await dialog().getByText(en.tokens.limits).click();
+  await field(en.tokens.day_budget).fill('$5');
+  await field(en.tokens.rpm_limit).fill('-5');
+  await dialog().getByText(en.tokens.limits).click();
+  await save();
+  // What is wrong is unfolded.
+  await expect.poll(() => field(en.tokens.rpm_limit).isVisible()).toBe(true);
+  expect(await field(en.tokens.rpm_limit).evaluate((input) => input === document.activeElement)).toBe(true);
+  await field(en.tokens.rpm_limit).fill('1,000');
+  await save();
+  await says(en.tokens.reveal);
+  const [made] = (await inside.ask('GET', '/api/token/?p=0&size=1')) as unknown[];
+  expect(made).toMatchObject({ day_budget: 2_500_000, month_budget: 0, rpm_limit: 1000, tpm_limit: 0 });
+});
+
+test('the worth of a code and the quota added to a user are what was typed', async () => {
+  await inside.open('redemption');
+  await button(en.redemption.add).first().click();
+  for (const text of ['', '-5', '0']) {
+    await field(en.redemption.quota).fill(text);
+    await save();
+    await expect.poll(() => field(en.redemption.quota).getAttribute('aria-invalid')).toBe('true');
+  }
+  await field(en.redemption.quota).fill('1,000');
+  await save();
+  await says(en.redemption.createdOk);
+  const { items } = (await inside.ask('GET', '/api/redemption/?p=1&page_size=10')) as { items: { quota: number }[] };
+  expect(items.map(({ quota }) => quota)).toEqual([500_000_000]);
+  const quotaOf = async () => ((await inside.ask('GET', '/api/user/2')) as { quota: number }).quota;
+  const before = await quotaOf();
+  await inside.open('user/edit/2');
+  await field(en.users.addQuota).fill('5.50');
+  await save();
+  await closed();
+  expect((await quotaOf()) - before).toBe(2_750_000);
+});
+
+test('a day of expiry lasts to its end; one that no calendar has and one that has passed are refused', async () => {
+  await inside.open('token?open=new');
+  await field(en.tokens.name).fill('ends');
+  for (const [text, words] of [
+    ['2027-02-30', en.tokens.expiry.impossible],
+    ['2020-01-01', en.tokens.expiry.past],
+    ['soon', en.tokens.expiry.unreadable],
+  ] as const) {
+    await field(en.tokens.expires).fill(text);
+    await save();
+    await says(words);
+  }
+  await field(en.tokens.expires).fill('2099-12-31');
+  await save();
+  await says(en.tokens.reveal);
+  const [made] = (await inside.ask('GET', '/api/token/?p=0&size=1')) as { expired_time: number }[];
+  expect(made?.expired_time).toBe(await page.evaluate(() => new Date(2099, 11, 31, 23, 59, 59).getTime() / 1000));
+});
+
+const forms: readonly (readonly [name: string, from: string, open: () => Promise<unknown>, label: string])[] = [
+  ['key', 'token', () => button(en.tokens.add).first().click(), en.tokens.name],
+  ['user', 'user', () => button(en.users.add).first().click(), en.users.username],
+  [
+    'edited user',
+    'user',
+    () => page.locator('tr[data-row="2"]').getByRole('button', { name: en.app.edit }).click(),
+    en.users.displayName,
+  ],
+  ['code', 'redemption', () => button(en.redemption.add).first().click(), en.redemption.name],
+];
+
+test.each(forms)(
+  'a half-typed form of a %s asks before it is closed, and keeps what was typed',
+  async (_name, from, open, label) => {
+    const ways: readonly (() => Promise<unknown>)[] = [
+      () => page.keyboard.press('Escape'),
+      () => page.mouse.click(20, 400),
+      () => dialog().getByRole('button', { name: en.app.close }).click(),
+      () => page.evaluate(() => history.back()),
+    ];
+    await inside.open('detail');
+    // Without loading the page anew: then Back stays inside it.
+    await page.evaluate((to) => history.pushState(null, '', to), `/${from}`);
+    await settled(page);
+    await open();
+    await field(label).fill('half a name');
+    for (const way of ways) {
+      await way();
+      await button(en.app.keepEditing).click();
+      await button(en.app.keepEditing).waitFor({ state: 'detached' });
+      expect(await field(label).inputValue()).toBe('half a name');
+    }
+    await page.keyboard.press('Escape');
+    await dialog().getByRole('button', { name: en.app.discard, exact: true }).click();
+    await closed();
+    await open();
+    // Nothing was typed: nothing is asked.
+    await field(label).waitFor();
+    await page.keyboard.press('Escape');
+    await closed();
+  },
+);
+
+test('a pasted key of a channel is not thrown away', async () => {
+  await inside.open('channel');
+  await button(en.channels.add).first().click();
+  await dialog().getByRole('searchbox').fill('practice');
+  await page.keyboard.press('Enter');
+  await field(en.channels.key).fill('sk-pasted');
+  await page.keyboard.press('Escape');
+  await button(en.app.keepEditing).click();
+  expect(await field(en.channels.key).inputValue()).toBe('sk-pasted');
+  await field(en.channels.baseUrl).fill('not a url');
+  await field(en.channels.name).fill('x');
+  await field(en.channels.models).fill('m');
+  await save();
+  await says(en.channels.badAddress);
+  expect(await field(en.channels.baseUrl).getAttribute('aria-invalid')).toBe('true');
+  expect(await field(en.channels.baseUrl).evaluate((input) => input === document.activeElement)).toBe(true);
+  await page.evaluate(() => history.back());
+  await dialog().getByRole('button', { name: en.app.discard, exact: true }).click();
+  await closed();
+});
+
+test('settings that were changed ask before another page is opened', async () => {
+  await inside.open('setting?tab=operation');
+  const option = page.locator('[data-option="RetryTimes"]');
+  const before = await option.inputValue();
+  await option.fill('7');
+  await page.getByRole('link', { name: en.nav.channels }).first().click();
+  await button(en.app.keepEditing).click();
+  expect([new URL(page.url()).pathname, await option.inputValue()]).toEqual(['/setting', '7']);
+  await page.getByRole('link', { name: en.nav.channels }).first().click();
+  await dialog().getByRole('button', { name: en.app.discard, exact: true }).click();
+  await expect.poll(() => new URL(page.url()).pathname).toBe('/channel');
+  await inside.open('setting?tab=operation');
+  expect(await option.inputValue()).toBe(before);
+});
+
+test('an amount of the settings is typed as money and stored as quota', async () => {
+  await inside.open('setting?tab=operation');
+  const option = page.locator('[data-option="QuotaForNewUser"]');
+  const form = page.locator('form').filter({ has: option });
+  await option.fill('five');
+  await form.getByRole('button', { name: en.app.save, exact: true }).click();
+  await says('"five" is not a number');
+  await option.fill('$1.50');
+  await form.getByRole('button', { name: en.app.save, exact: true }).click();
+  await says(en.settings.saved);
+  const stored = (await inside.ask('GET', '/api/option/')) as { key: string; value: string }[];
+  expect(stored.find(({ key }) => key === 'QuotaForNewUser')?.value).toBe('750000');
+  await settled(page);
+  expect(await option.inputValue()).toBe('1.50');
+});
+
+test('the low-balance alert is money', async () => {
+  await inside.open('personal');
+  const alert = page.getByLabel(en.personal.threshold);
+  await alert.fill('5');
+  await page.locator('form').filter({ has: alert }).getByRole('button', { name: en.app.save }).click();
+  await says(en.settings.saved);
+  const { setting } = (await inside.ask('GET', '/api/user/self')) as { setting: string };
+  expect(JSON.parse(setting)).toMatchObject({ quota_warning_threshold: 2_500_000 });
+});
+
+test('what cannot be used is not offered: the wallet without payment', async () => {
+  await inside.open('topup');
+  await says(en.wallet.offline);
+  await says(en.wallet.noLink);
+  for (const name of [en.wallet.alipay, en.wallet.wechat, en.wallet.stripe, en.wallet.getCode])
+    expect(await button(name).count()).toBe(0);
+});

@@ -1,0 +1,222 @@
+/** What the fields of the console make of what people type: the amount that was meant, or an error; never something else. */
+import { describe, expect, test } from 'vitest';
+import { parseNumber } from '../../server/contract/amounts.ts';
+import type { Token } from '../../server/contract/entities.ts';
+import { optionKeys } from '../../server/contract/options.ts';
+import { moneyIn, moneyOf, numberIn, tidyMoney, tidyNumber } from '../../web/components/amount.ts';
+import { priorityTerms, weightTerms } from '../../web/features/channels/channel-form.ts';
+import { priceTerms, ratioTerms } from '../../web/features/settings/prices/use-draft.ts';
+import { numberTerms, optionBounds, shapeOf, shownAs, storedAs } from '../../web/features/settings/typed-option.ts';
+import { budgetBounds, fieldsOf, formOf, limitTerms, quotaBounds } from '../../web/features/tokens/token-form.ts';
+
+const dollars = { inCurrency: true, quotaPerUnit: 500_000 } as const;
+const tokens = { inCurrency: false, quotaPerUnit: 500_000 } as const;
+
+/** What somebody types, and the number it means; null = it means none. */
+const typed: readonly (readonly [text: string, means: number | null])[] = [
+  ['5', 5],
+  ['5.5', 5.5],
+  ['5.50', 5.5],
+  ['0.5', 0.5],
+  ['.5', 0.5],
+  ['05', 5],
+  ['1,000', 1000],
+  ['1,000,000', 1_000_000],
+  ['1,000,000.25', 1_000_000.25],
+  ['1 000 000', 1_000_000],
+  ['1 000 000', 1_000_000],
+  ["1'000'000", 1_000_000],
+  ['1_000_000', 1_000_000],
+  ['1e6', 1_000_000],
+  ['1E3', 1000],
+  ['5k', 5000],
+  ['2M', 2_000_000],
+  ['3万', 30_000],
+  ['５', 5],
+  ['１，０００', 1000],
+  ['１２．５', 12.5],
+  [' 7 ', 7],
+  ['+7', 7],
+  ['-100', -100],
+  ['−100', -100],
+  ['-0.5', -0.5],
+  ['0', 0],
+  ['-0', 0],
+  ['', null],
+  ['   ', null],
+  ['1,00', null],
+  ['1.000.000', null],
+  ['1.000,5', null],
+  ['1,0000', null],
+  ['12.7 and more', null],
+  ['five', null],
+  ['0x10', null],
+  ['NaN', null],
+  ['Infinity', null],
+  ['1/2', null],
+  ['5%', null],
+  ['--5', null],
+  ['1e400', null],
+  ['unlimited', null],
+];
+const withCurrency: typeof typed = [
+  ['$5', 5],
+  ['$1,000', 1000],
+  ['5 USD', 5],
+  ['-$5', -5],
+  ['$', null],
+  ['€5', null],
+];
+
+/** Each field's own reading, and what of one it keeps. */
+const money = (facts: typeof dollars | typeof tokens, bounds: { readonly min?: number }, optional = false) => ({
+  read: (text: string) => moneyOf(text, facts, bounds),
+  tidy: (text: string) => tidyMoney(text, facts, bounds),
+  factor: facts.inCurrency ? facts.quotaPerUnit : 1,
+  inQuota: !facts.inCurrency,
+  currency: true,
+  optional,
+});
+const number = (terms: Parameters<typeof parseNumber>[1], optional = false) => ({
+  read: (text: string) => parseNumber(text, terms),
+  tidy: (text: string) => tidyNumber(text, terms ?? {}),
+  factor: 1,
+  inQuota: false,
+  currency: terms?.currency === 'usd',
+  optional,
+});
+const fields = {
+  'quota of a key': money(dollars, quotaBounds(null)),
+  'quota of a key, in tokens': money(tokens, quotaBounds(null)),
+  'daily and monthly limit': money(dollars, budgetBounds, true),
+  'requests, tokens, concurrency': number(limitTerms, true),
+  'quota added to a user': money(dollars, { min: -1_000_000_000_000_000 }, true),
+  'worth of a code': money(dollars, { min: 1 }),
+  'number of codes': number({ integer: true, min: 1, max: 100 }),
+  'priority of a channel': number(priorityTerms),
+  'weight of a channel': number(weightTerms),
+  'low-balance alert': money(dollars, { min: 1 }),
+  'top-up': number({ integer: true, min: 1, max: 1_000_000_000, currency: 'usd' }),
+  'transfer of earnings': money(dollars, { min: 500_000, max: 10_000_000 } as { min: number }),
+  price: number(priceTerms),
+  ratio: number(ratioTerms),
+  ...Object.fromEntries(
+    optionKeys
+      .filter((key) => shapeOf(key) !== 'other')
+      .map((key) => [
+        `option ${key}`,
+        shapeOf(key) === 'money' ? money(dollars, optionBounds, true) : number(numberTerms(key), true),
+      ]),
+  ),
+};
+
+describe.each(Object.entries(fields))('%s', (_name, { read, tidy, factor, inQuota, currency, optional }) => {
+  test.each([...typed, ...withCurrency])('%s is stored as it was meant, or refused with its reason', (text, means) => {
+    const amount = read(text);
+    if (amount.kind === 'invalid') {
+      expect(amount.problem.zh).not.toBe('');
+      expect(amount.problem.en).not.toBe('');
+      // A field that is left as it was typed is corrected, not retyped.
+      expect(tidy(text)).toBe(text);
+      // Nobody is told that a plain number of the field's own range is wrong.
+      if (text === '5' && factor === 1 && !optional) expect(amount.problem.reason).toBe('bounds');
+      return;
+    }
+    expect(amount.kind).toBe('value');
+    const value = amount.kind === 'value' ? amount.value : Number.NaN;
+    expect(means).not.toBeNull();
+    // Dollars stay dollars where the site shows tokens.
+    const by = factor === 1 && inQuota && /\$|USD/.test(text) ? 500_000 : factor;
+    expect(value).toBe(Math.round((means ?? Number.NaN) * by * 1e6) / 1e6 + 0);
+    expect(/[$€]|USD/.test(text) && !currency).toBe(false);
+    // What the field shows after it was left means the same.
+    const again = read(tidy(text));
+    expect(again).toEqual(amount);
+  });
+});
+
+test('what is stored is shown, and read back as the same', () => {
+  for (const facts of [dollars, tokens])
+    for (const quota of [0, 1, 7, 499_999, 500_000, 4_999_123, 123_456_789_012, -100]) {
+      const text = moneyIn(quota, facts);
+      expect(moneyOf(text, facts, { min: -1000 })).toEqual({ kind: 'value', value: quota });
+    }
+  expect(moneyIn(2_500_000, dollars)).toBe('5.00');
+  expect(moneyIn(1, dollars)).toBe('0.000002');
+  expect(moneyIn(500_000_000_000, dollars)).toBe('1,000,000.00');
+  expect(moneyIn(2_500_000, tokens)).toBe('2,500,000');
+  expect([numberIn(1234567), numberIn(-1000), numberIn(0.25)]).toEqual(['1,234,567', '-1,000', '0.25']);
+});
+
+test('an amount is not read before the site has said what its amounts are in', () => {
+  expect(moneyOf('5', null)).toMatchObject({ kind: 'invalid' });
+});
+
+describe('a key', () => {
+  const token = {
+    name: 'a',
+    remain_quota: 4_999_123,
+    unlimited_quota: false,
+    expired_time: -1,
+    day_budget: 2_500_000,
+    month_budget: 0,
+    rpm_limit: 1000,
+    tpm_limit: 0,
+    concurrency_limit: 0,
+    model_limits: '',
+    allow_ips: '',
+    group: '',
+  } as unknown as Token;
+
+  test('shows its limits, and nothing where it has none', () => {
+    expect(formOf(token, dollars)).toMatchObject({
+      quota: '9.998246',
+      expires: '',
+      limits: { day_budget: '5.00', month_budget: '', rpm_limit: '1,000', tpm_limit: '', concurrency_limit: '' },
+    });
+  });
+
+  test('is sent with no limit only where the field is empty', () => {
+    const form = formOf(token, dollars);
+    expect(fieldsOf(form, token, dollars)).toMatchObject({ day_budget: 2_500_000, month_budget: 0, rpm_limit: 1000 });
+    for (const day_budget of ['0', '$0', '-5', 'x', '0.0000001'])
+      expect(() => fieldsOf({ ...form, limits: { ...form.limits, day_budget } }, token, dollars)).toThrow();
+    for (const rpm_limit of ['0', '-5', '2.5', '$5'])
+      expect(() => fieldsOf({ ...form, limits: { ...form.limits, rpm_limit } }, token, dollars)).toThrow();
+    expect(fieldsOf({ ...form, limits: { ...form.limits, day_budget: '$5' } }, token, dollars)).toMatchObject({
+      day_budget: 2_500_000,
+    });
+  });
+
+  test('does not send back what is left when nobody touched it', () => {
+    const form = formOf(token, dollars);
+    expect(fieldsOf({ ...form, name: 'b' }, token, dollars)).not.toHaveProperty('remain_quota');
+    expect(fieldsOf({ ...form, quota: '10' }, token, dollars)).toMatchObject({ remain_quota: 5_000_000 });
+    expect(fieldsOf(formOf(null, dollars), null, dollars)).toMatchObject({ remain_quota: 500_000, expired_time: -1 });
+  });
+
+  test('that was overdrawn can be saved as it is', () => {
+    const overdrawn = { ...token, remain_quota: -250_000 } as Token;
+    const form = formOf(overdrawn, dollars);
+    expect(form.quota).toBe('-0.50');
+    expect(moneyOf(form.quota, dollars, quotaBounds(overdrawn)).kind).toBe('value');
+    expect(moneyOf('-0.50', dollars, quotaBounds(null)).kind).toBe('invalid');
+  });
+
+  test('that has expired keeps its time when it is saved untouched', () => {
+    const old = { ...token, expired_time: 1_600_000_000 } as Token;
+    const form = formOf(old, dollars);
+    expect(fieldsOf(form, old, dollars)).toMatchObject({ expired_time: 1_600_000_000 });
+    expect(() => fieldsOf(form, null, dollars)).toThrow('past');
+  });
+});
+
+test('a setting is shown as people read it, and stored as it was', () => {
+  expect(shownAs('QuotaForNewUser', '250000', dollars)).toBe('0.50');
+  expect(storedAs('QuotaForNewUser', '$1.50', dollars)).toEqual({ text: '750000' });
+  expect(shownAs('QuotaPerUnit', '500000', dollars)).toBe('500,000');
+  expect(storedAs('QuotaPerUnit', '500,000', dollars)).toEqual({ text: '500000' });
+  expect(storedAs('SMTPPort', '5,87', dollars)).toHaveProperty('problem');
+  expect(storedAs('SMTPPort', '', dollars)).toEqual({ text: '' });
+  expect(storedAs('SystemName', '5,87', dollars)).toEqual({ text: '5,87' });
+});

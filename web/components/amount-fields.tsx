@@ -1,0 +1,118 @@
+/** Fields for money and for numbers: they say at once what cannot be taken, and never take something else instead. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Amount, type AmountReason, type NumberTerms, parseNumber } from '../../server/contract/amounts.ts';
+import { currentLanguage } from '../lib/i18n.ts';
+import { useMoneyFacts } from '../shell/money.ts';
+import { type MoneyBounds, moneyOf, tidyMoney, tidyNumber } from './amount.ts';
+import { useTried } from './checked-form.tsx';
+import { Field } from './form.tsx';
+
+interface AmountFieldProps {
+  readonly label: string;
+  readonly help?: string | undefined;
+  /** As it is typed. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  /** What an empty field means, shown in it; absent = it must be filled. */
+  readonly empty?: string | undefined;
+  readonly disabled?: boolean;
+  /** Says in the form's own words why a text is refused; undefined = the parser's words. */
+  readonly words?: (reason: AmountReason) => string | undefined;
+  /** What the rest of the form, or the server, has against it. */
+  readonly error?: string | undefined;
+  readonly className?: string;
+  readonly list?: string;
+  readonly 'data-option'?: string;
+}
+
+interface InputProps extends AmountFieldProps {
+  readonly read: (text: string) => Amount;
+  readonly tidy: (text: string) => string;
+  readonly before?: string | undefined;
+  readonly behind?: string | undefined;
+}
+
+function AmountInput(props: InputProps) {
+  const {
+    label,
+    help,
+    value,
+    onChange,
+    empty,
+    disabled = false,
+    error,
+    className,
+    words,
+    read,
+    tidy,
+    before,
+    behind,
+  } = props;
+  const [touched, setTouched] = useState(false);
+  const tried = useTried();
+  const amount = read(value);
+  const allowed = disabled || amount.kind !== 'invalid' || (empty !== undefined && amount.problem.reason === 'empty');
+  const shown = touched || tried;
+  const problem = allowed || !shown ? undefined : (words?.(amount.problem.reason) ?? amount.problem[currentLanguage()]);
+  return (
+    <Field label={label} help={help} error={problem ?? error} unreadable={!allowed}>
+      {(ids) => (
+        <span className={`field flex items-center gap-1.5 ${className ?? ''}`}>
+          {before === undefined ? null : <span className="text-ink-3">{before}</span>}
+          <input
+            {...ids}
+            className="min-w-0 flex-1 bg-transparent outline-none"
+            inputMode="decimal"
+            autoComplete="off"
+            list={props.list}
+            data-option={props['data-option']}
+            placeholder={empty}
+            disabled={disabled}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+            onBlur={() => {
+              setTouched(true);
+              const tidied = tidy(value);
+              if (tidied !== value) onChange(tidied);
+            }}
+          />
+          {behind === undefined ? null : <span className="text-[12px] text-ink-3">{behind}</span>}
+        </span>
+      )}
+    </Field>
+  );
+}
+
+/** An amount as this site shows amounts: in its currency, or in tokens. */
+export function MoneyField({ bounds = {}, ...field }: AmountFieldProps & { readonly bounds?: MoneyBounds }) {
+  const { t } = useTranslation();
+  const facts = useMoneyFacts();
+  return (
+    <AmountInput
+      {...field}
+      before={facts?.inCurrency === false ? undefined : '$'}
+      behind={facts?.inCurrency === false ? t('app.tokens') : undefined}
+      read={(text) => moneyOf(text, facts, bounds)}
+      tidy={(text) => tidyMoney(text, facts, bounds)}
+    />
+  );
+}
+
+export interface NumberFieldProps extends AmountFieldProps {
+  readonly terms: NumberTerms;
+  /** What is counted. */
+  readonly unit?: string | undefined;
+}
+
+export function NumberField({ terms, unit, ...field }: NumberFieldProps) {
+  return (
+    <AmountInput
+      {...field}
+      before={terms.currency === 'usd' ? '$' : undefined}
+      behind={unit}
+      read={(text) => parseNumber(text, terms)}
+      tidy={(text) => tidyNumber(text, terms)}
+    />
+  );
+}

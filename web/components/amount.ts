@@ -1,0 +1,63 @@
+/** How fields read amounts and write them back. Pure. */
+import {
+  type Amount,
+  type AmountProblem,
+  type MoneyTerms,
+  moneyText,
+  type NumberTerms,
+  parseMoney,
+  parseNumber,
+} from '../../server/contract/amounts.ts';
+import type { MoneyFacts } from '../../server/contract/pricing-format.ts';
+
+/** Bounds are of quota. */
+export type MoneyBounds = Pick<MoneyTerms, 'min' | 'max'>;
+
+const termsOf = ({ inCurrency, quotaPerUnit }: MoneyFacts): Pick<MoneyTerms, 'plain' | 'quotaPerUnit'> => ({
+  plain: inCurrency ? 'currency' : 'quota',
+  quotaPerUnit,
+});
+
+const notKnownYet: AmountProblem = {
+  reason: 'unreadable',
+  zh: '站点的货币设置尚未读到，请稍候',
+  en: 'the currency of this site is not known yet: wait a moment',
+};
+
+/** @param facts null = the site has not said what its amounts are in. */
+export const moneyOf = (text: string, facts: MoneyFacts | null, bounds: MoneyBounds = {}): Amount =>
+  facts === null ? { kind: 'invalid', problem: notKnownYet } : parseMoney(text, { ...termsOf(facts), ...bounds });
+
+/** @returns the value of a text that a field has accepted. @param empty of a field that may be left empty. */
+export function valueIn(amount: Amount, empty?: number): number {
+  if (amount.kind === 'value') return amount.value;
+  if (empty !== undefined && amount.kind === 'invalid' && amount.problem.reason === 'empty') return empty;
+  throw new Error(amount.kind === 'invalid' ? amount.problem.en : amount.kind);
+}
+
+const cents = 2;
+/** Thousands apart, and money with two decimals at least. */
+function grouped(text: string, decimals: number): string {
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  if (whole === '') return text;
+  const shown = fraction.padEnd(decimals, '0');
+  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${shown === '' ? '' : `.${shown}`}`;
+}
+
+/** What a field of money shows for an amount of quota. */
+export const moneyIn = (quota: number, facts: MoneyFacts): string =>
+  grouped(moneyText(quota, termsOf(facts)), facts.inCurrency ? cents : 0);
+
+/** What a field of numbers shows. */
+export const numberIn = (value: number): string =>
+  grouped(value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 12 }), 0);
+
+/** The same amount as the field writes it; what cannot be read stays as it was typed. */
+export function tidyMoney(text: string, facts: MoneyFacts | null, bounds: MoneyBounds): string {
+  const amount = moneyOf(text, facts, bounds);
+  return facts === null || amount.kind !== 'value' ? text : moneyIn(amount.value, facts);
+}
+export function tidyNumber(text: string, terms: NumberTerms): string {
+  const amount = parseNumber(text, terms);
+  return amount.kind === 'value' ? numberIn(amount.value) : text;
+}
