@@ -16,7 +16,7 @@ export interface ProgramDeps {
   readonly language: Language;
 }
 
-const titles: Readonly<Record<string, string>> = {
+const chineseTitles: Readonly<Record<string, string>> = {
   'Usage:': '用法：',
   'Arguments:': '参数：',
   'Options:': '选项：',
@@ -46,7 +46,7 @@ export function createProgram(given: ProgramDeps, args?: readonly string[]): Com
       getErrHelpWidth: () => helpWidth,
     })
     .showSuggestionAfterError(true)
-    .configureHelp({ styleTitle: (title) => (zh ? (titles[title] ?? title) : title) })
+    .configureHelp({ styleTitle: (title) => (zh ? (chineseTitles[title] ?? title) : title) })
     .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
     .helpCommand(false)
     .enablePositionalOptions();

@@ -31,8 +31,8 @@ const chinese: Readonly<Record<string, string>> = {
   expired_time: '过期时间',
   model_limits: '可用模型',
   allow_ips: '允许的地址',
-  day_budget: '每日预算',
-  month_budget: '每月预算',
+  day_budget: '每日限额',
+  month_budget: '每月限额',
   rpm_limit: '每分钟请求数',
   tpm_limit: '每分钟 Tokens',
   concurrency_limit: '同时请求数',
@@ -75,7 +75,7 @@ const chinese: Readonly<Record<string, string>> = {
   uptime: '运行时间',
 };
 
-const states: Readonly<Record<string, string>> = {
+const chineseStates: Readonly<Record<string, string>> = {
   enabled: '已启用',
   disabled: '已禁用',
   'auto-disabled': '自动禁用',
@@ -103,7 +103,7 @@ interface Reader {
 
 /** @returns '' = nothing worth a line. */
 function reading(name: string, value: unknown, { language, money }: Reader): string {
-  const word = (text: string): string => (language === 'zh' ? (states[text] ?? text) : text);
+  const word = (text: string): string => (language === 'zh' ? (chineseStates[text] ?? text) : text);
   if (value === null || value === undefined || value === '') return '';
   if (typeof value === 'boolean') return word(value ? 'yes' : 'no');
   if (typeof value === 'object') return JSON.stringify(value);

@@ -3,9 +3,9 @@ import type { Context } from '../context.ts';
 import type { Question, QuestionWords, Surface } from './question.ts';
 
 const wordsOf = ({ say }: Context): QuestionWords => ({
-  noMatch: say('没有匹配项：退格删除，或用 ↑↓ 选择', 'nothing matches: delete with Backspace, then pick with ↑ ↓'),
-  severalHint: say('空格选择 · 输入以筛选 · 回车完成', 'Space picks · type to narrow · Enter when done'),
-  picked: (names) => say(`已选 ${names.length} 个：`, `${names.length} picked: `) + names.join(', '),
+  noMatch: say('没有匹配项：退格删除，或用 ↑↓ 选择', 'nothing matches: delete with Backspace, then choose with ↑ ↓'),
+  severalHint: say('空格选择 · 输入以筛选 · 回车完成', 'Space selects · type to narrow · Enter when done'),
+  picked: (names) => say(`已选 ${names.length} 个：`, `${names.length} selected: `) + names.join(', '),
   lines: (count) => say(`${count} 个，回车确认`, `${count} of them, Enter takes them`),
   needed: say('请输入', 'an answer is needed'),
   oneLine: say('粘贴了多行，此处只能一行', 'several lines were pasted: only one fits here'),

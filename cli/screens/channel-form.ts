@@ -46,7 +46,7 @@ async function askType(context: Context, form: Form, types: Types, given: FlagVa
     text(given.type) ??
     (await form.ask({
       label: context.say('上游', 'provider'),
-      hint: context.say('输入以筛选，↑↓ 选择', 'type to narrow, ↑ ↓ to pick'),
+      hint: context.say('输入以筛选，↑↓ 选择', 'type to narrow, ↑ ↓ to choose'),
       choices: types.map((type) => ({ value: type.slug, label: `${type.slug}  ${type[context.language]}` })),
     }));
   const known = types.find((one) => one.slug === slug);

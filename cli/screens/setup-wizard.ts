@@ -110,7 +110,7 @@ class SetupWizard {
     return (
       text(this.#given.code) ??
       env.GATEWAY_SETUP_CODE ??
-      (await this.#form.ask({ label: say('服务启动时打印的初始化验证码', 'the set-up code the server printed') }))
+      (await this.#form.ask({ label: say('服务启动时打印的初始化验证码', 'the setup code that the server printed') }))
     );
   }
 

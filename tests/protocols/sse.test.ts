@@ -67,3 +67,16 @@ test('without another limit a frame may have 16 MiB', () => {
   expect(new SseSplitter().push(new Uint8Array(longest))).toEqual([]);
   expect(() => new SseSplitter().push(new Uint8Array(longest + 1))).toThrow(RangeError);
 });
+
+test('events that one newline separates are told apart by the first that has data, however the stream is cut', () => {
+  const bytes = new TextEncoder().encode(': hello\n\ndata: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n');
+  const dataOf = (size: number): string[] => {
+    const splitter = new SseSplitter();
+    const frames = [];
+    for (let at = 0; at < bytes.length; at += size) frames.push(...splitter.push(bytes.slice(at, at + size)));
+    return frames.map((frame) => frame.data());
+  };
+  const whole = dataOf(bytes.length);
+  expect(whole).toEqual(['', '{"a":1}', '{"b":2}', '[DONE]']);
+  for (let size = 1; size < bytes.length; size++) expect([size, dataOf(size)]).toEqual([size, whole]);
+});

@@ -40,8 +40,8 @@ const within = (node: Node): string[] => {
 };
 
 function pairsAt(node: Node): (readonly [string, string])[] {
-  if (node.type === 'CallExpression') {
-    const texts = listOf(node.arguments).map(textOf);
+  if (node.type === 'CallExpression' || node.type === 'ArrayExpression') {
+    const texts = listOf(node.arguments ?? node.elements).map(textOf);
     return texts.flatMap((one, at) => {
       const next = texts[at + 1];
       return one !== null && typeof next === 'string' && han.test(one) && !han.test(next) ? [[one, next] as const] : [];
@@ -63,9 +63,16 @@ function pairsAt(node: Node): (readonly [string, string])[] {
       listOf(node.properties).flatMap((property) =>
         nameOf(property.key) === name ? listOf(property.value).flatMap(within) : [],
       );
-    const [zh, en] = [textsOf('zh'), textsOf('en')];
+    const zh = [...textsOf('zh'), ...textsOf('detail_zh')];
+    const en = [...textsOf('en'), ...textsOf('detail_en')];
     return zh.flatMap((text, at) => (en[at] === undefined ? [] : [[text, en[at]] as const]));
   }
+  // A table of Chinese words by what English shows: the name of a field, or the words themselves.
+  if (node.type === 'VariableDeclarator' && /^chinese/.test(nameOf(node.id)) && isNode(node.init))
+    return listOf(node.init.properties).flatMap((property) => {
+      const text = isNode(property.value) ? textOf(property.value) : null;
+      return text === null ? [] : [[text, nameOf(property.key)] as const];
+    });
   return [];
 }
 

@@ -101,6 +101,11 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   ['server/relay/shared/failure.ts', /余额/],
   // What people type for a currency, or for no limit.
   ['server/contract/amounts.ts', /^[\u4e00-\u9fff]{1,4}$/],
+  // What people type for a key that never ends.
+  ['cli/parts/expiry.ts', /^永不/],
+  // Halves of a sentence that is put together.
+  ['cli/program.ts', /^，是否指/],
+  ['cli/commands/channel/fields.ts', /^是否指/],
   // Halves of a pair that is put together from rows.
   ['cli/commands/import/rows.ts', /^从/],
   ['cli/commands/user/rows.ts', /^(启用|封禁|提升|降为)/],

@@ -121,16 +121,18 @@ export class SseSplitter implements Framing {
     const bytes = joined ? this.#held.subarray(0, this.#size) : chunk;
     const ends = frameEnds(bytes, joined ? this.#scanned : 0, this.#sawCr);
     if (!this.#known) {
-      const first = ends[0];
-      const text =
-        first !== undefined ? decode(bytes.subarray(0, first)) : bytes.length < longestLook ? decode(bytes) : '';
-      if (separatedByLines(text)) {
-        this.#lines = new LineSplitter(this.limit);
+      const before = this.#beforeLines(bytes, ends);
+      if (before !== null) {
+        const lines = new LineSplitter(this.limit);
+        this.#lines = lines;
         this.#held = nothing;
         this.#size = 0;
-        return this.#lines.advance(bytes.slice());
+        const start = ends[before - 1] ?? 0;
+        const rest = lines.advance(bytes.slice(start));
+        return before === 0
+          ? rest
+          : runOf([...new FrameRun(bytes.slice(0, start), ends.slice(0, before)).frames(), ...rest.frames()]);
       }
-      this.#known = first !== undefined && text.includes('data:');
     }
     const start = ends.at(-1) ?? 0;
     const rest = bytes.length - start;
@@ -144,6 +146,20 @@ export class SseSplitter implements Framing {
     // A line end at the border may be half of a blank line: look at the last three bytes again.
     this.#scanned = Math.max(0, rest - 3);
     return start === 0 ? emptyRun : new FrameRun(rest === 0 ? bytes : bytes.subarray(0, start), ends);
+  }
+
+  /** The first event with data decides, however the stream is cut. @returns how many events stand before lines that are events; null = no line is known to be one. */
+  #beforeLines(bytes: Uint8Array, ends: readonly number[]): number | null {
+    let start = 0;
+    for (let count = 0; ; count++) {
+      const end = ends[count];
+      const isShort = end !== undefined || bytes.length - start < longestLook;
+      const text = isShort ? decode(bytes.subarray(start, end)) : '';
+      if (separatedByLines(text)) return count;
+      this.#known = end !== undefined && text.includes('data:');
+      if (end === undefined || this.#known) return null;
+      start = end;
+    }
   }
 
   /** Bytes after the last blank line. `rawFrame` reads them as an event. */
