@@ -105,6 +105,7 @@ test('tokens and the clipboard', async () => {
   const drawer = page.getByRole('dialog');
   await drawer.getByLabel('名称', { exact: true }).fill('laptop');
   await drawer.getByLabel('过期时间').fill('tomorrow');
+  await page.keyboard.press('Tab');
   await sees('过期时间格式错误！');
   await drawer.getByLabel('过期时间').fill('-1');
   await save();
@@ -218,9 +219,10 @@ test('prices, tags and people', async () => {
   await page.getByLabel('nobody-priced-me').check();
   await fill();
   await sees('请输入填充值');
-  await page.getByLabel('固定价格').fill('x');
+  await page.getByRole('textbox', { name: '固定价格' }).last().fill('x');
   await fill();
   await sees('请输入有效的数字');
+  await page.getByRole('textbox', { name: '固定价格' }).last().fill('');
   await page.getByLabel('批量设置方式').selectOption('both');
   await fill();
   await sees('请输入模型倍率和补全倍率');

@@ -10,10 +10,12 @@ export interface CheckedFormProps {
   readonly id?: string;
   readonly className?: string;
   readonly children: ReactNode;
+  /** Before anything is looked at: what the form itself has against its contents is said together with the rest. */
+  readonly onTry?: () => void;
   readonly onSubmit: (event: FormEvent<HTMLFormElement>) => unknown;
 }
 
-export function CheckedForm({ onSubmit, children, ...form }: CheckedFormProps) {
+export function CheckedForm({ onTry, onSubmit, children, ...form }: CheckedFormProps) {
   const [tried, setTried] = useState(false);
   return (
     <form
@@ -21,7 +23,10 @@ export function CheckedForm({ onSubmit, children, ...form }: CheckedFormProps) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        flushSync(() => setTried(true));
+        flushSync(() => {
+          setTried(true);
+          onTry?.();
+        });
         const wrong = event.currentTarget.querySelector<HTMLElement>('[data-unreadable]:not(:disabled)');
         if (wrong === null) return onSubmit(event);
         const folded = wrong.closest('details');

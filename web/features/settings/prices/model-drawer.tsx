@@ -29,7 +29,6 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
 
   const save = () => {
     const wrong = faultsIn(draft, row?.name, { names, t });
-    setErrors(wrong);
     if (Object.keys(wrong).length > 0) return;
     setDone(true);
     onSave(draft.drafted);
@@ -42,7 +41,7 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
       onClose={onClose}
       footer={<FormFooter form="model-price" action={t('prices.take')} onClose={onClose} />}
     >
-      <CheckedForm id="model-price" onSubmit={save}>
+      <CheckedForm id="model-price" onTry={() => setErrors(faultsIn(draft, row?.name, { names, t }))} onSubmit={save}>
         <TextField
           label={t('prices.name')}
           error={errors.name}

@@ -46,6 +46,7 @@ function DollarFields({ draft, errors }: PriceFieldsProps) {
     <>
       <NumberField
         terms={priceTerms}
+        words={() => t('prices.notNumber')}
         label={t('prices.input')}
         help={t('prices.isRatio', { value: ratio || '–' })}
         error={errors.ratio}
@@ -54,6 +55,7 @@ function DollarFields({ draft, errors }: PriceFieldsProps) {
       />
       <NumberField
         terms={priceTerms}
+        words={() => t('prices.notNumber')}
         label={t('prices.output')}
         empty=""
         help={t('prices.isRatio', { value: completion || completionOf(draft.drafted) })}
@@ -72,6 +74,7 @@ function RatioFields({ draft, errors, disabled = false }: PriceFieldsProps & { r
     <>
       <NumberField
         terms={ratioTerms}
+        words={() => t('prices.notNumber')}
         disabled={disabled}
         label={t('prices.ratio')}
         help={t('prices.isDollars', { value: input || '–' })}
@@ -81,6 +84,7 @@ function RatioFields({ draft, errors, disabled = false }: PriceFieldsProps & { r
       />
       <NumberField
         terms={ratioTerms}
+        words={() => t('prices.notNumber')}
         disabled={disabled}
         label={t('prices.completion')}
         empty=""
@@ -134,6 +138,7 @@ export function PriceFields({ draft, errors }: PriceFieldsProps) {
         <>
           <NumberField
             terms={priceTerms}
+            words={() => t('prices.notNumber')}
             label={t('prices.price')}
             error={errors.price}
             value={draft.price}
