@@ -266,7 +266,7 @@ test('set-up that was broken off is taken up where it ended', async () => {
   second.type('address');
   await Bun.sleep(60);
   second.type(key.enter);
-  await second.until("upstream's address");
+  await second.until("upstream's address (");
   second.type(`${upstream.url}\r`);
   await second.until('the test succeeded');
   await second.until('export OPENAI_API_KEY=sk-');

@@ -273,7 +273,8 @@ export const doctor: CommandRun = async (context, flags) => {
       found.push(wrong(name, 'fail', formatError(error.code, error.params, context.language), ''));
     }
   }
-  const findings = together(found);
+  // Programs look for each check by its name.
+  const findings = context.output.format === 'table' ? together(found) : found;
   const word = (text: string): string =>
     context.language === 'zh' ? text.replace(/[a-z][a-z ]*[a-z]/g, (name) => chinese[name] ?? name) : text;
   context.output.list(
