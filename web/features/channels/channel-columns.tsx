@@ -6,7 +6,7 @@ import { Icon } from '../../components/icon.tsx';
 import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
 import type { ChannelActions } from './actions.ts';
-import { priorityTerms, weightTerms } from './channel-form.ts';
+import { listedPriorityTerms, weightTerms } from './channel-form.ts';
 import { InlineNumber } from './inline-number.tsx';
 import { ResponseTime } from './response-time.tsx';
 import { testErrorOf } from './trouble.ts';
@@ -137,7 +137,7 @@ export function channelColumns({
         <InlineNumber
           label={t('channels.priorityOf', { name: row.name })}
           value={row.priority}
-          terms={priorityTerms}
+          terms={listedPriorityTerms}
           onSave={(value) => actions.setNumber(row, 'priority', value)}
         />
       ),

@@ -27,6 +27,8 @@ export interface ChannelType {
 
 /** The family's table goes down to this. */
 export const priorityTerms = { integer: true, min: -999_999_999, max: 999_999_999 } as const;
+/** In the list, as the documents have it. */
+export const listedPriorityTerms = { ...priorityTerms, min: -999 } as const;
 export const weightTerms = { integer: true, max: 999_999_999 } as const;
 
 /** @param channel null = a new one. */
