@@ -324,6 +324,8 @@ const told = new Set(
     ]),
     ...allProviders.flatMap(({ label, other }) => [label.en, label.en.slice(0, 1), other?.label.en ?? '']),
     ...endpoints.flatMap(({ id, summary }) => [summary.en, id.split('.')[0] ?? '']),
+    // The group of the calls of models.
+    'relay',
   ].map((text) => text.trim()),
 );
 
