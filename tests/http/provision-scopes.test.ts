@@ -79,6 +79,8 @@ test("keys of other users need the scope over users, one's own do not", async ()
   expect(await apply(token('root'), await bearer('tokens'))).toMatchObject({ success: true });
   expect(await apply(token('ann'), await bearer('tokens'))).toMatchObject({ code: 'scope_too_small' });
   expect(await apply(token('ann'), await bearer('tokens,users'))).toMatchObject({ success: true });
+  // A key of an administrator would spend what is his.
+  expect(await apply(token('boss'), await bearer('tokens,users'))).toMatchObject({ code: 'scope_too_small' });
   expect((await api.send('GET', '/api/token/?p=0&size=10', undefined, ann.headers)).body.data).toHaveLength(1);
 });
 

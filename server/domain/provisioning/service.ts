@@ -74,12 +74,12 @@ export function createProvisioning(deps: {
         const [issue] = parsed.error.issues;
         throw new AppError('params_invalid', { detail: `${issue?.path.map(String).join('.')}: ${issue?.message}` });
       }
-      const { findByLogin } = createUsersRepository(deps.database);
-      if (reach !== undefined) await checkReach(parsed.data, { prune, dryRun, reach, findByLogin });
+      const users = createUsersRepository(deps.database);
+      if (reach !== undefined) await checkReach(parsed.data, { prune, dryRun, reach, users });
       const wanted = reach !== undefined && dryRun ? withoutPasswords(parsed.data) : parsed.data;
       const label = wanted.label ?? '';
       if (prune && label === '') throw new AppError('params_invalid', { detail: '--prune: label' });
-      const passwords = await preparePasswords(deps.passwords, wanted.users ?? [], findByLogin);
+      const passwords = await preparePasswords(deps.passwords, wanted.users ?? [], users.findByLogin);
       if (!dryRun) await grant((await deps.options.meta(grantsDue)) ?? '');
       let due = '';
       const database = await openSandboxOf(deps.database);
