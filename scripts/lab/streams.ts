@@ -85,7 +85,6 @@ async function deliveryOf(root: string): Promise<Relay> {
       idleMs: 60_000,
       now: Date.now,
       sentMs: 0,
-      abort: new AbortController(),
     });
     if (!opened.ok) throw new Error(opened.reason);
     const outcome = { kind: 'stream', prepared: { channel: { id: 1 } }, stream: opened.stream } as never;

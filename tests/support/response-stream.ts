@@ -87,7 +87,6 @@ export async function passingStream(first: string, chunks: readonly string[]): P
     idleMs: 1000,
     now: () => 0,
     sentMs: 0,
-    abort: new AbortController(),
   });
   if (!opening.ok) throw new Error(opening.reason);
   return { kind: 'stream', prepared: { channel: { id: 1 } }, stream: opening.stream } as never;

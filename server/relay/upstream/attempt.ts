@@ -123,7 +123,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     call: Call,
   ): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
     const { core, reservation } = this;
-    const { prepared, abort, sentMs } = call;
+    const { prepared, sentMs } = call;
     // What it thought until its first word is reported a little later.
     if (reservation.plan.estimate.answer?.model.thinks === true && mayThink(reservation, prepared))
       this.disconnect.expecting(always);
@@ -135,7 +135,6 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       idleMs: core.idleMs(),
       now: core.now,
       sentMs,
-      abort,
     });
     if (opening.ok && prepared.compaction === 'native' && !opening.stream.frameRelay.hasContent()) {
       void opening.stream.reader.cancel().catch(() => undefined);

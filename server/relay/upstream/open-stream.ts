@@ -50,7 +50,6 @@ export interface OpenOptions {
   readonly idleMs: number;
   readonly now: () => number;
   readonly sentMs: number;
-  readonly abort: AbortController;
 }
 
 const silences = createDeadlines(50);
