@@ -167,6 +167,12 @@ test('programs of ours are started by the path of the running Bun, never by its 
   expect(files.filter((path) => path !== 'tests/architecture.test.ts' && byName.test(textOf(path)))).toEqual([]);
 });
 
+test('no test replaces a module: the files of one worker share their modules', () => {
+  expect(textOf('vitest.config.ts')).toContain('isolate: false');
+  const replaces = /\bvi\.(?:mock|doMock|hoisted)\(/;
+  expect(files.filter((path) => path !== 'tests/architecture.test.ts' && replaces.test(textOf(path)))).toEqual([]);
+});
+
 test('nothing is left undone or switched off', () => {
   const marks = new RegExp(
     `\\b(${['TO', 'DO'].join('')}|FIX${'ME'})\\b|\\.(skip|only|todo)\\(|@ts-(ignore|nocheck)|\\bas any\\b|: any\\b`,

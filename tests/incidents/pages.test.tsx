@@ -5,7 +5,7 @@ import { aroundPages } from '../web/rendered.tsx';
 import { incident } from './incident.ts';
 
 const own = 'https://site.example';
-beforeAll(aroundPages);
+beforeAll(() => aroundPages());
 afterAll(() => {
   vi.unstubAllGlobals();
 });

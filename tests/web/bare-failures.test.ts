@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { aroundPages } from './rendered.tsx';
 
-beforeAll(aroundPages);
+beforeAll(() => aroundPages());
 afterAll(() => vi.unstubAllGlobals());
 
 test.each([

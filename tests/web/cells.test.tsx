@@ -5,12 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
-vi.mock(import('../../web/lib/session.ts'), async (original) => ({
-  ...(await original()),
-  useUser: () => reader(100),
-  readUser: () => null,
-}));
-beforeAll(aroundPages);
+beforeAll(() => aroundPages(reader(100)));
 afterAll(() => vi.unstubAllGlobals());
 
 interface Cells<Row> {

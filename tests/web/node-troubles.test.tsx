@@ -3,12 +3,7 @@ import i18next from 'i18next';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
-vi.mock(import('../../web/lib/session.ts'), async (original) => ({
-  ...(await original()),
-  useUser: () => reader(100),
-  readUser: () => null,
-}));
-beforeAll(aroundPages);
+beforeAll(() => aroundPages(reader(100)));
 afterAll(() => vi.unstubAllGlobals());
 
 const nothing = { leases: 0, leased_quota: 0, open: 0, settles_seconds: null, owes: false, forgotten: false };

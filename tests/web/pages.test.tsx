@@ -1,16 +1,12 @@
 /** Pages of people who are inside, as they are first shown: heads, filters, columns, banners. Named after the clauses they prove. */
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { writeUser } from '../../web/lib/session.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
-let role = 100;
-vi.mock(import('../../web/lib/session.ts'), async (original) => ({
-  ...(await original()),
-  useUser: () => reader(role),
-}));
-beforeAll(aroundPages);
+beforeAll(() => aroundPages(reader(100)));
 afterEach(() => {
   vi.useRealTimers();
-  role = 100;
+  writeUser(reader(100));
 });
 afterAll(() => vi.unstubAllGlobals());
 
@@ -65,7 +61,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     expect(days(shown)).toEqual(['2026-02-13T10:00', '2026-03-15T11:00']);
     has(shown, '任务 ID', '渠道 ID');
     expect(shown).toMatch(/<button[^>]*>查询<\/button>/);
-    role = 1;
+    writeUser(reader(1));
     expect(await pageOf.drawings()).not.toContain('渠道 ID');
   },
   '000.2.69': async () => {
@@ -82,7 +78,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   '002.2.22': async () => {
     has(await pageOf.drawings(), '回调');
-    role = 1;
+    writeUser(reader(1));
     expect(await pageOf.drawings()).not.toContain('回调');
   },
   '002.2.37': async () => {

@@ -1,13 +1,9 @@
 /** The price list as visitors and users are first shown it. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { writeUser } from '../../web/lib/session.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
-let inside = false;
-vi.mock(import('../../web/lib/session.ts'), async (original) => ({
-  ...(await original()),
-  useUser: () => (inside ? { ...reader(1), group: 'vip' } : null),
-}));
-beforeAll(aroundPages);
+beforeAll(() => aroundPages());
 afterAll(() => vi.unstubAllGlobals());
 
 const list = {
@@ -18,7 +14,7 @@ const list = {
   usable_group: { default: '', vip: '' },
 };
 const page = async (user: boolean) => {
-  inside = user;
+  writeUser(user ? { ...reader(1), group: 'vip' } : null);
   const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
   return rendered(<PricingPage />, { path: '/pricing', answers: { 'pricing,0': list, 'pricing,7': list } });
 };

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { aroundPages, fieldsIn, linksIn, rendered } from './rendered.tsx';
 
-beforeAll(aroundPages);
+beforeAll(() => aroundPages());
 afterAll(() => vi.unstubAllGlobals());
 
 const open = { register_enabled: true, password_register_enabled: true, password_login_enabled: true };

@@ -5,14 +5,20 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { vi } from 'vitest';
 import { Router } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
+import { writeUser } from '../../web/lib/session.ts';
 
 /** Answers by the name of the query; what follows a comma narrows it. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-const kept = new Map<string, string>([['i18nextLng', 'zh']]);
+const kept = new Map<string, string>();
 
-/** What a page finds around it, before any of its modules is loaded. */
-export async function aroundPages(): Promise<void> {
+/**
+ * What a page finds around it, before any of its modules is loaded.
+ * @param user who is logged in; null = nobody. `writeUser` of the session changes it later.
+ */
+export async function aroundPages(user: User | null = null): Promise<void> {
+  kept.clear();
+  kept.set('i18nextLng', 'zh');
   const storage = {
     getItem: (key: string) => kept.get(key) ?? null,
     setItem: (key: string, value: string) => void kept.set(key, value),
@@ -31,6 +37,7 @@ export async function aroundPages(): Promise<void> {
     getElementsByTagName: () => [element()],
   });
   vi.stubGlobal('matchMedia', () => ({ matches: false, addEventListener: () => undefined }));
+  writeUser(user);
   await (await import('../../web/lib/i18n.ts')).startLanguage();
 }
 

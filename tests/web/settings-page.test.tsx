@@ -3,12 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
-vi.mock(import('../../web/lib/session.ts'), async (original) => ({
-  ...(await original()),
-  useUser: () => reader(100),
-}));
-
-beforeAll(aroundPages);
+beforeAll(() => aroundPages(reader(100)));
 afterAll(() => vi.unstubAllGlobals());
 
 const details = optionKeys.map((key) => {

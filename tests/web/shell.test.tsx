@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
 
-beforeAll(aroundPages);
+beforeAll(() => aroundPages());
 afterAll(() => vi.unstubAllGlobals());
 
 const nothing = () => undefined;

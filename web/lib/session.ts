@@ -26,10 +26,14 @@ export function writeUser(user: User | null): void {
 }
 
 export const useUser = (): User | null =>
-  useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, readUser);
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    readUser,
+    readUser,
+  );
 
 let ended = false;
 
