@@ -1,13 +1,13 @@
 /** One way to call the gateway, three transports: a running server's local socket, a remote server, or the data directory itself. */
 
 import { connect } from 'node:net';
+import { checkSocketDir, dataDirFiles, lockOwner } from '../server/app/data-dir.ts';
+import type { MigrationStep } from '../server/app/in-process.ts';
 import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
 import { type EndpointId, type EndpointOf, endpointById } from '../server/contract/endpoints/index.ts';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError, isErrorCode } from '../server/contract/errors.ts';
 import { networkWords } from '../server/contract/network-words.ts';
-import { checkSocketDir, dataDirFiles, lockOwner } from '../server/data-dir.ts';
-import type { MigrationStep } from '../server/direct.ts';
 
 export interface Client {
   call<Id extends EndpointId>(id: Id, input?: Partial<InputOf<EndpointOf<Id>>>): Promise<OutputOf<EndpointOf<Id>>>;
@@ -66,7 +66,7 @@ export async function folderFree(dataDir: string): Promise<void> {
 }
 
 async function openFolder(options: ClientOptions): Promise<Client> {
-  const { openDirect } = await import('../server/direct.ts');
+  const { openDirect } = await import('../server/app/in-process.ts');
   const direct = await openDirect(options.dataDir, options.env, options);
   return { call: async (id, input) => (await direct.call(id, input ?? {})) as never, close: direct.close };
 }

@@ -1,10 +1,10 @@
 /** What a command works with; everything costly is made when first asked for. */
 import { readFileSync } from 'node:fs';
+import { resolveDataDir } from '../server/app/data-dir.ts';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError } from '../server/contract/errors.ts';
 import { safeText } from '../server/contract/safe-text.ts';
 import { sayIn } from '../server/contract/singular.ts';
-import { resolveDataDir } from '../server/data-dir.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';

@@ -1,6 +1,6 @@
 /** Two files beside a node: what is owed to books that cannot be reached, durable when written; and what they acknowledged lately, in the hands of the system when written. */
 import BetterSqlite from 'better-sqlite3';
-import type { LedgerCommand } from '../server/ledger/commands.ts';
+import type { LedgerCommand } from '../server/billing/ledger/commands.ts';
 import { keepPrivate } from './private-file.ts';
 
 export interface KeptRow {

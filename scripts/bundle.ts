@@ -17,12 +17,12 @@ const withoutDevtools: BunPlugin = {
 export const counterEntry = 'server/relay/admission/counting/worker.ts';
 const entries = [
   'cli/main.ts',
-  'server/ledger/worker.ts',
-  'server/ledger/check-worker.ts',
+  'server/threads/ledger/worker.ts',
+  'server/threads/database-check/worker.ts',
   'server/cluster/worker.ts',
   'server/domain/backup/worker.ts',
-  'server/control/worker.ts',
-  'server/serving/worker.ts',
+  'server/threads/control/worker.ts',
+  'server/threads/relay/worker.ts',
 ];
 
 /** @param define more constants. @param plugins what stands in for the placeholders below `server/embedded`. */

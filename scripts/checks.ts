@@ -1,7 +1,7 @@
 /** Runs the type checker, the linter and Vitest, and says what came of them. */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { keepResults } from './proof.ts';
+import { keepResults } from './lab/prove/promises-table.ts';
 
 const root = resolve(import.meta.dirname, '..');
 

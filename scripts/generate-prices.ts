@@ -1,4 +1,4 @@
-/** Writes server/contract/default-prices.json from the facts in scripts/prices; `pricesAreFresh` tells whether that would change anything. */
+/** Writes server/contract/pricing/default-prices.json from the facts in scripts/prices; `pricesAreFresh` tells whether that would change anything. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 

@@ -30,9 +30,9 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   [
     'the database knows only the contract and the ledger’s language',
     /^db\//,
-    /^(db|server\/contract|server\/ledger\/(commands|core))/,
+    /^(db|server\/contract|server\/billing\/ledger\/(commands|core))/,
   ],
-  ['the ledger', /^server\/ledger\//, /^(db|server\/(contract|ledger))/],
+  ['money', /^server\/billing\//, /^(db|server\/(contract|billing|protocols|relay\/state\/settings))/],
   ['protocols know no database, no server, no provider', /^server\/protocols\//, /^server\/(contract|protocols)/],
   ['providers know only protocols', /^server\/providers\//, /^server\/(contract|protocols|providers)/],
   [
@@ -40,36 +40,34 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
     /^server\/routing\//,
     /^server\/(contract|protocols|providers|routing)/,
   ],
-  ['domain', /^server\/domain\//, /^(db|server\/(contract|domain|ledger|providers|protocols|routing))/],
+  ['domain', /^server\/domain\//, /^(db|server\/(contract|domain|billing\/ledger|providers|protocols|routing))/],
   [
     'the relay',
     /^server\/relay\//,
-    /^server\/(contract|protocols|providers|routing|ledger\/commands|relay|domain\/channels)/,
+    /^server\/(contract|protocols|providers|routing|billing\/(balances|leases\/node-lease|ledger\/commands)|relay|domain\/channels)/,
   ],
   [
     'the API',
     /^server\/http\//,
-    /^(db|server\/(contract|domain|relay|http|embedded|ledger\/(client|commands)|providers|services\.ts))/,
+    /^(db|server\/(contract|domain|relay|http|embedded|billing\/ledger\/(client|commands)|providers|app\/services\.ts))/,
   ],
-  ['the API’s thread', /^server\/control\//, /^(db|server)\//],
-  ['relays and their threads', /^server\/serving\//, /^(db|server)\//],
+  ['threads', /^server\/threads\//, /^(db|server)\//],
   ['one node among others', /^server\/cluster\//, /^(db|server)\//],
-  ['one server after another', /^server\/succession\//, /^(db|server)\//],
+  ['one server after another', /^server\/handover\//, /^(db|server)\//],
   [
     'figures for monitors',
-    /^server\/metrics\//,
-    /^server\/(contract|metrics|relay\/shared\/figures|serving\/messages)/,
+    /^server\/observability\/metrics\//,
+    /^server\/(contract|observability\/metrics|relay\/shared\/figures|threads\/relay\/messages)/,
   ],
-  ['logs', /^server\/logging\//, /^server\/(contract|logging|relay\/admission)/],
-  ['traces', /^server\/traces\//, /^server\/(contract|traces|relay)/],
-  ['jobs', /^server\/jobs\//, /^server\/(contract|domain|jobs|ledger\/commands|services\.ts)/],
+  ['logs', /^server\/observability\/logging\//, /^server\/(contract|observability\/logging|relay\/admission)/],
+  ['traces', /^server\/observability\/traces\//, /^server\/(contract|observability\/traces|relay)/],
   ['guarded outbound calls', /^server\/outbound\//, /^server\/(contract|outbound)/],
   ['what the build puts in', /^server\/embedded\//, /^(server\/(embedded|contract\/errors)|package\.json)/],
-  ['composition roots', /^server\/[a-z-]+\.ts$/, /^(db|server)\//],
+  ['composition roots', /^server\/app\//, /^(db|server)\//],
   [
     'the terminal knows the contract and the composition roots',
     /^cli\//,
-    /^(cli|server\/(contract|embedded\/(version|legal-text)|practice|(gateway|direct|offline|moving|importing|data-dir)\.ts))/,
+    /^(cli|server\/(contract|embedded\/(version|legal-text)|practice|app\/(serve|in-process|offline|move-database|import|data-dir)\.ts))/,
   ],
   ['the console', /^web\//, /^(web|server\/contract)/],
   [
@@ -181,11 +179,7 @@ test('nothing is left undone or switched off', () => {
 });
 
 /** Rules made of rows look where each wire says a thing; one provider hosts three families of models, each at an address of its own. */
-const choosesDialects = [
-  'server/practice/row-rules.ts',
-  'server/providers/adapters/vertex.ts',
-  'scripts/flip/probes.ts',
-];
+const choosesDialects = ['server/practice/row-rules.ts', 'server/providers/adapters/vertex.ts'];
 
 test('nobody asks which dialect it is: what a dialect needs stands in its row', () => {
   const ids = Object.keys(codecs).join('|');

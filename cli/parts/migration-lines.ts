@@ -1,7 +1,7 @@
 /** Says, line by line, what a migration of the database does while a start waits for it. */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { MigrationStep } from '../../server/direct.ts';
+import type { MigrationStep } from '../../server/app/in-process.ts';
 
 const everyMs = 3000;
 

@@ -1,5 +1,5 @@
 /** Amounts as the site shows them, in tables and in sentences. */
-import { formatQuota, formOfColumn, type MoneyForm } from '../../server/contract/pricing-format.ts';
+import { formatQuota, formOfColumn, type MoneyForm } from '../../server/contract/pricing/format.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output.ts';
 

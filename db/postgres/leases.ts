@@ -1,8 +1,8 @@
 /** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
 import type { Period } from '../../server/contract/periods.ts';
+import { type LeaseKind, leaseKey } from '../ledger/postgres/known.ts';
+import { changeLeases, type LeaseChange } from '../ledger/postgres/writes.ts';
 import { numbers } from './arrays.ts';
-import { type LeaseKind, leaseKey } from './ledger-known.ts';
-import { changeLeases, type LeaseChange } from './ledger-writes.ts';
 import type { Answer, Statement } from './line.ts';
 import { begunOf } from './periods.ts';
 

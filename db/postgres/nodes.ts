@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { reasonText } from '../../server/contract/storage-reasons.ts';
-import type { StoredHold } from '../ledger-store.ts';
+import type { StoredHold } from '../ledger/sqlite/store.ts';
 import { numbers } from './arrays.ts';
 import type { Line, Statement } from './line.ts';
 

@@ -1,4 +1,4 @@
-/** Fills the log of an empty server as `scripts/measure-logs.ts` fills a file; each month is written first and given its indexes then. */
+/** Fills the log of an empty server as `scripts/lab/measure/logs.ts` fills a file; each month is written first and given its indexes then. */
 import { sql } from 'kysely';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { monthOf } from '../../db/postgres/months.ts';

@@ -1,5 +1,5 @@
 /** Requests that were charged, as many as one likes, the same for the same number. */
-import type { Settle } from '../../server/ledger/commands.ts';
+import type { Settle } from '../../server/billing/ledger/commands.ts';
 
 export const users = 500;
 export const models = ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4', 'gemini-2.5-pro', 'o3'];

@@ -2,8 +2,8 @@
 import type { Line } from '../../db/postgres/line.ts';
 import { clearLeases, earlierEpochs, expireNodes, noteDraining, noteLeft, orphans } from '../../db/postgres/nodes.ts';
 import { nodesNow, standingOn } from '../../db/postgres/standing.ts';
-import type { BooksStanding, LedgerCommand, LedgerResult } from '../ledger/commands.ts';
-import { endFor } from '../ledger/recovery.ts';
+import type { BooksStanding, LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
+import { endFor } from '../billing/ledger/recovery.ts';
 
 export interface Keeper {
   /** What an earlier start of this very node has left. */

@@ -1,7 +1,7 @@
 /** What a node's ledger is told at its start. */
 import type { DatabasePlace } from '../../db/place.ts';
+import type { DataDirFiles } from '../app/data-dir.ts';
 import { AppError } from '../contract/errors.ts';
-import type { DataDirFiles } from '../data-dir.ts';
 import { version } from '../embedded/version.ts';
 import type { NodeOrder } from './books.ts';
 import { type NodeFolder, nodeName } from './node-name.ts';

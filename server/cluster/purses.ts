@@ -1,14 +1,14 @@
 /** The money in reach of this process: all there is, or what one node of several has leased. */
 import type { DatabasePlace } from '../../db/place.ts';
+import { type Balances, createBalances } from '../billing/balances/balances.ts';
+import { createMoney, type Money } from '../billing/balances/money.ts';
+import { untold } from '../billing/balances/open-requests.ts';
+import { createMemory } from '../billing/balances/shared-memory.ts';
+import { createTenure } from '../billing/leases/node-lease.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
-import type { LedgerThread } from '../ledger-thread.ts';
-import { type Balances, createBalances } from '../relay/admission/balances.ts';
-import { createMemory } from '../relay/admission/memory.ts';
-import { createMoney, type Money } from '../relay/admission/money.ts';
-import { untold } from '../relay/admission/open-requests.ts';
-import { createTenure } from '../relay/admission/tenure.ts';
-import { clockReading, createSteadyClock } from '../serving/clock.ts';
-import { mostRelays } from '../serving/environment.ts';
+import type { LedgerThread } from '../threads/ledger/thread.ts';
+import { clockReading, createSteadyClock } from '../threads/relay/clock.ts';
+import { mostRelays } from '../threads/relay/environment.ts';
 import type { SharedMemory } from './reach.ts';
 
 export interface Purses {

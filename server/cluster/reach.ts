@@ -1,11 +1,11 @@
 /** The memory of this machine's relays as the keeper of its leases sees it. */
-import type { Spared } from '../../db/postgres/ledger-batch.ts';
-import type { LeaseKind } from '../../db/postgres/ledger-known.ts';
-import type { Reach } from '../ledger/leases.ts';
-import { createAccounts, type Places } from '../relay/admission/accounts.ts';
-import { createLeased } from '../relay/admission/leased.ts';
-import type { Memory, MemoryParts } from '../relay/admission/memory.ts';
-import type { ClockReading } from '../serving/clock.ts';
+import type { Spared } from '../../db/ledger/postgres/batch.ts';
+import type { LeaseKind } from '../../db/ledger/postgres/known.ts';
+import type { Memory, MemoryParts } from '../billing/balances/shared-memory.ts';
+import { createAccounts, type Places } from '../billing/balances/slots.ts';
+import { createLeased } from '../billing/leases/leased.ts';
+import type { Reach } from '../billing/leases/leases.ts';
+import type { ClockReading } from '../threads/relay/clock.ts';
 
 /** Where users and keys have their cells, from the thread that gives these out. */
 export interface PlacesNews {

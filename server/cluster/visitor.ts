@@ -4,14 +4,14 @@ import type { PostgresPlace } from '../../db/place.ts';
 import { migratePostgres, postgresMigrations, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
+import type { DataDirFiles } from '../app/data-dir.ts';
+import type { Ledger, LedgerResult } from '../billing/ledger/commands.ts';
+import { owedFiles } from '../billing/ledger/owed.ts';
 import { AppError } from '../contract/errors.ts';
-import type { DataDirFiles } from '../data-dir.ts';
 import { proveKey } from '../domain/secrets/proof.ts';
 import { type Vault, vaultFor } from '../domain/secrets/vault.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
-import type { Ledger, LedgerResult } from '../ledger/commands.ts';
-import { owedFiles } from '../ledger/owed.ts';
 import { type Books, openBooks } from './books.ts';
 import { nodeOrder } from './order.ts';
 

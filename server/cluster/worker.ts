@@ -1,9 +1,10 @@
 /** Thread entry: the ledger of a node, in place of `ledger/worker.ts` where several machines share one site. */
+
+import type { LedgerMessage } from '../billing/ledger/client.ts';
+import { controlName } from '../billing/ledger/names.ts';
 import { AppError } from '../contract/errors.ts';
-import type { LedgerMessage } from '../ledger/client.ts';
-import { type HostPort, hostLedger } from '../ledger/host.ts';
-import { controlName } from '../ledger/names.ts';
-import type { LedgerReport } from '../ledger/worker.ts';
+import { type HostPort, hostLedger } from '../threads/ledger/host.ts';
+import type { LedgerReport } from '../threads/ledger/worker.ts';
 import { type NodeOrder, openBooks } from './books.ts';
 import type { PlacesNews } from './reach.ts';
 

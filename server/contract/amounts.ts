@@ -5,7 +5,7 @@
  * `1,000` is one thousand, `1.000` is one, and what fits neither (`1,00`, `1.000.000`, `1.000,5`) is refused rather than
  * guessed. Space, `_` and `'` group like the comma. Nothing becomes 0 or unlimited unless it is written so.
  */
-import { mostQuota } from './pricing-shares.ts';
+import { mostQuota } from './pricing/shares.ts';
 
 export type AmountReason =
   | 'empty'

@@ -5,12 +5,12 @@ declare const GATEWAY_COMPILED: boolean | undefined;
 const compiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
 
 const entries = {
-  ledger: 'server/ledger/worker.ts',
+  ledger: 'server/threads/ledger/worker.ts',
   node: 'server/cluster/worker.ts',
-  check: 'server/ledger/check-worker.ts',
+  check: 'server/threads/database-check/worker.ts',
   backup: 'server/domain/backup/worker.ts',
-  control: 'server/control/worker.ts',
-  relay: 'server/serving/worker.ts',
+  control: 'server/threads/control/worker.ts',
+  relay: 'server/threads/relay/worker.ts',
   counter: 'server/relay/admission/counting/worker.ts',
 } as const;
 

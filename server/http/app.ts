@@ -2,12 +2,12 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import express, { type Express, type Request, type Response } from 'express';
+import type { Services } from '../app/services.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { endpoints } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import { languageNamed } from '../contract/language.ts';
-import type { Services } from '../services.ts';
 import { authenticate, authenticateOwner, bearerOf, cookies, keptCookie } from './authenticate.ts';
 import { bodyError, refuseDeep } from './body.ts';
 import { bodyLimit } from './body-limit.ts';

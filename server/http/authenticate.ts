@@ -1,9 +1,9 @@
 /** Who an API request comes from: session cookie or management access token, with the user-id header and a same-origin proof. */
 import type { Request } from 'express';
 import type { UserRow } from '../../db/repositories/users.ts';
+import type { Services } from '../app/services.ts';
 import { type Language, UserStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
-import type { Services } from '../services.ts';
 import { type Actor, anonymous, localOwner } from './call.ts';
 
 export interface CookieNames {

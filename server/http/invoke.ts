@@ -1,11 +1,11 @@
 /** Runs one endpoint for any transport: rights, demo mode, input, handler. */
 import type * as z from 'zod/mini';
+import type { Services } from '../app/services.ts';
 import type { Access, Endpoint } from '../contract/endpoint.ts';
 import { type EndpointId, endpointById } from '../contract/endpoints/index.ts';
 import { Role } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
 import { areaOf, scopesAllow } from '../contract/scopes.ts';
-import type { Services } from '../services.ts';
 import { handlers } from './admin/handlers.ts';
 import type { Actor, Call, CallMeta, Reply } from './call.ts';
 

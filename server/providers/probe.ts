@@ -1,7 +1,7 @@
 /** One small question that shows that a channel works: which of its models is asked, and what. */
 import { bareName, modelLimits } from '../contract/model-limits.ts';
-import { defaultPriceTables } from '../contract/pricing-defaults.ts';
-import { type PriceTables, resolvePrices } from '../contract/pricing-tables.ts';
+import { defaultPriceTables } from '../contract/pricing/defaults.ts';
+import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
 import { allCodecs } from '../protocols/registry.ts';
 import { type ProbeKind, type ProbeRow, probeRows } from './knowledge/probes.ts';
 import type { Provider } from './provider.ts';

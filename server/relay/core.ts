@@ -1,8 +1,9 @@
 /** What all requests of one relay share: the configuration, money, limits, health of channels, time limits and figures, each under its name. */
+
+import type { Balances } from '../billing/balances/balances.ts';
+import type { Ledger } from '../billing/ledger/commands.ts';
 import type { AppError } from '../contract/errors.ts';
-import type { Ledger } from '../ledger/commands.ts';
 import type { AuthFacts } from '../providers/adapter.ts';
-import type { Balances } from './admission/balances.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
 import { type Borrowing, createBorrowing, type Lender } from './admission/lender.ts';

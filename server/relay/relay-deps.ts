@@ -1,8 +1,8 @@
 /** What a relay is given, and how long and how much it allows. */
 
+import type { Balances } from '../billing/balances/balances.ts';
+import type { Ledger } from '../billing/ledger/commands.ts';
 import type { Trouble } from '../contract/trouble.ts';
-import type { Ledger } from '../ledger/commands.ts';
-import type { Balances } from './admission/balances.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import type { Lender } from './admission/lender.ts';
 import type { RequestObserver } from './admission/observer.ts';

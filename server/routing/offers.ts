@@ -1,6 +1,6 @@
 /** What channels offer of one model: what follows from their settings for prices and bounds, each kind once however many channels there are. */
 import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
-import type { Surcharge } from '../contract/prices.ts';
+import type { Surcharge } from '../contract/pricing/prices.ts';
 import {
   isPlainTerm,
   priceTerms,
@@ -8,7 +8,7 @@ import {
   type TermRule,
   type Terms,
   termRatio,
-} from '../contract/pricing-terms.ts';
+} from '../contract/pricing/terms.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import { allCodecs } from '../protocols/registry.ts';
 import { record } from '../protocols/shared/json.ts';

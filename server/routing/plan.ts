@@ -1,9 +1,10 @@
 /** What follows from the configuration for all requests of one pricing profile for one model: compiled once, looked up by each. */
-import type { Prices } from '../contract/prices.ts';
-import { type HoldSize, holdEstimate } from '../contract/pricing-hold.ts';
-import { type PriceTables, resolvePrices } from '../contract/pricing-tables.ts';
-import { underTerms } from '../contract/pricing-terms.ts';
-import { toolPrice } from '../contract/quota.ts';
+
+import { toolPrice } from '../contract/pricing/charge.ts';
+import { type HoldSize, holdEstimate } from '../contract/pricing/hold.ts';
+import type { Prices } from '../contract/pricing/prices.ts';
+import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
+import { underTerms } from '../contract/pricing/terms.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import { type CandidateList, narrowed } from './candidates.ts';
 import { type Asked, nothingAsked } from './features.ts';

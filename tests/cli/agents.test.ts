@@ -1,4 +1,4 @@
-/** What each agent is given so that it asks this gateway and nobody else; the real programs are run by `scripts/agents.ts`. */
+/** What each agent is given so that it asks this gateway and nobody else; the real programs are run by `scripts/lab/agents/agents.ts`. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openClient } from '../../cli/client.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
-import { dataDirFiles, ensureDataDir } from '../../server/data-dir.ts';
-import { openDirect } from '../../server/direct.ts';
+import { dataDirFiles, ensureDataDir } from '../../server/app/data-dir.ts';
+import { openDirect } from '../../server/app/in-process.ts';
 import { restoreBackup } from '../../server/domain/backup/restore.ts';
 import { createMaintenance } from '../../server/domain/backup/service.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
-const module = resolve(import.meta.dirname, '../../server/data-dir.ts');
+const module = resolve(import.meta.dirname, '../../server/app/data-dir.ts');
 
 /** Takes the folder again and again, notices company, and at last dies with the folder in its hands. */
 const worker = `

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
-import { openDirect } from '../../server/direct.ts';
+import { openDirect } from '../../server/app/in-process.ts';
 import { rotate } from '../../server/domain/secrets/rotation.ts';
 import { createVault, loadMasterKey } from '../../server/domain/secrets/vault.ts';
 import { createRunner, type Runner } from './runner.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError, formatError } from '../../server/contract/errors.ts';
 import { networkWords } from '../../server/contract/network-words.ts';
-import { freePort, portError } from '../../server/serving/free-port.ts';
+import { freePort, portError } from '../../server/threads/relay/free-port.ts';
 
 const coded = (code: string) => Object.assign(new Error('runtime words about https://hooks.example/secret'), { code });
 

@@ -4,13 +4,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Memos } from '../../db/memo.ts';
 import { createMemos } from '../../db/memos.ts';
 import type { Database } from '../../db/open.ts';
+import { createServices, type Services } from '../../server/app/services.ts';
 import { createCodes } from '../../server/domain/accounts/codes.ts';
 import type { Mail } from '../../server/domain/notifications/mailer.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { createThrottle } from '../../server/domain/sessions/throttle.ts';
 import { createTickets } from '../../server/domain/sessions/tickets.ts';
 import { createPasswords } from '../../server/domain/users/passwords.ts';
-import { createServices, type Services } from '../../server/services.ts';
 import { postgres, rowsOf } from '../support/engines.ts';
 
 const vault = createVault(Buffer.from('one key on every node'));

@@ -1,4 +1,4 @@
-/** A share of `node scripts/launch.mjs fuzz`, which runs 20,000 cases of each: from seeds that found something once, and from new ones. */
+/** A share of `node scripts/launch.mjs lab/fuzz/fuzz`, which runs 20,000 cases of each: from seeds that found something once, and from new ones. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -2,10 +2,10 @@
 import { createParser } from 'eventsource-parser';
 import { AppError } from '../../server/contract/errors.ts';
 import { optionKeys, optionRow, optionValue } from '../../server/contract/options.ts';
-import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
-import { compilePriceTables, priceOptionKeys, resolvePrices } from '../../server/contract/pricing-tables.ts';
+import { quotaOf } from '../../server/contract/pricing/charge.ts';
+import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
+import { compilePriceTables, priceOptionKeys, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { provisionDocument } from '../../server/contract/provision.ts';
-import { quotaOf } from '../../server/contract/quota.ts';
 import { channelRows, logRow, tokenRow, userRow } from '../../server/domain/import/rows.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { keptCookie } from '../../server/http/authenticate.ts';

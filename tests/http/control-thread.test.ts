@@ -1,6 +1,6 @@
 /** The thread of the API is replaced when it dies; while its database is away it is waited for. */
 import { expect, test } from 'vitest';
-import { type ControlThreadDeps, createControlThread } from '../../server/control-thread.ts';
+import { type ControlThreadDeps, createControlThread } from '../../server/threads/control/thread.ts';
 
 type Start = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly code: string };
 

@@ -1,10 +1,10 @@
 /** What a conversation costs however it ends. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLedgerStore } from '../../db/ledger-store.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase } from '../../db/open.ts';
+import { recover } from '../../server/billing/ledger/recovery.ts';
 import type { FrontDoor } from '../../server/http/front-door.ts';
-import { recover } from '../../server/ledger/recovery.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';

@@ -1,7 +1,7 @@
 /** A conversation goes on while its money comes from another machine: nothing is refused, cut or made shorter for where it lies. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLeased } from '../../server/billing/leases/leased.ts';
 import type { FrontDoor } from '../../server/http/front-door.ts';
-import { createLeased } from '../../server/relay/admission/leased.ts';
 import type { Lender } from '../../server/relay/admission/lender.ts';
 import type { Conversation } from '../../server/relay/endpoints/realtime/conversation.ts';
 import { openRelayDoor } from '../support/door.ts';

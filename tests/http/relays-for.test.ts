@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { relaysFor } from '../../server/serving/environment.ts';
+import { relaysFor } from '../../server/threads/relay/environment.ts';
 
 test.each([
   [undefined, 1, 1],

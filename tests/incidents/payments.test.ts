@@ -128,7 +128,7 @@ incident(
 );
 
 incident('litellm#33872', 'spending that could not be written was dropped with the batch it was in', async () => {
-  const { createEngine } = await import('../../server/ledger/engine.ts');
+  const { createEngine } = await import('../../server/billing/ledger/engine.ts');
   let broken = 2;
   const written: string[] = [];
   const store = {
@@ -152,8 +152,8 @@ incident('litellm#36926', 'after a restart what had been reserved was reserved f
   // A start on the file; what a node does for one that is gone is tested with nodes.
   api = await createApiFixture({}, { engine: 'sqlite' });
   const { services, userId } = api.gateway;
-  const { createLedgerStore } = await import('../../db/ledger-store.ts');
-  const { recover } = await import('../../server/ledger/recovery.ts');
+  const { createLedgerStore } = await import('../../db/ledger/sqlite/store.ts');
+  const { recover } = await import('../../server/billing/ledger/recovery.ts');
   const held = () => api.gateway.database.query.selectFrom('holds').selectAll().execute();
   const row = { ref: 'gone', user_id: userId, token_id: 0, channel_id: 0, estimate: 500, observed: 0, epoch: 0, at: 1 };
   await api.gateway.database.query

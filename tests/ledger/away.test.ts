@@ -1,6 +1,6 @@
 /** What a node makes of a database that cannot be reached: who needs it is told at once, in words of ours; the driver's are for the operator. */
 import { expect, test } from 'vitest';
-import { createPostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
+import { createPostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import type { Line } from '../../db/postgres/line.ts';
 import { leaseSecondsIn } from '../../server/cluster/order.ts';
 import { callerReason, reasonText } from '../../server/contract/storage-reasons.ts';

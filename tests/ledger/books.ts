@@ -1,13 +1,13 @@
 /** Books of either engine, and all that is asked of them. */
-import { createLedgerStore, type Outcome } from '../../db/ledger-store.ts';
+import { createLedgerStore, type Outcome } from '../../db/ledger/sqlite/store.ts';
 import type { Database } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import { expireNodes, orphans } from '../../db/postgres/nodes.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
-import { recompute } from '../../server/contract/quota.ts';
-import type { LedgerCommand } from '../../server/ledger/commands.ts';
-import { endFor, recover } from '../../server/ledger/recovery.ts';
-import { type InvariantReport, logReport, reportsOn } from '../../server/ledger/verify.ts';
+import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import { endFor, recover } from '../../server/billing/ledger/recovery.ts';
+import { type InvariantReport, logReport, reportsOn } from '../../server/billing/ledger/verify.ts';
+import { recompute } from '../../server/contract/pricing/charge.ts';
 import { onServer, openChosen, rowsOf } from '../support/engines.ts';
 import { ledgerOn, type TestLedger } from '../support/ledger-on.ts';
 import { openBooks } from './support.ts';

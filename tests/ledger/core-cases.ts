@@ -1,11 +1,11 @@
-/** What the rules must decide, case by case, spelt out. Also the measure of `scripts/mutate-ledger.ts`: a changed rule must fail here. */
+/** What the rules must decide, case by case, spelt out. Also the measure of `scripts/lab/mutate/ledger.ts`: a changed rule must fail here. */
 import { strict as assert } from 'node:assert';
-import { mostQuota } from '../../server/contract/quota.ts';
-import type { LedgerCommand, LogEntry } from '../../server/ledger/commands.ts';
-import type { Books, Decision, Effects, Posting } from '../../server/ledger/core.ts';
+import type { LedgerCommand, LogEntry } from '../../server/billing/ledger/commands.ts';
+import type { Books, Decision, Effects, Posting } from '../../server/billing/ledger/core.ts';
+import { mostQuota } from '../../server/contract/pricing/charge.ts';
 import { deduct, grant, hold, log, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
-export type Core = Pick<typeof import('../../server/ledger/core.ts'), 'decide' | 'repeated'>;
+export type Core = Pick<typeof import('../../server/billing/ledger/core.ts'), 'decide' | 'repeated'>;
 
 const posting = (ref: string, change: Partial<Posting> = {}): Posting => ({
   ref,

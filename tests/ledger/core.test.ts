@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import * as core from '../../server/ledger/core.ts';
+import * as core from '../../server/billing/ledger/core.ts';
 import { examineCore } from './core-cases.ts';
 
 test('every command is decided as written down', () => examineCore(core));

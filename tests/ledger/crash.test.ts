@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
-import { createLedgerStore } from '../../db/ledger-store.ts';
-import { recover } from '../../server/ledger/recovery.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
+import { recover } from '../../server/billing/ledger/recovery.ts';
 import { often } from '../support/often.ts';
 import { addCode, addOrder, addUsers, grant, openBooks, violations } from './support.ts';
 

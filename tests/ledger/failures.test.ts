@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createLedgerStore } from '../../db/ledger-store.ts';
-import type { LedgerCommand } from '../../server/ledger/commands.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
+import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import {
   addCode,
   addOrder,

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLedgerStore } from '../../db/ledger-store.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../../db/open.ts';
-import type { LedgerCommand } from '../../server/ledger/commands.ts';
-import { createDirectLedger } from '../../server/ledger/direct.ts';
-import { createEngine } from '../../server/ledger/engine.ts';
-import { recover } from '../../server/ledger/recovery.ts';
+import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import { createDirectLedger } from '../../server/billing/ledger/direct.ts';
+import { createEngine } from '../../server/billing/ledger/engine.ts';
+import { recover } from '../../server/billing/ledger/recovery.ts';
 import { addUsers, balanceOf, deduct, grant, hold, openBooks, settle, violations } from './support.ts';
 
 let dir: string;

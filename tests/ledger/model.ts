@@ -1,5 +1,5 @@
 /** The ledger as a person would keep it on paper: no SQL, no batches, none of the product's rules imported. */
-import type { LedgerCommand } from '../../server/ledger/commands.ts';
+import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 
 export interface Model {
   readonly balances: Map<number, number>;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrations } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
-import { Account, type LedgerCommand } from '../../server/ledger/commands.ts';
+import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { type Books, openChosenBooks } from './books.ts';
 import {
   addUsers,

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLedgerStore } from '../../db/ledger-store.ts';
-import { owedFiles, settleOwed, writeOwed } from '../../server/ledger/owed.ts';
-import { recover } from '../../server/ledger/recovery.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
+import { owedFiles, settleOwed, writeOwed } from '../../server/billing/ledger/owed.ts';
+import { recover } from '../../server/billing/ledger/recovery.ts';
 import { addUsers, balanceOf, grant, hold, openBooks, settle, violations } from './support.ts';
 
 let dir: string;

@@ -3,9 +3,9 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLedgerStore } from '../../db/ledger-store.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase } from '../../db/open.ts';
-import { createProgress, progressFile } from '../../server/ledger/progress.ts';
+import { createProgress, progressFile } from '../../server/billing/ledger/progress.ts';
 import { openMigrated } from '../support/migrated.ts';
 
 let dir: string;

@@ -2,7 +2,6 @@
 import type { Database as RawDatabase } from 'better-sqlite3';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
-import { recompute } from '../../server/contract/quota.ts';
 import {
   type Adjust,
   type Hold,
@@ -17,8 +16,9 @@ import {
   type TopUp,
   type Transfer,
   topUpRef,
-} from '../../server/ledger/commands.ts';
-import { bookReports, type InvariantReport, logReport } from '../../server/ledger/verify.ts';
+} from '../../server/billing/ledger/commands.ts';
+import { bookReports, type InvariantReport, logReport } from '../../server/billing/ledger/verify.ts';
+import { recompute } from '../../server/contract/pricing/charge.ts';
 
 export async function openBooks(file = ':memory:'): Promise<SqliteDatabase> {
   const database = openDatabase(file);

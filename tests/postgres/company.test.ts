@@ -4,7 +4,6 @@ import { createKeptItems } from '../../db/kept-items.ts';
 import { createMembers } from '../../db/postgres/members.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { createTurns } from '../../db/turns.ts';
-import { type Company, startCompany } from '../../server/control/company.ts';
 import { createNodes } from '../../server/domain/nodes/service.ts';
 import { proveKey } from '../../server/domain/secrets/proof.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
@@ -12,6 +11,7 @@ import { createLimits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import type { Hearsay } from '../../server/relay/routing/hearsay.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
+import { type Company, startCompany } from '../../server/threads/control/peers.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;
@@ -262,7 +262,7 @@ test('the first proves its key by sealing something, the others by reading it', 
 });
 
 test('a flood of conversations is told in few pieces, and what is known of channels always', async () => {
-  const { createGossip } = await import('../../server/control/gossip.ts');
+  const { createGossip } = await import('../../server/threads/control/health-broadcast.ts');
   const said: string[] = [];
   const timers: (() => void)[] = [];
   const side = (from: string) =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { expireNodes, orphans } from '../../db/postgres/nodes.ts';
-import { endFor } from '../../server/ledger/recovery.ts';
+import { endFor } from '../../server/billing/ledger/recovery.ts';
 import { type HistoryBooks, playHistory } from '../ledger/history.ts';
 import { often } from '../support/often.ts';
 import { openSite, type Site, type TestNode } from './site.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { postgresFacts } from '../../db/postgres/ledger-facts.ts';
+import { postgresFacts } from '../../db/ledger/postgres/facts.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
-import { Account } from '../../server/ledger/commands.ts';
-import { endFor } from '../../server/ledger/recovery.ts';
+import { Account } from '../../server/billing/ledger/commands.ts';
+import { endFor } from '../../server/billing/ledger/recovery.ts';
 import { grant } from '../ledger/support.ts';
 import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';

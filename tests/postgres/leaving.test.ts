@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Settle } from '../../server/billing/ledger/commands.ts';
+import { openNodeFiles } from '../../server/billing/ledger/outbox.ts';
 import { type Books, openBooks } from '../../server/cluster/books.ts';
-import type { Settle } from '../../server/ledger/commands.ts';
-import { openNodeFiles } from '../../server/ledger/outbox.ts';
 import { log, settle } from '../ledger/support.ts';
 import { openSite, type Site } from './site.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
-import { Account, type LedgerCommand } from '../../server/ledger/commands.ts';
-import { endFor } from '../../server/ledger/recovery.ts';
+import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import { endFor } from '../../server/billing/ledger/recovery.ts';
 import { deduct, grant, hold, log, redeem, refund, reward, settle, topUp, transfer } from '../ledger/support.ts';
 import { openSite, type Site, type TestNode } from './site.ts';
 

@@ -1,7 +1,7 @@
 /** Moves a site until a hundred rows of the log are there, says so and waits to be killed. */
 import { writeSync } from 'node:fs';
 import { placeOf } from '../../db/place.ts';
-import { moveToServer } from '../../server/moving.ts';
+import { moveToServer } from '../../server/app/move-database.ts';
 
 const [dataDir = '', url = ''] = process.argv.slice(2);
 const server = placeOf(url);

@@ -12,8 +12,8 @@ import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { cleanValues } from '../../db/postgres/text.ts';
 import { createUsersRepository } from '../../db/repositories/users.ts';
+import { moveToFile, moveToServer } from '../../server/app/move-database.ts';
 import { AppError } from '../../server/contract/errors.ts';
-import { moveToFile, moveToServer } from '../../server/moving.ts';
 import { newDatabase } from '../support/engines.ts';
 import { makeSite } from './whole-site.ts';
 
@@ -219,7 +219,7 @@ test('what was damaged on the way is noticed', async () => {
 test('a place that is used is not moved, nor one filled that is not empty', async () => {
   const from = await site();
   const place = await server();
-  const modules = resolve(import.meta.dirname, '../../server/data-dir.ts');
+  const modules = resolve(import.meta.dirname, '../../server/app/data-dir.ts');
   const holding = `const { acquireLock, ensureDataDir } = await import('${modules}');
     acquireLock(ensureDataDir('${from}')); console.log('held'); setInterval(() => undefined, 1000);`;
   const holder = Bun.spawn([process.execPath, '-e', holding], { stdout: 'pipe' });

@@ -1,13 +1,13 @@
 /** Books on a real server: GATEWAY_TEST_DATABASE=postgres://… names one on which databases may be created. */
 import { Client } from 'pg';
-import { postgresFacts } from '../../db/postgres/ledger-facts.ts';
-import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
+import { postgresFacts } from '../../db/ledger/postgres/facts.ts';
+import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
-import { recompute } from '../../server/contract/quota.ts';
-import type { LedgerCommand } from '../../server/ledger/commands.ts';
-import { type InvariantReport, logReport, reportsOf } from '../../server/ledger/verify.ts';
+import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import { type InvariantReport, logReport, reportsOf } from '../../server/billing/ledger/verify.ts';
+import { recompute } from '../../server/contract/pricing/charge.ts';
 
 const usual = process.env.GATEWAY_TEST_DATABASE ?? '';
 let made = 0;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startBalancer } from '../../scripts/prove/cluster/balancer.ts';
+import { startBalancer } from '../../scripts/lab/prove/cluster/balancer.ts';
 import { ask, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
 
 let site: SellingSite;

@@ -1,6 +1,7 @@
 /** The table of buckets: whatever stands in it is charged, held, told in the log row and explained. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { optionRow, options } from '../../server/contract/options.ts';
 import {
   type BucketName,
   type Buckets,
@@ -15,12 +16,11 @@ import {
   ratioRows,
   ratiosOf,
   weightOf,
-} from '../../server/contract/buckets.ts';
-import { optionRow, options } from '../../server/contract/options.ts';
-import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
-import { holdEstimate } from '../../server/contract/pricing-hold.ts';
-import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing-tables.ts';
-import { loggedPromptTokens, priceFacts, quotaOf, quote, recompute } from '../../server/contract/quota.ts';
+} from '../../server/contract/pricing/buckets.ts';
+import { loggedPromptTokens, priceFacts, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
+import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
+import { holdEstimate } from '../../server/contract/pricing/hold.ts';
+import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
-import { compilePriceTables, resolvePrices } from '../../server/contract/pricing-tables.ts';
-import { priceFacts, promptTokensOf, quotaOf, recompute } from '../../server/contract/quota.ts';
+import { priceFacts, promptTokensOf, quotaOf, recompute } from '../../server/contract/pricing/charge.ts';
+import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
+import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
 import { bucketsOf } from '../../server/protocols/shared/usage.ts';

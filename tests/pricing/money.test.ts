@@ -1,6 +1,6 @@
 /** Amounts for people: the site's unit, currency or short numbers, and columns that add up. */
 import { expect, test } from 'vitest';
-import { formatQuota, formOfColumn } from '../../server/contract/pricing-format.ts';
+import { formatQuota, formOfColumn } from '../../server/contract/pricing/format.ts';
 
 const on = (quotaPerUnit: number) => ({ inCurrency: true, quotaPerUnit });
 const off = (quotaPerUnit: number) => ({ inCurrency: false, quotaPerUnit });

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
-import { compilePriceTables, resolvePrices } from '../../server/contract/pricing-tables.ts';
-import { priceFacts, promptTokensOf, quotaOf, recompute } from '../../server/contract/quota.ts';
+import { priceFacts, promptTokensOf, quotaOf, recompute } from '../../server/contract/pricing/charge.ts';
+import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
+import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { parseJson } from '../../server/protocols/shared/json.ts';
 

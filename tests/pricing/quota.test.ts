@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { completionRatioFor } from '../../server/contract/completion-rules.ts';
-import type { Prices } from '../../server/contract/prices.ts';
-import { holdEstimate } from '../../server/contract/pricing-hold.ts';
-import { imageFactor, imagePrices } from '../../server/contract/pricing-images.ts';
-import { listedName } from '../../server/contract/pricing-tables.ts';
-import { underTerms } from '../../server/contract/pricing-terms.ts';
-import { priceFacts, quotaOf, quote, recompute } from '../../server/contract/quota.ts';
+import { priceFacts, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
+import { completionRatioFor } from '../../server/contract/pricing/completion-rules.ts';
+import { holdEstimate } from '../../server/contract/pricing/hold.ts';
+import { imageFactor, imagePrices } from '../../server/contract/pricing/images.ts';
+import type { Prices } from '../../server/contract/pricing/prices.ts';
+import { listedName } from '../../server/contract/pricing/tables.ts';
+import { underTerms } from '../../server/contract/pricing/terms.ts';
 import { emptyUsage, ofParts } from '../../server/protocols/shared/usage.ts';
 
 const prices = (over: Partial<Prices>): Prices => ({

@@ -1,10 +1,10 @@
 /** Every row of the tables that prices are made of, and what old log rows left out. */
 import { expect, test } from 'vitest';
-import { completionRatioFor } from '../../server/contract/completion-rules.ts';
-import type { Prices } from '../../server/contract/prices.ts';
-import { ratioOf, toScaled } from '../../server/contract/pricing-decimal.ts';
-import { type HoldSize, holdEstimate } from '../../server/contract/pricing-hold.ts';
-import { billedUsage, recompute } from '../../server/contract/quota.ts';
+import { billedUsage, recompute } from '../../server/contract/pricing/charge.ts';
+import { completionRatioFor } from '../../server/contract/pricing/completion-rules.ts';
+import { ratioOf, toScaled } from '../../server/contract/pricing/decimal.ts';
+import { type HoldSize, holdEstimate } from '../../server/contract/pricing/hold.ts';
+import type { Prices } from '../../server/contract/pricing/prices.ts';
 
 // What output costs against input, by the price lists of those who made the models.
 test.each([

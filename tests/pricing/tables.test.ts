@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { pricesAreFresh } from '../../scripts/generate-prices.ts';
-import { ratioOf, toScaled } from '../../server/contract/pricing-decimal.ts';
-import { defaultPriceTables, defaultPriceText } from '../../server/contract/pricing-defaults.ts';
+import { quotaOf } from '../../server/contract/pricing/charge.ts';
+import { ratioOf, toScaled } from '../../server/contract/pricing/decimal.ts';
+import { defaultPriceTables, defaultPriceText } from '../../server/contract/pricing/defaults.ts';
 import {
   completionPriceOf,
   completionRatioOfPrices,
   formatQuota,
   priceOfRatio,
   ratioOfPrice,
-} from '../../server/contract/pricing-format.ts';
-import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing-tables.ts';
-import { quotaOf } from '../../server/contract/quota.ts';
+} from '../../server/contract/pricing/format.ts';
+import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 
 const shipped = defaultPriceTables();

@@ -1,7 +1,7 @@
 /** What is looked at before anything of a request is read: rates and balance; and that what is read then is bounded. */
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLeased } from '../../server/relay/admission/leased.ts';
+import { createLeased } from '../../server/billing/leases/leased.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createBalances } from '../../server/relay/admission/balances.ts';
-import { createHeldElsewhere, openMoneyOf } from '../../server/succession/open-money.ts';
+import { createBalances } from '../../server/billing/balances/balances.ts';
+import { createHeldElsewhere, openMoneyOf } from '../../server/handover/open-reservations.ts';
 
 const user = {
   id: 1,

@@ -1,9 +1,9 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sqliteOf } from '../../db/open.ts';
+import { type Balances, createBalances } from '../../server/billing/balances/balances.ts';
+import { bookReports } from '../../server/billing/ledger/verify.ts';
 import { capsuleOf } from '../../server/domain/secrets/vault.ts';
-import { bookReports } from '../../server/ledger/verify.ts';
-import { type Balances, createBalances } from '../../server/relay/admission/balances.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countedBound, countedTexts, promptBound, readPrompt, sumOf } from '../../server/relay/intake/prompt.ts';
 import { createRelay, type Relay } from '../../server/relay/relay.ts';

@@ -1,6 +1,6 @@
 /** What a request has its provider do besides running the model is reserved at most and charged: by what the answer reports, else by the most it can be. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { recompute } from '../../server/contract/quota.ts';
+import { recompute } from '../../server/contract/pricing/charge.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
 

@@ -1,6 +1,6 @@
 /** What this machine may spend is lent to it: nobody is refused, answered shorter or cut for what lies elsewhere. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLeased } from '../../server/relay/admission/leased.ts';
+import { createLeased } from '../../server/billing/leases/leased.ts';
 import { type Borrower, createBorrowing, type Lender, type Loan } from '../../server/relay/admission/lender.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';

@@ -92,7 +92,7 @@ test('hundreds of clients that leave take their upstreams with them, soon', asyn
   }
   await expect.poll(() => closedAfter.length, { timeout: 5000 }).toBe(clients.length);
   await expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
-  // The goal, with clients, gateway and upstream on one loop; `scripts/measure-streams.ts` measures 3,000 on the executable.
+  // The goal, with clients, gateway and upstream on one loop; `scripts/lab/measure/streams.ts` measures 3,000 on the executable.
   const median = closedAfter.sort((a, b) => a - b)[clients.length / 2] ?? 0;
   console.log(`200 clients left: their upstreams were closed after ${median.toFixed(1)} ms (median)`);
   expect(median).toBeLessThan(100);

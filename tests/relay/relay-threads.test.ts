@@ -1,11 +1,10 @@
 /** Money in memory that several threads share: exact when they contend, and whole when one of them dies. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Ledger, LedgerCommand, LedgerResult } from '../../server/ledger/commands.ts';
-import { Cap, createAccounts, Flow, Purse } from '../../server/relay/admission/accounts.ts';
-import { type Balances, createBalances, type HoldAnswer } from '../../server/relay/admission/balances.ts';
-import { createLeased } from '../../server/relay/admission/leased.ts';
-import { type Admission, createLimits } from '../../server/relay/admission/limits.ts';
+import { type Balances, createBalances, type HoldAnswer } from '../../server/billing/balances/balances.ts';
+import { createMoney, type Money } from '../../server/billing/balances/money.ts';
+import { allotRows, Row, RowState, rowsIn } from '../../server/billing/balances/open-requests.ts';
+import { ringCells } from '../../server/billing/balances/rate-windows.ts';
 import {
   attachMemory,
   createMemory,
@@ -13,14 +12,15 @@ import {
   type Memory,
   mostThreads,
   userStripe,
-} from '../../server/relay/admission/memory.ts';
-import { createMoney, type Money } from '../../server/relay/admission/money.ts';
-import { allotRows, Row, RowState, rowsIn } from '../../server/relay/admission/open-requests.ts';
-import { ringCells } from '../../server/relay/admission/windows.ts';
+} from '../../server/billing/balances/shared-memory.ts';
+import { Cap, createAccounts, Flow, Purse } from '../../server/billing/balances/slots.ts';
+import { createLeased } from '../../server/billing/leases/leased.ts';
+import type { Ledger, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
+import { type Admission, createLimits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import { compileSettings, type RelaySettings } from '../../server/relay/state/settings.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
-import { endLost } from '../../server/serving/lost.ts';
+import { endLost } from '../../server/threads/relay/lost-thread.ts';
 import { randomOf } from '../support/random.ts';
 import { beside } from '../support/relay-memory.ts';
 import type { Order } from './threads-worker.ts';

@@ -1,11 +1,11 @@
 /** What a machine has leased is spent under one number, for as long as it is said to live: afterwards nothing of it is. */
 import { beforeEach, expect, test } from 'vitest';
+import { type Balances, createBalances } from '../../server/billing/balances/balances.ts';
+import { createMoney } from '../../server/billing/balances/money.ts';
+import { createMemory } from '../../server/billing/balances/shared-memory.ts';
+import { createLeased, type Leased } from '../../server/billing/leases/leased.ts';
+import { createTenure, type OwnTenure } from '../../server/billing/leases/node-lease.ts';
 import type { TokenSnapshot, UserSnapshot } from '../../server/contract/snapshot.ts';
-import { type Balances, createBalances } from '../../server/relay/admission/balances.ts';
-import { createLeased, type Leased } from '../../server/relay/admission/leased.ts';
-import { createMemory } from '../../server/relay/admission/memory.ts';
-import { createMoney } from '../../server/relay/admission/money.ts';
-import { createTenure, type OwnTenure } from '../../server/relay/admission/tenure.ts';
 
 let clock: number;
 let tenure: OwnTenure;

@@ -1,6 +1,6 @@
 /** Members that raise the upstream's price: removed and declared, or allowed and priced; every reported usage is billed. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { recompute } from '../../server/contract/quota.ts';
+import { recompute } from '../../server/contract/pricing/charge.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

@@ -1,10 +1,11 @@
 /** A relay thread without a relay: takes and gives back money in memory that others use at the same moment. */
-import type { Places } from '../../server/relay/admission/accounts.ts';
-import { createBalances } from '../../server/relay/admission/balances.ts';
+
+import { createBalances } from '../../server/billing/balances/balances.ts';
+import { createMoney } from '../../server/billing/balances/money.ts';
+import { Row } from '../../server/billing/balances/open-requests.ts';
+import { attachMemory, type MemoryParts } from '../../server/billing/balances/shared-memory.ts';
+import type { Places } from '../../server/billing/balances/slots.ts';
 import { createLimits } from '../../server/relay/admission/limits.ts';
-import { attachMemory, type MemoryParts } from '../../server/relay/admission/memory.ts';
-import { createMoney } from '../../server/relay/admission/money.ts';
-import { Row } from '../../server/relay/admission/open-requests.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 import { randomOf } from '../support/random.ts';

@@ -1,8 +1,8 @@
 /** The sums of the last minutes, against a list that forgets nothing. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMemory } from '../../server/relay/admission/memory.ts';
-import { createWindows, ringCells } from '../../server/relay/admission/windows.ts';
+import { createWindows, ringCells } from '../../server/billing/balances/rate-windows.ts';
+import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 
 const span = 60_000;
 const slot = span / 30;

@@ -1,18 +1,24 @@
 /** What a plan reserves is the dearest that the channels of a request can cost, computed anew for each request. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answerBuckets, type BucketName, bucketNames, mediaBuckets, weightOf } from '../../server/contract/buckets.ts';
 import { modelLimits } from '../../server/contract/model-limits.ts';
-import type { Prices } from '../../server/contract/prices.ts';
-import { type HoldSize, holdEstimate } from '../../server/contract/pricing-hold.ts';
+import {
+  answerBuckets,
+  type BucketName,
+  bucketNames,
+  mediaBuckets,
+  weightOf,
+} from '../../server/contract/pricing/buckets.ts';
+import { pricesFor, quote, toolPrice } from '../../server/contract/pricing/charge.ts';
+import { type HoldSize, holdEstimate } from '../../server/contract/pricing/hold.ts';
+import type { Prices } from '../../server/contract/pricing/prices.ts';
 import {
   compilePriceTables,
   type PriceOptionKey,
   type PriceTables,
   resolvePrices,
-} from '../../server/contract/pricing-tables.ts';
-import { pricedMembers } from '../../server/contract/pricing-terms.ts';
-import { pricesFor, quote, toolPrice } from '../../server/contract/quota.ts';
+} from '../../server/contract/pricing/tables.ts';
+import { pricedMembers } from '../../server/contract/pricing/terms.ts';
 import type { ChannelSnapshot, SnapshotDelta } from '../../server/contract/snapshot.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { candidateList } from '../../server/routing/candidates.ts';

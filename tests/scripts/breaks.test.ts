@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { breaks } from '../../scripts/break/cluster.ts';
-import { lawNames } from '../../scripts/break/laws.ts';
+import { breaks } from '../../scripts/lab/mutate/breaks/cluster.ts';
+import { lawNames } from '../../scripts/lab/mutate/breaks/laws.ts';
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
 

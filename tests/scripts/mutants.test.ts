@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { closest, distancesFrom } from '../../scripts/mutate/closeness.ts';
-import type { Copy } from '../../scripts/mutate/copy.ts';
-import { equivalents } from '../../scripts/mutate/equivalents.ts';
-import { applied, drawn, type Mutant, mutantsOf } from '../../scripts/mutate/mutants.ts';
-import { namedMutants } from '../../scripts/mutate/named.ts';
-import { switched } from '../../scripts/mutate/switched.ts';
-import { typeErrors } from '../../scripts/mutate/types.ts';
+import { closest, distancesFrom } from '../../scripts/lab/mutate/closeness.ts';
+import type { Copy } from '../../scripts/lab/mutate/copy.ts';
+import { equivalents } from '../../scripts/lab/mutate/equivalents.ts';
+import { applied, drawn, type Mutant, mutantsOf } from '../../scripts/lab/mutate/mutants.ts';
+import { namedMutants } from '../../scripts/lab/mutate/named.ts';
+import { switched } from '../../scripts/lab/mutate/switched.ts';
+import { typeErrors } from '../../scripts/lab/mutate/types.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 

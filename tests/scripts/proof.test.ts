@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { promises } from '../../scripts/proof/promises.ts';
-import { tableOf, writtenTable } from '../../scripts/proof.ts';
+import { promises } from '../../scripts/lab/prove/promises.ts';
+import { tableOf, writtenTable } from '../../scripts/lab/prove/promises-table.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const columns = (table: string): string[][] =>

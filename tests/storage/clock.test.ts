@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { clockReading, createSteadyClock } from '../../server/serving/clock.ts';
+import { clockReading, createSteadyClock } from '../../server/threads/relay/clock.ts';
 
 test('a thread that begins later shows the time of the main one, however long it took to begin', async () => {
   const main = createSteadyClock();

@@ -1,8 +1,8 @@
 /** What a server writes about itself and its requests: read by programs line by line, and by people who follow an id they were told. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { createLog, gathered } from '../../server/logging/log.ts';
-import { logSettings } from '../../server/logging/settings.ts';
+import { createLog, gathered } from '../../server/observability/logging/log.ts';
+import { logSettings } from '../../server/observability/logging/settings.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 import { createSite, type Serving, type Site } from './support.ts';
 

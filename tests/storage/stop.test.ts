@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { dataDirFiles, lockOwner } from '../../server/data-dir.ts';
+import { dataDirFiles, lockOwner } from '../../server/app/data-dir.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Streams, streams } from './answers.ts';
 import { chat, createSite, type Heard, type Serving, type Site } from './support.ts';

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type FromPredecessor, spoken } from '../../server/succession/line.ts';
-import { type Estate, expectSuccessor, type Successions } from '../../server/succession/predecessor.ts';
+import { type FromPredecessor, spoken } from '../../server/handover/messages.ts';
+import { type Estate, expectSuccessor, type Successions } from '../../server/handover/old-process.ts';
 
 let dir: string;
 let path: string;

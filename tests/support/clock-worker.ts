@@ -1,5 +1,5 @@
 /** A thread that says what its clock shows. */
-import { type ClockReading, createSteadyClock } from '../../server/serving/clock.ts';
+import { type ClockReading, createSteadyClock } from '../../server/threads/relay/clock.ts';
 
 declare const self: {
   onmessage: ((event: MessageEvent<ClockReading>) => void) | null;

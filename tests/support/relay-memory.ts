@@ -1,8 +1,9 @@
 /** Money of several relay threads that are all in this one, as they would have it in threads of their own. */
-import type { Accounts } from '../../server/relay/admission/accounts.ts';
-import { attachMemory, type Memory } from '../../server/relay/admission/memory.ts';
-import type { Money } from '../../server/relay/admission/money.ts';
-import { allotRows, createOpenRequests } from '../../server/relay/admission/open-requests.ts';
+
+import type { Money } from '../../server/billing/balances/money.ts';
+import { allotRows, createOpenRequests } from '../../server/billing/balances/open-requests.ts';
+import { attachMemory, type Memory } from '../../server/billing/balances/shared-memory.ts';
+import type { Accounts } from '../../server/billing/balances/slots.ts';
 
 export interface Beside {
   readonly money: Money;

@@ -8,7 +8,7 @@ import {
   parseMoney,
   parseNumber,
 } from '../../server/contract/amounts.ts';
-import type { MoneyFacts } from '../../server/contract/pricing-format.ts';
+import type { MoneyFacts } from '../../server/contract/pricing/format.ts';
 
 /** Bounds are of quota. */
 export type MoneyBounds = Pick<MoneyTerms, 'min' | 'max'>;

@@ -1,6 +1,6 @@
 /** Amounts as this site shows them: its unit, and currency or short numbers. */
 import { useCallback } from 'react';
-import { formatQuota, type MoneyFacts, type MoneyForm } from '../../server/contract/pricing-format.ts';
+import { formatQuota, type MoneyFacts, type MoneyForm } from '../../server/contract/pricing/format.ts';
 import { useStatus } from './status.ts';
 
 export type Money = (quota: number | undefined, form?: MoneyForm) => string;

@@ -1,7 +1,8 @@
 /** Other programs through the gateway: their environment, their start, and a first question. */
+
+import { homeOf } from '../../../server/app/data-dir.ts';
 import { type Agent, type AgentFacts, agentOf, agents, setupSteps } from '../../../server/contract/agents.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { homeOf } from '../../../server/data-dir.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Audience, addressOf, audiences, tokenFor, variablesFor } from '../../parts/access.ts';

@@ -1,8 +1,14 @@
 /** Backups: made while serving, restored when nobody serves. */
 import { createReadStream, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import {
+  backupFiles,
+  backupHeader,
+  backupNamed,
+  restore as restoreOver,
+  serverOf,
+} from '../../../server/app/offline.ts';
 import { AppError, formatError } from '../../../server/contract/errors.ts';
-import { backupFiles, backupHeader, backupNamed, restore as restoreOver, serverOf } from '../../../server/offline.ts';
 import { folderFree } from '../../client.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';

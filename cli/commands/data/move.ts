@@ -4,7 +4,7 @@ import type { CommandRun } from '../../command.ts';
 
 export const move: CommandRun = async (context, flags, given) => {
   if (context.url !== '') throw new AppError('usage', { detail: '--url' });
-  const { plannedMove } = await import('../../../server/moving.ts');
+  const { plannedMove } = await import('../../../server/app/move-database.ts');
   const url = given === '' ? (context.env.DATABASE_URL ?? '') : given;
   const { server, from, to, move: run } = plannedMove(url, context.dataDir, flags.back === true);
   await context.confirm(

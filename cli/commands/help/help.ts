@@ -1,8 +1,8 @@
 /** Completions, topics, and the manifest for programs. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { homeOf } from '../../../server/app/data-dir.ts';
 import { AppError, errors } from '../../../server/contract/errors.ts';
-import { homeOf } from '../../../server/data-dir.ts';
 import { legalText } from '../../../server/embedded/legal-text.ts';
 import { commit, version as release } from '../../../server/embedded/version.ts';
 import type { CommandRow, CommandRun } from '../../command.ts';

@@ -1,6 +1,7 @@
 /** Moving in from another gateway. */
+
+import type { ImportReport, ModelPrice } from '../../../server/app/import.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import type { ImportReport, ModelPrice } from '../../../server/importing.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -31,7 +32,7 @@ export const importFrom =
   (from: (typeof families)[number]): CommandRun =>
   async (context, flags, file) => {
     if (context.url !== '') throw new AppError('usage', { detail: '--url: imports happen on the machine itself' });
-    const { importSite } = await import('../../../server/importing.ts');
+    const { importSite } = await import('../../../server/app/import.ts');
     const { env, dataDir, language } = context;
     const only = onlyOf(text(flags.only));
     await folderFree(dataDir);

@@ -2,7 +2,7 @@
 
 import type { Log } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { type BillLine, recompute } from '../../../server/contract/quota.ts';
+import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { CommandRun } from '../../command.ts';
 import { isoTime } from '../../output.ts';

@@ -1,7 +1,8 @@
 /** The usage log in the terminal. */
+
+import { dataDirFiles, lockOwner } from '../../../server/app/data-dir.ts';
 import type { Log } from '../../../server/contract/entities.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
-import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';

@@ -1,7 +1,7 @@
 /** Models: what they cost, who serves them, and why one is not available. */
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { compilePriceTables, resolvePrices } from '../../../server/contract/pricing-tables.ts';
+import { compilePriceTables, resolvePrices } from '../../../server/contract/pricing/tables.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { allChannels, statusWord } from '../channel/fields.ts';

@@ -1,9 +1,9 @@
 /** Price maps: models, groups and their ratios. */
 import { AppError } from '../../../server/contract/errors.ts';
 import type { OptionKey } from '../../../server/contract/options.ts';
-import { defaultPriceText } from '../../../server/contract/pricing-defaults.ts';
-import { type PriceChange, pricesDiffer } from '../../../server/contract/pricing-diff.ts';
-import { priceOptionKeys } from '../../../server/contract/pricing-tables.ts';
+import { defaultPriceText } from '../../../server/contract/pricing/defaults.ts';
+import { type PriceChange, pricesDiffer } from '../../../server/contract/pricing/diff.ts';
+import { priceOptionKeys } from '../../../server/contract/pricing/tables.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';

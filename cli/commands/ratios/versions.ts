@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { pricesDiffer } from '../../../server/contract/pricing-diff.ts';
+import { pricesDiffer } from '../../../server/contract/pricing/diff.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';

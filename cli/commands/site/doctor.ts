@@ -1,9 +1,9 @@
 /** Everything that commonly goes wrong, one line each with its remedy. */
 import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dataDirFiles, lockOwner } from '../../../server/app/data-dir.ts';
 import { AppError, formatError } from '../../../server/contract/errors.ts';
 import { reasonIn } from '../../../server/contract/storage-reasons.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
-import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { allChannels, testErrorOf } from '../channel/fields.ts';
@@ -139,7 +139,7 @@ async function prices(context: Context): Promise<Finding> {
   const client = await context.client();
   const models = await client.call('channel.models_enabled');
   const texts = new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
-  const { compilePriceTables, resolvePrices } = await import('../../../server/contract/pricing-tables.ts');
+  const { compilePriceTables, resolvePrices } = await import('../../../server/contract/pricing/tables.ts');
   const tables = compilePriceTables((key) => texts.get(key) ?? '');
   const unset = models.filter(
     (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,

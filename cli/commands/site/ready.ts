@@ -1,5 +1,5 @@
 /** What a server says when it begins to serve: lines for people, or one JSON line for programs. */
-import type { Gateway } from '../../../server/gateway.ts';
+import type { Gateway } from '../../../server/app/serve.ts';
 import type { Context } from '../../context.ts';
 
 const wordings = {

@@ -1,8 +1,7 @@
 /** Runs the gateway until it is told to stop. */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { AppError } from '../../../server/contract/errors.ts';
-import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
+import { dataDirFiles, lockOwner } from '../../../server/app/data-dir.ts';
 import {
   createLog,
   logSettings,
@@ -10,7 +9,8 @@ import {
   relaysFor,
   startGateway,
   traceSettings,
-} from '../../../server/gateway.ts';
+} from '../../../server/app/serve.ts';
+import { AppError } from '../../../server/contract/errors.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';

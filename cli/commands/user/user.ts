@@ -1,7 +1,7 @@
 /** Users and what they hold. */
 import type { User } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { mostQuota } from '../../../server/contract/quota.ts';
+import { mostQuota } from '../../../server/contract/pricing/charge.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';

@@ -4,14 +4,14 @@
  * No limits, no reservation, no bill: only for practice upstreams on this machine.
  */
 import { sealedSample } from '../../../db/sealed.ts';
-import { dataDirFiles } from '../../../server/data-dir.ts';
+import { dataDirFiles } from '../../../server/app/data-dir.ts';
+import { openReading } from '../../../server/app/read-only.ts';
+import { createBalances } from '../../../server/billing/balances/balances.ts';
 import { capsuleOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../../server/domain/snapshot/load.ts';
 import { addonPath } from '../../../server/embedded/addon-path.ts';
 import { createConnections, defaultConnectionLimits } from '../../../server/http/connections.ts';
 import { openFrontDoor } from '../../../server/http/front-door.ts';
-import { openReading } from '../../../server/reading.ts';
-import { createBalances } from '../../../server/relay/admission/balances.ts';
 import { unlimited } from '../../../server/relay/admission/limits.ts';
 import { makePlan, type Plan } from '../../../server/relay/admission/plan.ts';
 import { Reservation } from '../../../server/relay/admission/reservation.ts';

@@ -1,7 +1,8 @@
 /** What everything costs. */
-import { type BucketOptionKey, bucketOptions } from '../buckets.ts';
-import defaults from '../default-prices.json' with { type: 'json' };
+
 import { ratios, ratioTable, termTable, texts, tiers } from '../option-kinds.ts';
+import { type BucketOptionKey, bucketOptions } from '../pricing/buckets.ts';
+import defaults from '../pricing/default-prices.json' with { type: 'json' };
 import { type OptionRow, option } from './row.ts';
 
 const shipped: Readonly<Record<string, unknown>> = defaults;

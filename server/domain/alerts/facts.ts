@@ -3,7 +3,7 @@ import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository, type Expiring } from '../../../db/repositories/alerts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
-import { compilePriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
+import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import { type StorageStanding, soundStorage } from '../../contract/storage.ts';
 import type { Standing } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';

@@ -2,7 +2,7 @@
 
 import type { AlertKindName } from '../../contract/alert-kinds.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
-import { formatQuota } from '../../contract/pricing-format.ts';
+import { formatQuota } from '../../contract/pricing/format.ts';
 import type { AlertFacts } from './facts.ts';
 
 export interface Found {

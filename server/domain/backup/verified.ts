@@ -6,8 +6,8 @@ import { checkDatabase } from '../../../db/maintenance.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
 import { portableCopy } from '../../../db/upkeep.ts';
+import { bookReports } from '../../billing/ledger/verify.ts';
 import { AppError } from '../../contract/errors.ts';
-import { bookReports } from '../../ledger/verify.ts';
 
 export interface BackupOrder {
   /** null = only a backup that is there already is looked at. */

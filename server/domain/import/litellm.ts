@@ -2,7 +2,7 @@
 import type { Language } from '../../contract/enums.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { compilePriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
+import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import { sayIn } from '../../contract/singular.ts';
 import { needsNoKey, typeOfPrefix } from '../../providers/import-names.ts';
 import type { ChannelsService } from '../channels/service.ts';

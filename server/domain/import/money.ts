@@ -1,7 +1,7 @@
 /** Balances and counters of another database as postings of the ledger: what was granted, what was spent, by whom and where. */
 
+import type { Ledger, LedgerCommand } from '../../billing/ledger/commands.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Ledger, LedgerCommand } from '../../ledger/commands.ts';
 
 export interface Spender {
   readonly id: number;

@@ -1,6 +1,6 @@
 /** What models cost at the source, built-in prices included, against what they cost here; and how the source's are kept. */
 import { Role } from '../../contract/enums.ts';
-import { compilePriceTables, listedName, resolvePrices } from '../../contract/pricing-tables.ts';
+import { compilePriceTables, listedName, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { OptionsService } from '../options/service.ts';
 import builtIn from './family-prices.json' with { type: 'json' };
 import type { Family } from './source.ts';

@@ -1,7 +1,8 @@
 /** Log rows of what happens outside requests: top-ups, administration, system. */
-import { formatQuota } from '../../contract/pricing-format.ts';
-import { formatUsd } from '../../contract/quota.ts';
-import type { LogEntry } from '../../ledger/commands.ts';
+
+import type { LogEntry } from '../../billing/ledger/commands.ts';
+import { formatUsd } from '../../contract/pricing/charge.ts';
+import { formatQuota } from '../../contract/pricing/format.ts';
 import type { OptionsService } from '../options/service.ts';
 
 export interface EventFacts {

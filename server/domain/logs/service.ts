@@ -12,7 +12,7 @@ import type { Log } from '../../contract/entities.ts';
 import { LogType } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type LogFormat, logHeader, logLine } from '../../contract/log-export.ts';
-import { recompute } from '../../contract/quota.ts';
+import { recompute } from '../../contract/pricing/charge.ts';
 
 /** Rows read or deleted at once; between two steps others get their turn. */
 const rowsAtOnce = 500;

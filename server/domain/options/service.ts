@@ -13,7 +13,7 @@ import {
   optionText,
   optionValue,
 } from '../../contract/options.ts';
-import { priceOptionKeys } from '../../contract/pricing-tables.ts';
+import { priceOptionKeys } from '../../contract/pricing/tables.ts';
 import { unrunnableRule } from '../../providers/knowledge/own.ts';
 import type { Vault } from '../secrets/vault.ts';
 

@@ -2,7 +2,7 @@
 
 import { endpointTypesOf } from '../../contract/endpoint-types.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
-import { compilePriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
+import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 

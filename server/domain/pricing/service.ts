@@ -3,13 +3,13 @@ import type { Database } from '../../../db/open.ts';
 import { createPriceVersionsRepository, type PriceVersionRow } from '../../../db/repositories/price-versions.ts';
 import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, type OptionKey } from '../../contract/options.ts';
-import { type PriceChange, pricesDiffer } from '../../contract/pricing-diff.ts';
+import { type PriceChange, pricesDiffer } from '../../contract/pricing/diff.ts';
 import {
   compilePriceTables,
   type PriceOptionKey,
   priceOptionKeys,
   resolvePrices,
-} from '../../contract/pricing-tables.ts';
+} from '../../contract/pricing/tables.ts';
 import type { LogsService } from '../logs/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createSimulation } from './simulate.ts';

@@ -1,7 +1,8 @@
 /** Reads price lists of others: our own option maps, and what gateways of this family publish. */
-import { bucketOptions } from '../../contract/buckets.ts';
+
 import { AppError } from '../../contract/errors.ts';
-import type { PriceOptionKey } from '../../contract/pricing-tables.ts';
+import { bucketOptions } from '../../contract/pricing/buckets.ts';
+import type { PriceOptionKey } from '../../contract/pricing/tables.ts';
 
 /** Entries a list has for each option; names it does not mention stay as they are. */
 export type ImportedPrices = Partial<Record<PriceOptionKey, Readonly<Record<string, unknown>>>>;

@@ -6,7 +6,7 @@ import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { ChannelStatus, Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
 import { type OptionKey, optionRow } from '../../contract/options.ts';
-import { priceOptionKeys } from '../../contract/pricing-tables.ts';
+import { priceOptionKeys } from '../../contract/pricing/tables.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import type { OptionsService } from '../options/service.ts';
 import { same } from './compare.ts';

@@ -9,13 +9,13 @@ import {
   type RedemptionSort,
 } from '../../../db/repositories/redemptions.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
+import { type Ledger, redeemRef } from '../../billing/ledger/commands.ts';
 import type { Redemption } from '../../contract/entities.ts';
 import { LogType, RedemptionStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { formatQuota } from '../../contract/pricing-format.ts';
-import { mostQuota } from '../../contract/quota.ts';
+import { mostQuota } from '../../contract/pricing/charge.ts';
+import { formatQuota } from '../../contract/pricing/format.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import { type Ledger, redeemRef } from '../../ledger/commands.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';

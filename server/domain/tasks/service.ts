@@ -4,10 +4,10 @@ import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTasksRepository, type DrawingRow, type SongRow } from '../../../db/repositories/tasks.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
+import { type Ledger, refundRef } from '../../billing/ledger/commands.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import { LogType } from '../../contract/enums.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import { type Ledger, refundRef } from '../../ledger/commands.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { drawingChange, drawingTimeout, songChange } from './progress.ts';
 

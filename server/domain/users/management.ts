@@ -9,12 +9,12 @@ import {
   type UserRow,
   type UserSort,
 } from '../../../db/repositories/users.ts';
+import type { Ledger, LedgerResult } from '../../billing/ledger/commands.ts';
 import type { User } from '../../contract/entities.ts';
 import { LogType, Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { mostQuota } from '../../contract/quota.ts';
+import { mostQuota } from '../../contract/pricing/charge.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import type { Ledger, LedgerResult } from '../../ledger/commands.ts';
 
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';

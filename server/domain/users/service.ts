@@ -2,9 +2,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type Identity, identityColumns, type UserRow } from '../../../db/repositories/users.ts';
+import type { Ledger } from '../../billing/ledger/commands.ts';
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Ledger } from '../../ledger/commands.ts';
 import type { Passwords } from './passwords.ts';
 
 export interface NewUser {

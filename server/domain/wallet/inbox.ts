@@ -1,9 +1,9 @@
 /** The inbox of payment callbacks: each is kept before anything else happens, and each paid order is credited exactly once. Only callbacks whose signature fits come here. */
 
 import type { CallbackRow, createTopUpsRepository, TopUpRow } from '../../../db/repositories/top-ups.ts';
+import { type Ledger, topUpRef } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enums.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import { type Ledger, topUpRef } from '../../ledger/commands.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { UsersService } from '../users/service.ts';

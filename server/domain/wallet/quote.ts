@@ -1,7 +1,7 @@
 /** What a top-up costs and credits, exact. As new-api does. */
 import { AppError } from '../../contract/errors.ts';
-import { roundedDivision, scale, toScaled } from '../../contract/pricing-decimal.ts';
-import { mostQuota } from '../../contract/quota.ts';
+import { mostQuota } from '../../contract/pricing/charge.ts';
+import { roundedDivision, scale, toScaled } from '../../contract/pricing/decimal.ts';
 
 export interface TopUpTerms {
   /** Money for one dollar of quota, in whole units of the currency. */

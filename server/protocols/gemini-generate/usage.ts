@@ -1,5 +1,5 @@
 /** Google's usage: the prompt includes what was cached, thoughts stand beside the candidates. */
-import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
 import type { Usage } from '../canonical.ts';
 import { list, record, records } from '../shared/json.ts';
 import { detailCount, emptyUsage, readTerms, tokenCounts } from '../shared/usage.ts';

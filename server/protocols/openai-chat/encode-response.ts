@@ -1,5 +1,5 @@
 /** Answers in the form of chat completions, whole. */
-import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
 import type { ChatEvent, Citation, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { gather } from '../shared/blocks.ts';

@@ -1,5 +1,5 @@
 /** Google's models outside of chat: pictures by Imagen's `predict`, or by the models that draw while they talk. */
-import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
 import { lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';

@@ -1,14 +1,15 @@
 /** What is looked at before anything of a request is read: whether its bill could be stored, its rates, and whether there is anything left to pay with. */
+
+import type { Balances } from '../../billing/balances/balances.ts';
+import type { BudgetAnswer } from '../../billing/balances/budgets.ts';
+import type { Ledger } from '../../billing/ledger/commands.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
-import type { Ledger } from '../../ledger/commands.ts';
 import type { Principal } from '../intake/inquiry.ts';
 import { shortage } from '../shared/shortage.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
-import type { Balances } from './balances.ts';
-import type { BudgetAnswer } from './budgets.ts';
 import { type Borrower, type Borrowing, borrowerOf, toldFor } from './lender.ts';
 import type { Admission, Limits } from './limits.ts';
 import type { SiteRates, SiteVisit } from './site-rates.ts';

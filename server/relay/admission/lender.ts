@@ -1,8 +1,9 @@
 /** Money in reach of this machine, where several serve one site: what it may spend it borrows from the site's books. */
+
+import { isUnbounded } from '../../billing/balances/slots.ts';
 import { AppError } from '../../contract/errors.ts';
 import { nextPeriod, type Period } from '../../contract/periods.ts';
 import type { Principal } from '../intake/inquiry.ts';
-import { isUnbounded } from './accounts.ts';
 
 /**
  * `exhausted` = all that there was of the balance has been lent, and it was less; `token-exhausted` = so it is with the key's

@@ -2,17 +2,18 @@
  * How often, how much and how many at once: rate windows of users, tokens and groups, and the tokens' period budgets. Memory
  * only, one synchronous step; all relay threads count together.
  */
+
+import { type BudgetAnswer, createBudgets } from '../../billing/balances/budgets.ts';
+import { createMoney, type Money } from '../../billing/balances/money.ts';
+import { Row } from '../../billing/balances/open-requests.ts';
+import { createWindows, ringCells, type Windows } from '../../billing/balances/rate-windows.ts';
+import { groupStripe, type Memory, userStripe } from '../../billing/balances/shared-memory.ts';
+import { Flow, Purse } from '../../billing/balances/slots.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { RateLimits, TokenSnapshot } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/inquiry.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
-import { Flow, Purse } from './accounts.ts';
-import { type BudgetAnswer, createBudgets } from './budgets.ts';
-import { groupStripe, type Memory, userStripe } from './memory.ts';
-import { createMoney, type Money } from './money.ts';
-import { Row } from './open-requests.ts';
 import type { SiteVisit } from './site-rates.ts';
-import { createWindows, ringCells, type Windows } from './windows.ts';
 
 /** Where a request is counted that is about to be read. */
 export interface Entering {

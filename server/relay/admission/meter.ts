@@ -1,8 +1,8 @@
 /** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
 import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
-import type { Prices } from '../../contract/prices.ts';
-import { type HoldSize, holdEstimate } from '../../contract/pricing-hold.ts';
-import { imagePrices } from '../../contract/pricing-images.ts';
+import { type HoldSize, holdEstimate } from '../../contract/pricing/hold.ts';
+import { imagePrices } from '../../contract/pricing/images.ts';
+import type { Prices } from '../../contract/pricing/prices.ts';
 import { leastTokens } from '../../protocols/anthropic-messages/suffix.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';

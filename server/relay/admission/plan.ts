@@ -1,7 +1,7 @@
 /** Stage 3: the plan of the configuration for one request: the channels it may reach, and what is held for it. */
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Prices } from '../../contract/prices.ts';
+import type { Prices } from '../../contract/pricing/prices.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates.ts';
 import { type Asked, Feature, firstFileIn } from '../../routing/features.ts';

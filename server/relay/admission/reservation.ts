@@ -1,10 +1,17 @@
 /** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
 
+import type { Balances } from '../../billing/balances/balances.ts';
+import type { Ledger, LedgerResult, LogEntry } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enums.ts';
-import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
+import {
+  completionTokensOf,
+  loggedPromptTokens,
+  priceFacts,
+  promptTokensOf,
+  quotaOf,
+} from '../../contract/pricing/charge.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
@@ -12,7 +19,6 @@ import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
 import type { Figures } from '../shared/figures.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import type { Balances } from './balances.ts';
 import { type Borrower, type Borrowing, borrowerOf } from './lender.ts';
 import type { Admission } from './limits.ts';
 import { holdFor } from './meter.ts';

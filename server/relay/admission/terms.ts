@@ -1,9 +1,9 @@
 /** Members of a request that change what the upstream takes: which go upstream, what they may cost at most, and what they did cost. */
 
-import type { Prices } from '../../contract/prices.ts';
-import { type PriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
-import { priceTerms, underTerms } from '../../contract/pricing-terms.ts';
-import { toolPrice } from '../../contract/quota.ts';
+import { toolPrice } from '../../contract/pricing/charge.ts';
+import type { Prices } from '../../contract/pricing/prices.ts';
+import { type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { priceTerms, underTerms } from '../../contract/pricing/terms.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId, Usage } from '../../protocols/canonical.ts';
 import { commonProtocol } from '../../protocols/registry.ts';

@@ -1,5 +1,5 @@
 /** From the upstream's response to the client's: whole responses, bytes and streams; the last piece waits until the bill is durable. */
-import { formatUsd } from '../../contract/quota.ts';
+import { formatUsd } from '../../contract/pricing/charge.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
 import type { Reshape } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';

@@ -1,7 +1,8 @@
 /** Rows for requests that were turned away before anybody was asked, so that the id a caller was told can be found; under attack a sample of them. */
+
+import type { Ledger } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enums.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
-import type { Ledger } from '../../ledger/commands.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import type { Seen } from '../admission/observer.ts';
 import type { Authorise } from '../intake/authorise.ts';

@@ -2,7 +2,7 @@
 
 import type { EndReason, UsageSource } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { completionTokensOf } from '../../contract/quota.ts';
+import { completionTokensOf } from '../../contract/pricing/charge.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';

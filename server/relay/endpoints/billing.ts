@@ -1,6 +1,7 @@
 /** What old OpenAI clients ask about an account: how much there is, and how much was used. */
+
+import type { Balances } from '../../billing/balances/balances.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Balances } from '../admission/balances.ts';
 import type { Lender } from '../admission/lender.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer } from '../intake/inquiry.ts';

@@ -2,7 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../../contract/options.ts';
-import { compilePriceTables, type PriceTables } from '../../contract/pricing-tables.ts';
+import { compilePriceTables, type PriceTables } from '../../contract/pricing/tables.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
 import { lookUp } from '../../protocols/shared/json.ts';
 import type { OperatorSettings, ThinkingSettings } from '../../protocols/traits.ts';

@@ -1,5 +1,5 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
-import { mayCostNothing } from '../../contract/pricing-tables.ts';
+import { mayCostNothing } from '../../contract/pricing/tables.ts';
 import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
 import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';

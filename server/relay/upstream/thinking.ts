@@ -1,7 +1,7 @@
 /** Thoughts that need not be seen: which requests may have them, and what they count for where the upstream never reports them. */
 
 import { modelLimits } from '../../contract/model-limits.ts';
-import { completionTokensOf, quotaOf } from '../../contract/quota.ts';
+import { completionTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { unknownTarget } from '../../protocols/target.ts';
 import { asksForThought } from '../admission/answer-limit.ts';

@@ -1,5 +1,5 @@
 /** Reads an upstream's whole answer and tells it in the client's dialect, streamed or not. */
-import { completionTokensOf } from '../../contract/quota.ts';
+import { completionTokensOf } from '../../contract/pricing/charge.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { ResponseContext, UpstreamHalf } from '../../protocols/codec.ts';
 import { parseExact, parseJson, record } from '../../protocols/shared/json.ts';

@@ -1,6 +1,6 @@
 /** Columns of money: one form for all amounts of a column, so that what stands below each other adds up. */
 import { useMemo } from 'react';
-import { formOfColumn, type MoneyForm } from '../../../server/contract/pricing-format.ts';
+import { formOfColumn, type MoneyForm } from '../../../server/contract/pricing/format.ts';
 import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 import type { Column } from './column.ts';
 

@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { formOfColumn } from '../../../server/contract/pricing-format.ts';
+import { formOfColumn } from '../../../server/contract/pricing/format.ts';
 import { FailureNote } from '../../components/failure.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { Waiting } from '../../components/waiting.tsx';

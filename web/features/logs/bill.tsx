@@ -1,7 +1,7 @@
 /** What a request cost, line by line. */
 
 import { useTranslation } from 'react-i18next';
-import { type BillLine, recompute } from '../../../server/contract/quota.ts';
+import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
 import { useMoney } from '../../shell/money.ts';
 
 const labels = {

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Redemption } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';

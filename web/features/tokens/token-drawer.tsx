@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Drawer } from '../../components/overlay.tsx';

@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf } from '../../components/amount.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { useTried } from '../../components/checked-form.tsx';

@@ -1,7 +1,7 @@
 /** A token as it is typed, and as it is sent. */
 import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Token } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, numberIn, valueIn } from '../../components/amount.ts';
 import { type Expiry, parseExpiry } from '../../lib/expiry.ts';
 import { dateTime } from '../../lib/format.ts';

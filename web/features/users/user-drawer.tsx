@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
-import { mostQuota } from '../../../server/contract/pricing-shares.ts';
+import { mostQuota } from '../../../server/contract/pricing/shares.ts';
 import { moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';

@@ -1,7 +1,7 @@
 /** The link that invites others, and what it brought. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { MoneyFacts } from '../../../server/contract/pricing-format.ts';
+import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { Card } from '../../components/card.tsx';

@@ -1,7 +1,7 @@
 /** One conversation over two sockets: frames pass untouched, what they cost is held ahead, and whoever may not go on is told so. */
 import type { EndReason } from '../../../contract/enums.ts';
 import { AppError } from '../../../contract/errors.ts';
-import { completionTokensOf, promptTokensOf } from '../../../contract/quota.ts';
+import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/charge.ts';
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
 import { checkWords } from '../../admission/blocked-words.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';

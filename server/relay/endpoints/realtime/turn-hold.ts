@@ -1,6 +1,7 @@
 /** Holds for every answer of a conversation before it runs; where the balance has less, for a shorter one that is asked for instead. */
-import type { Prices } from '../../../contract/prices.ts';
-import { quotaOf } from '../../../contract/quota.ts';
+
+import { quotaOf } from '../../../contract/pricing/charge.ts';
+import type { Prices } from '../../../contract/pricing/prices.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import type { Json } from '../../../protocols/shared/json.ts';
 import type { Reservation } from '../../admission/reservation.ts';

@@ -1,6 +1,6 @@
 /** What the answers of a conversation cost so far: as their ends report it, else counted from what went by. */
 import type { UsageSource } from '../../../contract/enums.ts';
-import { completionTokensOf, promptTokensOf } from '../../../contract/quota.ts';
+import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/charge.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { type Json, number, record, records, text } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
 import type { Language } from '../../../../server/contract/enums.ts';
 import { type OptionKey, optionRow } from '../../../../server/contract/options.ts';
-import { type PriceChange, pricesDiffer } from '../../../../server/contract/pricing-diff.ts';
+import { type PriceChange, pricesDiffer } from '../../../../server/contract/pricing/diff.ts';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
 import { useUser } from '../../../lib/session.ts';

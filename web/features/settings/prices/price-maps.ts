@@ -1,5 +1,5 @@
 /** The three price maps as one list of models, and back. Pure. */
-import { completionRatioFor } from '../../../../server/contract/completion-rules.ts';
+import { completionRatioFor } from '../../../../server/contract/pricing/completion-rules.ts';
 
 /** Per request when `price` is set (dollars), else per token. */
 export interface ModelRow {

@@ -1,0 +1,271 @@
+/** Decides a batch upon rows that are locked: the same rules as everywhere, and who pays out of which lease. */
+import {
+  Account,
+  type BalanceEvent,
+  type Hold,
+  type LedgerCommand,
+  type LedgerResult,
+  type LogEntry,
+  type Settle,
+  type Void,
+} from '../../../server/billing/ledger/commands.ts';
+import {
+  type Books,
+  correct,
+  type Decision,
+  decide,
+  type Effects,
+  repeated,
+} from '../../../server/billing/ledger/core.ts';
+import type { Statement } from '../../postgres/line.ts';
+import { eventOf } from '../sqlite/events.ts';
+import type { HeldLog, Outcome } from '../sqlite/store.ts';
+import { createTotals, type Totals } from '../totals.ts';
+import { type EndRow, type Known, type LeaseKind, leaseKey, noteRef } from './known.ts';
+import { newWrites, statementsFor, type Writes } from './writes.ts';
+
+/** What of a settlement this node's lease did not pay: it was taken off there in memory, and is still there. */
+export interface Spared {
+  readonly kind: LeaseKind;
+  readonly subject: number;
+  readonly amount: number;
+}
+
+export interface BatchOutcome extends Outcome {
+  readonly spared: readonly Spared[];
+}
+
+export interface DecidedBatch {
+  readonly outcome: BatchOutcome;
+  readonly statements: readonly Statement[];
+}
+
+export function decideBatch(commands: readonly LedgerCommand[], known: Known, epoch: number): DecidedBatch {
+  const totals = createTotals();
+  const writes = newWrites();
+  const purses = createPurses(known, writes);
+  const desk = createDesk(known, purses, totals);
+  const ends = new Map<string, EndRow>(known.ends);
+  const events: BalanceEvent[] = [];
+
+  /** What is owed for a request comes out of the lease under which it was let in. */
+  const sourceOf = (command: Settle | Void): number =>
+    known.holds.get(command.ref)?.epoch ?? (command.type === 'settle' ? command.epoch : undefined) ?? epoch;
+  const spared: Spared[] = [];
+  /** @param paid of what was asked for: not by others. */
+  const pay = (kind: LeaseKind, subject: number, source: number, { asked, paid }: Record<'asked' | 'paid', number>) => {
+    const own = purses.pay(kind, subject, source, paid);
+    if (source === epoch && asked > own) spared.push({ kind, subject, amount: asked - own });
+  };
+
+  const post = (effects: Effects, source: number) => {
+    const { posting, beside, log, usage, mark } = effects;
+    for (const one of [posting, beside]) {
+      if (one === null) continue;
+      writes.postings.push(one);
+      desk.posted(one);
+      totals.post(one);
+    }
+    if (posting?.kind === 'settle' && posting.debit > 0) {
+      const others = beside?.amount ?? 0;
+      const isHouse = beside?.kind === 'house';
+      pay('account', posting.debit, source, {
+        asked: isHouse ? 0 : posting.amount,
+        paid: posting.amount - others,
+      });
+      if (posting.tokenId > 0) pay('token', posting.tokenId, source, { asked: posting.amount, paid: posting.amount });
+    }
+    if (log !== null) writes.logs.push(log);
+    if (usage !== null) totals.use(usage);
+    if (mark !== null) desk.marked(mark, writes);
+    const event = eventOf(effects, (id) => (known.accounts.get(id)?.version ?? 0) + totals.movements(id));
+    if (event !== null) events.push(event);
+  };
+
+  const drop = (ref: string) => {
+    writes.holds.delete(ref);
+    const held = known.holds.get(ref);
+    if (held === undefined) return;
+    writes.dropped.push(ref);
+  };
+
+  const endAs = (command: Settle | Void, effects: Effects, earlier: EndRow | undefined) => {
+    const { ref } = command;
+    const { posting, beside } = effects;
+    const source = sourceOf(command);
+    post(effects, source);
+    const asked = command.type === 'settle' ? command.amount : 0;
+    const before = earlier?.paid ?? 0;
+    const moved = posting?.kind === 'settle' ? posting.amount - (beside?.amount ?? 0) : -(posting?.amount ?? 0);
+    const provisional = command.provisional === true ? 1 : 0;
+    const account = posting?.debit === Account.revenue ? posting.credit : (posting?.debit ?? earlier?.account ?? 0);
+    const end = { account, asked, paid: Math.max(0, before + moved), provisional };
+    ends.set(ref, end);
+    if (earlier !== undefined) writes.replaced.push(ref);
+    writes.ends.push({ ref, ...end, at: command.type === 'settle' ? command.at : (command.log?.createdAt ?? 0) });
+    const held = known.holds.get(ref);
+    if (held !== undefined && held.epoch !== epoch) purses.release(command, source, held.estimate - asked);
+    drop(ref);
+  };
+
+  const finish = (command: Settle | Void): LedgerResult => {
+    const { ref } = command;
+    const earlier = ends.get(ref);
+    const isFinal = earlier?.provisional === 1 && command.provisional !== true;
+    if (earlier !== undefined && !isFinal) {
+      drop(ref);
+      return resultOf(command, earlier);
+    }
+    desk.pays(sourceOf(command));
+    const decision: Decision =
+      earlier === undefined ? decide(command, desk.books) : correct(command, earlier, desk.books);
+    if (decision.kind === 'answer') return decision.result;
+    if (decision.kind === 'write') endAs(command, decision.effects, earlier);
+    return { status: 'done' };
+  };
+
+  const note = (ref: string, log: LogEntry): LedgerResult => {
+    const key = noteRef(ref);
+    if (ends.has(key)) return { status: 'duplicate' };
+    const end = { account: 0, asked: 0, paid: 0, provisional: 0 };
+    ends.set(key, end);
+    writes.ends.push({ ref: key, ...end, at: log.createdAt });
+    writes.logs.push(log);
+    return { status: 'done' };
+  };
+
+  const hold = (command: Hold): LedgerResult => {
+    const decision = decide(command, desk.books);
+    if (decision.kind === 'answer') return decision.result;
+    // It came late: what it announces is over.
+    if (ends.has(command.ref)) return { status: 'done' };
+    const log: HeldLog = command.house === true ? { ...command.log, house: true } : command.log;
+    writes.holds.set(command.ref, { hold: command, log: JSON.stringify(log) });
+    return { status: 'done' };
+  };
+
+  const play = (command: LedgerCommand): LedgerResult => {
+    switch (command.type) {
+      case 'settle':
+      case 'void':
+        return finish(command);
+      case 'note':
+        return note(command.ref, command.log);
+      case 'hold':
+        return hold(command);
+    }
+    desk.moves(command.type === 'deduct' ? 'free' : 'all');
+    const decision = decide(command, desk.books);
+    if (decision.kind === 'answer') return decision.result;
+    if (decision.kind === 'write') post(decision.effects, epoch);
+    return { status: 'done' };
+  };
+
+  const results = commands.map(play);
+  return {
+    outcome: { results, events, spared },
+    statements: statementsFor(writes, totals, epoch),
+  };
+}
+
+/** Repeated: who was asked, and for how much. What was paid of it is another matter. */
+function resultOf(command: Settle | Void, { account, asked }: EndRow): LedgerResult {
+  if (command.type === 'void' || command.amount === 0 || command.provisional === true) return { status: 'duplicate' };
+  const debit = account === Account.overrun ? account : command.userId;
+  const known = { debit: account, credit: Account.revenue, amount: asked };
+  return repeated(known, { debit, credit: Account.revenue, amount: command.amount });
+}
+
+interface Purses {
+  /** Out of the lease as far as it goes; the rest is free money. @returns what the lease paid. */
+  pay(kind: LeaseKind, subject: number, epoch: number, amount: number): number;
+  /** What a node that is gone had set aside for a request and was not needed. */
+  release(command: Settle | Void, epoch: number, rest: number): void;
+  lease(kind: LeaseKind, subject: number, epoch: number): number;
+  leasedOf(account: number): number;
+}
+
+function createPurses(known: Known, writes: Writes): Purses {
+  const by = (kind: LeaseKind, subject: number, epoch: number): number =>
+    writes.leases.get(leaseKey(kind, subject, epoch))?.by ?? 0;
+  const lease = (kind: LeaseKind, subject: number, epoch: number): number =>
+    (known.leases.get(leaseKey(kind, subject, epoch)) ?? 0) + by(kind, subject, epoch);
+  const lower = (kind: LeaseKind, subject: number, epoch: number, wanted: number): number => {
+    const amount = Math.min(wanted, lease(kind, subject, epoch));
+    if (amount <= 0) return 0;
+    const change = { kind, subject, epoch, by: by(kind, subject, epoch) - amount };
+    writes.leases.set(leaseKey(kind, subject, epoch), change);
+    const sums = writes.leased[kind];
+    sums.set(subject, (sums.get(subject) ?? 0) - amount);
+    return amount;
+  };
+  return {
+    lease,
+    pay: lower,
+    release(command, epoch, rest) {
+      if (rest <= 0 || command.type !== 'settle') return;
+      if (command.house !== true) lower('account', command.userId, epoch, rest);
+      if (command.tokenId > 0) lower('token', command.tokenId, epoch, rest);
+    },
+    leasedOf: (account) => (known.accounts.get(account)?.leased ?? 0) + (writes.leased.account.get(account) ?? 0),
+  };
+}
+
+type Sight = 'all' | 'free' | { readonly lease: number };
+
+/** The books as the rules may see them: of a balance, what the command at hand may touch. */
+function createDesk(known: Known, purses: Purses, totals: Totals) {
+  const postings = new Map(known.postings);
+  const codes = new Map(known.codes);
+  const orders = new Map(known.orders);
+  let sight: Sight = 'all';
+
+  const balanceOf = (account: number): number => {
+    const row = known.accounts.get(account);
+    if (row === undefined) return (known.system.get(account) ?? 0) + totals.balance(account);
+    const balance = row.balance + totals.balance(account);
+    if (sight === 'all') return balance;
+    const free = balance - purses.leasedOf(account);
+    return sight === 'free' ? free : Math.max(0, free) + purses.lease('account', account, sight.lease);
+  };
+
+  const books: Books = {
+    balanceOf,
+    hasAccount: (userId) => known.accounts.has(userId),
+    overrunOf: (userId) => (known.accounts.get(userId)?.overrun ?? 0) + totals.overrun(userId),
+    posting(ref) {
+      const found = postings.get(ref);
+      const end = known.ends.get(ref);
+      // What was asked in the end, whether it was posted at once or in two steps.
+      return found?.kind === 'settle' && end !== undefined && end.provisional === 0
+        ? { ...found, amount: end.asked }
+        : found;
+    },
+    code: (id) => codes.get(id),
+    order: (tradeNo) => orders.get(tradeNo),
+  };
+
+  return {
+    books,
+    /** Of a settlement: what was leased for it, and what nobody has leased. */
+    pays(lease: number) {
+      sight = { lease };
+    },
+    moves(of: 'all' | 'free') {
+      sight = of;
+    },
+    posted(posting: NonNullable<Effects['posting']>) {
+      postings.set(posting.ref, posting);
+    },
+    marked(mark: NonNullable<Effects['mark']>, { marks }: Writes) {
+      marks.push(mark);
+      if (mark.kind === 'code') {
+        const code = codes.get(mark.id);
+        if (code !== undefined) codes.set(mark.id, { ...code, status: 3 });
+      } else if (mark.kind === 'order') {
+        const order = orders.get(mark.tradeNo);
+        if (order !== undefined) orders.set(mark.tradeNo, { ...order, status: 'success' });
+      }
+    },
+  };
+}

@@ -1,0 +1,239 @@
+/** What a batch has to know before anything of it is decided: its rows, locked in the one order that every node keeps, accounts before tokens before codes and orders. */
+import { affiliatePot, type LedgerCommand, refundRef } from '../../../server/billing/ledger/commands.ts';
+import type { Posting } from '../../../server/billing/ledger/core.ts';
+import { numbers, texts } from '../../postgres/arrays.ts';
+import type { Answer, Statement } from '../../postgres/line.ts';
+
+export interface AccountRow {
+  readonly id: number;
+  readonly balance: number;
+  readonly leased: number;
+  readonly version: number;
+  readonly overrun: number;
+}
+
+export interface EndRow {
+  readonly account: number;
+  readonly asked: number;
+  readonly paid: number;
+  readonly provisional: number;
+}
+
+export interface HeldRow {
+  readonly epoch: number;
+  readonly estimate: number;
+}
+
+export type LeaseKind = 'account' | 'token';
+
+export interface Known {
+  readonly accounts: ReadonlyMap<number, AccountRow>;
+  /** What the system's own accounts have in all. */
+  readonly system: ReadonlyMap<number, number>;
+  /** What of each token is leased. */
+  readonly tokens: ReadonlyMap<number, number>;
+  /** By `leaseKey`. */
+  readonly leases: ReadonlyMap<string, number>;
+  readonly ends: ReadonlyMap<string, EndRow>;
+  readonly holds: ReadonlyMap<string, HeldRow>;
+  readonly postings: ReadonlyMap<string, Posting>;
+  readonly codes: ReadonlyMap<number, { readonly status: number; readonly quota: number }>;
+  readonly orders: ReadonlyMap<string, { readonly status: string; readonly userId: number; readonly quota: number }>;
+}
+
+export const leaseKey = (kind: LeaseKind, subject: number, epoch: number): string => `${kind} ${subject} ${epoch}`;
+
+/** Rows of their own, locked and written one by one: users and what they earned; the others have a part of each node's. */
+export const isSingle = (account: number): boolean => account > 0 || account <= affiliatePot(0);
+
+/** Of a note, which is no end: a request may leave one and be settled too. */
+export const noteRef = (ref: string): string => `note:${ref}`;
+
+const sorted = (set: ReadonlySet<number>): number[] => [...set].sort((a, b) => a - b);
+
+interface Wanted {
+  readonly accounts: Set<number>;
+  readonly pots: Set<number>;
+  readonly tokens: Set<number>;
+  readonly ends: Set<string>;
+  readonly postings: Set<string>;
+  readonly codes: Set<number>;
+  readonly orders: Set<string>;
+  moves: boolean;
+}
+
+function wantedBy(commands: readonly LedgerCommand[]): Wanted {
+  const wanted: Wanted = {
+    accounts: new Set(),
+    pots: new Set(),
+    tokens: new Set(),
+    ends: new Set(),
+    postings: new Set(),
+    codes: new Set(),
+    orders: new Set(),
+    moves: false,
+  };
+  for (const command of commands) wantOf(command, wanted);
+  return wanted;
+}
+
+function wantOf(command: LedgerCommand, wanted: Wanted): void {
+  const { ref } = command;
+  switch (command.type) {
+    case 'settle':
+      wanted.accounts.add(command.userId);
+      if (command.tokenId > 0) wanted.tokens.add(command.tokenId);
+      wanted.ends.add(ref);
+      return;
+    case 'hold':
+    case 'void':
+      wanted.ends.add(ref);
+      return;
+    case 'note':
+      wanted.ends.add(noteRef(ref));
+      return;
+    default:
+      wanted.moves = true;
+      wanted.accounts.add(command.userId);
+      wanted.postings.add(ref);
+  }
+  if (command.type === 'grant' || command.type === 'deduct') {
+    if (command.from !== undefined) wanted.accounts.add(command.from);
+  } else if (command.type === 'redeem') wanted.codes.add(command.redemptionId);
+  else if (command.type === 'topup') wanted.orders.add(command.tradeNo);
+  else if (command.type === 'refund') {
+    wanted.postings.add(command.of);
+    wanted.postings.add(refundRef(command.of));
+    wanted.ends.add(command.of);
+  } else {
+    wanted.accounts.add(affiliatePot(command.userId));
+    if (command.type === 'reward') wanted.pots.add(affiliatePot(command.userId));
+  }
+}
+
+type Reader = (rows: Answer['rows']) => void;
+
+/** @returns statements to send, and what their answers say. */
+export function readsFor(commands: readonly LedgerCommand[]): {
+  readonly statements: readonly Statement[];
+  readonly read: (answers: readonly Answer[]) => Known;
+} {
+  const wanted = wantedBy(commands);
+  const known = {
+    accounts: new Map<number, AccountRow>(),
+    system: new Map<number, number>(),
+    tokens: new Map<number, number>(),
+    leases: new Map<string, number>(),
+    ends: new Map<string, EndRow>(),
+    holds: new Map<string, HeldRow>(),
+    postings: new Map<string, Posting>(),
+    codes: new Map<number, { status: number; quota: number }>(),
+    orders: new Map<string, { status: string; userId: number; quota: number }>(),
+  };
+  const statements: Statement[] = [];
+  const readers: Reader[] = [];
+  const ask = (text: string, values: readonly unknown[], reader: Reader) => {
+    statements.push({ text, values });
+    readers.push(reader);
+  };
+  askForBooks(wanted, known, ask);
+  const refs = texts([...wanted.ends]);
+  // After the locks, and each with a sight of its own: what another node has just committed is seen.
+  if (wanted.ends.size > 0) {
+    ask(
+      `SELECT e.ref, e.account, e.asked, e.paid, e.provisional, p.debit, p.credit, p.amount, p.kind, p.token_id AS "tokenId", p.channel_id AS "channelId", p.at
+        FROM ends e LEFT JOIN postings p ON p.ref = e.ref AND e.provisional = 1 WHERE e.ref = ANY($1::text[])`,
+      [refs],
+      (rows) => {
+        for (const { ref, account, asked, paid, provisional, ...posting } of rows) {
+          known.ends.set(ref, { account, asked, paid, provisional });
+          if (posting.kind !== null) known.postings.set(ref, { ref, ...posting });
+        }
+      },
+    );
+    ask('SELECT ref, epoch, estimate FROM holds WHERE ref = ANY($1::text[])', [refs], (rows) => {
+      for (const { ref, ...row } of rows) known.holds.set(ref, row);
+    });
+  }
+  if (wanted.postings.size > 0)
+    ask(
+      'SELECT ref, debit, credit, amount, kind, token_id AS "tokenId", channel_id AS "channelId", at FROM postings WHERE ref = ANY($1::text[])',
+      [texts([...wanted.postings])],
+      (rows) => {
+        for (const row of rows) known.postings.set(row.ref, row);
+      },
+    );
+  return {
+    statements,
+    read(answers) {
+      for (const [index, reader] of readers.entries()) reader(answers[index]?.rows ?? []);
+      return known;
+    },
+  };
+}
+
+type Mutable<T> = { [K in keyof T]: T[K] extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : T[K] };
+
+function askForBooks(
+  wanted: Wanted,
+  known: Mutable<Known>,
+  ask: (text: string, values: readonly unknown[], reader: Reader) => void,
+): void {
+  const accounts = new Set([...wanted.accounts].filter(isSingle));
+  if (wanted.pots.size > 0)
+    ask(
+      'INSERT INTO accounts (id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING',
+      [numbers(sorted(wanted.pots))],
+      () => undefined,
+    );
+  if (accounts.size > 0)
+    ask(
+      'SELECT id, balance, leased, version, overrun FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+      [numbers(sorted(accounts))],
+      (rows) => {
+        for (const row of rows) known.accounts.set(row.id, row);
+      },
+    );
+  if (wanted.tokens.size > 0)
+    ask(
+      'SELECT id, leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+      [numbers(sorted(wanted.tokens))],
+      (rows) => {
+        for (const { id, leased } of rows) known.tokens.set(id, leased);
+      },
+    );
+  if (wanted.codes.size > 0)
+    ask(
+      'SELECT id, status, quota FROM redemptions WHERE id = ANY($1::bigint[]) AND deleted_at IS NULL ORDER BY id FOR UPDATE',
+      [numbers(sorted(wanted.codes))],
+      (rows) => {
+        for (const { id, ...row } of rows) known.codes.set(id, row);
+      },
+    );
+  if (wanted.orders.size > 0)
+    ask(
+      'SELECT trade_no, status, user_id AS "userId", quota FROM top_ups WHERE trade_no = ANY($1::text[]) ORDER BY id FOR UPDATE',
+      [texts([...wanted.orders])],
+      (rows) => {
+        for (const { trade_no: tradeNo, ...row } of rows) known.orders.set(tradeNo, row);
+      },
+    );
+  if (accounts.size > 0)
+    ask(
+      `SELECT kind, subject, epoch, amount FROM leases
+        WHERE kind = 'account' AND subject = ANY($1::bigint[]) OR kind = 'token' AND subject = ANY($2::bigint[])`,
+      [numbers([...accounts]), numbers([...wanted.tokens])],
+      (rows) => {
+        for (const { kind, subject, epoch, amount } of rows) known.leases.set(leaseKey(kind, subject, epoch), amount);
+      },
+    );
+  if (wanted.moves)
+    ask(
+      `SELECT id, (balance + coalesce((SELECT sum(balance) FROM account_parts WHERE account_id = id), 0))::bigint AS balance
+        FROM accounts WHERE id < 0 AND id > -1000`,
+      [],
+      (rows) => {
+        for (const { id, balance } of rows) known.system.set(id, balance);
+      },
+    );
+}

@@ -1,0 +1,347 @@
+/**
+ * The ledger's store on PostgreSQL. Every transaction of a node begins by raising its row's number by one: that fences off a
+ * node whose time has run out, makes the node's transactions follow one another, and tells after a lost connection whether
+ * the last one was committed.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { LedgerCommand } from '../../../server/billing/ledger/commands.ts';
+import { reasonText, troubleOf } from '../../../server/contract/storage-reasons.ts';
+import { decideMoves, type LeaseMove, type MoveOutcome, readsForMoves } from '../../postgres/leases.ts';
+import { type Answer, type Line, type Statement, staleCodes } from '../../postgres/line.ts';
+import { begin, beginning, type Fence, lookAt, type SeqMark, usualLeaseSeconds } from '../../postgres/nodes.ts';
+import { type BatchOutcome, decideBatch } from './batch.ts';
+import { readsFor } from './known.ts';
+
+/** Copies of what is confirmed, kept for a while beside the node. */
+export interface AcknowledgedBatches {
+  /** @throws when it cannot be kept; then the batch is not committed. */
+  keep(mark: SeqMark, commands: readonly LedgerCommand[]): void;
+  /** It was not committed. */
+  retract(mark: SeqMark): void;
+  since(mark: SeqMark): readonly LedgerCommand[];
+  /** Everything later than that was taken care of. */
+  resent(mark: SeqMark): void;
+  /** The last of each run. */
+  marks(): readonly SeqMark[];
+}
+
+export interface PostgresLedgerDeps {
+  readonly connect: () => Promise<Line>;
+  readonly node: {
+    readonly name: string;
+    readonly version: string;
+    readonly schema: string;
+    /** Its leases end so long after the database has last heard of it. */
+    readonly leaseSeconds?: number;
+  };
+  readonly acknowledged: AcknowledgedBatches;
+  /** The database is about to note that this node lives. @returns to be called when it has. */
+  readonly sign?: () => () => void;
+  /** The node goes by another number from now on: whatever it had leased is not its own any more. */
+  readonly onEpoch: (epoch: number) => void;
+  /** The database does not have what it had confirmed: to be sent again. @param done to be called when that cannot be lost any more. */
+  readonly onForgotten: (commands: readonly LedgerCommand[], done: () => void) => void;
+  /** The database cannot be reached, or it can again. @param error of the driver; null = again. */
+  readonly onReach?: (error: unknown) => void;
+  /** Milliseconds that never go back. */
+  readonly steady?: () => number;
+  /** Tells apart who had the same epoch: an older copy of the database gives it out again. */
+  readonly newRun: () => string;
+  /** Epoch seconds. */
+  readonly now: () => number;
+}
+
+export interface PostgresLedgerStore {
+  apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome>;
+  /**
+   * Leases taken and given back, in one transaction. When its end is not known, the same moves have to come again.
+   * @param epoch whose leases they are; under another one nothing is done. @throws then, too.
+   */
+  move(moves: readonly LeaseMove[], epoch: number): Promise<MoveOutcome>;
+  /** Says that the node lives, and writes nothing else. */
+  probe(): Promise<void>;
+  isCommandsFault(error: unknown): boolean;
+  isUnresolved(error: unknown): boolean;
+  /** The database could not be reached the last time, or leaves the transaction under way without an answer: nobody need wait for it. */
+  away(): boolean;
+  /** In words for callers, where the driver's would be the only ones; null = the error has words of its own. */
+  reasonOf(error: unknown): string | null;
+  /** 0 = it has none yet. */
+  epoch(): number;
+  close(): void;
+}
+
+interface Work<Value> {
+  /** What was asked for, by which it is known again. */
+  readonly asked: readonly unknown[];
+  readonly commands: readonly LedgerCommand[];
+  readonly statements: readonly Statement[];
+  readonly decide: (answers: readonly Answer[]) => { readonly value: Value; readonly statements: readonly Statement[] };
+}
+
+/** The connection broke while a COMMIT was on its way. */
+class Unresolved extends Error {
+  constructor(cause: unknown) {
+    super(reasonText('commit_unknown'), { cause });
+  }
+}
+
+/** The row of this node says that its time is over, or is another's. */
+class Fenced extends Error {}
+
+type Kind = 'apply' | 'move' | 'probe';
+
+/** A transaction whose COMMIT was sent and not answered. */
+interface Pending {
+  readonly seq: number;
+  readonly asked: readonly unknown[];
+  readonly commands: readonly LedgerCommand[];
+  readonly value: unknown;
+  readonly kind: Kind;
+}
+
+const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.length === other.length && one.every((item, index) => item === other[index]);
+
+/** A transaction that takes longer is not waited for by whoever can do without: most take some milliseconds. */
+const silentMs = 2000;
+
+/** Two nodes met, or a statement has to be parsed again: whoever lost begins again with the same number. */
+const collisions = new Set(['23505', '40001', '40P01', '55P03', ...staleCodes]);
+const mostTries = 6;
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
+
+export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLedgerStore {
+  const { leaseSeconds = usualLeaseSeconds } = deps.node;
+  const sign = deps.sign ?? (() => () => undefined);
+  let line: Line | null = null;
+  let fence: Fence | null = null;
+  /** Last number that is known to be committed. */
+  let seq = 0;
+  let pending: Pending | null = null;
+  /** What came of such transactions, for those who come again with the same. */
+  const found = new Map<Kind, { readonly asked: readonly unknown[]; readonly value: unknown }>();
+  let turn: Promise<unknown> = Promise.resolve();
+  const steady = deps.steady ?? (() => performance.now());
+  /** Since when the transaction under way, with its connection, waits for an answer. */
+  let since: number | null = null;
+  let unreachable = false;
+  const isSilent = (): boolean => since !== null && steady() - since >= silentMs;
+  const reached = (error: unknown) => {
+    if (unreachable === (error !== null)) return;
+    unreachable = error !== null;
+    deps.onReach?.(error instanceof Unresolved ? error.cause : error);
+  };
+
+  const alone = <Value>(work: () => Promise<Value>): Promise<Value> => {
+    const timed = async () => {
+      since = steady();
+      try {
+        const value = await work();
+        reached(null);
+        return value;
+      } catch (error) {
+        if (line !== null && !line.broken) reached(null);
+        else if (isSilent() || line === null) reached(error);
+        throw error;
+      } finally {
+        since = null;
+      }
+    };
+    const next = turn.then(timed, timed);
+    turn = next.catch(() => undefined);
+    return next;
+  };
+
+  /** Whatever is believed is compared with what is there: the server may be another one than a moment ago. */
+  const verify = async (on: Line) => {
+    if (fence === null) return;
+    const noted = sign();
+    const row = await lookAt(on, fence, leaseSeconds);
+    if (row.alive) noted();
+    if (pending !== null) {
+      const committed = row.seq >= pending.seq;
+      const { kind, asked, value } = pending;
+      // Every sign of life is another one, though all of them ask for the same.
+      if (committed && kind !== 'probe') found.set(kind, { asked, value });
+      if (committed) seq = pending.seq;
+      else deps.acknowledged.retract({ ...fence, seq: pending.seq });
+      pending = null;
+    }
+    // What it forgot is sent again under a new number, as what a node says that was declared gone.
+    if (!row.alive || row.seq < seq) fence = null;
+    seq = row.seq;
+  };
+
+  const connected = async (): Promise<Line> => {
+    if (line === null || line.broken) {
+      line?.close();
+      line = null;
+      const fresh = await deps.connect();
+      try {
+        await verify(fresh);
+      } catch (error) {
+        fresh.close();
+        throw error;
+      }
+      line = fresh;
+    }
+    if (fence === null) {
+      const { marks, since, resent } = deps.acknowledged;
+      const noted = sign();
+      const run = deps.newRun();
+      const started = await begin(line, { ...deps.node, leaseSeconds, run, now: deps.now() }, marks());
+      fence = { epoch: started.epoch, run };
+      seq = 0;
+      deps.onEpoch(fence.epoch);
+      noted();
+      for (const mark of started.behind) deps.onForgotten(since(mark), () => resent(mark));
+    }
+    return line;
+  };
+
+  const commit = async <Value>(on: Line, own: Fence, work: Work<Value>, kind: Kind): Promise<Value> => {
+    const next = seq + 1;
+    const noted = sign();
+    const head = beginning(own, next, leaseSeconds);
+    const answers = await on.send([...head, ...work.statements]);
+    if (answers[head.length - 1]?.rows.length === 0) {
+      await on.send([{ text: 'ROLLBACK' }]);
+      // Its number is as before, or its time is over: the next connection tells.
+      on.close();
+      throw new Fenced(reasonText('declared_gone'));
+    }
+    const { value, statements } = work.decide(answers.slice(head.length));
+    if (work.commands.length > 0) deps.acknowledged.keep({ ...own, seq: next }, work.commands);
+    pending = { seq: next, asked: work.asked, commands: work.commands, value, kind };
+    on.wasLocal();
+    const last = (await on.send([...statements, { text: 'COMMIT' }])).at(-1);
+    // On one disk alone it is not durable where two are asked for; another commit that waits for both will tell.
+    if (on.wasLocal() || last?.command !== 'COMMIT') {
+      on.close();
+      throw new Unresolved(new Error(last?.command));
+    }
+    pending = null;
+    seq = next;
+    noted();
+    return value;
+  };
+
+  const attempt = async <Value>(work: Work<Value>, kind: Kind): Promise<Value> => {
+    const on = await connected();
+    if (fence === null) throw new Fenced('it has no number');
+    try {
+      return await commit(on, fence, work, kind);
+    } catch (error) {
+      if (on.broken) {
+        if (pending === null || error instanceof Unresolved) throw error;
+        throw new Unresolved(error);
+      }
+      if (pending !== null) deps.acknowledged.retract({ ...fence, seq: pending.seq });
+      pending = null;
+      await on.send([{ text: 'ROLLBACK' }]).catch(() => on.close());
+      throw error;
+    }
+  };
+
+  const isFound = (kind: Kind, asked: readonly unknown[]): boolean => {
+    const earlier = found.get(kind);
+    return earlier !== undefined && isSame(earlier.asked, asked);
+  };
+
+  /** A new connection finds out what became of the last transaction. */
+  const resolve = async (kind: Kind, asked: readonly unknown[]) => {
+    if (pending === null) return;
+    // Whoever asked for what was done and was not told of it has to ask for the same again.
+    const isOwn = pending.kind === kind || isFound(kind, asked);
+    try {
+      await connected();
+    } catch (error) {
+      throw isOwn ? new Unresolved(error) : error;
+    }
+  };
+
+  const settled = async <Value>(
+    asked: readonly unknown[],
+    work: () => Omit<Work<Value>, 'asked'>,
+    kind: Kind,
+  ): Promise<Value> => {
+    await resolve(kind, asked);
+    const earlier = isFound(kind, asked) ? found.get(kind) : undefined;
+    found.delete(kind);
+    if (earlier !== undefined) return earlier.value as Value;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await attempt({ ...work(), asked }, kind);
+      } catch (error) {
+        if (tries >= mostTries || !collisions.has(codeOf(error))) throw error;
+        await pause(tries * 5);
+      }
+    }
+  };
+
+  const nothing: Omit<Work<null>, 'asked'> = {
+    commands: [],
+    statements: [],
+    decide: () => ({ value: null, statements: [] }),
+  };
+
+  return {
+    apply: (commands) =>
+      alone(() =>
+        settled<BatchOutcome>(
+          commands,
+          () => {
+            const { statements, read } = readsFor(commands);
+            return {
+              commands,
+              statements,
+              decide: (answers) => {
+                const { outcome, statements: writes } = decideBatch(commands, read(answers), fence?.epoch ?? 0);
+                return { value: outcome, statements: writes };
+              },
+            };
+          },
+          'apply',
+        ),
+      ),
+    move: (moves, epoch) =>
+      alone(() =>
+        settled<MoveOutcome>(
+          moves,
+          () => {
+            const { statements, read } = readsForMoves(moves, epoch);
+            return {
+              commands: [],
+              statements,
+              decide(answers) {
+                if (fence?.epoch !== epoch) throw new Fenced('its leases were taken under another number');
+                return decideMoves(moves, read(answers), epoch);
+              },
+            };
+          },
+          'move',
+        ),
+      ),
+    probe: () => alone(async () => void (await settled([], () => nothing, 'probe'))),
+    isCommandsFault,
+    isUnresolved: (error) => error instanceof Unresolved,
+    away: () => unreachable || isSilent(),
+    reasonOf: (error) => (unreachable || !hasOwnWords(error) ? reasonText('database_away') : null),
+    epoch: () => fence?.epoch ?? 0,
+    close: () => line?.close(),
+  };
+}
+
+/** Of this store itself, or of a server that answers; all else is about the way to it. */
+const hasOwnWords = (error: unknown): boolean => {
+  const { message = '', severity } = (error ?? {}) as { message?: string; severity?: unknown };
+  const isGoing = /^(08|57P)/.test(codeOf(error));
+  return (severity !== undefined && !isGoing) || (troubleOf(message)?.code ?? 'storage') !== 'storage';
+};
+
+/** Data that PostgreSQL cannot keep, or that its checks refuse; everything else is storage. */
+function isCommandsFault(error: unknown): boolean {
+  if (error instanceof Unresolved || error instanceof Fenced) return false;
+  return /^(22|23)[0-9A-Z]{3}$/.test(codeOf(error));
+}

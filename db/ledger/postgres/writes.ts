@@ -1,0 +1,357 @@
+/** What a batch writes: one statement a table, with lists for its rows. */
+
+import type { Hold, LogEntry } from '../../../server/billing/ledger/commands.ts';
+import type { CounterChange, Mark, Posting } from '../../../server/billing/ledger/core.ts';
+import { type Period, periodStart } from '../../../server/contract/periods.ts';
+import { numbers, texts } from '../../postgres/arrays.ts';
+import type { Statement } from '../../postgres/line.ts';
+import { begunOf } from '../../postgres/periods.ts';
+import type { Totals } from '../totals.ts';
+import { isSingle, type LeaseKind } from './known.ts';
+
+export interface EndEntry {
+  readonly ref: string;
+  readonly account: number;
+  readonly asked: number;
+  readonly paid: number;
+  readonly provisional: number;
+  readonly at: number;
+}
+
+export interface LeaseChange {
+  readonly kind: LeaseKind;
+  readonly subject: number;
+  readonly epoch: number;
+  /** Never zero. */
+  readonly by: number;
+}
+
+export interface Writes {
+  readonly postings: Posting[];
+  readonly logs: LogEntry[];
+  readonly ends: EndEntry[];
+  /** Rows of `ends` and `logs` that make room for another one of the same ref. */
+  readonly replaced: string[];
+  readonly holds: Map<string, { readonly hold: Hold; readonly log: string }>;
+  readonly dropped: string[];
+  readonly marks: Mark[];
+  readonly leases: Map<string, LeaseChange>;
+  /** By which what is leased of an account or token changes. */
+  readonly leased: { readonly account: Map<number, number>; readonly token: Map<number, number> };
+}
+
+export const newWrites = (): Writes => ({
+  postings: [],
+  logs: [],
+  ends: [],
+  replaced: [],
+  holds: new Map(),
+  dropped: [],
+  marks: [],
+  leases: new Map(),
+  leased: { account: new Map(), token: new Map() },
+});
+
+type Column<Row> = readonly [type: 'bigint' | 'text', value: (row: Row) => number | string | null];
+
+const listOf = <Row>(rows: readonly Row[], [type, value]: Column<Row>): string =>
+  type === 'bigint'
+    ? numbers(rows.map((row) => value(row) as number))
+    : texts(rows.map((row) => value(row) as string | null));
+
+/** `unnest` of one list for each column. */
+const lists = <Row>(columns: readonly Column<Row>[]): string =>
+  `unnest(${columns.map(([type], index) => `$${index + 1}::${type}[]`).join(', ')})`;
+
+/** @param text has `LISTS` where the lists go. */
+function statementOf<Row>(
+  text: string,
+  columns: readonly Column<Row>[],
+): (rows: readonly Row[], ...more: readonly unknown[]) => Statement[] {
+  const whole = text.replace('LISTS', lists(columns));
+  return (rows, ...more) =>
+    rows.length === 0 ? [] : [{ text: whole, values: [...columns.map((column) => listOf(rows, column)), ...more] }];
+}
+
+const insertPostings = statementOf<Posting>(
+  'INSERT INTO postings (ref, debit, credit, amount, kind, token_id, channel_id, at) SELECT * FROM LISTS',
+  [
+    ['text', ({ ref }) => ref],
+    ['bigint', ({ debit }) => debit],
+    ['bigint', ({ credit }) => credit],
+    ['bigint', ({ amount }) => amount],
+    ['text', ({ kind }) => kind],
+    ['bigint', ({ tokenId }) => tokenId],
+    ['bigint', ({ channelId }) => channelId],
+    ['bigint', ({ at }) => at],
+  ],
+);
+
+const insertEnds = statementOf<EndEntry>(
+  'INSERT INTO ends (ref, account, asked, paid, provisional, at, epoch) SELECT *, $7::bigint FROM LISTS',
+  [
+    ['text', ({ ref }) => ref],
+    ['bigint', ({ account }) => account],
+    ['bigint', ({ asked }) => asked],
+    ['bigint', ({ paid }) => paid],
+    ['bigint', ({ provisional }) => provisional],
+    ['bigint', ({ at }) => at],
+  ],
+);
+
+const insertLogs = statementOf<LogEntry>(
+  `INSERT INTO logs (request_id, created_at, type, user_id, username, token_id, token_name, channel_id, group_name, model_name,
+    is_stream, use_time, prompt_tokens, completion_tokens, quota, content, other, usage_source, end_reason) SELECT * FROM LISTS`,
+  [
+    ['text', ({ requestId }) => (requestId === '' ? null : requestId)],
+    ['bigint', ({ createdAt }) => createdAt],
+    ['bigint', ({ type }) => type],
+    ['bigint', ({ userId }) => userId],
+    ['text', ({ username }) => username],
+    ['bigint', ({ tokenId }) => tokenId],
+    ['text', ({ tokenName }) => tokenName],
+    ['bigint', ({ channelId }) => channelId],
+    ['text', ({ group }) => group],
+    ['text', ({ model }) => model],
+    ['bigint', ({ isStream }) => (isStream ? 1 : 0)],
+    ['bigint', ({ useTime }) => useTime],
+    ['bigint', ({ promptTokens }) => promptTokens],
+    ['bigint', ({ completionTokens }) => completionTokens],
+    ['bigint', ({ quota }) => quota],
+    ['text', ({ content }) => content],
+    ['text', ({ other }) => other],
+    ['text', ({ usageSource }) => usageSource],
+    ['text', ({ endReason }) => endReason],
+  ],
+);
+
+interface AccountEntry {
+  readonly id: number;
+  readonly balance: number;
+  readonly used: number;
+  readonly requests: number;
+  readonly movements: number;
+  readonly overrun: number;
+  readonly leased: number;
+}
+
+const addAccounts = statementOf<AccountEntry>(
+  `UPDATE accounts a SET balance = a.balance + v.balance, used_quota = a.used_quota + v.used, request_count = a.request_count + v.requests,
+    version = a.version + v.movements, overrun = a.overrun + v.overrun, leased = a.leased + v.leased
+    FROM LISTS AS v(id, balance, used, requests, movements, overrun, leased) WHERE a.id = v.id`,
+  [
+    ['bigint', ({ id }) => id],
+    ['bigint', ({ balance }) => balance],
+    ['bigint', ({ used }) => used],
+    ['bigint', ({ requests }) => requests],
+    ['bigint', ({ movements }) => movements],
+    ['bigint', ({ overrun }) => overrun],
+    ['bigint', ({ leased }) => leased],
+  ],
+);
+
+const addParts = statementOf<AccountEntry>(
+  `INSERT INTO account_parts AS p (account_id, balance, version, epoch) SELECT *, $4::bigint FROM LISTS
+    ON CONFLICT (account_id, epoch) DO UPDATE SET balance = p.balance + excluded.balance, version = p.version + excluded.version`,
+  [
+    ['bigint', ({ id }) => id],
+    ['bigint', ({ balance }) => balance],
+    ['bigint', ({ movements }) => movements],
+  ],
+);
+
+interface TokenEntry {
+  readonly id: number;
+  readonly used: number;
+  readonly at: number;
+  readonly leased: number;
+}
+
+/** A node whose clock is ahead does not begin a period for the others. */
+const period = (name: Period): string => {
+  const at = `least(v.${name}, ${begunOf(name)})`;
+  return `${name}_used = CASE WHEN t.${name}_at > ${at} THEN t.${name}_used WHEN t.${name}_at = ${at} THEN greatest(0, t.${name}_used + v.used) ELSE greatest(0, v.used) END,
+   ${name}_at = greatest(t.${name}_at, ${at})`;
+};
+
+const addTokens = statementOf<TokenEntry>(
+  `UPDATE tokens t SET used_quota = t.used_quota + v.used, accessed_at = greatest(t.accessed_at, v.at), leased = t.leased + v.leased,
+    ${period('day')}, ${period('month')} FROM LISTS AS v(id, used, at, leased, day, month) WHERE t.id = v.id`,
+  [
+    ['bigint', ({ id }) => id],
+    ['bigint', ({ used }) => used],
+    ['bigint', ({ at }) => at],
+    ['bigint', ({ leased }) => leased],
+    ['bigint', ({ at }) => periodStart('day', at)],
+    ['bigint', ({ at }) => periodStart('month', at)],
+  ],
+);
+
+const addChannels = statementOf<readonly [number, number]>(
+  `INSERT INTO channel_parts AS p (channel_id, used_quota, epoch) SELECT v.*, $3::bigint FROM LISTS AS v(id, used) JOIN channels c USING (id)
+    ON CONFLICT (channel_id, epoch) DO UPDATE SET used_quota = p.used_quota + excluded.used_quota`,
+  [
+    ['bigint', ([id]) => id],
+    ['bigint', ([, used]) => used],
+  ],
+);
+
+const addHours = statementOf<CounterChange>(
+  `INSERT INTO usage_hour_parts AS p (hour_at, user_id, username, model_name, channel_id, count, tokens, quota, epoch) SELECT *, $9::bigint FROM LISTS
+    ON CONFLICT (hour_at, user_id, model_name, channel_id, epoch) DO UPDATE SET count = p.count + excluded.count, tokens = p.tokens + excluded.tokens, quota = p.quota + excluded.quota`,
+  [
+    ['bigint', ({ hourAt }) => hourAt],
+    ['bigint', ({ userId }) => userId],
+    ['text', ({ username }) => username],
+    ['text', ({ model }) => model],
+    ['bigint', ({ channelId }) => channelId],
+    ['bigint', ({ requests }) => requests],
+    ['bigint', ({ tokens }) => tokens],
+    ['bigint', ({ quota }) => quota],
+  ],
+);
+
+const putHolds = statementOf<{ readonly hold: Hold; readonly log: string; readonly epoch: number }>(
+  `INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, at, log, epoch) SELECT * FROM LISTS
+    ON CONFLICT (ref) DO UPDATE SET estimate = excluded.estimate, observed = excluded.observed, at = excluded.at, log = excluded.log`,
+  [
+    ['text', ({ hold }) => hold.ref],
+    ['bigint', ({ hold }) => hold.userId],
+    ['bigint', ({ hold }) => hold.tokenId],
+    ['bigint', ({ hold }) => hold.channelId],
+    ['bigint', ({ hold }) => hold.estimate],
+    ['bigint', ({ hold }) => hold.observed],
+    ['bigint', ({ hold }) => hold.at],
+    ['text', ({ log }) => log],
+    ['bigint', ({ epoch }) => epoch],
+  ],
+);
+
+const raiseLeases = statementOf<LeaseChange>(
+  `INSERT INTO leases AS l (kind, subject, epoch, amount) SELECT * FROM LISTS
+    ON CONFLICT (kind, subject, epoch) DO UPDATE SET amount = l.amount + excluded.amount`,
+  [
+    ['text', ({ kind }) => kind],
+    ['bigint', ({ subject }) => subject],
+    ['bigint', ({ epoch }) => epoch],
+    ['bigint', ({ by }) => by],
+  ],
+);
+
+const lowerLeasesBy = statementOf<LeaseChange>(
+  `UPDATE leases l SET amount = l.amount + v.by FROM LISTS AS v(kind, subject, epoch, by)
+    WHERE l.kind = v.kind AND l.subject = v.subject AND l.epoch = v.epoch`,
+  [
+    ['text', ({ kind }) => kind],
+    ['bigint', ({ subject }) => subject],
+    ['bigint', ({ epoch }) => epoch],
+    ['bigint', ({ by }) => by],
+  ],
+);
+
+/** A row that would begin below zero is refused even where it only adds to one that is there. */
+export const changeLeases = (changes: readonly LeaseChange[]): Statement[] => [
+  ...raiseLeases(changes.filter(({ by }) => by > 0)),
+  ...lowerLeasesBy(changes.filter(({ by }) => by < 0)),
+];
+
+const markCodes = statementOf<Extract<Mark, { kind: 'code' }>>(
+  `UPDATE redemptions r SET status = 3, redeemed_at = v.at, used_user_id = v.user_id FROM LISTS AS v(id, user_id, at)
+    WHERE r.id = v.id AND r.status = 1`,
+  [
+    ['bigint', ({ id }) => id],
+    ['bigint', ({ userId }) => userId],
+    ['bigint', ({ at }) => at],
+  ],
+);
+
+const payOrders = statementOf<Extract<Mark, { kind: 'order' }>>(
+  "UPDATE top_ups t SET status = 'success', paid_at = v.at FROM LISTS AS v(trade_no, at) WHERE t.trade_no = v.trade_no",
+  [
+    ['text', ({ tradeNo }) => tradeNo],
+    ['bigint', ({ at }) => at],
+  ],
+);
+
+const closeCallbacks = statementOf<Extract<Mark, { kind: 'order' }>>(
+  "UPDATE callbacks SET outcome = 'credited' WHERE id IN (SELECT * FROM LISTS)",
+  [['bigint', ({ callbackId }) => callbackId]],
+);
+
+interface Invited {
+  readonly userId: number;
+  earned: number;
+  moved: number;
+}
+
+const countInvitations = statementOf<Invited>(
+  `UPDATE users u SET aff_quota = u.aff_quota + v.earned - v.moved, aff_history_quota = u.aff_history_quota + v.earned,
+    aff_count = (SELECT count(*) FROM users AS invited WHERE invited.inviter_id = u.id)
+    FROM LISTS AS v(id, earned, moved) WHERE u.id = v.id`,
+  [
+    ['bigint', ({ userId }) => userId],
+    ['bigint', ({ earned }) => earned],
+    ['bigint', ({ moved }) => moved],
+  ],
+);
+
+const byRef = (rows: EndEntry[]): EndEntry[] => rows.sort((a, b) => (a.ref < b.ref ? -1 : 1));
+
+/** All of it, in an order that every node keeps. */
+export function statementsFor(writes: Writes, totals: Totals, epoch: number): Statement[] {
+  const { account: leasedAccounts, token: leasedTokens } = writes.leased;
+  const entries: AccountEntry[] = [...new Set([...totals.accounts.keys(), ...leasedAccounts.keys()])].map((id) => {
+    const total = totals.accounts.get(id) ?? { balance: 0, used: 0, requests: 0, movements: 0, overrun: 0 };
+    return { id, ...total, leased: leasedAccounts.get(id) ?? 0 };
+  });
+  const tokens: TokenEntry[] = [...new Set([...totals.tokens.keys(), ...leasedTokens.keys()])]
+    .filter((id) => id > 0)
+    .map((id) => ({ id, ...(totals.tokens.get(id) ?? { used: 0, at: 0 }), leased: leasedTokens.get(id) ?? 0 }));
+  const replaced = [texts(writes.replaced)];
+  return [
+    ...(writes.replaced.length === 0
+      ? []
+      : [
+          { text: 'DELETE FROM ends WHERE ref = ANY($1::text[])', values: replaced },
+          { text: 'DELETE FROM logs WHERE request_id = ANY($1::text[])', values: replaced },
+        ]),
+    ...insertEnds(byRef(writes.ends), epoch),
+    ...insertPostings(writes.postings),
+    ...insertLogs(writes.logs),
+    ...addAccounts(entries.filter(({ id }) => isSingle(id))),
+    ...changeLeases([...writes.leases.values()]),
+    ...addTokens(tokens),
+    ...addParts(
+      entries.filter(({ id }) => !isSingle(id)),
+      epoch,
+    ),
+    ...addChannels(
+      [...totals.channels].filter(([id, used]) => id > 0 && used !== 0),
+      epoch,
+    ),
+    ...addHours([...totals.hours.values()], epoch),
+    ...putHolds([...writes.holds.values()].map((one) => ({ ...one, epoch: one.hold.epoch ?? epoch }))),
+    ...(writes.dropped.length === 0
+      ? []
+      : [{ text: 'DELETE FROM holds WHERE ref = ANY($1::text[])', values: [texts(writes.dropped)] }]),
+    ...markStatements(writes.marks),
+  ];
+}
+
+function markStatements(marks: readonly Mark[]): Statement[] {
+  const orders = marks.filter((mark) => mark.kind === 'order');
+  const invited = new Map<number, Invited>();
+  for (const mark of marks) {
+    if (mark.kind !== 'affiliate') continue;
+    const sum = invited.get(mark.userId) ?? { userId: mark.userId, earned: 0, moved: 0 };
+    sum.earned += mark.earned;
+    sum.moved += mark.moved;
+    invited.set(mark.userId, sum);
+  }
+  return [
+    ...markCodes(marks.filter((mark) => mark.kind === 'code')),
+    ...payOrders(orders),
+    ...closeCallbacks(orders.filter(({ callbackId }) => callbackId > 0)),
+    ...countInvitations([...invited.values()]),
+  ];
+}

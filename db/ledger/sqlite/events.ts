@@ -1,0 +1,26 @@
+/** What the relay is told of a command: it counts settlements itself, and everything else that moves a user's balance is news to it. */
+import type { BalanceEvent } from '../../../server/billing/ledger/commands.ts';
+import type { Effects } from '../../../server/billing/ledger/core.ts';
+
+/** @param versionOf `accounts.version` after the command. */
+export function eventOf(
+  { posting: main, beside }: Effects,
+  versionOf: (userId: number) => number,
+): BalanceEvent | null {
+  const posting = beside?.kind === 'overrun' ? beside : main;
+  if (posting === null || posting.kind === 'settle') return null;
+  const repaid = beside?.kind === 'repay' ? beside.amount : 0;
+  const gives = posting.credit > 0;
+  const userId = gives ? posting.credit : posting.debit;
+  if (userId <= 0) return null;
+  return {
+    kind: 'balance',
+    userId,
+    delta: gives ? posting.amount - repaid : -posting.amount,
+    version: versionOf(userId),
+    ...(posting.kind === 'overrun' ? { overrun: posting.amount } : repaid > 0 ? { overrun: -repaid } : {}),
+    ...(posting.kind === 'refund' && posting.tokenId > 0
+      ? { token: { id: posting.tokenId, used: -posting.amount } }
+      : {}),
+  };
+}

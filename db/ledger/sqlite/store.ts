@@ -1,0 +1,158 @@
+/** The ledger's SQL: applies a batch of decided commands in one transaction, with counters added up before they are written. */
+import type { Database as RawDatabase } from 'better-sqlite3';
+import type {
+  BalanceEvent,
+  Hold,
+  LedgerCommand,
+  LedgerResult,
+  LogEntry,
+} from '../../../server/billing/ledger/commands.ts';
+import { decide, type Effects, repeated } from '../../../server/billing/ledger/core.ts';
+import { createLedgerReads } from './books.ts';
+import { eventOf } from './events.ts';
+import { createLedgerMarks } from './marks.ts';
+import { createLedgerRows, isRepeated, type Rows } from './rows.ts';
+import { createLedgerSums, type Sums } from './sums.ts';
+
+export interface Outcome {
+  /** In the order of the commands. */
+  readonly results: readonly LedgerResult[];
+  /** To publish after the commit. */
+  readonly events: readonly BalanceEvent[];
+}
+
+export interface LedgerStore {
+  /** @throws the driver's error; then nothing was written. */
+  apply(commands: readonly LedgerCommand[]): Outcome;
+  isCommandsFault(error: unknown): boolean;
+  /** Numbers this run; holds of older runs are leftovers of a crash. */
+  nextEpoch(): number;
+  holds(olderThan: number): StoredHold[];
+  /** Number of the last posting; postings are never deleted. */
+  lastPosting(): number;
+  /** A durable write of nothing that matters. @throws the driver's error */
+  probe(): void;
+  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void;
+}
+
+export interface StoredHold {
+  readonly ref: string;
+  readonly user_id: number;
+  readonly token_id: number;
+  readonly channel_id: number;
+  readonly observed: number;
+  /** JSON of a `HeldLog`. */
+  readonly log: string;
+}
+
+/** The row that recovery would write, and who would pay. */
+export type HeldLog = LogEntry & { readonly house?: boolean };
+
+export function createLedgerStore(raw: RawDatabase): LedgerStore {
+  const reads = createLedgerReads(raw);
+  const newSums = createLedgerSums(raw);
+  const mark = createLedgerMarks(raw);
+  const newRows = createLedgerRows(raw);
+  const putHold = raw.prepare(
+    `INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, epoch, at, log) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (ref) DO UPDATE SET estimate = excluded.estimate, observed = excluded.observed, at = excluded.at, log = excluded.log`,
+  );
+  const dropHold = raw.prepare('DELETE FROM holds WHERE ref = ?');
+  const readMeta = raw.prepare<{ value: string }>("SELECT value FROM meta WHERE key = 'ledger_epoch'");
+  const writeMeta = raw.prepare(
+    "INSERT INTO meta (key, value) VALUES ('ledger_epoch', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  );
+  const touchMeta = raw.prepare(
+    "INSERT INTO meta (key, value) VALUES ('storage_probe', '') ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  );
+  const readLast = raw.prepare<{ n: number }>('SELECT coalesce(max(id), 0) AS n FROM postings');
+  const oldHolds = raw.prepare<StoredHold>(
+    'SELECT ref, user_id, token_id, channel_id, observed, log FROM holds WHERE epoch < ?',
+  );
+  // Most requests end before a hold is written for them; only these need the DELETE.
+  const openHolds = new Set(raw.prepare<string>('SELECT ref FROM holds').pluck().all());
+  let epoch = 0;
+
+  const write = (effects: Effects, ref: string, sums: Sums, rows: Rows): LedgerResult => {
+    const { posting, beside, log, usage } = effects;
+    if (effects.dropsHold && openHolds.has(ref)) dropHold.run(ref);
+    if (posting !== null) {
+      if (!rows.posting(posting)) {
+        const known = reads.posting(ref);
+        return known === undefined ? { status: 'conflict' } : repeated(known, posting);
+      }
+      sums.post(posting);
+      if (beside !== null && rows.posting(beside)) sums.post(beside);
+    }
+    const fresh = log === null || rows.log(log);
+    if (!fresh && posting === null) return { status: 'duplicate' };
+    if (usage !== null) sums.use(usage);
+    if (effects.mark !== null) mark(effects.mark);
+    return { status: 'done' };
+  };
+
+  const writeHold = (hold: Hold): LedgerResult => {
+    const { ref, userId, tokenId, channelId, estimate, observed, at, house } = hold;
+    const log: HeldLog = house === true ? { ...hold.log, house } : hold.log;
+    putHold.run(ref, userId, tokenId, channelId, estimate, observed, epoch, at, JSON.stringify(log));
+    return { status: 'done' };
+  };
+
+  const applyAll = raw.transaction((commands: readonly LedgerCommand[], rows: Rows) => {
+    const sums = newSums();
+    const books = reads.books(sums, rows.flush);
+    const events: BalanceEvent[] = [];
+    const results = commands.map((command): LedgerResult => {
+      const decision = decide(command, books);
+      if (decision.kind === 'answer') return decision.result;
+      if (decision.kind === 'hold') return writeHold(command as Hold);
+      const result = write(decision.effects, command.ref, sums, rows);
+      const versionOf = (userId: number) => reads.version(userId) + sums.movements(userId);
+      const event = result.status === 'done' ? eventOf(decision.effects, versionOf) : null;
+      if (event !== null) events.push(event);
+      return result;
+    });
+    rows.flush();
+    sums.flush();
+    return { results, events };
+  });
+
+  /** Nearly always all is new. */
+  const applyTogether = (commands: readonly LedgerCommand[]): Outcome => {
+    try {
+      return applyAll.immediate(commands, newRows.together());
+    } catch (error) {
+      if (!isRepeated(error)) throw error;
+      return applyAll.immediate(commands, newRows.singly);
+    }
+  };
+
+  return {
+    apply(commands) {
+      const outcome = applyTogether(commands);
+      for (const command of commands) {
+        if (command.type === 'hold') openHolds.add(command.ref);
+        else if (command.type !== 'note') openHolds.delete(command.ref);
+      }
+      return outcome;
+    },
+    nextEpoch() {
+      epoch = Number(readMeta.get()?.value ?? 0) + 1;
+      writeMeta.run(String(epoch));
+      return epoch;
+    },
+    holds: (olderThan) => oldHolds.all(olderThan),
+    lastPosting: () => readLast.get()?.n ?? 0,
+    probe: () => void touchMeta.run(),
+    checkpoint: (mode) => void raw.pragma(`wal_checkpoint(${mode})`),
+    isCommandsFault,
+  };
+}
+
+/** The schema or the driver refuses what one command says; everything else the driver throws is storage. */
+function isCommandsFault(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return (
+    typeof code !== 'string' || !code.startsWith('SQLITE_') || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)
+  );
+}

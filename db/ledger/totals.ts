@@ -1,0 +1,83 @@
+/** Sums of one batch: a busy user's row is written once per commit, not once per request. */
+import type { CounterChange, Posting } from '../../server/billing/ledger/core.ts';
+
+export interface AccountTotal {
+  balance: number;
+  used: number;
+  requests: number;
+  movements: number;
+  overrun: number;
+}
+
+export interface Totals {
+  readonly accounts: ReadonlyMap<number, Readonly<AccountTotal>>;
+  readonly tokens: ReadonlyMap<number, { readonly used: number; readonly at: number }>;
+  readonly channels: ReadonlyMap<number, number>;
+  readonly hours: ReadonlyMap<string, CounterChange>;
+  post(posting: Posting): void;
+  use(usage: CounterChange): void;
+  /** Balance not written yet. */
+  balance(account: number): number;
+  /** Change of what the user owes to `overrun`, not written yet. */
+  overrun(account: number): number;
+  /** Movements not written yet: everything the relay is told of. */
+  movements(account: number): number;
+}
+
+export function createTotals(): Totals {
+  const accounts = new Map<number, AccountTotal>();
+  const tokens = new Map<number, { used: number; at: number }>();
+  const channels = new Map<number, number>();
+  const hours = new Map<string, CounterChange>();
+
+  const account = (id: number): AccountTotal => {
+    const known = accounts.get(id);
+    if (known !== undefined) return known;
+    const fresh = { balance: 0, used: 0, requests: 0, movements: 0, overrun: 0 };
+    accounts.set(id, fresh);
+    return fresh;
+  };
+
+  return {
+    accounts,
+    tokens,
+    channels,
+    hours,
+    post({ debit, credit, amount, kind }) {
+      const payer = account(debit);
+      const payee = account(credit);
+      payer.balance -= amount;
+      payee.balance += amount;
+      if (kind === 'overrun') payee.overrun += amount;
+      if (kind === 'repay') payer.overrun -= amount;
+      // One command moves a balance once for its readers: what is given back goes with the credit.
+      if (kind === 'settle' || kind === 'repay' || kind === 'house') return;
+      payer.movements++;
+      payee.movements++;
+    },
+    use(usage) {
+      const user = account(usage.userId);
+      user.requests += usage.requests;
+      user.used += usage.quota;
+      const key = `${usage.hourAt} ${usage.userId} ${usage.channelId} ${usage.model}`;
+      const hour = hours.get(key);
+      hours.set(
+        key,
+        hour === undefined
+          ? usage
+          : {
+              ...hour,
+              requests: hour.requests + usage.requests,
+              tokens: hour.tokens + usage.tokens,
+              quota: hour.quota + usage.quota,
+            },
+      );
+      const token = tokens.get(usage.tokenId) ?? { used: 0, at: 0 };
+      tokens.set(usage.tokenId, { used: token.used + usage.quota, at: Math.max(token.at, usage.at) });
+      channels.set(usage.channelId, (channels.get(usage.channelId) ?? 0) + usage.quota);
+    },
+    balance: (id) => accounts.get(id)?.balance ?? 0,
+    overrun: (id) => accounts.get(id)?.overrun ?? 0,
+    movements: (id) => accounts.get(id)?.movements ?? 0,
+  };
+}

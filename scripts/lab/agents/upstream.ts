@@ -1,0 +1,140 @@
+/** A provider in every dialect whose model can do one thing: read a file with the tool it is offered, write another with what was in it, and say so. */
+import type { ChatEvent, ChatRequest, Part, ProtocolId, Tool } from '../../../server/protocols/canonical.ts';
+import { allCodecs, codecFor } from '../../../server/protocols/registry.ts';
+import { emptyUsage } from '../../../server/protocols/shared/usage.ts';
+
+export interface Task {
+  readonly source: string;
+  readonly target: string;
+}
+
+export const doneWords = 'The task is done.';
+
+type Schema = { readonly properties?: Readonly<Record<string, { readonly type?: unknown; readonly enum?: unknown }>> };
+type Call = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
+
+const schemaOf = (tool: Tool): Schema => (tool.schema ?? {}) as Schema;
+const shells = /^(?:shell|shell_command|exec_command|run_shell_command|bash|container\.exec)$/i;
+const readers = /^(?:read|read_file)$/i;
+const writers = /^(?:write|write_file)$/i;
+
+/** Arguments for a tool that works on a path, by whatever name it has. */
+function withPath(tool: Tool, path: string, content?: string): Call {
+  const names = Object.keys(schemaOf(tool).properties ?? {});
+  const place = names.find((name) => /^(?:file_?path|absolute_path|path)$/i.test(name)) ?? 'file_path';
+  return { name: tool.name, arguments: { [place]: path, ...(content === undefined ? {} : { content }) } };
+}
+
+function withCommand(tool: Tool, line: string): Call {
+  const properties = schemaOf(tool).properties ?? {};
+  const [name, form] = Object.entries(properties).find(([one]) => one === 'cmd' || one === 'command') ?? [
+    'command',
+    {},
+  ];
+  return { name: tool.name, arguments: { [name]: form.type === 'array' ? ['bash', '-lc', line] : line } };
+}
+
+/** Words in what tools answered, in order. */
+const resultsIn = ({ messages }: ChatRequest): readonly string[] =>
+  messages
+    .flatMap(({ parts }) => parts)
+    .filter((part): part is Extract<Part, { type: 'tool-result' }> => part.type === 'tool-result')
+    .map(({ content }) => content.map((part) => ('text' in part ? part.text : '')).join(''));
+
+const wordsIn = ({ messages }: ChatRequest): string =>
+  messages
+    .flatMap(({ parts }) => parts)
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('\n');
+
+/** The next thing to do; null = all is done, or there is nothing to do it with. */
+function nextCall(request: ChatRequest, { source, target }: Task): Call | null {
+  // Words alone are wanted, or a summary says that all is done.
+  if (request.toolChoice === 'none' || wordsIn(request).includes(doneWords)) return null;
+  const done = resultsIn(request).length;
+  const find = (pattern: RegExp) => request.tools.find(({ name }) => pattern.test(name.replace(/^.*__/, '')));
+  const shell = find(shells);
+  const [reader, writer] = [find(readers), find(writers)];
+  const secret = /secret-[a-z]+/.exec(resultsIn(request).join(' '))?.[0] ?? 'nothing was read';
+  if (done === 0) {
+    if (reader !== undefined) return withPath(reader, source);
+    return shell === undefined ? null : withCommand(shell, `cat '${source}'`);
+  }
+  if (done > 1) return null;
+  if (writer !== undefined) return withPath(writer, target, secret);
+  return shell === undefined ? null : withCommand(shell, `printf %s '${secret}' > '${target}'`);
+}
+
+/** Programs without tools are told files as they shall be: a name, and all that is in it between fences. */
+function wordsFor(request: ChatRequest, { target }: Task): string {
+  const secret = request.tools.length > 0 ? undefined : /secret-[a-z]+/.exec(wordsIn(request))?.[0];
+  const name = target.split('/').at(-1);
+  return secret === undefined ? doneWords : `${doneWords}\n\n${name}\n\`\`\`\n${secret}\n\`\`\`\n`;
+}
+
+function answerTo(request: ChatRequest, task: Task, turn: number): readonly ChatEvent[] {
+  const call = nextCall(request, task);
+  const said: readonly ChatEvent[] =
+    call === null
+      ? [
+          { type: 'text-start', index: 0 },
+          { type: 'text-delta', index: 0, text: wordsFor(request, task) },
+          { type: 'text-end', index: 0 },
+        ]
+      : [
+          { type: 'tool-call-start', index: 0, id: `call_${turn}`, name: call.name },
+          { type: 'tool-call-delta', index: 0, arguments: JSON.stringify(call.arguments) },
+          { type: 'tool-call-end', index: 0 },
+        ];
+  return [
+    { type: 'response-start', id: null, model: request.model, created: 1_700_000_000 },
+    ...said,
+    { type: 'usage', usage: { ...emptyUsage, input: 100, output: 10 } },
+    { type: 'finish', reason: { unified: call === null ? 'stop' : 'tool_calls', raw: null } },
+  ];
+}
+
+interface Asked {
+  readonly dialect: ProtocolId;
+  readonly model: string | null;
+  readonly stream: boolean | undefined;
+}
+
+function askedAt(path: string): Asked | null {
+  for (const { id, traits } of allCodecs)
+    for (const { path: form, operation, stream, session } of traits.routes) {
+      if (operation !== 'chat' || session === true) continue;
+      const [before = '', after] = form.split('{model}');
+      if (after === undefined ? path !== form : !path.startsWith(before) || !path.endsWith(after)) continue;
+      const model = after === undefined ? null : decodeURIComponent(path.slice(before.length, -after.length));
+      return { dialect: id, model, stream };
+    }
+  return null;
+}
+
+/** @param task of the one program that runs at the moment. */
+export function startScriptedUpstream(task: () => Task) {
+  let turns = 0;
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      const asked = askedAt(pathname);
+      if (asked === null || request.method !== 'POST')
+        return Response.json({ error: { message: 'no' } }, { status: 404 });
+      const body = (await request.json()) as Record<string, unknown>;
+      const stream = asked.stream ?? body.stream === true;
+      const { translation } = codecFor(asked.dialect);
+      const decoded = translation.decodeRequest(body, { model: asked.model, stream });
+      const events = answerTo(decoded, task(), ++turns);
+      const context = { model: decoded.model, responseId: `r${turns}`, created: 1_700_000_000, includeUsage: true };
+      if (!stream) return Response.json(translation.encodeResponse(events, context));
+      const writer = translation.writer(context);
+      const words = events.map((event) => writer.write(event)).join('');
+      return new Response(words, { headers: { 'content-type': 'text/event-stream' } });
+    },
+  });
+  return { url: `http://127.0.0.1:${server.port}`, stop: () => server.stop(true) };
+}

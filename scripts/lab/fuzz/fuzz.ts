@@ -1,0 +1,46 @@
+/**
+ * Everything that is read from strangers, damaged: `node scripts/launch.mjs lab/fuzz/fuzz [--cases 20000] [--seed N] [target...]`.
+ * A seed that finds something is printed and belongs into `tests/fuzz/seeds.json`, from where `npm test` runs it for ever.
+ */
+import { damageOf } from '../../../tests/fuzz/damage.ts';
+import { targets } from '../../../tests/fuzz/targets.ts';
+import { randomOf } from '../../../tests/support/random.ts';
+import { flag } from '../prove/site.ts';
+
+const args = process.argv.slice(2);
+const cases = flag(args, '--cases', 20_000);
+const first = flag(args, '--seed', Math.floor(Date.now() / 1000));
+const wanted = Object.entries(targets).filter(
+  ([name], _, all) => args.includes(name) || !all.some(([other]) => args.includes(other)),
+);
+/** A case that takes so long hangs. */
+const hangsMs = 2000;
+const mostShown = 5;
+
+let failed = 0;
+for (const [name, target] of wanted) {
+  const began = performance.now();
+  let found = 0;
+  let slowest = 0;
+  for (let n = 0; n < cases; n++) {
+    const seed = first + n;
+    const asked = performance.now();
+    try {
+      await target(damageOf(randomOf(seed)));
+    } catch (error) {
+      found++;
+      if (found <= mostShown)
+        console.log(
+          `${name} seed ${seed}: ${error instanceof Error ? error.stack?.split('\n').slice(0, 3).join(' ') : error}`,
+        );
+    }
+    const ms = performance.now() - asked;
+    slowest = Math.max(slowest, ms);
+    if (ms > hangsMs) console.log(`${name} seed ${seed}: ${ms.toFixed(0)} ms`);
+  }
+  failed += found;
+  console.log(
+    `${name}: ${cases} cases from ${first}, ${found} failed, slowest ${slowest.toFixed(1)} ms, ${((performance.now() - began) / 1000).toFixed(1)} s`,
+  );
+}
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,131 @@
+/**
+ * What a changed channel costs the relay loop: how long the change itself holds it, and what the plans that it makes new cost the
+ * requests that ask for them.
+ *
+ *     bun scripts/lab/measure/changed-channel.ts [--channels 5000] [--models 500] [--rounds 20]
+ */
+import type { ChannelSnapshot, SnapshotDelta } from '../../../server/contract/snapshot.ts';
+import { makePlan } from '../../../server/relay/admission/plan.ts';
+import { outline } from '../../../server/relay/intake/json-text.ts';
+import { readPrompt } from '../../../server/relay/intake/prompt.ts';
+import { relayRouteFor } from '../../../server/relay/intake/routes.ts';
+import { createAffinity } from '../../../server/relay/routing/affinity.ts';
+import { createHealth } from '../../../server/relay/routing/health.ts';
+import { createRelayState } from '../../../server/relay/state/state.ts';
+
+const args = process.argv.slice(2);
+const number = (name: string, fallback: number): number =>
+  args.includes(name) ? Number(args[args.indexOf(name) + 1]) : fallback;
+const count = number('--channels', 5000);
+const rounds = number('--rounds', 20);
+const models = Array.from({ length: number('--models', 500) }, (_, at) => `model-${at}`);
+
+const channelOf = (id: number, weight = 0): ChannelSnapshot => ({
+  id,
+  name: `c${id}`,
+  type: 1,
+  keys: ['k'],
+  baseUrl: '',
+  organization: '',
+  other: '',
+  models,
+  groups: ['default'],
+  priority: 0,
+  weight,
+  status: 1,
+  autoBan: false,
+  tag: '',
+  testModel: '',
+  modelMapping: {},
+  statusCodeMapping: {},
+  paramOverride: {},
+  setting: {},
+});
+const nothing = () => undefined;
+const state = createRelayState({ seeUser: nothing, seeToken: nothing, forgetUser: nothing, forgetToken: nothing });
+const ratios = Object.fromEntries(models.map((model, at) => [model, 1 + (at % 9)]));
+state.apply({
+  kind: 'snapshot',
+  seq: 0,
+  users: [],
+  tokens: [],
+  channels: Array.from({ length: count }, (_, at) => channelOf(at + 1)),
+  options: { ModelRatio: JSON.stringify(ratios) },
+});
+const health = createHealth({ now: () => performance.now(), random: Math.random, trouble: nothing });
+const deps = { state, health, affinity: createAffinity(() => performance.now()), random: Math.random };
+const user = {
+  id: 1,
+  username: 'u',
+  role: 1,
+  status: 1,
+  group: 'default',
+  balance: 1e12,
+  used: 0,
+  balanceVersion: 0,
+  overrun: 0,
+  setting: {},
+};
+const principal = { user, token: null, group: 'default', pinnedChannel: null };
+const matched = relayRouteFor('/v1/chat/completions');
+if (matched === undefined) throw new Error('no route');
+const { route } = matched;
+
+function request(model: string): number {
+  const body = { model, messages: [{ role: 'user', content: 'hello there' }] };
+  const text = JSON.stringify(body);
+  const shape = outline(text);
+  if (!shape.ok) throw new Error('no outline');
+  const inquiry = {
+    requestId: 'r',
+    startedMs: 0,
+    route,
+    protocol: route.protocol,
+    operation: route.operation,
+    model,
+    stream: true,
+    json: { text, shape, bytes: new TextEncoder().encode(text) },
+    form: null,
+    body,
+    prompt: readPrompt(body),
+    request: new Request('http://relay/'),
+  };
+  const begun = performance.now();
+  const plan = makePlan(deps, inquiry, principal);
+  if (plan.candidates.at(0) === undefined) throw new Error('no channel');
+  const took = performance.now() - begun;
+  const expected = ratios[model];
+  if (plan.prices.modelRatio !== expected) throw new Error(`${model} at ${plan.prices.modelRatio}`);
+  return took;
+}
+
+const all = (): number[] => models.map(request);
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+const most = (values: readonly number[]): number => Math.max(...values);
+const ms = (value: number): string => `${value.toFixed(3)} ms`;
+
+all();
+all();
+const steady = all();
+const held: number[] = [];
+const renewed: number[] = [];
+for (let round = 0; round < rounds; round++) {
+  const delta: SnapshotDelta = {
+    kind: 'delta',
+    seq: round + 1,
+    users: [],
+    tokens: [],
+    channels: [channelOf(1 + Math.floor(Math.random() * count), round + 1)],
+    options: {},
+    removed: { users: [], tokens: [], channels: [] },
+  };
+  const begun = performance.now();
+  state.apply(delta);
+  held.push(performance.now() - begun);
+  renewed.push(...all());
+}
+console.log(`${count} channels of ${models.length} models, one changed ${rounds} times`);
+console.log(`the change holds the loop for ${ms(median(held))} (median), ${ms(most(held))} at most`);
+console.log(
+  `a request plans in ${ms(median(steady))}, the first of its model after a change in ${ms(median(renewed))} (median), ${ms(most(renewed))} at most`,
+);

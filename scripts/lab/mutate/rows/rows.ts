@@ -1,0 +1,161 @@
+/** Takes each row of knowledge away from the gateway once, while the doubles keep it, and prints the rows whose absence nobody notices. `--only TEXT` looks at rows whose source or models hold it. */
+import { spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import * as models from '../../../../server/providers/knowledge/models.ts';
+import * as providers from '../../../../server/providers/knowledge/providers.ts';
+import type { ModelRow, ProviderRow } from '../../../../server/providers/knowledge/row.ts';
+import { aliasOf, type GridTarget } from '../../../../tests/practice/grid/targets.ts';
+import { createWorld } from '../../../../tests/practice/grid/world.ts';
+import { type FlipProbe, probesOfModel, probesOfProvider } from './probes.ts';
+import { concerns, targetOfModel, targetOfProvider } from './targets.ts';
+
+interface Flip {
+  readonly name: string;
+  readonly label: string;
+  readonly row: ModelRow | ProviderRow;
+  readonly target: GridTarget | null;
+  readonly probes: readonly FlipProbe[];
+}
+
+const modelRows = (models as { all?: readonly ModelRow[] }).all ?? models.modelRows;
+const providerRows = (providers as { all?: readonly ProviderRow[] }).all ?? providers.providerRows;
+const flips: readonly Flip[] = [
+  ...modelRows.map((row, at) => ({
+    name: `models ${at}`,
+    row,
+    label: `${row.models} ${row.provider ?? ''} ${Object.keys(row).filter((key) => !['models', 'provider', 'source', 'assumed'].includes(key))} ${row.source}`,
+    target: targetOfModel(row, modelRows),
+    probes: probesOfModel(row),
+  })),
+  ...providerRows.map((row, at) => ({
+    name: `providers ${at}`,
+    row,
+    label: `${row.provider} ${row.dialect} ${row.member} ${row.demand.kind} ${row.models ?? ''} ${row.source}`,
+    target: targetOfProvider(row),
+    probes: probesOfProvider(row),
+  })),
+];
+
+/** What each probe led to: whether the double refused it, and what it saw. */
+async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonly (readonly [string, string])[]>> {
+  const targets = new Map(
+    wanted.flatMap(({ target }) => (target === null ? [] : [[aliasOf(target), target] as const])),
+  );
+  const world = await createWorld([...targets.values()], { models: modelRows, providers: providerRows });
+  const told: Record<string, readonly (readonly [string, string])[]> = {};
+  // Rows share their upstreams and most of what is asked there.
+  const known = new Map<string, readonly [string, string]>();
+  for (const { name, target, probes } of wanted) {
+    if (target === null) continue;
+    const seen: (readonly [string, string])[] = [];
+    // What is asked for by another name is told for the model alone; by its own name it passes as it was written.
+    const ways = [[aliasOf(target), world.key] as const, [target.model, world.pinned(target)] as const];
+    for (const [way, [model, key]] of ways.entries())
+      for (const { path, body, suffix = '' } of probes) {
+        // Words behind a name are read off the upstream's own.
+        if (name.startsWith('models') && (suffix === '' ? way > 0 : way === 0)) continue;
+        const asked = `${model}${suffix}`;
+        const place = `${key} ${asked} ${path} ${JSON.stringify(body)}`;
+        const before = known.get(place);
+        if (before !== undefined) {
+          seen.push(before);
+          continue;
+        }
+        world.take();
+        const answer = await world.fetch(`http://gateway.test${path.replace('{model}', encodeURIComponent(asked))}`, {
+          method: body === null ? 'GET' : 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          ...(body === null
+            ? {}
+            : { body: JSON.stringify(path.includes('{model}') ? body : { model: asked, ...body }) }),
+        });
+        const text = await answer.text();
+        const exchange = world.take().at(-1);
+        // What is declared is told too: it is how an operator learns of it.
+        const declared = exchange === undefined ? [] : await world.dropped();
+        const words =
+          exchange === undefined ? `${answer.status} ${body === null && answer.ok ? text : ''}` : exchange.text;
+        const now = [exchange?.refused?.rule ?? '', hash('md5', `${words} ${declared}`)] as const;
+        known.set(place, now);
+        seen.push(now);
+      }
+    told[name] = seen;
+  }
+  await world.close();
+  return told;
+}
+
+const at = process.argv.indexOf('--only');
+const only = at < 0 ? '' : (process.argv[at + 1] ?? '');
+
+const child = process.env.GATEWAY_FLIP;
+if (child !== undefined) {
+  const wanted =
+    child === 'none'
+      ? flips.filter(({ label }) => label.includes(only))
+      : flips.filter(({ name }) => child.split(',').includes(name));
+  await Bun.write(Bun.stdout, JSON.stringify(await outcomes(wanted)));
+  process.exit(0);
+}
+
+const run = (flip: string): Promise<Awaited<ReturnType<typeof outcomes>>> =>
+  new Promise((resolve, reject) => {
+    const preload = new URL('flip/without.ts', import.meta.url).pathname;
+    const started = spawn(process.execPath, ['--preload', preload, new URL(import.meta.url).pathname, '--only', only], {
+      env: { ...process.env, GATEWAY_FLIP: flip },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    started.stdout.on('data', (piece) => {
+      text += piece;
+    });
+    started.on('close', () => {
+      try {
+        resolve(JSON.parse(text));
+      } catch {
+        reject(new Error(`${flip}: ${text.slice(0, 200)}`));
+      }
+    });
+  });
+
+const wanted = flips.filter(({ label }) => label.includes(only));
+const usual = await run('none');
+const counts = { refused: 0, 'told otherwise': 0, unnoticed: 0, 'not played': 0 };
+let next = 0;
+
+/** Rows that have nothing to say of where the others are looked for are taken away together: a start costs most. */
+function apart(all: readonly Flip[]): readonly (readonly Flip[])[] {
+  const groups: Flip[][] = [];
+  const disturbs = (one: Flip, other: Flip): boolean => other.target !== null && concerns(one.row, other.target);
+  for (const flip of all) {
+    const group = groups.find((some) => some.every((one) => !disturbs(one, flip) && !disturbs(flip, one)));
+    if (group === undefined) groups.push([flip]);
+    else group.push(flip);
+  }
+  return groups;
+}
+
+const groups = apart(wanted);
+async function work(): Promise<void> {
+  for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
+    const told = await run(group.map(({ name }) => name).join(','));
+    for (const flip of group) judge(flip, told[flip.name]);
+  }
+}
+
+function judge(flip: Flip, after: readonly (readonly [string, string])[] | undefined): void {
+  const before = usual[flip.name];
+  const refused = after?.some(([rule], place) => rule !== '' && before?.[place]?.[0] === '') === true;
+  const otherwise = after?.some(([, text], place) => text !== before?.[place]?.[1]) === true;
+  const verdict = after === undefined ? 'not played' : refused ? 'refused' : otherwise ? 'told otherwise' : 'unnoticed';
+  counts[verdict]++;
+  if (verdict === 'unnoticed' || verdict === 'not played') console.log(`${verdict}\t${flip.name}\t${flip.label}`);
+}
+await Promise.all(Array.from({ length: Math.max(1, Math.min(8, availableParallelism() >> 1)) }, work));
+console.log(
+  `${wanted.length} rows: ${Object.entries(counts)
+    .map(([verdict, count]) => `${verdict} ${count}`)
+    .join(', ')}`,
+);
+process.exit(counts.unnoticed === 0 ? 0 : 1);

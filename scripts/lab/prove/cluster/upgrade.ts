@@ -1,0 +1,88 @@
+/** Machine after machine is replaced by a build whose schema is one version newer, under traffic, and one goes back: nobody notices. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Program } from '../../../../cli/bench/processes.ts';
+import type { Goal } from '../../bench/goals.ts';
+import { type Copy, copyTree } from '../../mutate/copy.ts';
+import { atLeast, atMost } from '../site.ts';
+import { audited, goalsOf, tally } from './books.ts';
+import { createChance } from './chance.ts';
+import { type Cluster, openCluster } from './site.ts';
+import type { PartOrder } from './storms.ts';
+import { startTraffic } from './traffic.ts';
+
+const root = resolve(import.meta.dirname, '..', '..', '..', '..');
+const migrations = 'db/postgres/migrate.ts';
+const newest = '9999-of-the-next-release';
+
+/** As a next release would: a column that the old one does not know, a table of its own, nothing taken away. */
+const migration = `'${newest}': { breaks: false, up: async (db) => {
+    await sql\`ALTER TABLE users ADD COLUMN next_release bigint NOT NULL DEFAULT 0\`.execute(db);
+    await sql\`ALTER TABLE logs ADD COLUMN next_release text NOT NULL DEFAULT ''\`.execute(db);
+    await sql\`CREATE TABLE next_release (id bigint PRIMARY KEY)\`.execute(db);
+  } },`;
+
+/** These sources with one migration more. */
+function nextRelease(copy: Copy): Program {
+  const file = join(copy.dir, migrations);
+  const text = readFileSync(file, 'utf8');
+  const patched = text.replace(/(export const postgresMigrations[^{]*=\s*\{)/, `$1\n  ${migration}`);
+  if (patched === text) throw new Error(`${migrations} is written in another way`);
+  writeFileSync(file, patched);
+  return [process.execPath, join(copy.dir, 'cli', 'main.ts')];
+}
+
+/** As an operator does: out of the balancer, stopped, started, back in. */
+async function replace(cluster: Cluster, index: number, by?: Program): Promise<number> {
+  const node = cluster.nodes[index];
+  if (node === undefined) return 1;
+  cluster.balancer.leaveOut(node.port, true);
+  const code = await node.stop();
+  await node.begin(by);
+  cluster.balancer.leaveOut(node.port, false);
+  return code;
+}
+
+export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[]> {
+  const besideMs = full ? 30_000 : 4000;
+  const names = ['one', 'two', 'three', 'four'];
+  const cluster = await openCluster({ accounts: names.map((name) => ({ name, balance: 10_000_000_000 })) });
+  const copy = copyTree(root);
+  try {
+    const next = nextRelease(copy);
+    const traffic = startTraffic({
+      url: cluster.balancer.url,
+      rich: cluster.accounts,
+      poor: [],
+      codes: [],
+      codeQuota: 0,
+      chance: createChance(seed),
+    });
+    await Bun.sleep(2000);
+    const codes = [await replace(cluster, 0, next)];
+    const applied = await cluster.query<{ name: string }>('SELECT name FROM gateway_migrations ORDER BY name');
+    await Bun.sleep(besideMs);
+    codes.push(await replace(cluster, 1, next));
+    await Bun.sleep(besideMs);
+    // The last of the old ones starts again beside the newer schema.
+    codes.push(await replace(cluster, 2));
+    await Bun.sleep(besideMs);
+    codes.push(await replace(cluster, 2, next));
+    await Bun.sleep(besideMs);
+    await traffic.stop();
+    const audit = await audited(cluster, traffic.told, []);
+    console.log(`upgrade: ${tally(traffic.told)}; schema ${applied.map(({ name }) => name).join(', ')}`);
+    const errors = traffic.told.filter(({ whole, left }) => !whole && !left);
+    for (const { status, code, words } of errors.slice(0, 5)) console.log(`upgrade: ${status} ${code} ${words}`);
+    return [
+      atLeast('upgrade: answers seen whole', traffic.told.filter(({ whole }) => whole).length, 100, ''),
+      atMost('upgrade: errors', errors.length, 0, ''),
+      atMost('upgrade: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
+      atLeast('upgrade: newer schema in place', applied.filter(({ name }) => name === newest).length, 1, ''),
+      ...goalsOf('upgrade', audit, traffic.wronglyRefused),
+    ];
+  } finally {
+    await cluster.close();
+    copy.remove();
+  }
+}

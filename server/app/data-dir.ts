@@ -1,0 +1,246 @@
+/** The data directory: where it is, who uses it now, and the sockets in it. */
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type DatabasePlace, placeName, placeOf } from '../../db/place.ts';
+import { processStart } from '../../db/process-start.ts';
+import { AppError } from '../contract/errors.ts';
+
+export interface DataDirFiles {
+  readonly dir: string;
+  readonly database: string;
+  readonly secretKey: string;
+  readonly lock: string;
+  /** Folders and beginnings of names for what is owed and could not be written to the database, the likeliest first. */
+  readonly owed: readonly { readonly dir: string; readonly name: string }[];
+  /** The data directory, or a folder of its own where its path is too long for sockets. */
+  readonly socketDir: string;
+  /** Requests the front door hands over. */
+  readonly httpSocket: string;
+  /** The owner's own commands. */
+  readonly localSocket: string;
+  /** Another server asks for this one's place. */
+  readonly successionSocket: string;
+  /** Where a process hears what still comes to the server that it follows. */
+  doorSocket(pid: number): string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Flag, then GATEWAY_DATA_DIR, then ./data when it holds our database, then the platform's data folder. */
+export function resolveDataDir(flag: string | undefined, env: Environment, cwd: string): string {
+  if (flag !== undefined && flag !== '') return resolve(cwd, flag);
+  if (env.GATEWAY_DATA_DIR) return resolve(cwd, env.GATEWAY_DATA_DIR);
+  if (existsSync(join(cwd, 'data', 'gateway.db'))) return join(cwd, 'data');
+  if (env.XDG_DATA_HOME) return join(env.XDG_DATA_HOME, 'gateway');
+  const home = env.HOME ?? '';
+  // Without a home (containers, init scripts) the folder one stands in is the only place that is certainly meant.
+  if (home === '') return join(cwd, 'data');
+  return process.platform === 'darwin'
+    ? join(home, 'Library', 'Application Support', 'gateway')
+    : join(home, '.local', 'share', 'gateway');
+}
+
+/** A container's user may have neither HOME nor an entry in passwd: then there is no home. */
+export function homeOf(env: Environment): string {
+  if (env.HOME) return env.HOME;
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
+}
+
+const homePlace = (hash: string): DataDirFiles['owed'] => {
+  const home = homeOf(process.env);
+  return home === '' ? [] : [{ dir: home, name: `.gateway-${hash}.owed-` }];
+};
+
+/** Unix socket paths end at 107 bytes. */
+const longestSocketPath = 100;
+
+export function dataDirFiles(dir: string): DataDirFiles {
+  const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
+  const near = join(dir, 'local.sock').length <= longestSocketPath;
+  const sockets = near ? dir : join(tmpdir(), `gateway-${process.getuid?.() ?? 0}-${hash}`);
+  return {
+    dir,
+    database: join(dir, 'gateway.db'),
+    secretKey: join(dir, 'secret.key'),
+    lock: join(dir, 'gateway.lock'),
+    owed: [{ dir, name: 'gateway.owed-' }, ...homePlace(hash), { dir: tmpdir(), name: `gateway-${hash}.owed-` }],
+    socketDir: sockets,
+    httpSocket: join(sockets, 'http.sock'),
+    localSocket: join(sockets, 'local.sock'),
+    successionSocket: join(sockets, 'next.sock'),
+    doorSocket: (pid) => join(sockets, `${pid}.sock`),
+  };
+}
+
+/** The file in the folder, or the server that the environment names. @throws AppError database_address */
+export function databasePlace(files: Pick<DataDirFiles, 'database'>, env: Environment): DatabasePlace {
+  const url = (env.DATABASE_URL ?? '').trim();
+  if (url === '') return { engine: 'sqlite', file: files.database };
+  const place = placeOf(url, (env.DATABASE_DIRECT_URL ?? '').trim());
+  // Of a database that we do not speak with, and it shall not be taken for a file's name.
+  if (place.engine === 'sqlite') throw new AppError('database_address', { detail: url.split(':')[0] ?? '' });
+  return place;
+}
+
+/** What people are told of it: never the password. @throws AppError database_address */
+export const databaseName = (files: Pick<DataDirFiles, 'database'>, env: Environment): string =>
+  placeName(databasePlace(files, env));
+
+const unreadable = (dir: string, error: unknown): AppError =>
+  new AppError('data_dir_unreadable', { dir, detail: error instanceof Error ? error.message : String(error) }, error);
+
+/** Creates the folder for its owner alone. @throws AppError data_dir_unreadable, socket_dir_foreign */
+export function ensureDataDir(dir: string): DataDirFiles {
+  const files = dataDirFiles(dir);
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw unreadable(dir, error);
+  }
+  try {
+    if (files.socketDir !== dir) mkdirSync(files.socketDir, { mode: 0o700 });
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw unreadable(files.socketDir, error);
+  }
+  checkSocketDir(files);
+  return files;
+}
+
+/**
+ * The folder for sockets outside of the data directory has a name that anybody on the machine can foresee: whoever made
+ * it could put a socket of their own in place of ours and read what is sent there.
+ * @throws AppError socket_dir_foreign where it is not a real folder of this user alone.
+ */
+export function checkSocketDir({ dir, socketDir }: DataDirFiles): void {
+  if (socketDir === dir || process.getuid === undefined) return;
+  const found = lstatSync(socketDir, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  const ours = found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;
+  const parent = lstatSync(resolve(socketDir, '..'));
+  const movable = (parent.mode & 0o002) !== 0 && (parent.mode & 0o1000) === 0;
+  if (!ours || movable) throw new AppError('socket_dir_foreign', { dir: socketDir });
+}
+
+interface LockOwner {
+  readonly pid: number;
+  /** Start time of the process, so that a reused pid is not taken for the owner. */
+  readonly started: string;
+}
+
+function isAlive(owner: LockOwner): boolean {
+  try {
+    process.kill(owner.pid, 0);
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ESRCH') return false;
+  }
+  return owner.started === '' || processStart(owner.pid) === owner.started;
+}
+
+/** The process that uses the folder now, or null. */
+export function lockOwner(files: DataDirFiles): number | null {
+  const found = ownerIn(files.lock);
+  return typeof found === 'number' ? found : null;
+}
+
+/** The living process named in a lock, or why there is none. */
+function ownerIn(file: string): number | 'absent' | 'dead' {
+  try {
+    const owner = JSON.parse(readFileSync(file, 'utf8')) as LockOwner;
+    return isAlive(owner) ? owner.pid : 'dead';
+  } catch (error) {
+    return (error as { code?: string }).code === 'ENOENT' ? 'absent' : 'dead';
+  }
+}
+
+/** A file with all its content at once, or not at all. @returns false when there is one already. */
+function createWhole(file: string, text: string): boolean {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Takes the place of an owner that is gone. Only one at a time may: whoever comes second finds the first one alive. */
+function takeOver(files: DataDirFiles, text: string): boolean {
+  const turn = `${files.lock}.turn`;
+  if (!createWhole(turn, text)) {
+    // Whoever had the turn died with it.
+    if (ownerIn(turn) === 'dead') rmSync(turn, { force: true });
+    return false;
+  }
+  try {
+    // One that was given back meanwhile is for whoever creates the next.
+    if (ownerIn(files.lock) !== 'dead') return false;
+    const draft = `${files.lock}.${process.pid}`;
+    writeFileSync(draft, text, { mode: 0o600 });
+    renameSync(draft, files.lock);
+    return true;
+  } finally {
+    rmSync(turn, { force: true });
+  }
+}
+
+const lockText = (pid: number): string => JSON.stringify({ pid, started: processStart(pid) } satisfies LockOwner);
+
+/** From here on the folder is another process's: there is no moment in which it is nobody's. */
+export function giveLock(files: DataDirFiles, pid: number): void {
+  const draft = `${files.lock}.${process.pid}`;
+  writeFileSync(draft, lockText(pid), { mode: 0o600 });
+  renameSync(draft, files.lock);
+}
+
+const attempts = 4;
+
+/** @returns a function that gives the lock back. @throws AppError data_dir_locked, data_dir_unreadable */
+export function acquireLock(files: DataDirFiles): () => void {
+  try {
+    const text = lockText(process.pid);
+    for (let attempt = 1; !createWhole(files.lock, text); attempt++) {
+      const pid = lockOwner(files);
+      if (pid !== null && pid !== process.pid) throw new AppError('data_dir_locked', { dir: files.dir, pid });
+      if (takeOver(files, text)) break;
+      if (attempt === attempts) throw new AppError('data_dir_locked', { dir: files.dir, pid: lockOwner(files) ?? 0 });
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('data_dir_unreadable', { dir: files.dir, detail: String((error as Error).message) }, error);
+  }
+  return givesLockBack(files);
+}
+
+/** @returns a function that gives the lock back, if it is this process's. */
+export function givesLockBack(files: DataDirFiles): () => void {
+  const text = lockText(process.pid);
+  return () => {
+    try {
+      if (readFileSync(files.lock, 'utf8') === text) rmSync(files.lock, { force: true });
+    } catch {
+      // Already gone.
+    }
+  };
+}

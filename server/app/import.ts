@@ -1,0 +1,189 @@
+/** Moving in from another gateway, into a file or onto a server, while nobody serves it. */
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { readDump } from '../../db/dump.ts';
+import { openSqliteSource } from '../../db/import-source.ts';
+import { migrate } from '../../db/migrate.ts';
+import { type Database, openDatabase } from '../../db/open.ts';
+import { placeName } from '../../db/place.ts';
+import type { PostgresDatabase } from '../../db/postgres/open.ts';
+import { openSandbox, openServerSandbox, type SandboxDatabase } from '../../db/sandbox.ts';
+import type { Ledger } from '../billing/ledger/commands.ts';
+import { createDirectLedger } from '../billing/ledger/direct.ts';
+import type { Language } from '../contract/enums.ts';
+import { AppError } from '../contract/errors.ts';
+import { type ImportDeps, importFamily } from '../domain/import/family.ts';
+import { importLitellm } from '../domain/import/litellm.ts';
+import type { ImportReport } from '../domain/import/report.ts';
+import { companions } from '../domain/import/schema.ts';
+import type { Family, Source } from '../domain/import/source.ts';
+import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
+import { createVault, loadMasterKey, type Vault } from '../domain/secrets/vault.ts';
+import { addonPath } from '../embedded/addon-path.ts';
+import { nativeBindingFor } from '../embedded/native-addon.ts';
+import { version } from '../embedded/version.ts';
+import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir } from './data-dir.ts';
+import { createServices, type Services } from './services.ts';
+
+export type { ModelPrice } from '../domain/import/prices.ts';
+export type { ImportReport };
+
+export interface ImportOrder {
+  readonly from: Family | 'litellm';
+  readonly file: string;
+  readonly dataDir: string;
+  readonly dryRun: boolean;
+  /** Tables to take; empty = all. */
+  readonly only: readonly string[];
+  /** Whether models cost what they cost at the source. */
+  readonly keepPrices: boolean;
+  /** Of the report. */
+  readonly language: Language;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** An order, and what its work is done with. */
+interface Import extends ImportOrder {
+  readonly files: DataDirFiles;
+  readonly nativeBinding: string | undefined;
+  readonly vault: Vault;
+}
+
+/** Everything or nothing; a dry run is the same work, rolled back. @throws AppError import_*, not_found, data_dir_locked, nodes_live. */
+export async function importSite(order: ImportOrder): Promise<ImportReport> {
+  const { file, dataDir, env } = order;
+  if (!existsSync(file)) throw new AppError('not_found', { what: file });
+  const files = ensureDataDir(dataDir);
+  const place = databasePlace(files, env);
+  const unlock = acquireLock(files);
+  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  try {
+    await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
+    if (place.engine === 'sqlite') {
+      await migrated(files.database, nativeBinding);
+      const vault = createVault(loadMasterKey(files.secretKey, env));
+      return await importToFile({ ...order, files, nativeBinding, vault }, files.database);
+    }
+    const { openVisitor } = await import('../cluster/visitor.ts');
+    const { database, vault, ledger, close } = await openVisitor(place, files, env);
+    try {
+      const work = { ...order, files, nativeBinding, vault };
+      if (order.from !== 'litellm') return await importToServer(database, work);
+      const sandbox = await openServerSandbox(database);
+      return await kept(sandbox, work, async () => litellm(await servicesOn(sandbox, ledger, vault), work));
+    } finally {
+      await close();
+    }
+  } finally {
+    unlock();
+  }
+}
+
+async function migrated(file: string, nativeBinding: string | undefined): Promise<void> {
+  const database = openDatabase(file, { nativeBinding });
+  await migrate(database);
+  await database.close();
+}
+
+const importToFile = (work: Import, file: string): Promise<ImportReport> => {
+  const database = openSandbox(file, work.nativeBinding);
+  return kept(database, work, async () => {
+    const ledger = createDirectLedger(database);
+    const services = await servicesOn(database, ledger, work.vault);
+    if (work.from === 'litellm') return litellm(services, work);
+    return family({ database, ledger, options: services.options, vault: work.vault }, work.from, work);
+  });
+};
+
+/** The books are written into a file, as they always are, and brought to the server whole. */
+async function importToServer(database: PostgresDatabase, work: Import): Promise<ImportReport> {
+  const { copyFromServer } = await import('../../db/move/snapshot.ts');
+  const { refuseLive } = await import('../../db/postgres/alone.ts');
+  const { fillServer } = await import('../../db/move/fill.ts');
+  const { dryRun, nativeBinding } = work;
+  if (!dryRun) await refuseLive(database.pool, placeName(database.place));
+  const folder = join(work.files.dir, '.importing');
+  const file = join(folder, 'gateway.db');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { mode: 0o700 });
+  try {
+    await copyFromServer(database, file, nativeBinding);
+    const report = await importToFile(work, file);
+    if (dryRun) return report;
+    const filled = openDatabase(file, { nativeBinding });
+    try {
+      await fillServer(database, filled);
+    } finally {
+      await filled.close();
+    }
+    return report;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Closes the database. */
+async function kept(
+  database: SandboxDatabase,
+  { dryRun }: Import,
+  work: () => Promise<ImportReport>,
+): Promise<ImportReport> {
+  try {
+    const report = await work();
+    if (!dryRun) await database.commit();
+    return report;
+  } finally {
+    await database.close();
+  }
+}
+
+const servicesOn = (database: Database, ledger: Ledger, vault: Vault): Promise<Services> =>
+  createServices({
+    ...{ database, vault, ledger, version },
+    relayTest: () => Promise.reject(new AppError('setup_needed')),
+    setupCode: null,
+    now: Date.now,
+  });
+
+const litellm = (services: Services, { file, env, language }: Import): Promise<ImportReport> =>
+  importLitellm({ ...services, env, language }, parse(readFileSync(file, 'utf8')));
+
+async function family(
+  deps: Pick<ImportDeps, 'database' | 'ledger' | 'options' | 'vault'>,
+  from: Family,
+  { file, only, nativeBinding, keepPrices, language }: Import,
+): Promise<ImportReport> {
+  const source = narrowed(openSource(file, nativeBinding), only);
+  try {
+    return await importFamily({ ...deps, keepPrices, language, now: Math.floor(Date.now() / 1000) }, source, from);
+  } finally {
+    source.close();
+  }
+}
+
+/** Tables that were not asked for are not there; what belongs to a person comes with him. */
+function narrowed(
+  { tables, rows, close }: ReturnType<typeof openSource>,
+  only: readonly string[],
+): ReturnType<typeof openSource> {
+  if (only.length === 0) return { tables, rows, close };
+  const wanted = new Set(only.flatMap((table) => [table, ...(companions[table] ?? [])]));
+  return {
+    tables: () => tables().filter((table) => wanted.has(table)),
+    rows: (table) => (wanted.has(table) ? rows(table) : []),
+    close,
+  };
+}
+
+const sqliteMark = 'SQLite format 3\0';
+
+/** A SQLite file by its first bytes, everything else is read as a dump. */
+function openSource(file: string, nativeBinding: string | undefined): Source & { close(): void } {
+  const bytes = readFileSync(file);
+  if (bytes.toString('latin1', 0, sqliteMark.length) === sqliteMark) return openSqliteSource(file, nativeBinding);
+  const tables = readDump(bytes.toString('utf8'));
+  if (!tables.has('users') && !tables.has('channels'))
+    throw new AppError('import_failed', { detail: 'users, channels' });
+  return { tables: () => [...tables.keys()], rows: (table) => tables.get(table) ?? [], close: () => undefined };
+}

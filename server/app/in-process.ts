@@ -1,0 +1,204 @@
+/** The services in the caller's own process: how the CLI works when no server runs on the data directory. */
+
+import { randomBytes } from 'node:crypto';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
+import { type MigrationStep, migrate } from '../../db/migrate.ts';
+import { type Database, openDatabase } from '../../db/open.ts';
+import { sealedSample } from '../../db/sealed.ts';
+import { createBalances } from '../billing/balances/balances.ts';
+import type { Ledger } from '../billing/ledger/commands.ts';
+import { createDirectLedger } from '../billing/ledger/direct.ts';
+import { owedFiles, settleOwed } from '../billing/ledger/owed.ts';
+import { endpointById } from '../contract/endpoints/index.ts';
+import type { Language } from '../contract/enums.ts';
+import { AppError } from '../contract/errors.ts';
+import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
+import { capsuleOf, createVault, type Vault, vaultFor } from '../domain/secrets/vault.ts';
+import { createSnapshotSource } from '../domain/snapshot/load.ts';
+import { addonPath } from '../embedded/addon-path.ts';
+import { nativeBindingFor } from '../embedded/native-addon.ts';
+import { version } from '../embedded/version.ts';
+import { startThread } from '../embedded/workers.ts';
+import { localOwner } from '../http/call.ts';
+import { invoke, mutates } from '../http/invoke.ts';
+import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
+import { runChannelTest } from '../relay/channel-test.ts';
+import { createRelay } from '../relay/relay.ts';
+import { defaultLimits } from '../relay/relay-deps.ts';
+import { createRelayState } from '../relay/state/state.ts';
+import { startError } from '../threads/ledger/thread.ts';
+import { acquireLock, type DataDirFiles, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
+import { openReading } from './read-only.ts';
+import { createServices, type Services } from './services.ts';
+
+export type { MigrationStep } from '../../db/migrate.ts';
+
+export interface DirectGateway {
+  call(id: string, input: unknown): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const meta = {
+  ip: 'local',
+  statedLanguage: null,
+  userAgent: 'gateway',
+  requestId: '',
+  origin: '',
+  bearer: '',
+  stateCookie: '',
+  deviceCookie: '',
+  sessionHash: null,
+  fresh: true,
+} as const;
+const reply = {
+  setSession: () => undefined,
+  clearSession: () => undefined,
+  setDevice: () => undefined,
+  setState: () => undefined,
+  say: () => undefined,
+  header: () => undefined,
+  unchanged: () => undefined,
+};
+
+const asOwner = (services: Services, language: Language, id: string, input: unknown) =>
+  invoke(id, input, { actor: localOwner, meta: { ...meta, language }, services, reply });
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Parts {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly ledger: Ledger;
+  close(): Promise<void>;
+}
+
+/** For whom the folder is opened. */
+export interface DirectReader {
+  readonly language?: Language;
+  /** Told what an upgrade of the folder does meanwhile. */
+  readonly migrating?: ((step: MigrationStep) => void) | undefined;
+}
+
+async function openFileParts(
+  files: DataDirFiles,
+  env: Environment,
+  { migrating: report }: DirectReader,
+): Promise<Parts> {
+  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  const database = openDatabase(files.database, { nativeBinding });
+  await migrate(database, { version, report });
+  const vault = vaultFor(files.secretKey, env, sealedSample(database));
+  if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(database.raw), files.owed);
+  const ledger = createDirectLedger(database);
+  return {
+    database,
+    vault,
+    ledger,
+    async close() {
+      await ledger.drain();
+      await database.close();
+    },
+  };
+}
+
+async function openWriting(dataDir: string, env: Environment, reader: DirectReader): Promise<DirectGateway> {
+  const files = ensureDataDir(dataDir);
+  const place = databasePlace(files, env);
+  const unlock = acquireLock(files);
+  try {
+    const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
+    const { database, vault, ledger, close } =
+      place.engine === 'sqlite'
+        ? await openFileParts(files, env, reader)
+        : await import('../cluster/visitor.ts').then(({ openVisitor }) => openVisitor(place, files, env));
+    const services = await createServices({
+      database,
+      dataFolder: { folder: files.dir, nativeBinding },
+      vault,
+      ledger,
+      version,
+      setupCode: null,
+      now: Date.now,
+      relayTest: async (order) => {
+        const balances = createBalances();
+        const state = createRelayState(balances);
+        state.apply(await createSnapshotSource({ database, vault }).load());
+        const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
+        const relay = createRelay({
+          state,
+          balances,
+          ledger,
+          counter,
+          fetch,
+          now: Date.now,
+          steady: () => performance.now(),
+          random: Math.random,
+          keyHmac: vault.keyHmac,
+          capsule: capsuleOf(vault),
+          // No server, no traffic: nobody's channel gets into trouble here.
+          trouble: () => undefined,
+          tasks: services.tasks,
+          findSession: () => Promise.reject(new AppError('login_required')),
+          limits: defaultLimits,
+        });
+        const result = await runChannelTest(relay, state, order, Date.now);
+        counter.close();
+        return result;
+      },
+    });
+    return {
+      call: (id, input) => asOwner(services, reader.language ?? 'en', id, input),
+      async close() {
+        await close();
+        unlock();
+      },
+    };
+  } catch (error) {
+    unlock();
+    throw asStartError(error, dataDir);
+  }
+}
+
+function asStartError(error: unknown, dataDir: string): unknown {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && code.startsWith('SQLITE_')
+    ? startError({ code, message: (error as Error).message }, dataDir)
+    : error;
+}
+
+/** Where nothing can be written, what is there can still be read. @throws AppError data_dir_*, database_*, secret_*. */
+export async function openDirect(dataDir: string, env: Environment, reader: DirectReader = {}): Promise<DirectGateway> {
+  try {
+    return await openWriting(dataDir, env, reader);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'data_dir_unreadable') throw error;
+    const reading = openReading(dataDirFiles(dataDir), addonPath);
+    if (reading === null) throw error;
+    const { database, close } = reading;
+    try {
+      const sample = sealedSample(database);
+      const services = await createServices({
+        database,
+        vault: sample === null ? createVault(randomBytes(32)) : vaultFor(dataDirFiles(dataDir).secretKey, env, sample),
+        ledger: { execute: () => Promise.reject(error), healthy: () => ({ ok: false, reason: error.message }) },
+        version,
+        setupCode: null,
+        now: Date.now,
+        relayTest: () => Promise.reject(error),
+      });
+      return {
+        call(id, input) {
+          const row = endpointById(id);
+          return row !== undefined && mutates(row)
+            ? Promise.reject(error)
+            : asOwner(services, reader.language ?? 'en', id, input);
+        },
+        close,
+      };
+    } catch (trouble) {
+      await close();
+      throw asStartError(trouble, dataDir);
+    }
+  }
+}

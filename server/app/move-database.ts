@@ -1,0 +1,94 @@
+/** Moves a site between a file and a server, while nobody serves either. */
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
+import { foldLog } from '../../db/maintenance.ts';
+import { migrate } from '../../db/migrate.ts';
+import { sayingInterrupted } from '../../db/move/interrupted.ts';
+import { type MovedReport, type MoveProgress, moveSite } from '../../db/move/move.ts';
+import { openTarget } from '../../db/move/open-target.ts';
+import { postgresEnd } from '../../db/move/postgres-end.ts';
+import { sqliteEnd } from '../../db/move/sqlite-end.ts';
+import { openDatabase } from '../../db/open.ts';
+import { type PostgresPlace, placeName, placeOf } from '../../db/place.ts';
+import { migratePostgres } from '../../db/postgres/migrate.ts';
+import { owedFiles, settleOwed } from '../billing/ledger/owed.ts';
+import { AppError } from '../contract/errors.ts';
+import { addonPath } from '../embedded/addon-path.ts';
+import { nativeBindingFor } from '../embedded/native-addon.ts';
+import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
+
+export interface SiteMove {
+  readonly dataDir: string;
+  readonly server: PostgresPlace;
+  readonly progress?: ((progress: MoveProgress) => void) | undefined;
+  readonly batch?: number | undefined;
+}
+
+/** @param back from the server into the data directory. @throws AppError database_address */
+export function plannedMove(url: string, dataDir: string, back: boolean) {
+  const server = placeOf(url);
+  if (server.engine !== 'postgres')
+    throw new AppError('database_address', { detail: url === '' ? 'DATABASE_URL' : url });
+  const [here, there] = [dataDirFiles(dataDir).database, placeName(server)];
+  return back
+    ? { server, from: there, to: here, move: moveToFile }
+    : { server, from: here, to: there, move: moveToServer };
+}
+
+/** From the data directory's file; it stays as it is. @throws AppError data_dir_locked, move_*, database_*. */
+export async function moveToServer(order: SiteMove): Promise<MovedReport> {
+  const files = ensureDataDir(order.dataDir);
+  const unlock = acquireLock(files);
+  try {
+    if (!existsSync(files.database)) throw new AppError('not_found', { what: files.database });
+    const source = openDatabase(files.database, { nativeBinding: nativeBindingFor(files.dir, addonPath) });
+    try {
+      await migrate(source);
+      // What is owed belongs to the books before they are carried away.
+      if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(source.raw), files.owed);
+      const target = await openTarget(order.server);
+      try {
+        return await sayingInterrupted(() => moveSite({ ...order, from: sqliteEnd(source), to: target.end }));
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
+  } finally {
+    unlock();
+  }
+}
+
+/** Into the data directory's file, which may not be there yet; until everything is equal it has another name. @throws as `moveToServer`. */
+export async function moveToFile(order: SiteMove): Promise<MovedReport> {
+  const files = ensureDataDir(order.dataDir);
+  const unlock = acquireLock(files);
+  const file = `${files.database}.moving`;
+  try {
+    if (existsSync(files.database)) throw new AppError('move_not_empty', { name: files.database });
+    const source = await openDatabase(order.server);
+    try {
+      await migratePostgres(source);
+      const target = openDatabase(file, { nativeBinding: nativeBindingFor(dirname(file), addonPath) });
+      let report: MovedReport;
+      try {
+        await migrate(target);
+        report = await sayingInterrupted(() =>
+          moveSite({ ...order, from: postgresEnd(source), to: sqliteEnd(target) }),
+        );
+        foldLog(target);
+      } finally {
+        await target.close();
+      }
+      renameSync(file, files.database);
+      for (const end of ['-wal', '-shm']) rmSync(file + end, { force: true });
+      return report;
+    } finally {
+      await source.close();
+    }
+  } finally {
+    unlock();
+  }
+}

@@ -1,0 +1,64 @@
+/** A database that can only be read: on a disk that is full or read-only, for checks, status and logs. */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { schemaOf } from '../../db/maintenance.ts';
+import { migrations } from '../../db/migrate.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
+import { nativeBindingFor } from '../embedded/native-addon.ts';
+import type { DataDirFiles } from './data-dir.ts';
+
+export interface Reading {
+  readonly database: SqliteDatabase;
+  close(): Promise<void>;
+}
+
+/** @returns null where there is no database of this program's schema. */
+export function openReading(files: DataDirFiles, addon: string | null): Reading | null {
+  if (!existsSync(files.database)) return null;
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-reading-'));
+  const clean = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const nativeBinding = driverFor(files.dir, folder, addon);
+    const database = openHere(files.database, nativeBinding) ?? openCopy(files.database, folder, nativeBinding);
+    const current = schemaOf(database) === Object.keys(migrations).sort().at(-1);
+    const close = async () => {
+      await database.close();
+      clean();
+    };
+    if (current) return { database, close };
+    void close();
+    return null;
+  } catch (error) {
+    clean();
+    throw error;
+  }
+}
+
+/** Where nothing can be written, the program cannot put its driver down either. */
+function driverFor(dir: string, folder: string, addon: string | null): string | undefined {
+  try {
+    return nativeBindingFor(dir, addon);
+  } catch {
+    return nativeBindingFor(folder, addon);
+  }
+}
+
+function openHere(file: string, nativeBinding: string | undefined): SqliteDatabase | null {
+  let database: SqliteDatabase | null = null;
+  try {
+    database = openDatabase(file, { nativeBinding, readonly: true });
+    schemaOf(database);
+    return database;
+  } catch {
+    database?.raw.close();
+    return null;
+  }
+}
+
+/** The log needs a file of shared memory beside it, which a read-only folder does not take. */
+function openCopy(file: string, folder: string, nativeBinding: string | undefined): SqliteDatabase {
+  const copy = join(folder, basename(file));
+  for (const end of ['', '-wal']) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
+  return openDatabase(copy, { nativeBinding });
+}

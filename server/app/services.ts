@@ -1,0 +1,336 @@
+/** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
+import { randomInt, randomUUID } from 'node:crypto';
+import type { BackupHeader } from '../../db/backup-file.ts';
+import type { KeptItems } from '../../db/kept-item.ts';
+import { createKeptItems } from '../../db/kept-items.ts';
+import { createMemos } from '../../db/memos.ts';
+import type { Database } from '../../db/open.ts';
+import { createChannelsRepository } from '../../db/repositories/channels.ts';
+import type { Turns } from '../../db/turn.ts';
+import { createTurns } from '../../db/turns.ts';
+import type { Ledger } from '../billing/ledger/commands.ts';
+import { type InvariantReport, logReport, reportsOn } from '../billing/ledger/verify.ts';
+import { type StorageStanding, soundStorage } from '../contract/storage.ts';
+import { type BotCheck, createBotCheck } from '../domain/accounts/bot-check.ts';
+import { type AccountsService, createAccounts } from '../domain/accounts/service.ts';
+import { createSettings, type SettingsService } from '../domain/accounts/settings.ts';
+import { type AffiliateService, createAffiliate } from '../domain/affiliate/service.ts';
+import { createOperatorAlerts } from '../domain/alerts/compose.ts';
+import type { AlertsService } from '../domain/alerts/service.ts';
+import { type AuditService, createAudit } from '../domain/audit/service.ts';
+import type { DataFolder } from '../domain/backup/home.ts';
+import { createScheduledBackups, type ScheduledBackups } from '../domain/backup/scheduled.ts';
+import { createMaintenance, type MaintenanceService } from '../domain/backup/service.ts';
+import { type BackupOrder, verifiedBackup } from '../domain/backup/verified.ts';
+import { createKnowledge, type KnowledgeService } from '../domain/channels/knowledge.ts';
+import { createRounds, type RoundsService } from '../domain/channels/rounds.ts';
+import { createRoutes, type RoutesService, type Standing } from '../domain/channels/routes.ts';
+import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
+import { createLogs, type LogsService } from '../domain/logs/service.ts';
+import { createNodes, type NodesService } from '../domain/nodes/service.ts';
+import { createNotify } from '../domain/notifications/carry.ts';
+import { createMailer, type SendMail } from '../domain/notifications/mailer.ts';
+import { createQuotaAlerts, type QuotaAlerts } from '../domain/notifications/quota-alerts.ts';
+import { discover } from '../domain/oauth/discovery.ts';
+import { createOAuth, type OAuthService } from '../domain/oauth/service.ts';
+import { createUnbind, type Unbind } from '../domain/oauth/unbind.ts';
+import { createOptions, type OptionsService } from '../domain/options/service.ts';
+import { createPriceList } from '../domain/pricing/list.ts';
+import { createPricing, type PricingService } from '../domain/pricing/service.ts';
+import { createProvisioning, type ProvisioningService } from '../domain/provisioning/service.ts';
+import { createRedemptions, type RedemptionsService } from '../domain/redemptions/service.ts';
+import type { Vault } from '../domain/secrets/vault.ts';
+import { createAllowance } from '../domain/sessions/allowance.ts';
+import { createDevices, type Devices } from '../domain/sessions/devices.ts';
+import { createEntrance, type EntranceService } from '../domain/sessions/entrance.ts';
+import { createPasskeys, type PasskeysService } from '../domain/sessions/passkeys.ts';
+import { createSecondFactor, type SecondFactorService } from '../domain/sessions/second-factor.ts';
+import { createSessions, type SessionsService } from '../domain/sessions/service.ts';
+import { createSetup } from '../domain/setup/service.ts';
+import { createStatus } from '../domain/status/service.ts';
+import { createUndeclaredProxy, type UndeclaredProxy } from '../domain/status/undeclared-proxy.ts';
+import { checkForUpdate, type UpdateCheck } from '../domain/status/updates.ts';
+import { createTaskLists, type TaskListsService } from '../domain/tasks/lists.ts';
+import { createTasks, type TasksService } from '../domain/tasks/service.ts';
+import { createChatLinks } from '../domain/tokens/chat-links.ts';
+import { createTokens, type TokensService } from '../domain/tokens/service.ts';
+import { createUsage, type UsageService } from '../domain/usage/service.ts';
+import { type AccessTokensService, createAccessTokens } from '../domain/users/access-tokens.ts';
+import { type AccountService, createAccount } from '../domain/users/account.ts';
+import { type Credentials, createCredentials } from '../domain/users/credentials.ts';
+import { createUserManagement, type UserManagement } from '../domain/users/management.ts';
+import { createPasswords, type Passwords } from '../domain/users/passwords.ts';
+import { createSavedFilters, type SavedFiltersService } from '../domain/users/saved-filters.ts';
+import { createUsers, type UsersService } from '../domain/users/service.ts';
+import { createWaysIn } from '../domain/users/ways-in.ts';
+import { createWallet, type WalletService } from '../domain/wallet/service.ts';
+import { createProvenGuard, type Fetch } from '../outbound/guard.ts';
+import { createWorkerFetch } from '../outbound/worker.ts';
+import { providerByType } from '../providers/catalogue.ts';
+
+export interface Services {
+  readonly version: string;
+  readonly options: OptionsService;
+  readonly audit: AuditService;
+  readonly users: UsersService;
+  readonly userManagement: UserManagement;
+  readonly account: AccountService;
+  readonly credentials: Credentials;
+  readonly accounts: AccountsService;
+  readonly settings: SettingsService;
+  readonly botCheck: BotCheck;
+  readonly sessions: SessionsService;
+  readonly entrance: EntranceService;
+  readonly devices: Devices;
+  readonly secondFactor: SecondFactorService;
+  readonly passkeys: PasskeysService;
+  readonly oauth: OAuthService;
+  readonly unbind: Unbind;
+  readonly accessTokens: AccessTokensService;
+  readonly savedFilters: SavedFiltersService;
+  readonly discoverOidc: (url: string) => ReturnType<typeof discover>;
+  readonly setup: ReturnType<typeof createSetup>;
+  readonly status: ReturnType<typeof createStatus>;
+  readonly tokens: TokensService;
+  readonly checkForUpdate: () => Promise<UpdateCheck>;
+  readonly chatLinks: ReturnType<typeof createChatLinks>;
+  readonly pricing: PricingService;
+  readonly redemptions: RedemptionsService;
+  readonly wallet: WalletService;
+  readonly affiliate: AffiliateService;
+  readonly quotaAlerts: QuotaAlerts;
+  readonly alerts: AlertsService;
+  readonly backups: ScheduledBackups;
+  readonly channels: ChannelsService;
+  readonly rounds: RoundsService;
+  readonly routes: RoutesService;
+  readonly knowledge: KnowledgeService;
+  readonly nodes: NodesService;
+  readonly tasks: TasksService & KeptItems;
+  readonly taskLists: TaskListsService;
+  readonly usage: UsageService;
+  readonly priceList: ReturnType<typeof createPriceList>;
+  readonly logs: LogsService;
+  /** Printed at start; null once set up. */
+  readonly setupCode: string | null;
+  readonly storage: () => StorageStanding;
+  /** Relay threads; 0 = no server runs. */
+  readonly relays: number;
+  /** Throws away short-lived things that are over. */
+  readonly sweepMemos: () => Promise<void>;
+  readonly maintenance: MaintenanceService;
+  readonly undeclaredProxy: UndeclaredProxy;
+  readonly provisioning: ProvisioningService;
+  verifyLedger(): Promise<InvariantReport[]>;
+}
+
+export interface ServiceDeps {
+  readonly database: Database;
+  /** Of this process, where the database is elsewhere. */
+  readonly dataFolder?: DataFolder;
+  readonly vault: Vault;
+  readonly ledger: Ledger;
+  readonly relayTest: RelayTest;
+  readonly version: string;
+  readonly setupCode: string | null;
+  /** Name of this node; absent where there is one. */
+  readonly node?: string;
+  /** Default: over the SMTP server of the options. */
+  readonly sendMail?: SendMail;
+  /** For addresses that users choose; default: the guarded one. */
+  readonly guardedFetch?: Fetch;
+  /** For payment providers and the upstreams of jobs; default: the runtime's own. */
+  readonly fetch?: typeof fetch;
+  /** Default: as strong as logins can bear. */
+  readonly passwords?: Passwords;
+  /** How channels stand in the relay's eyes; absent where no server runs. */
+  readonly standingOf?: (ids: readonly number[]) => Promise<readonly Standing[]>;
+  /** How the store of money stands; sound where no server runs. */
+  readonly storage?: () => StorageStanding;
+  readonly relays?: number;
+  /** What is done once for a site; default: by this process alone. */
+  readonly turns?: Turns;
+  /** Makes a backup and looks it through; default: here and now. */
+  readonly verifiedBackup?: (order: BackupOrder) => Promise<BackupHeader>;
+  /** Told what went wrong in jobs. */
+  readonly report?: (error: unknown) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Lets whoever guesses wait; default: in real time. */
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+/** New accounts of one network. */
+const signUpsPerHour = 20;
+
+const withDefaults = (given: ServiceDeps) => ({
+  memos: createMemos(given.database, given.vault.keyHmac, given.now),
+  node: '',
+  passwords: createPasswords(),
+  turns: createTurns(given.database, randomUUID()),
+  verifiedBackup,
+  fetch,
+  pause: (ms: number) => Bun.sleep(ms),
+  ...given,
+});
+
+/** How people come in and prove who they are. */
+function createSignIn(given: ReturnType<typeof withDefaults>, options: OptionsService, users: UsersService) {
+  const deps = { ...given, options, users };
+  const siteName = () => options.get('SystemName');
+  const credentials = createCredentials(deps);
+  const devices = createDevices(deps.vault, deps.now);
+  const waysIn = createWaysIn(deps);
+  const secondFactor = createSecondFactor({ ...deps, siteName });
+  const sessions = createSessions({
+    ...deps,
+    credentials,
+    devices,
+    passwordLogin: () => options.get('PasswordLoginEnabled'),
+    idleHours: () => options.get('general_setting.session_idle_hours'),
+  });
+  return {
+    account: createAccount({ ...deps, credentials, secondFactor }),
+    credentials,
+    sessions,
+    entrance: createEntrance({ ...deps, sessions, secondFactor, devices }),
+    devices,
+    secondFactor,
+    passkeys: createPasskeys({ ...deps, waysIn, siteName, siteAddress: () => options.get('ServerAddress') }),
+    unbind: createUnbind({ ...deps, waysIn }),
+  };
+}
+
+type TellingDeps = ServiceDeps & {
+  readonly options: OptionsService;
+  readonly sendMail: SendMail;
+  readonly settings: SettingsService;
+  readonly guardedFetch: Fetch;
+  readonly backups: ScheduledBackups;
+  readonly report: (error: unknown) => void;
+};
+
+/** Who is told what outside the console. */
+const createTelling = (deps: TellingDeps) => ({
+  quotaAlerts: createQuotaAlerts({
+    ...deps,
+    notify: createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.guardedFetch }),
+  }),
+  alerts: createOperatorAlerts({
+    ...deps,
+    fetch: deps.guardedFetch,
+    backupMissing: deps.backups.missing,
+  }),
+});
+
+export async function createServices(given: ServiceDeps): Promise<Services> {
+  const deps = withDefaults(given);
+  const report = deps.report ?? (() => undefined);
+  const options = await createOptions(deps);
+  const users = createUsers(deps);
+  const logs = createLogs(deps);
+  const setup = createSetup({ ...deps, users, options, engine: deps.database.engine });
+  const channels = createChannels({
+    ...deps,
+    automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
+    troubleRules: () => ({
+      enabled: options.get('AutomaticDisableChannelEnabled'),
+      keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
+    }),
+  });
+  const tokens = createTokens(deps);
+  const affiliate = createAffiliate({ ...deps, options, randomInt });
+  const signIn = createSignIn(deps, options, users);
+  const { credentials, devices } = signIn;
+  const signUps = createAllowance('new accounts of networks', 3600, signUpsPerHour, deps.memos);
+  const sendMail = deps.sendMail ?? createMailer(options);
+  const settings = createSettings(deps);
+  await settings.sealReadable();
+  const backups = await createScheduledBackups({ ...deps, options, verified: deps.verifiedBackup });
+  const carried = (schemes: readonly string[]): Fetch =>
+    createWorkerFetch({
+      worker: () => ({ url: options.get('WorkerUrl'), key: options.get('WorkerValidKey') }),
+      direct: deps.guardedFetch ?? createProvenGuard({ schemes }),
+      fetch: deps.fetch,
+      schemes,
+    });
+  const guardedFetch = carried(['https:']);
+  return {
+    version: deps.version,
+    options,
+    audit: createAudit(deps),
+    users,
+    userManagement: createUserManagement({ ...deps, users, credentials, options }),
+    ...signIn,
+    accounts: createAccounts({ ...deps, options, users, affiliate, credentials, devices, signUps, sendMail, report }),
+    settings,
+    botCheck: createBotCheck({ options, fetch: deps.fetch }),
+    oauth: createOAuth({ ...deps, options, users, affiliate, signUps }),
+    accessTokens: createAccessTokens(deps),
+    savedFilters: createSavedFilters(deps),
+    discoverOidc: (url) => discover(url, carried(['https:', 'http:'])),
+    setup,
+    status: createStatus({
+      options,
+      version: deps.version,
+      startedAt: Math.floor(deps.now() / 1000),
+      setupDone: setup.isDone,
+    }),
+    tokens,
+    checkForUpdate: () => checkForUpdate(options.get('general_setting.release_url'), deps.version, deps.fetch),
+    chatLinks: createChatLinks({ options, tokens }),
+    redemptions: createRedemptions({ ...deps, options }),
+    wallet: createWallet({ ...deps, options, users }),
+    affiliate,
+    backups,
+    ...createTelling({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),
+    channels,
+    rounds: createRounds({
+      channels,
+      slowSeconds: () => options.get('ChannelDisableThreshold'),
+      automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
+      ...{ turns: deps.turns, now: deps.now, report },
+    }),
+    routes: createRoutes({
+      repository: createChannelsRepository(deps.database),
+      standingOf: deps.standingOf ?? null,
+      groupOfToken: async (name, userId) => {
+        const token = await tokens.named(name, userId);
+        const owner = await users.find(token.user_id);
+        return token.group || (owner?.group_name ?? 'default');
+      },
+    }),
+    knowledge: createKnowledge({ channel: channels.get, ownRules: () => options.get('model_rules') }),
+    nodes: createNodes(deps.database),
+    logs,
+    pricing: createPricing({ ...deps, options, logs }),
+    taskLists: createTaskLists({ ...deps, options }),
+    usage: createUsage(deps),
+    priceList: createPriceList({ options, channels }),
+    tasks: {
+      ...createTasks({
+        ...deps,
+        baseUrlOf: (type) => providerByType(type)?.baseUrl ?? '',
+        report,
+      }),
+      ...createKeptItems(deps.database, deps.now),
+    },
+    setupCode: deps.setupCode,
+    storage: deps.storage ?? (() => soundStorage),
+    relays: deps.relays ?? 0,
+    sweepMemos: deps.memos.sweep,
+    maintenance: createMaintenance(deps),
+    undeclaredProxy: createUndeclaredProxy(deps.now),
+    provisioning: createProvisioning({
+      ...deps,
+      options,
+      users,
+      servicesOn: (database, passwords) => createServices({ ...given, database, passwords }),
+    }),
+    verifyLedger: async () => {
+      const { checked, unequal, wrong } = await logs.verify({});
+      const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
+      return [...(await reportsOn(deps.database)), logReport(checked, unequal, examples)];
+    },
+  };
+}

@@ -1,0 +1,233 @@
+/**
+ * Where in the shared memory each user, token and group has its cells. The main thread gives the places out as it passes news
+ * on, and names them to the relay threads. A place is never given to anybody else: 128 bytes of a user or key that is gone
+ * are cheaper than finding out when the last thread has forgotten it.
+ */
+
+import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
+import type { RelaySettings } from '../../relay/state/settings.ts';
+import type { BalanceEvent } from '../ledger/commands.ts';
+import { ringCells } from './rate-windows.ts';
+import { type Memory, userStripe } from './shared-memory.ts';
+
+/** Cells of a user's place. */
+export const Purse = { balance: 0, used: 1, held: 2, most: 3, overrun: 4, gone: 5, visits: 6, visitsSpan: 7 } as const;
+/** Cells of a token's place. */
+export const Cap = {
+  limit: 0,
+  used: 1,
+  held: 2,
+  most: 3,
+  unlimited: 4,
+  gone: 5,
+  dayStart: 6,
+  dayUsed: 7,
+  monthStart: 8,
+  monthUsed: 9,
+  budgetHeld: 10,
+  running: 11,
+  rates: 12,
+  cappedMs: 13,
+} as const;
+/** Cells of a group's place, with the same meaning and order as a token's. */
+export const Flow = {
+  running: 11,
+  rates: 12,
+  /** When a request took what was left of the tokens per minute. */ cappedMs: 13,
+} as const;
+const placeCells = 16;
+const patienceMs = 20;
+
+/** Flat pairs of id and place. */
+export interface Places {
+  readonly users: readonly number[];
+  readonly tokens: readonly number[];
+  readonly groups: readonly (readonly [name: string, place: number])[];
+}
+
+export interface Accounts {
+  /** 0 = nobody has told of it. */
+  user(id: number): number;
+  token(id: number): number;
+  /** Gives a place out at first sight, where that is this thread's business. */
+  seenToken(token: TokenSnapshot): number;
+  group(name: string): number;
+  /** The place of a user whose visits are counted: it has two rings. 0 = they are not. */
+  visitor(id: number): number;
+  /** Two rings. @param flow the place of a token or group. */
+  ratesOf(flow: number): number;
+  /** First sight of a user sets the balance; later rows leave it alone, since balances move only through the ledger. */
+  seeUser(user: UserSnapshot): void;
+  /** First sight of a token sets what it has used; its limit follows every row. */
+  seeToken(token: TokenSnapshot): void;
+  forgetUser(id: number): void;
+  forgetToken(id: number): void;
+  /** Makes room for what these settings count. */
+  prepare(settings: Pick<RelaySettings, 'groupLimits' | 'modelRequests'>): void;
+  /** A balance moved for another reason than a settlement of ours. */
+  credit(event: BalanceEvent): void;
+  places(users: Iterable<number>, tokens: Iterable<number>): Places;
+  /** Takes over places that the main thread has given out. */
+  bind(places: Places): void;
+  /** By id. */
+  readonly users: ReadonlyMap<number, number>;
+  readonly tokens: ReadonlyMap<number, number>;
+}
+
+/** Nothing bounds what the key may use but its owner's balance. */
+export const isUnbounded = ({ unlimited, limits }: Pick<TokenSnapshot, 'unlimited' | 'limits'>): boolean =>
+  unlimited && (limits === null || (limits.dayBudget === 0 && limits.monthBudget === 0));
+
+/** Which movements are in a user's balance: those up to `version`, and these that came before their turn. */
+interface Seen {
+  version: number;
+  readonly ahead: Set<number>;
+}
+
+/**
+ * @param leased several machines serve one site: what a balance or a key's limit has in reach here is what was lent
+ * (`leased.ts`), at first nothing, and no row and no movement changes it.
+ */
+export function createAccounts(memory: Memory, leased = false): Accounts {
+  const users = new Map<number, number>();
+  const tokens = new Map<number, number>();
+  const groups = new Map<string, number>();
+  /** Counted although nobody has told of them. */
+  const strangers = new Map<number, number>();
+  const seen = new Map<number, Seen>();
+  // Rows and balance events come from different threads; an event may arrive before the row of its user.
+  const early = new Map<number, BalanceEvent[]>();
+  const owns = memory.thread === 0;
+  let countsVisits = false;
+
+  const twoRings = (cell: number): number => {
+    const known = memory.get(cell);
+    if (known !== 0 || !owns) return known;
+    const rings = memory.allot(2 * ringCells);
+    memory.set(cell, rings);
+    return rings;
+  };
+  const visitsOf = (user: number) => twoRings(user + Purse.visits);
+  const ratesOf = (flow: number) => twoRings(flow + Flow.rates);
+
+  /** Events come from several threads and need not come in the order of their versions; each counts once. */
+  const apply = (purse: number, event: BalanceEvent): void => {
+    const known = seen.get(event.userId);
+    const { version } = event;
+    if (known === undefined || version <= known.version || known.ahead.has(version)) return;
+    known.ahead.add(version);
+    while (known.ahead.delete(known.version + 1)) known.version++;
+    const { add } = memory;
+    if (!leased) add(purse + Purse.balance, event.delta);
+    add(purse + Purse.overrun, event.overrun ?? 0);
+    if (event.token === undefined) return;
+    const cap = tokens.get(event.token.id);
+    if (cap !== undefined && !leased) add(cap + Cap.used, event.token.used);
+    add(purse + Purse.used, event.token.used);
+  };
+
+  const credit = (event: BalanceEvent): void => {
+    const purse = users.get(event.userId);
+    if (purse === undefined) {
+      early.set(event.userId, [...(early.get(event.userId) ?? []), event]);
+      return;
+    }
+    const stripe = userStripe(purse);
+    // Somebody may have died at it, and it is this thread that buries the dead: it must not wait for them.
+    if (!memory.tryLock(stripe, patienceMs)) return void setTimeout(credit, patienceMs, event);
+    apply(purse, event);
+    memory.unlock(stripe);
+  };
+
+  const seeToken = (token: TokenSnapshot): number => {
+    const known = tokens.get(token.id);
+    const cap = known ?? memory.allot(placeCells);
+    if (!leased) memory.set(cap + Cap.limit, token.quotaLimit);
+    // What was spent without a bound was not lent.
+    else if (known === undefined) memory.set(cap + Cap.limit, token.used);
+    else if (memory.get(cap + Cap.unlimited) === 1) memory.set(cap + Cap.limit, memory.get(cap + Cap.used));
+    // What is lent of a key is within its budgets too.
+    memory.set(cap + Cap.unlimited, (leased ? isUnbounded(token) : token.unlimited) ? 1 : 0);
+    memory.set(cap + Cap.gone, 0);
+    if (token.limits !== null) ratesOf(cap);
+    if (known !== undefined) return cap;
+    const { day, month } = token.periods;
+    memory.set(cap + Cap.used, token.used);
+    memory.set(cap + Cap.dayStart, day.at);
+    memory.set(cap + Cap.dayUsed, day.used);
+    memory.set(cap + Cap.monthStart, month.at);
+    memory.set(cap + Cap.monthUsed, month.used);
+    tokens.set(token.id, cap);
+    return cap;
+  };
+
+  const group = (name: string): number => {
+    const known = groups.get(name);
+    if (known !== undefined || !owns) return known ?? 0;
+    const place = memory.allot(placeCells);
+    ratesOf(place);
+    groups.set(name, place);
+    return place;
+  };
+
+  return {
+    users,
+    tokens,
+    user: (id) => users.get(id) ?? 0,
+    token: (id) => tokens.get(id) ?? 0,
+    seenToken: (token) => tokens.get(token.id) ?? (owns ? seeToken(token) : 0),
+    group,
+    visitor(id) {
+      const known = users.get(id) ?? strangers.get(id);
+      if (known === undefined && !owns) return 0;
+      const place = known ?? memory.allot(placeCells);
+      if (known === undefined) strangers.set(id, place);
+      return visitsOf(place) === 0 ? 0 : place;
+    },
+    ratesOf,
+    seeUser(user) {
+      const known = users.get(user.id);
+      if (known !== undefined) {
+        // Back again: what is open still counts, so the row's balance says less than the purse.
+        memory.set(known + Purse.gone, 0);
+        return;
+      }
+      const purse = memory.allot(placeCells);
+      if (!leased) memory.set(purse + Purse.balance, user.balance);
+      memory.set(purse + Purse.used, user.used);
+      seen.set(user.id, { version: user.balanceVersion, ahead: new Set() });
+      users.set(user.id, purse);
+      memory.set(purse + Purse.overrun, user.overrun);
+      for (const event of early.get(user.id) ?? []) credit(event);
+      early.delete(user.id);
+      if (countsVisits) visitsOf(purse);
+    },
+    seeToken,
+    forgetUser(id) {
+      const purse = users.get(id);
+      if (purse !== undefined) memory.set(purse + Purse.gone, 1);
+    },
+    forgetToken(id) {
+      const cap = tokens.get(id);
+      if (cap !== undefined) memory.set(cap + Cap.gone, 1);
+    },
+    prepare({ groupLimits, modelRequests }) {
+      for (const name of groupLimits.keys()) group(name);
+      if (modelRequests === null || countsVisits) return;
+      countsVisits = true;
+      for (const purse of users.values()) visitsOf(purse);
+    },
+    credit,
+    places: (ofUsers, ofTokens) => ({
+      users: [...ofUsers].flatMap((id) => [id, users.get(id) ?? 0]),
+      tokens: [...ofTokens].flatMap((id) => [id, tokens.get(id) ?? 0]),
+      groups: [...groups],
+    }),
+    bind(places) {
+      for (let at = 0; at < places.users.length; at += 2) users.set(places.users[at] ?? 0, places.users[at + 1] ?? 0);
+      for (let at = 0; at < places.tokens.length; at += 2)
+        tokens.set(places.tokens[at] ?? 0, places.tokens[at + 1] ?? 0);
+      for (const [name, place] of places.groups) groups.set(name, place);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * What this machine has leased, as cells of the shared memory: added when it is committed, taken out before it is given back.
+ * One thread's alone, which waits for locks: whoever died at one is buried by another.
+ */
+
+import type { Money } from '../balances/money.ts';
+import { userStripe } from '../balances/shared-memory.ts';
+import { Cap, Purse } from '../balances/slots.ts';
+
+/** A balance, or the limit of one of its owner's keys. */
+export interface LeaseSubject {
+  readonly kind: 'account' | 'token';
+  readonly userId: number;
+  /** Of the user or of the key. */
+  readonly id: number;
+}
+
+export interface Leased {
+  /** @returns false where nobody has told of the subject: nothing was changed. */
+  lend(subject: LeaseSubject, amount: number): boolean;
+  /** Takes out what nothing is held of. @returns how much of what was asked for. */
+  reclaim(subject: LeaseSubject, most: number): number;
+  /** What nothing is held of. */
+  idle(subject: LeaseSubject): number;
+  /** All of it is void, and so is what open requests hold of it. @param owners of keys. */
+  drop(owners: ReadonlyMap<number, number>): void;
+}
+
+export function createLeased({ memory, accounts }: Pick<Money, 'memory' | 'accounts'>): Leased {
+  const { get, put } = memory;
+  /** @returns null where nobody has told of the subject. */
+  const cellsOf = ({ kind, userId, id }: LeaseSubject) => {
+    const purse = accounts.user(userId);
+    const place = kind === 'account' ? purse : accounts.token(id);
+    if (purse === 0 || place === 0) return null;
+    const stripe = userStripe(purse);
+    return kind === 'account'
+      ? { stripe, there: place + Purse.balance, spent: [place + Purse.held] }
+      : { stripe, there: place + Cap.limit, spent: [place + Cap.used, place + Cap.held] };
+  };
+  const locked = <T>(stripe: number, step: () => T): T => {
+    memory.lock(stripe);
+    try {
+      return step();
+    } finally {
+      memory.unlock(stripe);
+    }
+  };
+  const idleIn = ({ there, spent }: NonNullable<ReturnType<typeof cellsOf>>): number =>
+    Math.max(
+      0,
+      spent.reduce((left, cell) => left - get(cell), get(there)),
+    );
+
+  return {
+    lend(subject, amount) {
+      const cells = cellsOf(subject);
+      if (cells === null) return false;
+      locked(cells.stripe, () => put(cells.there, get(cells.there) + amount));
+      return true;
+    },
+    reclaim(subject, most) {
+      const cells = cellsOf(subject);
+      if (cells === null) return 0;
+      return locked(cells.stripe, () => {
+        const amount = Math.min(most, idleIn(cells));
+        if (amount > 0) put(cells.there, get(cells.there) - amount);
+        return amount;
+      });
+    },
+    idle(subject) {
+      const cells = cellsOf(subject);
+      return cells === null ? 0 : locked(cells.stripe, () => idleIn(cells));
+    },
+    drop(owners) {
+      for (const purse of accounts.users.values())
+        locked(userStripe(purse), () => {
+          for (const cell of [Purse.balance, Purse.held, Purse.most]) put(purse + cell, 0);
+        });
+      for (const [id, cap] of accounts.tokens) {
+        const purse = accounts.user(owners.get(id) ?? 0);
+        locked(userStripe(purse), () => {
+          put(cap + Cap.limit, get(cap + Cap.used));
+          for (const cell of [Cap.held, Cap.most]) put(cap + cell, 0);
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,408 @@
+/**
+ * What a node may spend of accounts and limits that it shares with others: leased when a request needs it, given back when
+ * nothing uses it or another node asks. Memory is raised after the commit and lowered before it, so that the node never
+ * believes to have more than the books say.
+ */
+
+import type { Spared } from '../../../db/ledger/postgres/batch.ts';
+import type { LeaseKind } from '../../../db/ledger/postgres/known.ts';
+import type { Grant, LeaseMove, MoveOutcome } from '../../../db/postgres/leases.ts';
+import type { Period } from '../../contract/periods.ts';
+
+/** The memory that the relay spends from. Amounts include what open requests hold. */
+export interface Reach {
+  raise(kind: LeaseKind, subject: number, amount: number): void;
+  /** Takes out of reach what no request holds. @returns how much that was. */
+  takeIdle(kind: LeaseKind, subject: number): number;
+  /** All of it is void: only requests that are open go on. */
+  drop(): void;
+}
+
+export type LeaseAnswer =
+  | 'granted'
+  /** Neither this node nor any other has that much. */
+  | 'exhausted'
+  /** The limit of the token, not the balance. */
+  | 'token-exhausted'
+  /** The token's budget for that period. */
+  | Period
+  /** Another node holds it. */
+  | 'elsewhere'
+  /** The database cannot be asked. */
+  | 'away';
+
+export interface LeaseRequest {
+  readonly account: number;
+  /** 0 = none that has a limit or budget. */
+  readonly token: number;
+  readonly need: number;
+  /** What of it is not in reach yet, of the account and of the token. */
+  readonly missing: () => { readonly account: number; readonly token: number };
+  /** Likely to be used in the next ten seconds. */
+  readonly use?: number;
+  /** Takes it, when it is in reach. */
+  readonly hold: () => boolean;
+  /** Where nobody has all of it, what there is will do. */
+  readonly partial?: boolean;
+  /** In reach by now. */
+  readonly received?: (grant: Grant) => void;
+}
+
+export interface LeaseDeps {
+  readonly reach: Reach;
+  readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
+  readonly isUnresolved: (error: unknown) => boolean;
+  /**
+   * Tells those who have some that somebody waits. @param token 0 = none of its limit is wanted. @param mark which of this
+   * node's recalls it is. @param tokenOnly none of the balance is wanted.
+   */
+  readonly recall: (
+    account: number,
+    token: number,
+    holders: readonly number[],
+    mark: number,
+    tokenOnly: boolean,
+  ) => void;
+  /** Tells whoever asked that nothing idle is left here. @param to the node that asked. @param mark of its recall. */
+  readonly answer: (account: number, to: number, mark: number) => void;
+  /** Nodes that are live, this one included. */
+  readonly nodes: () => number;
+  /** The database cannot be asked: nobody waits for it. */
+  readonly away: () => boolean;
+  /** Milliseconds; only differences count. */
+  readonly now: () => number;
+  readonly after: (ms: number, work: () => void) => void;
+}
+
+export interface Leases {
+  request(request: LeaseRequest): Promise<LeaseAnswer>;
+  /** Another node waits for this account, and token where there is one: what is idle goes back at once. @param tokenOnly the balance stays. */
+  recalled(account: number, token: number, by: number, mark: number, tokenOnly?: boolean): void;
+  /** Another node has nothing idle, or has just given it back. An answer to an earlier recall says nothing of now. */
+  answered(account: number, by: number, mark: number): void;
+  /** Brings together what is idle anywhere, and leaves it free: for whoever takes it from the balance itself. */
+  gather(account: number): Promise<void>;
+  /** After the commit of settlements: what they did not take of this node's leases. */
+  settled(spared: readonly Spared[]): void;
+  /**
+   * Takes some for what is likely to come, where it is free: nobody else is asked for it.
+   * @param token 0 = of the account itself. @param done granted 0 = there was none.
+   */
+  ahead(account: number, token: number, amount: number, done: (granted: number) => void): void;
+  /** Nothing uses it for the moment. */
+  idle(kind: LeaseKind, subject: number): void;
+  /** Everything leased is void; the node goes by this number. */
+  begin(epoch: number): void;
+}
+
+/** A request waits so long for what another node holds. */
+const patienceMs = 2000;
+/** Others are asked at most so often, and again when some of them say nothing. */
+const recallMs = 50;
+const askAgainMs = 500;
+/** Between two questions for an account that had nothing left: whoever asks again and again does not keep the books busy. */
+const restMs = 20;
+const retryMs = 20;
+
+interface Waiter {
+  readonly request: LeaseRequest;
+  readonly since: number;
+  readonly answer: (answer: LeaseAnswer) => void;
+  /** The books have said that there is enough, with somebody else. */
+  isElsewhere: boolean;
+}
+
+/** Holds for whoever needs as much and came before it was found out: what was given to the account later is not in it. */
+interface Exhausted {
+  readonly at: number;
+  readonly need: number;
+  readonly answer: LeaseAnswer;
+}
+
+interface Line {
+  readonly waiting: Waiter[];
+  /** One acquisition at a time for each account. */
+  asking: boolean;
+  recalledAt: number;
+  /** Of the last recall. */
+  mark: number;
+  /** Who has answered since others were asked. */
+  readonly answers: Set<number>;
+  /** By token, 0 = of the account itself. */
+  readonly exhausted: Map<number, Exhausted>;
+  /** When somebody was told so. */
+  refusedAt: number;
+  /** An answer came while the database was being asked. */
+  news: boolean;
+}
+
+/** A recall may take a grant before its request does: only what the books had too little of is used up. */
+interface Acquired extends Grant {
+  readonly lacksAccount: boolean;
+  readonly lacksToken: boolean;
+}
+
+/** What of it there is least of. */
+const tokenAnswer = ({ tokenBound }: Grant): LeaseAnswer => (tokenBound === 'limit' ? 'token-exhausted' : tokenBound);
+
+export function createLeases(deps: LeaseDeps): Leases {
+  const { reach, now } = deps;
+  const lines = new Map<number, Line>();
+  let epoch = 0;
+  let marks = 0;
+  let outgoing: LeaseMove[] = [];
+  let grantees: ((grant: Grant | null) => void)[] = [];
+  /** Since when the books are being asked; null = they are not. */
+  let moving: number | null = null;
+
+  const lineOf = (account: number): Line => {
+    const known = lines.get(account);
+    if (known !== undefined) return known;
+    const fresh: Line = {
+      waiting: [],
+      asking: false,
+      recalledAt: Number.NEGATIVE_INFINITY,
+      mark: 0,
+      answers: new Set(),
+      exhausted: new Map(),
+      refusedAt: Number.NEGATIVE_INFINITY,
+      news: false,
+    };
+    lines.set(account, fresh);
+    return fresh;
+  };
+
+  /** One transaction at a time; what is wanted meanwhile goes with the next. The same moves until it is known what came of them. */
+  const pump = async () => {
+    if (moving !== null) return;
+    while (outgoing.length > 0) {
+      moving = now();
+      const [moves, told, under] = [outgoing, grantees, epoch];
+      outgoing = [];
+      grantees = [];
+      const grants = await carry(moves, under);
+      // Under another number they are void, whatever came of them.
+      const valid = grants !== null && under === epoch;
+      if (valid)
+        for (const { account, token, granted, tokenGranted } of grants) {
+          if (granted > 0) reach.raise('account', account, granted);
+          if (tokenGranted > 0) reach.raise('token', token, tokenGranted);
+        }
+      for (const [index, tell] of told.entries()) tell(valid ? (grants[index] ?? null) : null);
+    }
+    moving = null;
+  };
+
+  const carry = async (moves: readonly LeaseMove[], under: number): Promise<readonly Grant[] | null> => {
+    for (;;) {
+      try {
+        return (await deps.move(moves, under)).grants;
+      } catch (error) {
+        if (under !== epoch) return null;
+        if (!deps.isUnresolved(error)) {
+          // What was to be given back is out of reach already, and stays so: it goes back with the next.
+          outgoing = [...moves.filter(({ type }) => type === 'give-back'), ...outgoing];
+          if (outgoing.length > 0) deps.after(retryMs, () => void pump());
+          return null;
+        }
+        await new Promise<void>((resolve) => deps.after(retryMs, resolve));
+      }
+    }
+  };
+
+  const send = (move: LeaseMove) => {
+    outgoing.push(move);
+    void pump();
+  };
+
+  /** @returns null = the books do not answer. What comes later is in reach all the same. */
+  const acquire = (
+    { account, token, missing, use = 0, received }: LeaseRequest,
+    since: number,
+    partial = false,
+  ): Promise<Acquired | null> =>
+    new Promise((resolve) => {
+      if (deps.away() || (moving !== null && now() - moving >= patienceMs)) return resolve(null);
+      const { account: need, token: tokenNeed } = missing();
+      grantees.push((grant) => {
+        if (grant === null) return resolve(null);
+        received?.(grant);
+        const { granted, tokenGranted } = grant;
+        resolve({ ...grant, lacksAccount: granted < need, lacksToken: tokenGranted < tokenNeed });
+      });
+      send({ type: 'acquire', account, token, need, tokenNeed, use, nodes: deps.nodes(), partial });
+      deps.after(Math.max(0, patienceMs - (now() - since)), () => resolve(null));
+    });
+
+  const give = (kind: LeaseKind, subject: number) => {
+    const amount = reach.takeIdle(kind, subject);
+    if (amount > 0) send({ type: 'give-back', kind, subject, amount });
+  };
+
+  const first = (line: Line, waiter: Waiter, answer: LeaseAnswer) => {
+    line.waiting.shift();
+    waiter.answer(answer);
+  };
+
+  const knownOf = (line: Line, { request: { token, need, missing }, since }: Waiter): LeaseAnswer | null => {
+    if (line.exhausted.size === 0) return null;
+    const lacks = missing();
+    for (const [of, amount] of [
+      [0, lacks.account],
+      [token, lacks.token],
+    ] as const) {
+      const known = amount > 0 ? line.exhausted.get(of) : undefined;
+      if (known !== undefined && known.at >= since && need >= known.need) return known.answer;
+    }
+    return null;
+  };
+
+  /** Only what the books had too little of: whoever spends the rest keeps it. */
+  const recall = ({ account, token }: LeaseRequest, line: Line, since: number, grant: Acquired) => {
+    const { holders, lacksAccount, lacksToken } = grant;
+    const elapsed = now() - line.recalledAt;
+    const isOpen = line.recalledAt >= since && !holders.every((one) => line.answers.has(one));
+    if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
+    line.recalledAt = now();
+    line.mark = ++marks;
+    line.answers.clear();
+    deps.recall(account, lacksToken ? token : 0, holders, line.mark, !lacksAccount);
+  };
+
+  /** @param heard who had said before that nothing idle is left. @returns null = it waits for others. */
+  const judge = (
+    line: Line,
+    waiter: Waiter,
+    grant: Acquired | null,
+    heard: ReadonlySet<number>,
+  ): LeaseAnswer | null => {
+    const { request, since } = waiter;
+    const late = now() - since >= patienceMs;
+    if (grant === null) return late || deps.away() ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
+    if (request.partial !== true) {
+      if (grant.most < request.need) return 'exhausted';
+      if (request.token > 0 && grant.tokenMost < request.need) return tokenAnswer(grant);
+    }
+    // Whoever came to have some meanwhile was not asked yet.
+    if (grant.holders.every((one) => heard.has(one))) {
+      if (grant.lacksAccount) return 'exhausted';
+      if (grant.lacksToken) return tokenAnswer(grant);
+    }
+    if (late) return 'elsewhere';
+    if (!grant.lacksAccount && !grant.lacksToken) return null;
+    waiter.isElsewhere = true;
+    recall(request, line, since, grant);
+    return null;
+  };
+
+  /** Serves one account's waiters in the order in which they came. */
+  const serve = async (account: number) => {
+    const line = lineOf(account);
+    if (line.asking) return;
+    line.asking = true;
+    let restingMs = 0;
+    for (let waiter = line.waiting[0]; waiter !== undefined; waiter = line.waiting[0]) {
+      const { request } = waiter;
+      if (request.hold()) {
+        first(line, waiter, 'granted');
+        continue;
+      }
+      const known = knownOf(line, waiter);
+      if (known !== null) {
+        first(line, waiter, known);
+        continue;
+      }
+      restingMs = line.refusedAt + restMs - now();
+      if (restingMs > 0) break;
+      line.news = false;
+      const askedAt = now();
+      // What was given back before these answers is in the books that are asked now.
+      const heard = new Set(line.recalledAt >= waiter.since ? line.answers : []);
+      const grant = await acquire(request, waiter.since);
+      if (grant !== null && request.hold()) {
+        first(line, waiter, 'granted');
+        continue;
+      }
+      const answer = judge(line, waiter, grant, heard);
+      if (answer === null) {
+        if (line.news) continue;
+        break;
+      }
+      if (request.partial === true && answer !== 'away' && now() - waiter.since < patienceMs) {
+        await acquire(request, waiter.since, true);
+        if (request.hold()) {
+          first(line, waiter, 'granted');
+          continue;
+        }
+      }
+      if (answer !== 'away' && answer !== 'elsewhere') {
+        const at = grant?.holders.length === 0 ? askedAt : line.recalledAt;
+        line.exhausted.set(answer === 'exhausted' ? 0 : request.token, { at, need: request.need, answer });
+        line.refusedAt = now();
+      }
+      first(line, waiter, answer);
+    }
+    line.asking = false;
+    // Whoever waits is looked at again, also when nobody answers.
+    if (line.waiting.length > 0) deps.after(restingMs > 0 ? restingMs : recallMs, () => void serve(account));
+    else if (now() - line.refusedAt >= restMs) lines.delete(account);
+    else deps.after(restMs, () => void serve(account));
+  };
+
+  const request = (asked: LeaseRequest): Promise<LeaseAnswer> => {
+    const line = lineOf(asked.account);
+    return new Promise((resolve) => {
+      line.waiting.push({ request: asked, since: now(), answer: resolve, isElsewhere: false });
+      void serve(asked.account);
+    });
+  };
+
+  /** When all is written that was given back until now. @param told null = it is not. */
+  const written = (account: number, told: (grant: Grant | null) => void) => {
+    grantees.push(told);
+    send({ type: 'acquire', account, token: 0, need: 0, tokenNeed: 0, use: 0, nodes: 1 });
+  };
+
+  return {
+    request,
+    recalled(account, token, by, mark, tokenOnly = false) {
+      if (!tokenOnly) give('account', account);
+      if (token > 0) give('token', token);
+      // Whoever asked finds it then.
+      written(account, (grant) => {
+        if (grant !== null) deps.answer(account, by, mark);
+      });
+    },
+    async gather(account) {
+      const all = Number.MAX_SAFE_INTEGER;
+      const missing = () => ({ account: all, token: 0 });
+      await request({ account, token: 0, need: all, missing, hold: () => false, partial: true });
+      give('account', account);
+      await new Promise<void>((resolve) => written(account, () => resolve()));
+    },
+    answered(account, by, mark) {
+      const line = lines.get(account);
+      if (line === undefined || line.mark !== mark) return;
+      line.answers.add(by);
+      line.news = true;
+      void serve(account);
+    },
+    settled(spared) {
+      for (const { kind, subject, amount } of spared) reach.raise(kind, subject, amount);
+    },
+    ahead(account, token, amount, done) {
+      if (deps.away()) return;
+      const [need, tokenNeed] = token === 0 ? [1, 0] : [0, 1];
+      grantees.push((grant) => {
+        if (grant !== null) done(token === 0 ? grant.granted : grant.tokenGranted);
+      });
+      send({ type: 'acquire', account, token, need, tokenNeed, use: amount, nodes: deps.nodes() });
+    },
+    idle: give,
+    begin(fresh) {
+      epoch = fresh;
+      outgoing = outgoing.filter(({ type }) => type === 'acquire');
+      reach.drop();
+    },
+  };
+}

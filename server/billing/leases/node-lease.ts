@@ -1,0 +1,63 @@
+/**
+ * For how long, and under which number, this machine may spend what it has leased: in cells that all its threads look at right
+ * before money is spent. It runs from the moment a sign of life was sent, by whichever of two clocks ran further, so that a
+ * machine that slept wakes up too late to spend.
+ */
+import type { Memory } from '../balances/shared-memory.ts';
+
+export interface Tenure {
+  /** Number under which the machine leases; 0 = none. What was begun under another one is not counted here any more. */
+  epoch(): number;
+  /** To be asked right before money is spent. */
+  lasts(): boolean;
+}
+
+/** For the thread that speaks with the books. */
+export interface OwnTenure extends Tenure {
+  /** A sign of life is on its way. @returns to be called when the database has confirmed it. */
+  sent(): () => void;
+  /** Nothing is spent until the next begins, and its first sign of life is confirmed. */
+  ended(): void;
+  /** @param leaseSeconds for which the database lets it live after each sign of life. */
+  begins(epoch: number, leaseSeconds?: number): void;
+}
+
+export interface Clocks {
+  /** Milliseconds of a clock that never goes back and is the same in all threads; may stand still while the machine sleeps. */
+  steady(): number;
+  /** Epoch milliseconds; may be set. */
+  wall(): number;
+}
+
+const usualLeaseSeconds = 15;
+/** The database counts from the commit on and the node from the sending on, each by a clock of its own. */
+const marginMs = 3000;
+/** Below the first that memory gives out. */
+const Cell = { epoch: 1, steady: 2, wall: 3, lifeMs: 4 } as const;
+
+export function createTenure(memory: Pick<Memory, 'get' | 'set'>, { steady, wall }: Clocks): OwnTenure {
+  const { get, set } = memory;
+  return {
+    epoch: () => get(Cell.epoch),
+    lasts: () =>
+      get(Cell.epoch) !== 0 &&
+      get(Cell.steady) !== 0 &&
+      Math.max(steady() - get(Cell.steady), Math.abs(wall() - get(Cell.wall))) < get(Cell.lifeMs),
+    sent() {
+      const at = { steady: steady(), wall: wall() };
+      return () => {
+        if (at.steady <= get(Cell.steady)) return;
+        set(Cell.wall, at.wall);
+        set(Cell.steady, at.steady);
+      };
+    },
+    ended() {
+      set(Cell.epoch, 0);
+      set(Cell.steady, 0);
+    },
+    begins(epoch, leaseSeconds = usualLeaseSeconds) {
+      set(Cell.lifeMs, leaseSeconds * 1000 - marginMs);
+      set(Cell.epoch, epoch);
+    },
+  };
+}

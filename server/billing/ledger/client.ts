@@ -1,0 +1,229 @@
+/** The ledger as others see it from their own thread: commands of one event-loop turn travel as one message, so do the answers. */
+import { AppError } from '../../contract/errors.ts';
+import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
+import type { LeaseAnswer } from '../leases/leases.ts';
+import { type AwakeClock, createAwakeClock } from './awake.ts';
+import {
+  type BalanceEvent,
+  type BooksStanding,
+  type Ledger,
+  type LedgerCommand,
+  type LedgerResult,
+  type LoanOrder,
+  outlives,
+} from './commands.ts';
+import type { StoreHealth } from './engine.ts';
+
+export interface CommandMessage {
+  readonly kind: 'commands';
+  /** Number of the first command; the rest follow in order. */
+  readonly first: number;
+  readonly commands: readonly LedgerCommand[];
+}
+
+/** What is asked of the books of several machines; each has its answer. */
+export type BooksQuestion =
+  | { readonly kind: 'lend'; readonly id: number; readonly order: LoanOrder }
+  | { readonly kind: 'standing'; readonly id: number; readonly userId: number; readonly tokenId: number | null };
+
+/** null stands for {status: 'done'}, text for a storage failure. */
+export type CommandAnswer = LedgerResult | string | null;
+
+export type BooksAnswer =
+  | { readonly kind: 'loan'; readonly id: number; readonly answer: LeaseAnswer }
+  /** null = the books cannot be asked. */
+  | { readonly kind: 'stands'; readonly id: number; readonly standing: BooksStanding | null };
+
+export type LedgerMessage =
+  | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
+  | { readonly kind: 'health'; readonly health: StoreHealth }
+  | BooksAnswer
+  /** For how long an answer may be waited for before something is wrong; null = as usual. */
+  | { readonly kind: 'patience'; readonly ms: number | null }
+  | BalanceEvent;
+
+/** The parts of Worker and MessagePort used here. */
+export interface LedgerPort {
+  postMessage(message: unknown): void;
+  onmessage: ((event: MessageEvent<string | { readonly kind: string }>) => void) | null;
+}
+
+export interface LedgerClient extends Ledger {
+  /** From the books of several machines into the memory that is shared here. @throws AppError storage_unavailable */
+  lend(order: LoanOrder): Promise<Exclude<LeaseAnswer, 'away'>>;
+  /** @throws AppError storage_unavailable */
+  standing(userId: number, tokenId: number | null): Promise<BooksStanding>;
+  onBalance(listener: (event: BalanceEvent) => void): void;
+  /** Told when paid work stops or may go on. */
+  onHealth(listener: (health: StoreHealth) => void): void;
+  /** Ends of requests that have no answer yet, and for how many milliseconds the oldest command waits. */
+  owed(): { readonly count: number; readonly oldestMs: number };
+  /** Milliseconds for which the oldest command has waited for its answer, whatever this thread did meanwhile; 0 = none waits. */
+  waitedMs(): number;
+  /** No paid work from here on, although the ledger writes. */
+  suspend(reason: string): void;
+  /** The ledger's thread is gone: nothing is sent any more, and what is owed waits to be rescued. */
+  fail(reason: string): void;
+  /** What is owed is written down elsewhere and counts as durable then. @returns how many. @throws what `save` throws; then all of it stays owed. */
+  rescue(save: (commands: readonly LedgerCommand[]) => Promise<void>): Promise<number>;
+}
+
+const done: LedgerResult = { status: 'done' };
+const away = reasonText('database_away');
+
+/** A disk that has not confirmed for so long may never do. */
+const oldestMs = 1000;
+
+interface Call {
+  readonly command: LedgerCommand;
+  /** By the awake clock. */
+  readonly at: number;
+  /** Milliseconds that never jump. */
+  readonly since: number;
+  readonly resolve: (result: LedgerResult) => void;
+  readonly reject: (error: AppError) => void;
+}
+
+/** @param other receives messages that are not the ledger's protocol (a worker's start-up report). */
+export function createLedgerClient(
+  port: LedgerPort,
+  other: (message: unknown) => void = () => undefined,
+  clock: AwakeClock = createAwakeClock(),
+  now: () => number = () => performance.now(),
+): LedgerClient {
+  let next = 1;
+  let outgoing: LedgerCommand[] = [];
+  /** What the ledger's thread says of itself; it says nothing while it hangs. */
+  let reported: StoreHealth = { ok: true };
+  let gone: string | null = null;
+  let suspended: string | null = null;
+  let patienceMs = oldestMs;
+  let health: StoreHealth = reported;
+  const balanceListeners: ((event: BalanceEvent) => void)[] = [];
+  const healthListeners: ((health: StoreHealth) => void)[] = [];
+  /** In the order of their sending: the first is the oldest. */
+  const waiting = new Map<number, Call>();
+  const asked = new Map<number, { resolve(answer: BooksAnswer): void; reject(error: AppError): void }>();
+  let nextAsked = 1;
+
+  const ageOf = (): number => {
+    for (const { at } of waiting.values()) return clock.now() - at;
+    return 0;
+  };
+  const judge = (): StoreHealth => {
+    if (gone !== null) return { ok: false, reason: gone };
+    if (!reported.ok) return reported;
+    if (suspended !== null) return { ok: false, reason: suspended };
+    const age = waiting.size === 0 ? 0 : ageOf();
+    return age < patienceMs ? reported : { ok: false, reason: reasonText('unconfirmed') };
+  };
+  const look = () => {
+    const before = health;
+    health = judge();
+    if (health.ok !== before.ok) for (const listener of healthListeners) listener(health);
+  };
+  clock.onTick(look);
+
+  const send = () => {
+    if (gone !== null) return;
+    const message: CommandMessage = { kind: 'commands', first: next - outgoing.length, commands: outgoing };
+    outgoing = [];
+    // As text: cloning the objects costs three times as much as writing and reading JSON.
+    port.postMessage(JSON.stringify(message));
+  };
+  const unavailable = (reason: string): AppError =>
+    new AppError('storage_unavailable', { reason: callerReason(reason), seconds: 5 }, new Error(reason));
+
+  port.onmessage = (event) => {
+    if (typeof event.data !== 'string') return other(event.data);
+    const data = JSON.parse(event.data) as LedgerMessage;
+    if (data.kind === 'answers') {
+      let index = 0;
+      for (const id of data.ids) {
+        const answer = data.answers[index++];
+        const call = waiting.get(id);
+        waiting.delete(id);
+        if (typeof answer === 'string') call?.reject(unavailable(answer));
+        else call?.resolve(answer ?? done);
+      }
+    } else if (data.kind === 'loan' || data.kind === 'stands') {
+      asked.get(data.id)?.resolve(data);
+      asked.delete(data.id);
+    } else if (data.kind === 'health') {
+      reported = data.health;
+      look();
+    } else if (data.kind === 'patience') patienceMs = data.ms ?? oldestMs;
+    else for (const listener of balanceListeners) listener(data);
+  };
+
+  const ask = (question: (id: number) => BooksQuestion): Promise<BooksAnswer> => {
+    if (gone !== null) return Promise.reject(unavailable(gone));
+    const { promise, resolve, reject } = Promise.withResolvers<BooksAnswer>();
+    const id = nextAsked++;
+    asked.set(id, { resolve, reject });
+    port.postMessage(JSON.stringify(question(id)));
+    return promise;
+  };
+
+  const owedCalls = () => [...waiting].filter(([, { command }]) => outlives.has(command.type));
+
+  return {
+    execute(command) {
+      if (gone !== null && !outlives.has(command.type)) return Promise.reject(unavailable(gone));
+      const id = next++;
+      const { promise, resolve, reject } = Promise.withResolvers<LedgerResult>();
+      waiting.set(id, { command, at: clock.now(), since: now(), resolve, reject });
+      outgoing.push(command);
+      // A microtask would run after each single answer of the same turn and send every command alone.
+      if (outgoing.length === 1 && gone === null) setImmediate(send);
+      return promise;
+    },
+    async lend(order) {
+      const told = await ask((id) => ({ kind: 'lend', id, order }));
+      if (told.kind !== 'loan' || told.answer === 'away') throw unavailable(away);
+      return told.answer;
+    },
+    async standing(userId, tokenId) {
+      const told = await ask((id) => ({ kind: 'standing', id, userId, tokenId }));
+      if (told.kind !== 'stands' || told.standing === null) throw unavailable(away);
+      return told.standing;
+    },
+    healthy: () => health,
+    waitedMs() {
+      for (const { since } of waiting.values()) return now() - since;
+      return 0;
+    },
+    onBalance: (listener) => void balanceListeners.push(listener),
+    onHealth: (listener) => void healthListeners.push(listener),
+    owed() {
+      let count = 0;
+      for (const { command } of waiting.values()) if (command.type === 'settle' || command.type === 'void') count++;
+      return { count, oldestMs: ageOf() };
+    },
+    suspend(reason) {
+      suspended = reason;
+      look();
+    },
+    fail(reason) {
+      gone ??= reason;
+      for (const [id, { command, reject }] of waiting) {
+        if (outlives.has(command.type)) continue;
+        waiting.delete(id);
+        reject(unavailable(gone));
+      }
+      for (const { reject } of asked.values()) reject(unavailable(gone));
+      asked.clear();
+      look();
+    },
+    async rescue(save) {
+      const calls = owedCalls();
+      if (calls.length === 0) return 0;
+      await save(calls.map(([, { command }]) => command));
+      for (const [id, { resolve }] of calls) {
+        waiting.delete(id);
+        resolve(done);
+      }
+      return calls.length;
+    },
+  };
+}

@@ -1,0 +1,348 @@
+/** Queues commands and commits them in groups: whatever arrived while one commit ran forms the next, without any waiting time of its own. */
+import type { Outcome } from '../../../db/ledger/sqlite/store.ts';
+import { AppError } from '../../contract/errors.ts';
+import { reasonText } from '../../contract/storage-reasons.ts';
+import { type BalanceEvent, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
+import type { Outbox } from './outbox.ts';
+
+export type StoreHealth = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+/** Books that may be far away: what answers at once is not waited for. */
+export interface EngineStore {
+  apply(commands: readonly LedgerCommand[]): Outcome | Promise<Outcome>;
+  /** A durable write of nothing that matters. */
+  probe(): void | Promise<void>;
+  /** Something inside the batch is to blame, not storage. */
+  isCommandsFault(error: unknown): boolean;
+  /** Nobody knows whether it was written: the same commands have to be applied next, and nothing else. */
+  isUnresolved?(error: unknown): boolean;
+  /** Why nothing is written, where the error's own words say it to nobody but the operator. */
+  reasonOf?(error: unknown): string | null;
+  /** Nothing has been written for a while. */
+  checkpoint?(mode: 'TRUNCATE'): void;
+}
+
+export interface Engine {
+  submit(command: LedgerCommand, done: (result: LedgerResult | AppError) => void): void;
+  health(): StoreHealth;
+  /** Resolves when nothing is queued any more. */
+  drain(): Promise<void>;
+}
+
+/** Of books that can turn into an older copy of themselves. */
+export interface NodeEngine extends Engine {
+  /** Writes commands again that an older copy of the books does not have. @param kept called once, when a crash cannot lose them any more. */
+  resend(commands: readonly LedgerCommand[], kept: () => void): void;
+}
+
+/** What makes an end durable while the books cannot be reached. */
+export interface Standby {
+  readonly outbox: Outbox;
+  /** The outbox outlives the machine's crash: ends may wait there while the books cannot be reached. */
+  readonly durable: boolean;
+  /** Whether paid work goes on meanwhile. */
+  readonly mayAdmit: () => boolean;
+  /** What had been kept was turned down when it was written at last. */
+  readonly onRefused: (command: LedgerCommand, result: LedgerResult) => void;
+}
+
+export interface EngineDeps {
+  readonly store: EngineStore;
+  readonly onBalance: (event: BalanceEvent) => void;
+  readonly onHealth: (health: StoreHealth) => void;
+  readonly standby?: Standby;
+}
+
+const largestBatch = 1000;
+/** Settlements kept in memory while the disk refuses them; beyond that no paid work is admitted. */
+const largestQueue = 50_000;
+const firstRetryMs = 10;
+const longestRetryMs = 1000;
+/** The log is folded back into the file when nothing has been written for this long. */
+const idleMs = 2000;
+/** A commit that takes longer is not waited for by those whose end can be kept nearby. */
+const patienceMs = 250;
+
+interface Waiting {
+  readonly command: LedgerCommand;
+  done: (result: LedgerResult | AppError) => void;
+  /** Its number in the outbox, 0 = not there. */
+  kept: number;
+  /** Confirmed once already: it stays until it is written, whatever it is. */
+  readonly again?: boolean;
+}
+
+/** Work that was done, or of which somebody was told so. */
+const stays = ({ command, kept, again }: Waiting): boolean => kept > 0 || again === true || outlives.has(command.type);
+
+const nobody = () => undefined;
+const durable: LedgerResult = { status: 'done' };
+
+export function createEngine(deps: EngineDeps): NodeEngine {
+  const { store, standby } = deps;
+  const outbox = standby?.outbox;
+  let queue: Waiting[] = [];
+  let running = false;
+  /** Why the last commit failed; null = it did not. */
+  let failing: string | null = null;
+  /** The commit under way takes longer than ends wait for. */
+  let late = false;
+  let keeping = false;
+  /** So many at the head have to be applied together again. */
+  let unresolved = 0;
+  let retryMs = firstRetryMs;
+  let told = true;
+  /** The outbox took nothing lately: it is full, or its disk is. */
+  let full = false;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let drained: (() => void)[] = [];
+
+  const health = (): StoreHealth => {
+    if ((failing !== null || late) && (full || standby?.mayAdmit() !== true))
+      return { ok: false, reason: failing ?? reasonText('tenure_over') };
+    return queue.length >= largestQueue
+      ? { ok: false, reason: reasonText('crowded', { count: queue.length }) }
+      : { ok: true };
+  };
+  const tell = () => {
+    const current = health();
+    if (current.ok === told) return;
+    told = current.ok;
+    deps.onHealth(current);
+  };
+
+  const forget = (numbers: readonly number[]) => {
+    try {
+      outbox?.drop(numbers);
+    } catch {
+      // They stay there, and are duplicates when they are sent again after the next start.
+    }
+  };
+
+  const answered = (batch: readonly Waiting[], { results, events }: Outcome) => {
+    const shipped: number[] = [];
+    for (const [index, item] of batch.entries()) {
+      const result = results[index];
+      if (result === undefined) continue;
+      if (item.kept > 0) {
+        shipped.push(item.kept);
+        if (result.status !== 'done' && result.status !== 'duplicate') standby?.onRefused(item.command, result);
+      } else item.done(result);
+    }
+    if (shipped.length > 0) forget(shipped);
+    for (const event of events) deps.onBalance(event);
+  };
+
+  /** What speaks of work that is done becomes durable nearby, and is answered. */
+  const keep = () => {
+    const owed = queue.filter(({ kept, command }) => kept === 0 && outlives.has(command.type));
+    // Nobody waits for what may be lost.
+    for (const item of queue)
+      if (item.command.type === 'note') {
+        item.done(durable);
+        item.done = nobody;
+      }
+    if (outbox === undefined || owed.length === 0 || standby?.durable !== true) return;
+    try {
+      const numbers = outbox.keep(owed.map(({ command }) => command));
+      for (const [index, item] of owed.entries()) {
+        item.kept = numbers[index] ?? 0;
+        item.done(durable);
+        item.done = nobody;
+      }
+      full = false;
+    } catch {
+      // They wait in memory, as without one, and nothing more is sold.
+      full = true;
+    }
+  };
+
+  /** While the books are slow or away an end does not wait for them; those of one turn are written together. */
+  const keepSoon = () => {
+    if (keeping) return;
+    keeping = true;
+    setImmediate(() => {
+      keeping = false;
+      if (failing !== null || late) keep();
+    });
+  };
+
+  const patiently = async <T>(pending: Promise<T>): Promise<T> => {
+    if (standby?.durable !== true) return pending;
+    const timer = setInterval(() => {
+      late = true;
+      keep();
+      tell();
+    }, patienceMs);
+    try {
+      return await pending;
+    } finally {
+      clearInterval(timer);
+      late = false;
+    }
+  };
+
+  const commit = (batch: readonly Waiting[]): void | Promise<void> => {
+    const pending = store.apply(batch.map((item) => item.command));
+    if (!(pending instanceof Promise)) return answered(batch, pending);
+    return patiently(pending).then((outcome) => answered(batch, outcome));
+  };
+
+  const emptied = () => {
+    for (const resolve of drained) resolve();
+    drained = [];
+  };
+
+  const settleDown = () => {
+    running = false;
+    emptied();
+    clearTimeout(idle);
+    if (store.checkpoint === undefined) return;
+    idle = setTimeout(() => {
+      try {
+        store.checkpoint?.('TRUNCATE');
+      } catch {
+        // The disk is full or somebody reads; the next quiet moment will do.
+      }
+    }, idleMs);
+    idle.unref?.();
+  };
+
+  const recovered = () => {
+    failing = null;
+    full = false;
+    retryMs = firstRetryMs;
+    tell();
+  };
+
+  /** Nobody may ask while storage is in trouble, so that only a write of our own can show that it is over. */
+  const probe = async () => {
+    emptied();
+    try {
+      const pending = store.probe();
+      if (pending instanceof Promise) await pending;
+    } catch (error) {
+      return trouble(error);
+    }
+    recovered();
+    turn();
+  };
+
+  /** What was kept earlier travels with what is new. */
+  const refill = () => {
+    if (outbox === undefined || failing !== null || queue.length >= largestBatch) return;
+    for (const { number, command } of outbox.take(largestBatch - queue.length))
+      queue.push({ command, done: nobody, kept: number });
+  };
+
+  const turn = async () => {
+    refill();
+    const batch = queue.slice(0, unresolved > 0 ? unresolved : largestBatch);
+    if (batch.length === 0) return failing === null ? settleDown() : probe();
+    try {
+      const pending = commit(batch);
+      if (pending instanceof Promise) await pending;
+    } catch (error) {
+      return store.isCommandsFault(error) ? singly(batch) : trouble(error, '', batch.length);
+    }
+    queue = queue.slice(batch.length);
+    unresolved = 0;
+    recovered();
+    setImmediate(turn);
+  };
+
+  /** From the first failed commit on: work that was not done yet is refused; settlements stay, whatever the reason, until they are written. */
+  const trouble = (error: unknown, what = '', attempted = 0) => {
+    failing = what + (store.reasonOf?.(error) ?? messageOf(error));
+    unresolved = store.isUnresolved?.(error) === true ? attempted : 0;
+    const refused = new AppError('storage_unavailable', { reason: failing }, error);
+    keep();
+    const stay: Waiting[] = [];
+    const released: number[] = [];
+    for (const [index, item] of queue.entries()) {
+      if (index < unresolved) stay.push(item);
+      else if (item.kept > 0) released.push(item.kept);
+      else if (stays(item)) stay.push(item);
+      else item.done(refused);
+    }
+    queue = stay;
+    if (released.length > 0) outbox?.release(released);
+    tell();
+    setTimeout(turn, retryMs);
+    retryMs = Math.min(longestRetryMs, retryMs * 2);
+  };
+
+  /** The batch failed as a whole for a reason inside it: one command must not stop the others. */
+  const singly = async (batch: readonly Waiting[]) => {
+    const stuck: Waiting[] = [];
+    let why: { readonly error: unknown; readonly what: string } | null = null;
+    for (const [index, item] of batch.entries()) {
+      try {
+        const pending = commit([item]);
+        if (pending instanceof Promise) await pending;
+      } catch (error) {
+        if (!store.isCommandsFault(error)) {
+          // First in the queue, so that it can be repeated alone.
+          queue = [...batch.slice(index), ...stuck, ...queue.slice(batch.length)];
+          return trouble(error, '', 1);
+        }
+        if (stays(item)) {
+          stuck.push(item);
+          why = { error, what: `${item.command.ref}: ` };
+        } else item.done(new AppError('internal', {}, error));
+      }
+    }
+    queue = [...stuck, ...queue.slice(batch.length)];
+    unresolved = 0;
+    // What was delivered and cannot be billed is trouble too: nothing more is sold until somebody has looked.
+    if (why !== null) return trouble(why.error, why.what);
+    setImmediate(turn);
+  };
+
+  const wake = () => {
+    if (running) return;
+    running = true;
+    setImmediate(turn);
+  };
+  if (outbox !== undefined && outbox.size() > 0) wake();
+
+  return {
+    submit(command, done) {
+      queue.push({ command, done, kept: 0 });
+      if (standby?.durable === true && (failing !== null || late)) keepSoon();
+      wake();
+    },
+    resend(commands, kept) {
+      try {
+        if (outbox === undefined) throw new Error('there is no outbox');
+        outbox.release(outbox.keep(commands));
+        kept();
+      } catch {
+        // The disk is full: they wait in memory, and a start after a crash finds out again that they are missing.
+        let left = commands.length;
+        for (const command of commands)
+          queue.push({
+            command,
+            kept: 0,
+            again: true,
+            done(result) {
+              if (!(result instanceof AppError) && result.status !== 'done' && result.status !== 'duplicate')
+                standby?.onRefused(command, result);
+              left--;
+              if (left === 0) kept();
+            },
+          });
+      }
+      wake();
+    },
+    health,
+    drain: () =>
+      running
+        ? new Promise((resolve) => {
+            drained.push(resolve);
+          })
+        : Promise.resolve(),
+  };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,210 @@
+/** What a node keeps beside itself: ends that are durable here and not in the books yet, and what the books acknowledged lately in case they forget it. */
+import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type BatchMark, type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../../db/outbox-file.ts';
+import { processStart } from '../../../db/process-start.ts';
+import { AppError } from '../../contract/errors.ts';
+import { reasonText } from '../../contract/storage-reasons.ts';
+import type { LedgerCommand } from './commands.ts';
+
+export interface Kept {
+  readonly number: number;
+  readonly command: LedgerCommand;
+}
+
+export interface Outbox {
+  /** Durable when it returns. @returns their numbers; the caller has them in hand until `release`. @throws when there is no room, or the disk refuses. */
+  keep(commands: readonly LedgerCommand[]): number[];
+  /** The oldest that nobody has in hand; now the caller has. */
+  take(most: number): Kept[];
+  release(numbers: readonly number[]): void;
+  /** They are in the books. */
+  drop(numbers: readonly number[]): void;
+  size(): number;
+}
+
+/** Copies of the batches that the books confirmed lately, for as long as an older copy of the database may take over. */
+export interface Acknowledged {
+  /** To be called before the batch is committed. @throws when the disk refuses: then the batch must not be committed. */
+  keep(mark: BatchMark, commands: readonly LedgerCommand[]): void;
+  /** The batch was not committed. */
+  retract(mark: BatchMark): void;
+  since(mark: BatchMark): LedgerCommand[];
+  /** Everything later than that is on its way to the books again, and will be kept under its new number. */
+  resent(mark: BatchMark): void;
+  /** The last of each run. */
+  marks(): BatchMark[];
+  /** @throws when the disk would refuse a batch now. */
+  check(): void;
+}
+
+export interface NodeFiles {
+  readonly before: Before;
+  readonly outbox: Outbox;
+  readonly acknowledged: Acknowledged;
+  close(): void;
+}
+
+export interface NodeFilesOptions {
+  readonly nativeBinding?: string | undefined;
+  /** Epoch milliseconds: the files outlive the process. */
+  readonly now: () => number;
+  /** Commands in the outbox. */
+  readonly most?: number;
+  /** Pages of the copies; default: as many as the disk has. */
+  readonly mostPages?: number;
+}
+
+/** About 2 GiB. */
+const mostOwed = 1_000_000;
+const keptForMs = 15 * 60_000;
+const forgetEveryMs = 60_000;
+
+/** @throws AppError outbox_locked, node_copied; the driver's error when the folder cannot be used. */
+export function openNodeFiles(
+  dir: string,
+  { nativeBinding, now, most = mostOwed, mostPages }: NodeFilesOptions,
+): NodeFiles {
+  const { owed, before } = openOwn(dir, nativeBinding);
+  const batches = openAcknowledgedFile(join(dir, 'acknowledged.db'), nativeBinding, mostPages);
+  const inHand = new Set<number>();
+  let count = owed.count();
+  let forgotten = now();
+  const unkept = (error: unknown) => new Error(reasonText('copy_unkept'), { cause: error });
+  // Counted from the last batch: the database may have been away for longer than that when an older copy takes over.
+  batches.forgetBefore(batches.newest() - keptForMs);
+
+  return {
+    before,
+    outbox: {
+      keep(commands) {
+        if (count + commands.length > most)
+          throw new AppError('storage_unavailable', { reason: reasonText('outbox_full') });
+        const numbers = owed.insert(commands);
+        count += numbers.length;
+        for (const number of numbers) inHand.add(number);
+        return numbers;
+      },
+      take(wanted) {
+        if (count === inHand.size) return [];
+        const free = owed.after(0, wanted + inHand.size).filter(({ number }) => !inHand.has(number));
+        const taken = free.slice(0, wanted);
+        for (const { number } of taken) inHand.add(number);
+        return taken.map(({ number, command }) => ({ number, command: JSON.parse(command) as LedgerCommand }));
+      },
+      release(numbers) {
+        for (const number of numbers) inHand.delete(number);
+      },
+      drop(numbers) {
+        owed.remove(numbers);
+        count -= numbers.length;
+        for (const number of numbers) inHand.delete(number);
+      },
+      size: () => count,
+    },
+    acknowledged: {
+      keep(mark, commands) {
+        const at = now();
+        try {
+          batches.insert(mark, at, commands);
+        } catch (error) {
+          throw unkept(error);
+        }
+        if (Math.abs(at - forgotten) < forgetEveryMs) return;
+        forgotten = at;
+        try {
+          batches.forgetBefore(at - keptForMs);
+        } catch {
+          // The next insertion says whether the disk is in trouble.
+        }
+      },
+      retract(mark) {
+        try {
+          batches.remove(mark);
+        } catch {
+          // It is replaced by the next batch of that number, or sent again and found in the books or not.
+        }
+      },
+      since: batches.since,
+      resent(mark) {
+        try {
+          batches.removeSince(mark);
+        } catch {
+          // Then it is sent once more after the next start.
+        }
+      },
+      marks: batches.marks,
+      check() {
+        try {
+          batches.check();
+        } catch (error) {
+          throw unkept(error);
+        }
+      },
+    },
+    close() {
+      rmSync(join(dir, ownerFile), { force: true });
+      owed.close();
+      batches.close();
+    },
+  };
+}
+
+/** Who has the folder: for people, and for whoever finds a copy of it. What keeps others out is the lock on the outbox itself. */
+const ownerFile = 'outbox.owner';
+
+interface Owner {
+  readonly host: string;
+  readonly pid: number;
+  /** Which kernel, since when it runs, and which of its containers; empty where the system does not say. */
+  readonly machine?: string;
+  /** Start time of the process, so that a reused pid is not taken for the owner. */
+  readonly started?: string;
+}
+
+function machineName(): string {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return '';
+  }
+}
+
+/** What became of the process that had the folder before; `unknown`: it ran elsewhere, or has left nothing. */
+export type Before = 'gone' | 'unknown';
+
+function openOwn(
+  dir: string,
+  nativeBinding: string | undefined,
+): { readonly owed: OutboxFile; readonly before: Before } {
+  const { host, pid, machine = '', started = '' } = ownerIn(dir);
+  try {
+    const owed = openOutboxFile(join(dir, 'outbox.db'), nativeBinding);
+    const isHere = machine !== '' && started !== '' && machine === machineName();
+    if (isHere && pid !== process.pid && processStart(pid) === started) {
+      // It has the lock of another file than this one.
+      owed.close();
+      throw new AppError('node_copied', { dir });
+    }
+    const owner: Owner = {
+      host: hostname(),
+      pid: process.pid,
+      machine: machineName(),
+      started: processStart(process.pid),
+    };
+    writeFileSync(join(dir, ownerFile), JSON.stringify(owner), { mode: 0o600 });
+    return { owed, before: isHere ? 'gone' : 'unknown' };
+  } catch (error) {
+    if (!String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) throw error;
+    throw new AppError('outbox_locked', { dir, host, pid }, error);
+  }
+}
+
+function ownerIn(dir: string): Owner {
+  try {
+    return JSON.parse(readFileSync(join(dir, ownerFile), 'utf8')) as Owner;
+  } catch {
+    return { host: '?', pid: 0 };
+  }
+}

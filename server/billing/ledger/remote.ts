@@ -1,0 +1,62 @@
+/** The ledger of a server that another one follows: what is asked of it goes to the other's, one by one, in order. */
+import { AppError } from '../../contract/errors.ts';
+import type { CommandAnswer, CommandMessage } from './client.ts';
+import type { LedgerCommand, LedgerResult } from './commands.ts';
+import type { Engine } from './engine.ts';
+
+export interface Remote extends Engine {
+  /** From here on what comes is sent, first of all what has come. */
+  open(send: (message: CommandMessage) => void): void;
+  answered(ids: readonly number[], answers: readonly CommandAnswer[]): void;
+  /** Nobody is there any more to answer; what has no answer stays where it was asked. */
+  lose(reason: string): void;
+  /** Gives everything that has no answer to another. */
+  yield(engine: Engine): void;
+}
+
+interface Waiting {
+  readonly command: LedgerCommand;
+  readonly done: (result: LedgerResult | AppError) => void;
+}
+
+/** @param lost told when there is nobody to ask. */
+export function createRemote(lost: (reason: string) => void): Remote {
+  const waiting = new Map<number, Waiting>();
+  let next = 1;
+  let gone: string | null = null;
+  let send: ((message: CommandMessage) => void) | null = null;
+  const done: LedgerResult = { status: 'done' };
+  return {
+    submit(command, answer) {
+      const id = next++;
+      waiting.set(id, { command, done: answer });
+      if (gone === null) send?.({ kind: 'commands', first: id, commands: [command] });
+    },
+    health: () => (gone === null ? { ok: true } : { ok: false, reason: gone }),
+    drain: () => Promise.resolve(),
+    open(given) {
+      send = given;
+      for (const [id, { command }] of waiting) given({ kind: 'commands', first: id, commands: [command] });
+    },
+    answered(ids, answers) {
+      for (const [at, id] of ids.entries()) {
+        const answer = answers[at];
+        const asked = waiting.get(id);
+        waiting.delete(id);
+        asked?.done(
+          typeof answer === 'string'
+            ? new AppError('storage_unavailable', { reason: answer, seconds: 5 })
+            : (answer ?? done),
+        );
+      }
+    },
+    lose(reason) {
+      gone = reason;
+      lost(reason);
+    },
+    yield(engine) {
+      for (const { command, done: answer } of waiting.values()) engine.submit(command, answer);
+      waiting.clear();
+    },
+  };
+}

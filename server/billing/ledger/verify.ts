@@ -1,0 +1,170 @@
+/** Checks the ledger's invariants against the database as it is. Source of the numbering: reliability reference 3.1. */
+
+import { ledgerFacts } from '../../../db/ledger/sqlite/facts.ts';
+import type { Database, SqliteDatabase } from '../../../db/open.ts';
+
+export interface InvariantReport {
+  readonly id: string;
+  readonly zh: string;
+  readonly en: string;
+  /** Things looked at. */
+  readonly checked: number;
+  readonly violations: number;
+  /** The first few, for people. */
+  readonly examples: readonly string[];
+  /** What is no violation and yet worth a word. */
+  readonly note?: { readonly zh: string; readonly en: string };
+}
+
+/** Counts of what was looked at, and in words what is wrong. */
+export interface LedgerFacts {
+  readonly accounts: number;
+  readonly postings: number;
+  readonly redemptions: number;
+  readonly topUps: number;
+  readonly users: number;
+  readonly counters: number;
+  readonly total: number;
+  readonly overrun: { readonly paid: number; readonly open: number };
+  readonly wrongBalances: readonly string[];
+  readonly doubledRefs: readonly string[];
+  readonly conservation: readonly string[];
+  readonly wrongCounters: readonly string[];
+  readonly negative: readonly string[];
+  readonly wrongRedemptions: readonly string[];
+  readonly wrongTopUps: readonly string[];
+  readonly wrongTransfers: readonly string[];
+  readonly wrongAmounts: readonly string[];
+  /** Where several nodes share a balance. */
+  readonly leases?: number;
+  readonly wrongLeases?: readonly string[];
+}
+
+interface Words {
+  readonly zh: string;
+  readonly en: string;
+}
+
+const report = (id: string, words: Words, checked: number, bad: readonly string[]): InvariantReport => ({
+  id,
+  ...words,
+  checked,
+  violations: bad.length,
+  examples: bad.slice(0, 5),
+});
+
+/** I11, from a walk through the log. */
+export const logReport = (checked: number, violations: number, examples: readonly string[]): InvariantReport => ({
+  ...report(
+    'I11',
+    { zh: '由日志可重算出每笔费用', en: 'every charge can be recomputed from its log entry' },
+    checked,
+    examples,
+  ),
+  violations,
+});
+
+/** I1 to I10, and I12 where there are leases: sums over the books. */
+export const bookReports = (database: SqliteDatabase): InvariantReport[] => reportsOf(ledgerFacts(database.raw));
+
+/** The same on either engine. */
+export async function reportsOn(database: Database): Promise<InvariantReport[]> {
+  if (database.engine === 'sqlite') return bookReports(database);
+  const { postgresFacts } = await import('../../../db/ledger/postgres/facts.ts');
+  return reportsOf(await postgresFacts(database));
+}
+
+const leaseReports = ({ leases = 0, wrongLeases }: LedgerFacts): InvariantReport[] =>
+  wrongLeases === undefined
+    ? []
+    : [
+        report(
+          'I12',
+          {
+            zh: '租出额度等于各节点租约之和且不超过余额',
+            en: 'what is leased = the leases of all nodes, within the balance',
+          },
+          leases,
+          wrongLeases,
+        ),
+      ];
+
+export function reportsOf(facts: LedgerFacts): InvariantReport[] {
+  const { overrun } = facts;
+  return [
+    report(
+      'I1',
+      { zh: '每个账户余额等于其分录之和', en: 'each balance is the sum of its postings' },
+      facts.accounts,
+      facts.wrongBalances,
+    ),
+    report(
+      'I2',
+      { zh: '全部账户余额之和为零', en: 'all balances add up to zero' },
+      facts.accounts,
+      facts.total === 0 ? [] : [`sum ${facts.total}`],
+    ),
+    report(
+      'I3',
+      { zh: '每个请求至多结算一次', en: 'at most one settlement per request' },
+      facts.postings,
+      facts.doubledRefs,
+    ),
+    report(
+      'I4',
+      { zh: '发放等于用户余额加已消费', en: 'granted = balances + spent' },
+      facts.accounts,
+      facts.conservation,
+    ),
+    report(
+      'I5',
+      { zh: '用户、令牌、渠道的已用额度等于结算之和', en: 'used quota of users, tokens and channels = settlements' },
+      facts.counters,
+      facts.wrongCounters,
+    ),
+    {
+      ...report(
+        'I6',
+        {
+          zh: '预扣额度不为负，余额不为负，未付超支等于其分录之和',
+          en: 'no negative hold, no negative balance, unpaid overrun = its postings',
+        },
+        facts.accounts,
+        facts.negative,
+      ),
+      ...(overrun.paid === 0
+        ? {}
+        : {
+            note: {
+              zh: `超支共 ${overrun.paid}，其中未付 ${overrun.open}`,
+              en: `overrun ${overrun.paid} in all, ${overrun.open} not paid back`,
+            },
+          }),
+    },
+    report(
+      'I7',
+      { zh: '兑换码已用当且仅当有一条兑换分录', en: 'a code is used if and only if it was posted once' },
+      facts.redemptions,
+      facts.wrongRedemptions,
+    ),
+    report(
+      'I8',
+      { zh: '订单已付当且仅当有一条充值分录', en: 'an order is paid if and only if it was posted once' },
+      facts.topUps,
+      facts.wrongTopUps,
+    ),
+    report(
+      'I9',
+      { zh: '邀请划转不超过邀请所得', en: 'transfers do not exceed what was earned' },
+      facts.users,
+      facts.wrongTransfers,
+    ),
+    report(
+      'I10',
+      { zh: '金额为 1 到 10^15 的整数', en: 'every amount is an integer from 1 to 10^15' },
+      facts.postings,
+      facts.wrongAmounts,
+    ),
+    ...leaseReports(facts),
+  ];
+}

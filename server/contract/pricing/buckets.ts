@@ -1,0 +1,355 @@
+/** What tokens are counted in: one row a bucket. Charges, holds, bills, log rows, options and price lists are loops over these rows. */
+
+import { familyAudioRatio } from './audio.ts';
+import { completionRatioFor } from './completion-rules.ts';
+import { ratioOf, scale, timesScaled, toScaled } from './decimal.ts';
+
+interface Said {
+  readonly zh: string;
+  readonly en: string;
+}
+
+/** Where prices of a model are set. */
+interface PriceOption {
+  readonly key: string;
+  /** In published price lists, where it is not the name in a log row. */
+  readonly published?: string;
+  readonly label: Said;
+  readonly help: Said;
+}
+
+/** Ratios of one model: what tables say, and what is known so far, in the order of the rows. */
+interface Known {
+  readonly set: Readonly<Record<string, number | undefined>>;
+  readonly ratios: Readonly<Record<string, number>>;
+}
+
+/** A price of its own: how many times another bucket's a token costs. */
+interface Ratio {
+  /** Among the prices of a model. */
+  readonly name: string;
+  /** In a log row. */
+  readonly fact: string;
+  /** The fact that says it in rows that name no such ratio; absent = 1. */
+  readonly unsaid?: string;
+  /** The bucket it is measured against; absent = `input`. */
+  readonly against?: string;
+  /** The factor of a long prompt it moves with; absent = the input's. */
+  readonly tier?: 'output' | 'cacheRead' | 'cacheWrite';
+  /** null = it follows from others. */
+  readonly option: PriceOption | null;
+  /** Where no table names the model. */
+  readonly otherwise: (model: string, known: Known) => number;
+}
+
+interface BucketRow {
+  /** Whether the model read or wrote it. */
+  readonly side: 'prompt' | 'answer';
+  /**
+   * What of a request may be counted here before it runs: all words of it, words that ask for a cache of that life, or
+   * what media it carries; of an answer: all of it, or what is wanted in that modality.
+   */
+  readonly held: 'words' | '5m' | '1h' | 'media' | 'audio';
+  /** Set where a dialect may count it beside the prompt. */
+  readonly cache?: true;
+  /** null = one, as a token of `input`; `like` = the price and the line of another bucket. */
+  readonly price: Ratio | { readonly like: string } | null;
+  /** How a bill names it. */
+  readonly line: { readonly kind: LineKind; readonly detail?: string };
+  /** In a log row; the number there is that of the bucket and of the one it `includes`. */
+  readonly fact: string;
+  readonly includes?: string;
+  /** When a log row tells it: absent = when there is some; a word = when there is some in any bucket of that word. */
+  readonly told?: 'always' | { readonly with: string };
+  /** What older rows called it. */
+  readonly formerFact?: string;
+}
+
+export type LineKind = 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'output';
+
+/** Six decimals, so that what a log row shows is what was multiplied. The detour over 12 digits drops the noise of binary fractions. */
+export const ratio = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
+
+/** Disjoint: their sum is everything the model read and wrote. In the order of a bill. */
+export const bucketRows = {
+  /** Input neither read from nor written to a cache, text only. */
+  input: { side: 'prompt', held: 'words', price: null, line: { kind: 'input' }, fact: 'input', told: 'always' },
+  cacheRead: {
+    side: 'prompt',
+    held: 'words',
+    cache: true,
+    price: {
+      name: 'cacheRatio',
+      fact: 'cache_ratio',
+      tier: 'cacheRead',
+      option: {
+        key: 'CacheRatio',
+        label: { zh: '缓存倍率', en: 'Cache read ratios' },
+        help: {
+          zh: 'JSON：模型 → 命中缓存的输入相对输入价格的比例。',
+          en: 'JSON: model -> share of the input price for cached input.',
+        },
+      },
+      otherwise: () => 1,
+    },
+    line: { kind: 'cache_read' },
+    fact: 'cache_tokens',
+    told: 'always',
+  },
+  /** Written to a cache that lives 5 minutes (also providers that name no lifetime). */
+  cacheWrite5m: {
+    side: 'prompt',
+    held: '5m',
+    cache: true,
+    price: {
+      name: 'cacheWriteRatio',
+      fact: 'cache_creation_ratio',
+      tier: 'cacheWrite',
+      option: {
+        key: 'CreateCacheRatio',
+        published: 'create_cache_ratio',
+        label: { zh: '缓存写入倍率', en: 'Cache write ratios' },
+        help: {
+          zh: 'JSON：模型 → 写入缓存的输入相对输入价格的比例。',
+          en: 'JSON: model -> share of the input price for writing the cache.',
+        },
+      },
+      otherwise: () => 1.25,
+    },
+    line: { kind: 'cache_write' },
+    fact: 'cache_creation_tokens',
+    includes: 'cacheWrite1h',
+  },
+  cacheWrite1h: {
+    side: 'prompt',
+    held: '1h',
+    cache: true,
+    price: {
+      name: 'cacheWrite1hRatio',
+      fact: 'cache_creation_1h_ratio',
+      tier: 'cacheWrite',
+      option: null,
+      // An hour's cache costs 1.6 times what five minutes cost (2 against 1.25 times the input price).
+      otherwise: (_model, { ratios }) => (ratios.cacheWriteRatio ?? 1.25) * 1.6,
+    },
+    line: { kind: 'cache_write_1h' },
+    fact: 'cache_write_1h',
+  },
+  audioInput: {
+    side: 'prompt',
+    held: 'media',
+    price: {
+      name: 'audioRatio',
+      fact: 'audio_ratio',
+      option: {
+        key: 'AudioRatio',
+        label: { zh: '音频输入倍率', en: 'Audio input ratios' },
+        help: {
+          zh: 'JSON：模型 → 音频输入相对文字输入的倍数。',
+          en: 'JSON: model -> audio input price as a multiple of the input price.',
+        },
+      },
+      otherwise: (model) => familyAudioRatio(model) ?? 1,
+    },
+    line: { kind: 'input', detail: 'audio' },
+    fact: 'audio_input',
+    told: { with: 'audio' },
+  },
+  imageInput: {
+    side: 'prompt',
+    held: 'media',
+    price: {
+      name: 'imageRatio',
+      fact: 'image_ratio',
+      option: {
+        key: 'ImageRatio',
+        label: { zh: '图片输入倍率', en: 'Image input ratios' },
+        help: {
+          zh: 'JSON：模型 → 图片输入相对文字输入的倍数。',
+          en: 'JSON: model -> image input price as a multiple of the input price.',
+        },
+      },
+      otherwise: () => 1,
+    },
+    line: { kind: 'input', detail: 'image' },
+    // Pictures read, in the wire contract's name for them.
+    fact: 'image_output',
+    told: { with: 'image' },
+    formerFact: 'image_input',
+  },
+  videoInput: {
+    side: 'prompt',
+    held: 'media',
+    price: {
+      name: 'videoRatio',
+      fact: 'video_ratio',
+      option: {
+        key: 'VideoRatio',
+        label: { zh: '视频输入倍率', en: 'Video input ratios' },
+        help: {
+          zh: 'JSON：模型 → 视频输入相对文字输入的倍数。',
+          en: 'JSON: model -> video input price as a multiple of the input price.',
+        },
+      },
+      otherwise: () => 1,
+    },
+    line: { kind: 'input', detail: 'video' },
+    fact: 'video_input',
+    told: { with: 'video' },
+  },
+  /** Visible text output. */
+  output: {
+    side: 'answer',
+    held: 'words',
+    price: {
+      name: 'completionRatio',
+      fact: 'completion_ratio',
+      tier: 'output',
+      option: {
+        key: 'CompletionRatio',
+        label: { zh: '补全倍率', en: 'Completion ratios' },
+        help: {
+          zh: 'JSON：模型 → 输出价格是输入价格的多少倍。',
+          en: 'JSON: model -> output price as a multiple of the input price.',
+        },
+      },
+      otherwise: (model) => completionRatioFor(model, undefined),
+    },
+    line: { kind: 'output' },
+    fact: 'output',
+    includes: 'reasoning',
+    told: 'always',
+  },
+  reasoning: {
+    side: 'answer',
+    held: 'words',
+    price: { like: 'output' },
+    line: { kind: 'output' },
+    fact: 'reasoning_tokens',
+  },
+  audioOutput: {
+    side: 'answer',
+    held: 'audio',
+    price: {
+      name: 'audioCompletionRatio',
+      fact: 'audio_completion_ratio',
+      unsaid: 'completion_ratio',
+      against: 'audioInput',
+      option: {
+        key: 'AudioCompletionRatio',
+        label: { zh: '音频补全倍率', en: 'Audio output ratios' },
+        help: {
+          zh: 'JSON：模型 → 音频输出相对音频输入的倍数。',
+          en: 'JSON: model -> audio output price as a multiple of the audio input price.',
+        },
+      },
+      // Models without a price for sound: theirs costs what text costs.
+      otherwise: (model, { set, ratios }) =>
+        (set.audioRatio ?? familyAudioRatio(model)) === undefined ? (ratios.completionRatio ?? 1) : 2,
+    },
+    line: { kind: 'output', detail: 'audio' },
+    fact: 'audio_output',
+    told: { with: 'audio' },
+  },
+} as const satisfies Readonly<Record<string, BucketRow>>;
+
+type Rows = typeof bucketRows;
+export type BucketName = keyof Rows;
+/** Token counts by bucket. */
+export type Buckets = Readonly<Record<BucketName, number>>;
+
+type Named<Price> = Price extends { readonly name: string } ? Price : never;
+type RatioRow = Named<Rows[BucketName]['price']>;
+export type RatioName = RatioRow['name'];
+/** The ratios of one model. */
+export type BucketRatios = Readonly<Record<RatioName, number>>;
+type SetRatio = RatioRow extends infer Row ? (Row extends { readonly option: PriceOption } ? Row : never) : never;
+/** Ratios that have a table of their own. */
+export type TableName = SetRatio['name'];
+export type BucketOptionKey = SetRatio['option']['key'];
+/** Buckets of what a prompt carries besides words. */
+export type MediaBucket = {
+  [Name in BucketName]: Rows[Name]['held'] extends 'media' ? Name : never;
+}[BucketName];
+
+export const bucketNames = Object.keys(bucketRows) as readonly BucketName[];
+export const bucketRow = (name: BucketName): BucketRow => bucketRows[name];
+
+const ratioIn = (name: BucketName): Ratio | null => {
+  const { price } = bucketRow(name);
+  return price !== null && 'name' in price ? price : null;
+};
+
+/** Every ratio once, in the order in which one may follow from another. */
+export const ratioRows: readonly (Ratio & { readonly name: RatioName })[] = bucketNames.flatMap((name) => {
+  const row = ratioIn(name);
+  return row === null ? [] : [row as Ratio & { readonly name: RatioName }];
+});
+
+/** The options of buckets, with the table each is compiled to. */
+export const bucketOptions: readonly (Omit<PriceOption, 'key'> & {
+  readonly key: BucketOptionKey;
+  readonly table: TableName;
+  readonly fact: string;
+})[] = ratioRows.flatMap(({ name, fact, option }) =>
+  option === null ? [] : [{ ...option, key: option.key as BucketOptionKey, table: name as TableName, fact }],
+);
+
+export const mediaBuckets = bucketNames.filter((name) => bucketRow(name).held === 'media') as readonly MediaBucket[];
+export const promptBuckets: readonly BucketName[] = bucketNames.filter((name) => bucketRow(name).side === 'prompt');
+export const answerBuckets: readonly BucketName[] = bucketNames.filter((name) => bucketRow(name).side === 'answer');
+const cacheBuckets: readonly BucketName[] = bucketNames.filter((name) => bucketRow(name).cache === true);
+
+/** A number for each of a table's names. */
+export const eachOf = <Name extends string, Value>(
+  names: readonly Name[],
+  value: (name: Name) => Value,
+): Record<Name, Value> => Object.fromEntries(names.map((name) => [name, value(name)])) as Record<Name, Value>;
+
+const sumOf = (names: readonly BucketName[], usage: Buckets): number => {
+  let sum = 0;
+  for (const name of names) sum += usage[name];
+  return sum;
+};
+
+/** Everything a model read. */
+export const promptTokensOf = (usage: Buckets): number => sumOf(promptBuckets, usage);
+/** Everything the model wrote, as the wire's completion_tokens. */
+export const completionTokensOf = (usage: Buckets): number => sumOf(answerBuckets, usage);
+/** What was read from caches or written to them. */
+export const cacheTokensOf = (usage: Buckets): number => sumOf(cacheBuckets, usage);
+
+/** The bucket whose price a bucket has. */
+export const pricedAs = (name: BucketName): BucketName => {
+  const { price } = bucketRow(name);
+  return price !== null && 'like' in price ? (price.like as BucketName) : name;
+};
+
+/** What a token of a bucket weighs against one of `input`, scaled by 10^6. */
+export function scaledWeight(prices: BucketRatios, name: BucketName): bigint {
+  const row = ratioIn(pricedAs(name));
+  if (row === null) return scale;
+  const own = prices[row.name as RatioName];
+  if (row.against === undefined) return toScaled(own);
+  const against = ratioIn(row.against as BucketName);
+  return against === null ? toScaled(own) : timesScaled(prices[against.name as RatioName], own);
+}
+
+/** The same as a number of six decimals. */
+export function weightOf(prices: BucketRatios, name: BucketName): number {
+  const row = ratioIn(pricedAs(name));
+  if (row === null) return 1;
+  return row.against === undefined ? prices[row.name as RatioName] : Number(scaledWeight(prices, name)) / 1e6;
+}
+
+/** All ratios of a model. @param set what the tables say of it. */
+export function ratiosOf(model: string, set: (name: RatioName) => number | undefined): BucketRatios {
+  const given = eachOf(
+    ratioRows.map(({ name }) => name),
+    set,
+  );
+  const ratios: Partial<Record<RatioName, number>> = {};
+  for (const { name, otherwise } of ratioRows)
+    ratios[name] = given[name] ?? ratio(otherwise(model, { set: given, ratios }));
+  return ratios as BucketRatios;
+}

@@ -1,0 +1,227 @@
+/** The arithmetic of money: one pure function prices a request; the relay, the ledger's check, the console and the CLI all call it. */
+import type { Usage, UsagePart } from '../../protocols/canonical.ts';
+import { bucketRow, cacheTokensOf, completionTokensOf, type LineKind, promptTokensOf, weightOf } from './buckets.ts';
+import {
+  billedBuckets,
+  bucketFacts,
+  bucketRatioFacts,
+  bucketRatiosIn,
+  bucketsIn,
+  type Facts,
+  factOf,
+} from './log-facts.ts';
+import type { Prices, Surcharge } from './prices.ts';
+import { exactQuota, mostQuota, pricesFor, type Share, sharesOf, toolPrice } from './shares.ts';
+import { quotaPerUnit } from './tables.ts';
+import { exactLimit, weightsOf } from './weights.ts';
+
+export { completionTokensOf, mostQuota, pricesFor, promptTokensOf, toolPrice };
+
+export interface BillLine {
+  readonly kind: LineKind | 'call';
+  /** What is special about the line: the call of the model it belongs to, what was read or written but words, or the name of the tool. */
+  readonly detail?: string;
+  /** Tokens, or calls. */
+  readonly tokens: number;
+  /** Weight of one token of this kind against an input token; dollars for `call`. */
+  readonly ratio: number;
+  /** Set where it is not the bill's: another model's, or that of a longer prompt. */
+  readonly modelRatio?: number;
+}
+
+export interface Quote {
+  readonly quota: number;
+  readonly lines: readonly BillLine[];
+}
+
+/** `prompt_tokens` of a log row: without the cache where the dialect counts it beside the prompt, as new-api writes it. */
+export const loggedPromptTokens = (usage: Usage): number =>
+  promptTokensOf(usage) - (usage.cacheBeside ? cacheTokensOf(usage) : 0);
+
+const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
+  for (const _name in record) return false;
+  return true;
+};
+
+/** @param sum of weighted tokens, below `exactLimit`. @returns quota, rounded half up. */
+export function roundedQuota(sum: number, unit: number): number {
+  const doubled = 2 * sum + unit;
+  return Math.min(mostQuota, (doubled - (doubled % (2 * unit))) / (2 * unit));
+}
+
+/**
+ * Quota of a usage: tokens weighted by kind x model ratio x group ratio, or price x 500000 x group ratio, plus the
+ * calls of tools, exact, rounded half up once. The formulas are those of new-api.
+ */
+export function quotaOf(usage: Usage, base: Prices): number {
+  const prices = base.tiers.length === 0 ? base : pricesFor(base, promptTokensOf(usage));
+  if (prices.modelPrice === null && usage.parts === undefined && hasNone(usage.toolCalls)) {
+    const weights = weightsOf(prices);
+    if (weights !== null) {
+      let sum = 0;
+      for (const { name, weight } of weights.buckets) sum += usage[name] * weight;
+      if (sum > 0 && sum < exactLimit) return roundedQuota(sum, weights.unit);
+    }
+  }
+  return exactQuota(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));
+}
+
+/** The prices a bill is headed with: those of the prompt's size, or of the model where its calls have sizes of their own. */
+const headOf = (usage: Usage, base: Prices): Prices =>
+  usage.parts === undefined ? pricesFor(base, promptTokensOf(usage)) : base;
+
+/** Quota of a usage with the bill it follows from. */
+export function quote(usage: Usage, base: Prices): Quote {
+  return quoteOf(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));
+}
+
+const quoteOf = (shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): Quote => ({
+  quota: exactQuota(shares, toolCalls, head),
+  lines: linesOf(shares, toolCalls, head),
+});
+
+function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): BillLine[] {
+  const lines: BillLine[] = [];
+  let called = false;
+  for (const { counts, prices, label } of shares) {
+    const other = prices.modelRatio === head.modelRatio ? {} : { modelRatio: prices.modelRatio };
+    const add = (kind: BillLine['kind'], tokens: number, ratio: number, detail?: string) => {
+      const words = [label, detail].filter((word) => typeof word === 'string');
+      if (tokens > 0)
+        lines.push({ kind, tokens, ratio, ...(words.length === 0 ? {} : { detail: words.join(', ') }), ...other });
+    };
+    if (prices.modelPrice !== null) {
+      if (prices === head && called) continue;
+      called ||= prices === head;
+      const detail = label === null ? {} : { detail: label };
+      lines.push({ kind: 'call', tokens: prices.priceFactor, ratio: prices.modelPrice, ...detail });
+      continue;
+    }
+    for (const { name, tokens } of billedBuckets(counts)) {
+      const { kind, detail } = bucketRow(name).line;
+      add(kind, tokens, weightOf(prices, name), detail);
+    }
+  }
+  for (const [tool, calls] of Object.entries(toolCalls))
+    if (calls > 0) lines.push({ kind: 'call', tokens: calls, ratio: toolPrice(head, tool), detail: tool });
+  return lines;
+}
+
+/** The facts a log row keeps in `other`: names of the wire contract, and enough to recompute the charge. */
+export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> {
+  const prices = headOf(usage, base);
+  const facts: Record<string, unknown> = {
+    model_ratio: prices.modelRatio,
+    model_price: prices.modelPrice ?? -1,
+    group_ratio: prices.groupRatio,
+    ...bucketFacts(usage, prices),
+  };
+  if (usage.cacheBeside) facts.claude = true;
+  if (prices.userGroupRatio !== null) facts.user_group_ratio = prices.userGroupRatio;
+  if (prices !== base) facts.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
+  if (prices.priceFactor !== 1) facts.price_factor = prices.priceFactor;
+  if (prices.quotaPerUnit !== quotaPerUnit) facts.quota_per_unit = prices.quotaPerUnit;
+  if (prices.surcharges !== undefined)
+    facts.surcharges = Object.fromEntries(prices.surcharges.map(({ name, ratio }) => [name, ratio]));
+  if (usage.parts !== undefined) facts.iterations = sharesOf(usage, base).map(iterationFacts(usage.parts, base));
+  if (hasNone(usage.toolCalls) && base.unpriced === undefined) return facts;
+  const tools = Object.entries(usage.toolCalls).filter(([, calls]) => calls > 0);
+  if (tools.length > 0) {
+    facts.tools = Object.fromEntries(tools.map(([tool, calls]) => [tool, { calls, price: toolPrice(prices, tool) }]));
+  }
+  const unpriced = [
+    ...(base.unpriced ?? []),
+    ...tools.filter(([tool]) => !prices.toolPrices.has(tool)).map(([tool]) => `tool:${tool}`),
+  ];
+  if (unpriced.length > 0) facts.unpriced = unpriced;
+  return facts;
+}
+
+const iterationFacts =
+  (parts: readonly UsagePart[], base: Prices) =>
+  ({ counts, prices }: Share, index: number): Record<string, unknown> => {
+    const part = parts[index];
+    return {
+      type: part?.kind,
+      ...(part?.model === null ? {} : { model: part?.model }),
+      ...bucketFacts(counts, null),
+      ...(prices === base ? {} : { prices: ownFacts(prices) }),
+    };
+  };
+
+const ownFacts = (prices: Prices): Record<string, number> => ({
+  model_ratio: prices.modelRatio,
+  model_price: prices.modelPrice ?? -1,
+  ...bucketRatioFacts(prices),
+  group_ratio: prices.groupRatio,
+  price_factor: prices.priceFactor,
+});
+
+const toolsOf = (facts: Facts) =>
+  Object.entries((facts.tools ?? {}) as Record<string, { readonly calls: number; readonly price: number }>);
+const iterationsOf = (facts: Facts): readonly Facts[] =>
+  Array.isArray(facts.iterations) ? (facts.iterations as readonly Facts[]) : [];
+const surchargesOf = (facts: Facts): readonly Surcharge[] =>
+  Object.entries((facts.surcharges ?? {}) as Record<string, number>).map(([name, ratio]) => ({ name, ratio }));
+
+/** The prices a log row was charged by. @returns null when it carries none (error rows). */
+export function loggedPrices(facts: Facts): Prices | null {
+  if (typeof facts.model_ratio !== 'number' || typeof facts.input !== 'number') return null;
+  const surcharges = surchargesOf(facts);
+  return {
+    ...ratiosIn(facts),
+    userGroupRatio: typeof facts.user_group_ratio === 'number' ? facts.user_group_ratio : null,
+    tiers: [],
+    toolPrices: new Map(toolsOf(facts).map(([tool, { price }]) => [tool, price])),
+    quotaPerUnit: factOf(facts, 'quota_per_unit', quotaPerUnit),
+    ...(surcharges.length === 0 ? {} : { surcharges }),
+  };
+}
+
+const ratiosIn = (facts: Facts) => ({
+  modelRatio: factOf(facts, 'model_ratio'),
+  modelPrice: factOf(facts, 'model_price', -1) < 0 ? null : factOf(facts, 'model_price'),
+  ...bucketRatiosIn(facts),
+  groupRatio: factOf(facts, 'group_ratio'),
+  priceFactor: factOf(facts, 'price_factor', 1),
+});
+
+/** The usage a log row was charged for. */
+export function billedUsage(facts: Facts): Usage {
+  const parts = iterationsOf(facts).map((part) => ({
+    ...bucketsIn(part),
+    kind: String(part.type),
+    model: typeof part.model === 'string' ? part.model : null,
+  }));
+  return {
+    ...bucketsIn(facts),
+    raw: null,
+    toolCalls: Object.fromEntries(toolsOf(facts).map(([tool, { calls }]) => [tool, calls])),
+    ...(parts.length === 0 ? {} : { parts }),
+    ...(facts.claude === true ? { cacheBeside: true } : {}),
+  };
+}
+
+/** Recomputes a charge from a log row's `other` alone. @returns null when the row carries no price. */
+export function recompute(facts: Facts): (Quote & { readonly prices: Prices }) | null {
+  const prices = loggedPrices(facts);
+  if (prices === null) return null;
+  const usage = billedUsage(facts);
+  const iterations = iterationsOf(facts);
+  const shares = sharesOf(usage, prices).map((share, index): Share => {
+    const own = iterations[index]?.prices;
+    const model = usage.parts?.[index]?.model ?? null;
+    return typeof own !== 'object' || own === null
+      ? share
+      : {
+          ...share,
+          prices: { ...prices, ...ratiosIn(own as Facts) },
+          label: `${share.label}${model === null ? '' : ` ${model}`}`,
+        };
+  });
+  return { ...quoteOf(shares, usage.toolCalls, prices), prices };
+}
+
+/** Dollars with as many decimals as asked, never an exponent. */
+export const formatUsd = (quota: number, decimals = 6, perUnit = quotaPerUnit): string =>
+  (quota / perUnit).toFixed(decimals);

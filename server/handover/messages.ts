@@ -1,0 +1,60 @@
+/** What two servers of one data folder say to each other while the second takes the first one's place: a line of JSON each, over a socket in the folder. */
+import type { Socket } from 'node:net';
+import type { CommandAnswer, CommandMessage } from '../billing/ledger/client.ts';
+import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { ToControl } from '../threads/control/messages.ts';
+import type { OpenMoney } from './open-reservations.ts';
+
+/** Servers of another number speak otherwise, or of other commands: they cannot follow each other. */
+export const spoken = 1;
+
+export type FromSuccessor =
+  | { readonly kind: 'hello'; readonly dialect: number; readonly pid: number }
+  /** Let go of the database. */
+  | { readonly kind: 'release' }
+  /** It has read everything, and wants to know what is open before it lets anybody in. */
+  | { readonly kind: 'ready' }
+  /** It listens on the port, and at `door` for what still comes over the other's connections. */
+  | { readonly kind: 'open'; readonly door: string }
+  | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
+  | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer);
+
+export type FromPredecessor =
+  | {
+      readonly kind: 'welcome';
+      readonly dialect: number;
+      readonly pid: number;
+      readonly port: number;
+      /** On that port. */
+      readonly listeners: number;
+    }
+  | { readonly kind: 'released' }
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** What is open there: first all of it, then again and again. */
+  | { readonly kind: 'open money'; readonly open: OpenMoney }
+  | CommandMessage
+  | { readonly kind: 'control'; readonly message: ToControl }
+  /** All has ended and is paid. */
+  | { readonly kind: 'gone' };
+
+export interface Line<Out> {
+  tell(message: Out): void;
+  end(): void;
+}
+
+/** @param ended called once, whoever ended it. */
+export function openLine<In, Out>(socket: Socket, hear: (message: In) => void, ended: () => void): Line<Out> {
+  let rest = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) hear(JSON.parse(line) as In);
+  });
+  socket.on('error', () => undefined);
+  socket.once('close', ended);
+  return {
+    tell: (message) => void socket.write(`${JSON.stringify(message)}\n`),
+    end: () => void socket.end(),
+  };
+}

@@ -1,0 +1,169 @@
+/** The side of the server that follows another one: asks for its place, holds what is open there, and writes its bills. */
+import { rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import type { Balances } from '../billing/balances/balances.ts';
+import { createBudgets } from '../billing/balances/budgets.ts';
+import { userStripe } from '../billing/balances/shared-memory.ts';
+import type { CommandAnswer, CommandMessage, LedgerClient } from '../billing/ledger/client.ts';
+import type { Settle } from '../billing/ledger/commands.ts';
+import { AppError } from '../contract/errors.ts';
+import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { ToControl } from '../threads/control/messages.ts';
+import { createSteering } from './listener-choice.ts';
+import { type FromPredecessor, type FromSuccessor, type Line, openLine, spoken } from './messages.ts';
+import { createHeldElsewhere, type OpenMoney } from './open-reservations.ts';
+
+export interface Inheritance {
+  readonly port: number;
+  /** Of the server that is followed. */
+  readonly pid: number;
+  /** It lets go of the database. @throws AppError take_over_refused; then it serves on. */
+  release(): Promise<void>;
+  /** What is open there is held here, and its bills are taken. Resolves when somebody may be let in. */
+  hold(deps: HoldDeps): Promise<void>;
+  /** This server listens. @param listeners on the port. @param door where the other hands on what still comes to it. */
+  open(listeners: number, door: string): void;
+  taskAnswered(answer: TaskCallAnswer): void;
+  /** The other has ended, one way or another. @returns whether it said so. */
+  readonly ended: Promise<boolean>;
+  end(): void;
+}
+
+export interface HoldDeps {
+  readonly balances: Balances;
+  readonly ledger: Pick<LedgerClient, 'execute'>;
+  readonly control: (message: ToControl) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+const none: OpenMoney = { users: [], tokens: [], groups: [] };
+
+/** @param owner process that uses the folder. @throws AppError take_over_refused */
+export async function askForPlace(path: string, owner: number): Promise<Inheritance> {
+  const refused = (reason: string) => new AppError('take_over_refused', { pid: owner, reason });
+  const socket = await reach(path).catch((error: unknown) => {
+    throw refused(error instanceof Error ? error.message : String(error));
+  });
+  const welcome = Promise.withResolvers<Extract<FromPredecessor, { kind: 'welcome' }>>();
+  const released = Promise.withResolvers<void>();
+  const firstMoney = Promise.withResolvers<OpenMoney>();
+  const ended = Promise.withResolvers<boolean>();
+  for (const { promise } of [welcome, released, firstMoney]) promise.catch(() => undefined);
+  let bills: ReturnType<typeof createBills> | null = null;
+  let said = false;
+
+  const hear = (message: FromPredecessor): void => {
+    switch (message.kind) {
+      case 'welcome':
+        welcome.resolve(message);
+        break;
+      case 'released':
+        released.resolve();
+        break;
+      case 'refused':
+        welcome.reject(refused(message.reason));
+        released.reject(refused(message.reason));
+        break;
+      case 'open money':
+        firstMoney.resolve(message.open);
+        bills?.held(message.open);
+        break;
+      case 'commands':
+        bills?.take(message);
+        break;
+      case 'control':
+        bills?.control(message.message);
+        break;
+      case 'gone':
+        said = true;
+    }
+  };
+  const line: Line<FromSuccessor> = openLine(socket, hear, () => {
+    welcome.reject(refused('it hung up'));
+    released.reject(refused('it hung up'));
+    // It is gone, and so is what it had open.
+    firstMoney.resolve(none);
+    void bills?.over();
+    ended.resolve(said);
+  });
+  line.tell({ kind: 'hello', dialect: spoken, pid: process.pid });
+  const { port, pid, listeners: theirs } = await welcome.promise;
+  const steering = createSteering(port);
+
+  return {
+    port,
+    pid,
+    release() {
+      line.tell({ kind: 'release' });
+      return released.promise;
+    },
+    async hold(deps) {
+      line.tell({ kind: 'ready' });
+      const open = await firstMoney.promise;
+      bills = createBills(deps, line);
+      bills.held(open);
+    },
+    open(listeners, door) {
+      steering.to(theirs, listeners);
+      line.tell({ kind: 'open', door });
+      void ended.promise.then(() => {
+        steering.free();
+        rmSync(door, { force: true });
+      });
+    },
+    taskAnswered: (answer) => line.tell({ kind: 'taskAnswered', ...answer }),
+    ended: ended.promise,
+    end: line.end,
+  };
+}
+
+function reach(path: string): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const socket = connect(path, () => resolve(socket));
+  socket.once('error', reject);
+  return promise;
+}
+
+/** Bills of the other's requests: written here, and counted here like our own. */
+function createBills({ balances, ledger, control, now }: HoldDeps, line: Line<FromSuccessor>) {
+  const { accounts } = balances.money;
+  const budgets = createBudgets(balances.money);
+  const elsewhere = createHeldElsewhere(balances.money);
+  const writing = new Set<Promise<unknown>>();
+
+  const charge = ({ userId, tokenId, amount, house = false }: Settle): void => {
+    const cap = tokenId === 0 ? 0 : accounts.token(tokenId);
+    elsewhere.underLock(userStripe(accounts.user(userId)), () => {
+      if (cap !== 0) budgets.settle(cap, 0, amount, now() / 1000);
+      balances.settle(userId, tokenId, { held: 0, charged: amount, house });
+    });
+  };
+
+  return {
+    held: elsewhere.set,
+    take({ first, commands }: CommandMessage): void {
+      for (const [at, command] of commands.entries()) {
+        if (command.type === 'settle') charge(command);
+        const written = ledger
+          .execute(command)
+          .then(
+            (result): CommandAnswer => (result.status === 'done' ? null : result),
+            (error: unknown): CommandAnswer => (error instanceof Error ? error.message : String(error)),
+          )
+          .then((answer) => line.tell({ kind: 'answers', ids: [first + at], answers: [answer] }))
+          .finally(() => writing.delete(written));
+        writing.add(written);
+      }
+    },
+    control(message: ToControl): void {
+      // Numbers below zero are the other's.
+      if (message.kind === 'task') control({ ...message, id: -message.id });
+      if (message.kind === 'trouble') control(message);
+    },
+    async over(): Promise<void> {
+      await Promise.all(writing);
+      elsewhere.set(none);
+    },
+  };
+}

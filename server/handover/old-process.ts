@@ -1,0 +1,160 @@
+/** The side of the server that is followed: it lets go of the database, hands newcomers on, ends what it has open and has it billed by the other. */
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import type { CommandMessage } from '../billing/ledger/client.ts';
+import type { Remote } from '../billing/ledger/remote.ts';
+import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { ToControl } from '../threads/control/messages.ts';
+import { type FromPredecessor, type FromSuccessor, type Line, openLine, spoken } from './messages.ts';
+import type { OpenMoney } from './open-reservations.ts';
+
+/** What a server has that another can follow. */
+export interface Estate {
+  readonly port: number;
+  readonly listeners: number;
+  /** This process does not use the folder from here on; newcomers wait, and so do bills. @throws Error why not; then nothing has changed. */
+  release(pid: number): Promise<void>;
+  /** All is as it was. */
+  comeBack(): Promise<void>;
+  /** Newcomers go to that socket. */
+  handOn(door: string): void;
+  openMoney(): OpenMoney;
+  /** Bills that are not answered. */
+  owed(): number;
+  follow(send: (message: CommandMessage) => void): Pick<Remote, 'answered' | 'lose'>;
+  taskAnswered(answer: TaskCallAnswer): void;
+  /** Ends what is open, and everything. */
+  retire(): Promise<void>;
+  /** The other has died in this one's place: ends at once, as a failure, so that a supervisor starts the next. */
+  fail(): void;
+}
+
+export interface Successions {
+  /** What is for the API's thread of the server that has followed. @returns false when none has. */
+  control(message: ToControl): boolean;
+  stop(): void;
+}
+
+/** How often the other hears what is open. */
+const tellMs = 200;
+
+type Phase = 'waiting' | 'releasing' | 'released' | 'followed';
+
+export function expectSuccessor(path: string, estate: Estate): Successions {
+  let heir: Line<FromPredecessor> | null = null;
+  let phase: Phase = 'waiting';
+  let remote: ReturnType<Estate['follow']> | null = null;
+
+  const follow = async (line: Line<FromPredecessor>, door: string): Promise<void> => {
+    phase = 'followed';
+    estate.handOn(door);
+    remote = estate.follow(line.tell);
+    let before = estate.openMoney();
+    const telling = setInterval(() => {
+      // What had ended by the time of the last look is billed: the other may let go of it.
+      if (estate.owed() === 0) line.tell({ kind: 'open money', open: before });
+      before = estate.openMoney();
+    }, tellMs);
+    await estate.retire();
+    clearInterval(telling);
+    line.tell({ kind: 'gone' });
+    line.end();
+  };
+
+  const release = async (line: Line<FromPredecessor>, pid: number): Promise<void> => {
+    phase = 'releasing';
+    try {
+      await estate.release(pid);
+    } catch (error) {
+      heir = null;
+      phase = 'waiting';
+      line.tell({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });
+      line.end();
+      return;
+    }
+    phase = 'released';
+    // Its own socket takes this one's place.
+    server.close();
+    rmSync(path, { force: true });
+    // It may have died meanwhile: then nobody serves unless this one does.
+    if (heir === line) line.tell({ kind: 'released' });
+    else takeBack();
+  };
+
+  const takeBack = (): void => {
+    void estate.comeBack().then(() => {
+      phase = 'waiting';
+      listen();
+    });
+  };
+
+  const attend = (socket: Socket): void => {
+    let pid = 0;
+    const welcome = (hello: Extract<FromSuccessor, { kind: 'hello' }>): void => {
+      if (heir !== null || phase !== 'waiting' || hello.dialect !== spoken) {
+        const reason =
+          heir === null && phase === 'waiting' ? 'it is of another version' : 'another one takes over already';
+        line.tell({ kind: 'refused', reason });
+        return;
+      }
+      heir = line;
+      pid = hello.pid;
+      const { port, listeners } = estate;
+      line.tell({ kind: 'welcome', dialect: spoken, pid: process.pid, port, listeners });
+    };
+    const hear = (message: FromSuccessor): void => {
+      if (message.kind === 'hello') welcome(message);
+      if (heir !== line) return;
+      switch (message.kind) {
+        case 'release':
+          void release(line, pid);
+          break;
+        case 'ready':
+          line.tell({ kind: 'open money', open: estate.openMoney() });
+          break;
+        case 'open':
+          void follow(line, message.door);
+          break;
+        case 'answers':
+          remote?.answered(message.ids, message.answers);
+          break;
+        case 'taskAnswered':
+          estate.taskAnswered(message);
+      }
+    };
+    const lost = (): void => {
+      if (heir !== line) return;
+      heir = null;
+      if (phase === 'followed') {
+        remote?.lose('the server that took over is gone');
+        estate.fail();
+      }
+      if (phase === 'released') takeBack();
+    };
+    const line: Line<FromPredecessor> = openLine(socket, hear, lost);
+  };
+
+  let server = createServer();
+  const listen = (): void => {
+    rmSync(path, { force: true });
+    server = createServer(attend);
+    // Without it nobody can follow, and everything else is as it is.
+    server.on('error', () => undefined);
+    server.listen(path, () => chmodSync(path, 0o600));
+    server.unref();
+  };
+  listen();
+
+  return {
+    control(message) {
+      if (phase !== 'followed') return false;
+      heir?.tell({ kind: 'control', message });
+      return true;
+    },
+    stop() {
+      if (phase !== 'waiting') return;
+      server.close();
+      rmSync(path, { force: true });
+    },
+  };
+}

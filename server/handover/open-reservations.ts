@@ -1,0 +1,109 @@
+/** What open requests of one server hold of everybody's money, and the same held by the server that follows it: until they have ended, nobody can spend it twice. */
+
+import type { Money } from '../billing/balances/money.ts';
+import { groupStripe, userStripe } from '../billing/balances/shared-memory.ts';
+import { Cap, Flow, Purse } from '../billing/balances/slots.ts';
+
+export interface OpenMoney {
+  readonly users: readonly (readonly [id: number, held: number, most: number])[];
+  readonly tokens: readonly (readonly [
+    id: number,
+    userId: number,
+    held: number,
+    most: number,
+    budget: number,
+    running: number,
+  ])[];
+  readonly groups: readonly (readonly [name: string, running: number])[];
+}
+
+interface Named {
+  readonly users: Iterable<{ readonly id: number }>;
+  readonly tokens: Iterable<{ readonly id: number; readonly userId: number }>;
+}
+
+export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Named): OpenMoney {
+  const { get } = memory;
+  const ofUsers = [...users].map(({ id }): OpenMoney['users'][number] => {
+    const purse = accounts.user(id);
+    return purse === 0 ? [id, 0, 0] : [id, get(purse + Purse.held), get(purse + Purse.most)];
+  });
+  const ofTokens = [...tokens].map(({ id, userId }): OpenMoney['tokens'][number] => {
+    const cap = accounts.token(id);
+    if (cap === 0) return [id, userId, 0, 0, 0, 0];
+    const [held = 0, most = 0, budget = 0, running = 0] = [Cap.held, Cap.most, Cap.budgetHeld, Cap.running].map(
+      (cell) => get(cap + cell),
+    );
+    return [id, userId, held, most, budget, running];
+  });
+  const ofGroups = accounts.places([], []).groups.map(([name, place]) => [name, get(place + Flow.running)] as const);
+  return {
+    users: ofUsers.filter(([, held, most]) => held + most > 0),
+    tokens: ofTokens.filter(([, , ...amounts]) => amounts.some((amount) => amount > 0)),
+    groups: ofGroups.filter(([, running]) => running > 0),
+  };
+}
+
+const patienceMs = 20;
+
+export interface HeldElsewhere {
+  /** So much is open there now, and no more. */
+  set(open: OpenMoney): void;
+  /** Somebody may have died at the lock, and it is this thread that buries the dead: it comes back later. */
+  underLock(stripe: number, step: () => void): void;
+}
+
+export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere {
+  const { get, put } = memory;
+  /** What is in each cell because of the other server. */
+  const taken = new Map<number, number>();
+  /** Whose lock each of them is under. */
+  const stripes = new Map<number, number>();
+  const underLock = (stripe: number, step: () => void): void => {
+    if (!memory.tryLock(stripe, patienceMs)) return void setTimeout(underLock, patienceMs, stripe, step);
+    step();
+    memory.unlock(stripe);
+  };
+  const hold = (cell: number, amount: number) => {
+    put(cell, get(cell) + amount - (taken.get(cell) ?? 0));
+    if (amount === 0) taken.delete(cell);
+    else taken.set(cell, amount);
+  };
+  return {
+    underLock,
+    set({ users, tokens, groups }) {
+      const wanted = new Map<number, () => number>();
+      const want = (stripe: number, place: number, amounts: readonly (readonly [number, () => number])[]) => {
+        if (place === 0) return;
+        for (const [cell, amount] of amounts) {
+          stripes.set(place + cell, stripe);
+          wanted.set(place + cell, amount);
+        }
+      };
+      for (const [id, held, most] of users) {
+        const purse = accounts.user(id);
+        // They may go on to hold all that they may cost, as far as there is so much.
+        const reserved = () => Math.min(most, Math.max(held, get(purse + Purse.balance)));
+        want(userStripe(purse), purse, [
+          [Purse.held, reserved],
+          [Purse.most, () => most],
+        ]);
+      }
+      for (const [id, userId, held, most, budget, running] of tokens) {
+        const reserved = Math.max(held, most);
+        want(userStripe(accounts.user(userId)), accounts.token(id), [
+          [Cap.held, () => reserved],
+          [Cap.most, () => most],
+          [Cap.budgetHeld, () => budget],
+          [Cap.running, () => running],
+        ]);
+      }
+      for (const [name, running] of groups) {
+        const place = accounts.group(name);
+        want(groupStripe(place), place, [[Flow.running, () => running]]);
+      }
+      for (const cell of new Set([...taken.keys(), ...wanted.keys()]))
+        underLock(stripes.get(cell) ?? 0, () => hold(cell, wanted.get(cell)?.() ?? 0));
+    },
+  };
+}

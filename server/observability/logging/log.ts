@@ -1,0 +1,70 @@
+/** One line per event: a level, a message, facts; as text for people or JSON for programs. What strangers wrote in it cannot turn a terminal or a line. */
+import { safeJson, safeLine } from '../../contract/safe-text.ts';
+import { type Level, type LogSettings, levels } from './settings.ts';
+
+export type Facts = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+export interface Log {
+  /** Whether lines of this level are written at all: for facts that cost something to gather. */
+  shows(level: Level): boolean;
+  debug(message: string, facts?: Facts): void;
+  info(message: string, facts?: Facts): void;
+  warn(message: string, facts?: Facts): void;
+  error(message: string, facts?: Facts): void;
+}
+
+/** @param write is given whole lines. @param now epoch milliseconds. */
+export function createLog(settings: LogSettings, write: (line: string) => void, now: () => number): Log {
+  const least = levels.indexOf(settings.level);
+  const shows = (level: Level): boolean => levels.indexOf(level) >= least;
+  const lineOf = settings.format === 'json' ? jsonLine : textLine;
+  const at =
+    (level: Level) =>
+    (message: string, facts: Facts = {}) => {
+      if (shows(level)) write(`${lineOf(level, new Date(now()).toISOString(), message, facts)}\n`);
+    };
+  return { shows, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+const jsonLine = (level: Level, time: string, message: string, facts: Facts): string =>
+  safeJson({ level, at: time, message, ...facts });
+
+const quotable = /[\s"=]/;
+function textValue(value: Facts[string]): string {
+  const text = safeLine(String(value));
+  return text === '' || quotable.test(text) ? JSON.stringify(text) : text;
+}
+
+function textLine(level: Level, time: string, message: string, facts: Facts): string {
+  const told = Object.entries(facts)
+    .filter(([, value]) => value !== undefined && value !== null && value !== '')
+    .map(([name, value]) => ` ${name}=${textValue(value)}`);
+  return `${time} ${level.toUpperCase().padEnd(5)} ${safeLine(message)}${told.join('')}`;
+}
+
+/** Lines together instead of one by one; what is too much at once is left out. @param later runs its argument some time later. @param cut the line that says how many are missing. */
+export function gathered(
+  write: (text: string) => void,
+  later: (run: () => void) => void,
+  cut: (missing: number) => string,
+): (line: string) => void {
+  let lines: string[] = [];
+  let dropped = 0;
+  const flush = () => {
+    const text = lines.join('');
+    const note = dropped === 0 ? '' : cut(dropped);
+    lines = [];
+    dropped = 0;
+    write(text + note);
+  };
+  return (line) => {
+    if (lines.length >= mostTogether) {
+      dropped++;
+      return;
+    }
+    lines.push(line);
+    if (lines.length === 1) later(flush);
+  };
+}
+
+const mostTogether = 20_000;

@@ -1,0 +1,48 @@
+/** The lines of single requests: one when each ended, by option, and for those that failed where somebody looks closely. */
+import type { EndedRequest, RequestObserver, TurnedAway } from '../../relay/admission/observer.ts';
+import type { Facts, Log } from './log.ts';
+
+const endedFacts = ({ inquiry, principal, finish, tokens, charged, endedMs }: EndedRequest): Facts => ({
+  request_id: inquiry.requestId,
+  path: inquiry.route.path,
+  operation: inquiry.operation,
+  model: inquiry.model,
+  upstream_model: finish.upstreamModel === inquiry.model ? undefined : finish.upstreamModel,
+  user: principal.user.username,
+  token: principal.token?.name,
+  group: principal.group,
+  channel: finish.channel?.id,
+  stream: inquiry.stream,
+  end: finish.endReason,
+  failure: finish.failure,
+  tries: finish.tried.length,
+  input_tokens: tokens.input,
+  output_tokens: tokens.output,
+  quota: charged,
+  ms: Math.round(endedMs - inquiry.startedMs),
+  first_byte_ms: finish.firstByteMs === null ? undefined : Math.round(finish.firstByteMs - inquiry.startedMs),
+});
+
+const awayFacts = ({ requestId, path, request: { method }, code, status, seen }: TurnedAway): Facts => ({
+  request_id: requestId,
+  method,
+  path,
+  code,
+  status,
+  model: seen.inquiry?.model,
+  user: seen.principal?.user.username,
+  token: seen.principal?.token?.name,
+});
+
+/** @returns null where nobody wants to know. */
+export function requestLines(log: Log, access: boolean): RequestObserver | null {
+  if (!access && !log.shows('debug')) return null;
+  const tell = access ? log.info : log.debug;
+  return {
+    ended(request) {
+      const failed = request.finish.endReason !== 'completed';
+      if (access || failed) tell(failed ? 'request failed' : 'request', endedFacts(request));
+    },
+    turnedAway: (request) => tell('request refused', awayFacts(request)),
+  };
+}

@@ -1,0 +1,40 @@
+/** What is logged, and how: said once at the start, for every thread of the process. */
+import { AppError } from '../../contract/errors.ts';
+
+export const levels = ['debug', 'info', 'warn', 'error'] as const;
+export type Level = (typeof levels)[number];
+
+export const formats = ['text', 'json'] as const;
+export type LogFormat = (typeof formats)[number];
+
+export interface LogSettings {
+  readonly level: Level;
+  readonly format: LogFormat;
+  /** A line for each request that ended. */
+  readonly access: boolean;
+}
+
+export const usualLog: LogSettings = { level: 'info', format: 'text', access: false };
+
+function oneOf<T extends string>(given: string, all: readonly T[], name: string): T {
+  const found = all.find((one) => one === given.toLowerCase());
+  if (found === undefined) throw new AppError('usage', { detail: `${name} ${given}: ${all.join(', ')}` });
+  return found;
+}
+
+export interface LogWishes {
+  readonly format: string | undefined;
+  readonly level: string | undefined;
+  readonly access: boolean;
+}
+
+/** @param flags of the command line, which win over the environment. @throws AppError usage */
+export function logSettings(flags: LogWishes, env: Readonly<Record<string, string | undefined>>): LogSettings {
+  const format = flags.format ?? (env.GATEWAY_LOG_FORMAT || usualLog.format);
+  const level = flags.level ?? (env.GATEWAY_LOG_LEVEL || usualLog.level);
+  return {
+    format: oneOf(format, formats, '--log-format'),
+    level: oneOf(level, levels, '--log-level'),
+    access: flags.access || env.GATEWAY_ACCESS_LOG === '1' || env.GATEWAY_ACCESS_LOG === 'true',
+  };
+}

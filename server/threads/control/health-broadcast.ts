@@ -1,0 +1,111 @@
+/**
+ * What relays have learnt of channels and conversations, told to other machines: gathered for a moment, in pieces that a
+ * notice can carry. Every clock is somebody's own, so waits travel as how long they last.
+ */
+import type { ChannelWord, Hearsay, Kept } from '../../relay/routing/hearsay.ts';
+
+/** A notice of PostgreSQL has less than 8,000 bytes. */
+const mostBytes = 7900;
+/** What is told later is of less use; what is told sooner costs more notices. */
+const gatherMs = 200;
+/** More conversations than fit are left out: whoever comes to another node then pays for its prompt once. */
+const mostNotices = 16;
+
+type Item =
+  | readonly [kind: 'c', word: ChannelWord]
+  | readonly [kind: 's', conversation: string, channelId: number]
+  | readonly [kind: 'k', id: string, kept: Kept];
+
+interface Notice {
+  readonly from: string;
+  readonly items: readonly Item[];
+}
+
+const shifted = (word: ChannelWord, by: number): ChannelWord => ({
+  ...word,
+  // 0 = it never was; that stays.
+  coolUntil: word.coolUntil.map((at) => (at ? Math.max(1, at + by) : 0)),
+  ejectedUntil: word.ejectedUntil === 0 ? 0 : Math.max(1, word.ejectedUntil + by),
+});
+
+/** In pieces of so many bytes; an item that fits into none is left out. */
+function pieces(from: string, items: readonly Item[]): string[] {
+  const empty = JSON.stringify({ from, items: [] } satisfies Notice).length;
+  const texts: string[] = [];
+  let piece: string[] = [];
+  let size = empty;
+  const close = () => {
+    if (piece.length > 0) texts.push(`{"from":${JSON.stringify(from)},"items":[${piece.join(',')}]}`);
+    piece = [];
+    size = empty;
+  };
+  for (const item of items) {
+    const text = JSON.stringify(item);
+    const bytes = Buffer.byteLength(text) + 1;
+    if (empty + bytes > mostBytes) continue;
+    if (size + bytes > mostBytes) close();
+    piece.push(text);
+    size += bytes;
+  }
+  close();
+  return texts.slice(0, mostNotices);
+}
+
+export interface Gossip {
+  /** Of this machine's relays. */
+  tell(news: Hearsay): void;
+  /** @returns null for what is its own, or nobody's. */
+  hear(payload: string): Hearsay | null;
+}
+
+export interface GossipDeps {
+  /** Names this machine's process. */
+  readonly from: string;
+  readonly say: (payload: string) => Promise<void>;
+  /** Milliseconds of the clock that this machine's relays go by. */
+  readonly steady: () => number;
+  readonly wait: (ms: number, done: () => void) => unknown;
+}
+
+export function createGossip(deps: GossipDeps): Gossip {
+  let channels = new Map<number, ChannelWord>();
+  let kept = new Map<string, Kept>();
+  let served = new Map<string, number>();
+  let waiting = false;
+
+  const flush = () => {
+    waiting = false;
+    const now = deps.steady();
+    const items: Item[] = [
+      ...[...channels.values()].map((word): Item => ['c', shifted(word, -now)]),
+      ...[...kept].map(([id, one]): Item => ['k', id, one]),
+      // The newest first: they are the ones that come back soon.
+      ...[...served].reverse().map(([key, channelId]): Item => ['s', key, channelId]),
+    ];
+    channels = new Map();
+    kept = new Map();
+    served = new Map();
+    for (const payload of pieces(deps.from, items)) void deps.say(payload).catch(() => undefined);
+  };
+
+  return {
+    tell(news) {
+      for (const word of news.channels) channels.set(word.channelId, word);
+      for (const [id, one] of news.kept) kept.set(id, one);
+      for (const [key, channelId] of news.served) served.set(key, channelId);
+      if (waiting) return;
+      waiting = true;
+      deps.wait(gatherMs, flush);
+    },
+    hear(payload) {
+      const { from, items } = JSON.parse(payload) as Notice;
+      if (from === deps.from) return null;
+      const now = deps.steady();
+      return {
+        channels: items.flatMap((item) => (item[0] === 'c' ? [shifted(item[1], now)] : [])),
+        kept: items.flatMap((item) => (item[0] === 'k' ? [[item[1], item[2]] as const] : [])),
+        served: items.flatMap((item) => (item[0] === 's' ? [[item[1], item[2]] as const] : [])),
+      };
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** What is done by the clock, once for a site: sweeping up, asking about works under way, telling who has to know. */
+import type { Feed } from '../../../db/repositories/changes.ts';
+import type { Turns } from '../../../db/turn.ts';
+import type { Services } from '../../app/services.ts';
+
+const sweepMs = 10 * 60 * 1000;
+const alertMs = 60 * 1000;
+/** Between two looks at drawings and songs under way. As new-api does. */
+const tasksMs = 15_000;
+
+export interface JobsDeps {
+  readonly services: Services;
+  readonly feed: Feed;
+  readonly turns: Turns;
+  /** Of the nodes that are gone; where there are several. */
+  readonly sweepNodes: () => Promise<void>;
+  readonly report: (error: unknown) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** @returns what stops them. */
+export function startJobs({ services, feed, turns, sweepNodes, report, now }: JobsDeps): () => void {
+  const sweep = async () => {
+    await services.sessions.sweep();
+    await services.sweepMemos();
+    await services.wallet.sweep();
+    const days = services.options.get('LogRetentionDays');
+    await services.logs.prepare();
+    if (days > 0) await services.logs.prune(Math.floor(now() / 1000) - days * 86_400);
+    await services.tasks.sweepItems(services.options.get('ResponseItemDays'));
+    await feed.trim();
+    await sweepNodes();
+  };
+  const alerts = async () => {
+    await services.backups.tick();
+    await services.alerts.look();
+  };
+  const jobs = [
+    ['tasks', tasksMs, services.tasks.poll],
+    ['low balances', alertMs, services.quotaAlerts.look],
+    ['alerts', alertMs, alerts],
+    ['sweep', sweepMs, sweep],
+  ] as const;
+  const timers = jobs.map(([name, everyMs, work]) =>
+    setInterval(() => void turns.take(name, everyMs, work).catch(report), everyMs),
+  );
+  const shareCode = () => void services.setup.shareCode().catch(report);
+  timers.push(setInterval(shareCode, sweepMs));
+  shareCode();
+  // Payments that were reported just before a crash.
+  void services.wallet.sweep().catch(report);
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+  };
+}

@@ -1,0 +1,62 @@
+/** What the main thread and the control thread say to each other. */
+
+import type { DatabasePlace } from '../../../db/place.ts';
+import type { ErrorParams } from '../../contract/errors.ts';
+import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import type { StorageStanding } from '../../contract/storage.ts';
+import type { Trouble } from '../../contract/trouble.ts';
+import type { Standing } from '../../domain/channels/routes.ts';
+import type { ChannelTestResult } from '../../domain/channels/service.ts';
+import type { LogSettings } from '../../observability/logging/settings.ts';
+import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
+import type { Hearsay } from '../../relay/routing/hearsay.ts';
+import type { ClockReading } from '../relay/clock.ts';
+
+export interface ControlStart {
+  readonly kind: 'start';
+  readonly dataDir: string;
+  readonly place: DatabasePlace;
+  /** What this machine is called among several; '' = it is the only one. */
+  readonly node: string;
+  readonly nativeBinding: string | undefined;
+  readonly setupCode: string;
+  /** Relay threads of this process. */
+  readonly relays: number;
+  /** How long its leases last without the database; null = the database is a file. */
+  readonly leaseSeconds: number | null;
+  readonly log: LogSettings;
+  readonly clock: ClockReading;
+  /** The ledger's port for this thread. */
+  readonly ledger: MessagePort;
+}
+
+export type ToControl =
+  | ControlStart
+  | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
+  | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
+  | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
+  | { readonly kind: 'trouble'; readonly trouble: Trouble }
+  | { readonly kind: 'storage'; readonly standing: StorageStanding }
+  /** For the relays of other machines. */
+  | { readonly kind: 'heard'; readonly news: Hearsay }
+  /** Every relay thread has applied the changes up to `seq`. */
+  | { readonly kind: 'applied'; readonly seq: number }
+  | { readonly kind: 'close' };
+
+export type FromControl =
+  | Snapshot
+  | SnapshotDelta
+  | { readonly kind: 'ready'; readonly setupDone: boolean }
+  | {
+      readonly kind: 'test';
+      readonly id: number;
+      readonly channelId: number;
+      readonly model: string;
+      readonly stream: boolean;
+    }
+  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
+  /** From the relays of other machines. */
+  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'taskAnswered'; readonly id: number; readonly value: unknown; readonly failed: boolean }
+  | { readonly kind: 'failed'; readonly message: string; readonly code: string; readonly params: ErrorParams }
+  | { readonly kind: 'closed' };

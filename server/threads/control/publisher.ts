@@ -1,0 +1,109 @@
+/** Follows the change feed and tells the relay what changed, whoever changed it. */
+
+import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import type { SnapshotSource } from '../../domain/snapshot/load.ts';
+
+export interface Publisher {
+  start(): Promise<void>;
+  /**
+   * Looks now instead of at the next tick; resolves when every relay thread has applied every change made before the
+   * call, or after a second without its reply.
+   */
+  look(): Promise<void>;
+  /** Every relay thread has applied the changes up to this sequence number. */
+  applied(seq: number): void;
+  /** So many machines serve the site. */
+  nodes(count: number): void;
+  /** When the last look was over that went well, by the clock it was given. */
+  knownAt(): number;
+  stop(): void;
+}
+
+/** Milliseconds between looks; a change by another process takes effect within this time. */
+const everyMs = 200;
+/** What goes wrong at every look is told again after so many. */
+const tellEvery = 300;
+/** How long a change waits for relay threads: one that is stuck must not stop the console. */
+const applyMs = 1000;
+
+export interface PublisherDeps {
+  readonly source: SnapshotSource;
+  readonly publish: (news: Snapshot | SnapshotDelta) => void;
+  /** Called before news of changed options go out. */
+  readonly optionsChanged: () => Promise<void>;
+  readonly report: (error: unknown) => void;
+  /** Milliseconds; default: a clock of this thread. */
+  readonly steady?: () => number;
+}
+
+const unchanged = {
+  users: [],
+  tokens: [],
+  channels: [],
+  options: {},
+  removed: { users: [], tokens: [], channels: [] },
+};
+
+export function createPublisher(deps: PublisherDeps): Publisher {
+  let seq = 0;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let last: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | null = null;
+  let failures = 0;
+  const steady = deps.steady ?? (() => performance.now());
+  let known = steady();
+  let appliedSeq = 0;
+  const applying = new Set<{ readonly seq: number; readonly done: () => void }>();
+
+  const readAll = async () => {
+    const began = steady();
+    for (let news = await deps.source.since(seq); news !== null; news = await deps.source.since(seq)) {
+      if (Object.keys(news.options).length > 0) await deps.optionsChanged();
+      seq = news.seq;
+      deps.publish(news);
+    }
+    failures = 0;
+    known = began;
+  };
+  const failed = (error: unknown) => {
+    if (failures++ % tellEvery === 0) deps.report(error);
+  };
+  /** One look at a time. Whoever asks before the waiting one has begun shares it; one that runs already may have read too early for the caller. */
+  const look = (): Promise<void> => {
+    if (waiting !== null) return waiting;
+    waiting = last.then(() => {
+      waiting = null;
+      return readAll().catch(failed);
+    });
+    last = waiting;
+    return waiting;
+  };
+
+  const everywhere = async (): Promise<void> => {
+    if (appliedSeq >= seq) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter = { seq, done: resolve };
+    applying.add(waiter);
+    const late = setTimeout(resolve, applyMs);
+    await promise;
+    clearTimeout(late);
+    applying.delete(waiter);
+  };
+
+  return {
+    async start() {
+      const snapshot = await deps.source.load();
+      seq = snapshot.seq;
+      deps.publish(snapshot);
+      timer = setInterval(() => void look(), everyMs);
+    },
+    look: () => look().then(everywhere),
+    applied(upTo) {
+      appliedSeq = Math.max(appliedSeq, upTo);
+      for (const { seq: awaited, done } of applying) if (awaited <= appliedSeq) done();
+    },
+    nodes: (count) => deps.publish({ kind: 'delta', seq, ...unchanged, nodes: count }),
+    knownAt: () => known,
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,124 @@
+/** Keeps a control thread running: one that dies is replaced, and the relay goes on with what it knows meanwhile. */
+import { AppError, isErrorCode } from '../../contract/errors.ts';
+import { clockReading } from '../relay/clock.ts';
+import { createRestarts, watchThread, within } from '../supervise.ts';
+import type { ControlStart, FromControl, ToControl } from './messages.ts';
+
+export interface ControlThread {
+  /** Also when it was stopped. @returns whether the site is set up. @throws what the thread says went wrong. */
+  start(): Promise<boolean>;
+  /** What a thread that is gone is told, nobody hears. */
+  tell(message: ToControl): void;
+  /** At most so many milliseconds. */
+  stop(ms: number): Promise<void>;
+}
+
+export interface ControlThreadDeps {
+  readonly spawn: () => Worker;
+  readonly order: Omit<ControlStart, 'kind' | 'clock' | 'ledger'>;
+  /** A new line to the ledger for each thread. */
+  readonly ledgerPort: () => MessagePort;
+  readonly receive: (message: FromControl) => void;
+  /** A thread is gone: what was asked of it stays unanswered. */
+  readonly lost: (why: string) => void;
+  /** Another has taken its place. */
+  readonly replaced: () => void;
+  /** It died too often. */
+  readonly hopeless: (why: string) => void;
+  /** Default: in real time. */
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+const startMs = 30_000;
+const away: readonly string[] = ['database_unreachable', 'database_starting', 'database_full'];
+const awayMs = 1000;
+
+export function createControlThread(deps: ControlThreadDeps): ControlThread {
+  const pause = deps.pause ?? Bun.sleep;
+  const nextDelay = createRestarts(() => performance.now());
+  let thread: Worker | null = null;
+  let unwatch: () => void = () => undefined;
+  let stopping = false;
+  let closed = Promise.withResolvers<void>();
+
+  const launch = (): Promise<boolean> => {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const own = deps.spawn();
+    thread = own;
+    let serving = false;
+    unwatch = watchThread(own, (why) => {
+      if (thread === own) thread = null;
+      if (serving) died(why);
+      else reject(new Error(why));
+    });
+    own.onmessage = ({ data }: MessageEvent<FromControl>) => {
+      if (data.kind === 'ready') {
+        serving = true;
+        resolve(data.setupDone);
+      } else if (data.kind === 'failed')
+        reject(isErrorCode(data.code) ? new AppError(data.code, data.params) : new Error(data.message));
+      else if (data.kind === 'closed') closed.resolve();
+      else deps.receive(data);
+    };
+    const ledger = deps.ledgerPort();
+    own.postMessage({ kind: 'start', ...deps.order, clock: clockReading(), ledger } satisfies ToControl, [ledger]);
+    return promise;
+  };
+
+  const end = () => {
+    unwatch();
+    thread?.terminate();
+    thread = null;
+  };
+
+  const died = (why: string) => {
+    closed.resolve();
+    if (stopping) return;
+    deps.lost(why);
+    void again(why);
+  };
+
+  const again = async (why: string): Promise<void> => {
+    const delay = nextDelay();
+    if (delay === null) return deps.hopeless(why);
+    await pause(delay);
+    try {
+      await launchAgain();
+    } catch (error) {
+      return again(error instanceof Error ? error.message : String(error));
+    }
+    if (!stopping) deps.replaced();
+  };
+
+  /** A database that is away is no fault of the thread's: it waits for it. */
+  const launchAgain = async (): Promise<void> => {
+    while (!stopping) {
+      closed = Promise.withResolvers<void>();
+      try {
+        if (!(await within(launch(), startMs))) throw new Error('did not start in time');
+        return;
+      } catch (error) {
+        end();
+        if (!(error instanceof AppError) || !away.includes(error.code)) throw error;
+        await pause(awayMs);
+      }
+    }
+  };
+
+  return {
+    start() {
+      stopping = false;
+      closed = Promise.withResolvers<void>();
+      return launch();
+    },
+    tell: (message) => thread?.postMessage(message),
+    async stop(ms) {
+      stopping = true;
+      if (thread !== null) {
+        thread.postMessage({ kind: 'close' } satisfies ToControl);
+        await within(closed.promise, ms);
+      }
+      end();
+    },
+  };
+}

@@ -1,0 +1,253 @@
+/** Thread entry: services, repositories and the HTTP API behind two unix sockets. */
+import { randomUUID } from 'node:crypto';
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { createFeed } from '../../../db/feed.ts';
+import { type Database, openDatabase } from '../../../db/open.ts';
+import { createMembers } from '../../../db/postgres/members.ts';
+import { createTurns } from '../../../db/turns.ts';
+import { dataDirFiles } from '../../app/data-dir.ts';
+import { createServices, type Services } from '../../app/services.ts';
+import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
+import { AppError } from '../../contract/errors.ts';
+import { type StorageStanding, soundStorage } from '../../contract/storage.ts';
+import { troubleOf } from '../../contract/storage-reasons.ts';
+import type { Trouble } from '../../contract/trouble.ts';
+import type { Standing } from '../../domain/channels/routes.ts';
+import type { ChannelTestResult } from '../../domain/channels/service.ts';
+import { proveKey } from '../../domain/secrets/proof.ts';
+import { createVault, loadMasterKey } from '../../domain/secrets/vault.ts';
+import { createSnapshotSource } from '../../domain/snapshot/load.ts';
+import { version } from '../../embedded/version.ts';
+import { createApp } from '../../http/app.ts';
+import { createLog, type Facts, type Log } from '../../observability/logging/log.ts';
+import type { LogSettings } from '../../observability/logging/settings.ts';
+import { guardProof } from '../../outbound/guard.ts';
+import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
+import { createRequestIds } from '../../relay/intake/request-id.ts';
+import type { Hearsay } from '../../relay/routing/hearsay.ts';
+import { createSteadyClock } from '../relay/clock.ts';
+import { backupInThread } from './backup-thread.ts';
+import { startJobs } from './jobs.ts';
+import { watchKey } from './key-watch.ts';
+import type { ControlStart, FromControl, ToControl } from './messages.ts';
+import type { Company } from './peers.ts';
+import { createPublisher, type Publisher } from './publisher.ts';
+
+declare const self: {
+  onmessage: ((event: MessageEvent<ToControl>) => void) | null;
+  postMessage(message: FromControl): void;
+};
+
+const logOf = (settings: LogSettings): Log => createLog(settings, (line) => void process.stderr.write(line), Date.now);
+
+const reporter =
+  (log: Log) =>
+  (error: unknown, requestId = ''): void => {
+    const what = error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error) };
+    log.error(what.message, { request_id: requestId, error: what.stack });
+  };
+
+async function start(order: ControlStart) {
+  const log = logOf(order.log);
+  const report = reporter(log);
+  const files = dataDirFiles(order.dataDir);
+  const database = await openDatabase(order.place, { nativeBinding: order.nativeBinding });
+  const vault = createVault(loadMasterKey(files.secretKey, process.env));
+  await proveKey(database, vault);
+  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
+  order.ledger.start();
+  const tests = new Map<number, (result: ChannelTestResult) => void>();
+  const standings = new Map<number, (found: readonly Standing[]) => void>();
+  let nextTest = 1;
+  let storage = soundStorage;
+  const { node } = order;
+  const turns = createTurns(database, node);
+  const feed = createFeed(database);
+  const steady = createSteadyClock(order.clock);
+  const services = await createServices({
+    database,
+    dataFolder: { folder: files.dir, nativeBinding: order.nativeBinding },
+    vault,
+    ledger,
+    turns,
+    relayTest: async (wanted) => {
+      // The relay must know the channel as it is now.
+      await publisher.look();
+      return new Promise((resolve) => {
+        const id = nextTest++;
+        tests.set(id, resolve);
+        self.postMessage({ kind: 'test', id, ...wanted });
+      });
+    },
+    standingOf: (ids) =>
+      new Promise((resolve) => {
+        const id = nextTest++;
+        standings.set(id, resolve);
+        self.postMessage({ kind: 'standing', id, ids });
+      }),
+    version,
+    report,
+    setupCode: order.setupCode,
+    node,
+    storage: () => storage,
+    relays: order.relays,
+    verifiedBackup: backupInThread,
+    now: Date.now,
+  });
+  const publisher = createPublisher({
+    source: createSnapshotSource({ database, vault, feed }),
+    publish: (news) => self.postMessage(news),
+    optionsChanged: services.options.reload,
+    report,
+    steady,
+  });
+  await publisher.start();
+  const requestId = createRequestIds(Date.now);
+  const api = {
+    services,
+    requestId,
+    report,
+    changed: publisher.look,
+    ...(order.log.access ? { answered: (facts: Facts) => log.info('api request', facts) } : {}),
+  };
+  const servers = await Promise.all([
+    listen(createServer(createApp({ ...api, listener: 'network' })), files.httpSocket),
+    listen(createServer(createApp({ ...api, listener: 'local' })), files.localSocket),
+  ]);
+  const company = await joinCompany({
+    ...{ database, node, steady, services, publisher, report },
+    follows: feed.follows,
+    standing: () => storage,
+    leaseSeconds: order.leaseSeconds,
+  });
+  const unwatchKey = database.engine === 'sqlite' ? () => undefined : watchKey(() => proveKey(database, vault), dieOf);
+  const stopJobs = startJobs({
+    ...{ services, feed, turns, report },
+    sweepNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
+    now: Date.now,
+  });
+  self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
+  // Without a guard in the way this thread ends, and with it the server; until the proof is there, no guarded call leaves.
+  void guardProof();
+  return {
+    tested: (id: number, result: ChannelTestResult) => {
+      tests.get(id)?.(result);
+      tests.delete(id);
+    },
+    stood: (id: number, found: readonly Standing[]) => {
+      standings.get(id)?.(found);
+      standings.delete(id);
+    },
+    taskAnswered: async (id: number, call: TaskCall) => {
+      try {
+        const method = services.tasks[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
+        self.postMessage({ kind: 'taskAnswered', id, value: await method(...call.args), failed: false });
+      } catch (error) {
+        report(error);
+        self.postMessage({ kind: 'taskAnswered', id, value: null, failed: true });
+      }
+    },
+    stands: (standing: StorageStanding) => {
+      storage = standing;
+    },
+    tell: (news: Hearsay) => company?.tell(news),
+    applied: publisher.applied,
+    troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
+    close: async () => {
+      stopJobs();
+      unwatchKey();
+      company?.stop();
+      publisher.stop();
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+      rmSync(files.httpSocket, { force: true });
+      rmSync(files.localSocket, { force: true });
+      services.tasks.closeItems();
+      await database.close();
+    },
+  };
+}
+
+/** Whoever supervises this thread hears why. */
+function dieOf(error: unknown): void {
+  setTimeout(() => {
+    throw error;
+  });
+}
+
+interface Joining {
+  readonly database: Database;
+  readonly node: string;
+  readonly steady: () => number;
+  readonly services: Services;
+  readonly publisher: Publisher;
+  readonly follows: () => string | null;
+  readonly standing: () => StorageStanding;
+  readonly leaseSeconds: number | null;
+  readonly report: (error: unknown) => void;
+}
+
+/** @returns null where this machine is the only one. */
+async function joinCompany({
+  database,
+  services,
+  publisher,
+  standing,
+  leaseSeconds,
+  ...rest
+}: Joining): Promise<Company | null> {
+  if (database.engine === 'sqlite') return null;
+  const { startCompany } = await import('./peers.ts');
+  return startCompany({
+    ...rest,
+    database,
+    run: randomUUID(),
+    knownAt: publisher.knownAt,
+    changed: () => void publisher.look(),
+    heard: (news) => self.postMessage({ kind: 'heard', news }),
+    nodes: publisher.nodes,
+    figures: () => ({
+      relays: services.relays,
+      waiting: standing().waiting,
+      trouble: troubleOf(standing().reason),
+      lease_seconds: leaseSeconds,
+    }),
+  });
+}
+
+function listen(server: Server, path: string): Promise<Server> {
+  rmSync(path, { force: true });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      chmodSync(path, 0o600);
+      resolve(server);
+    });
+  });
+}
+
+self.onmessage = ({ data }) => {
+  if (data.kind !== 'start') return;
+  start(data)
+    .then((control) => {
+      self.onmessage = ({ data: message }) => {
+        if (message.kind === 'tested') control.tested(message.id, message.result);
+        if (message.kind === 'stood') control.stood(message.id, message.standings);
+        if (message.kind === 'storage') control.stands(message.standing);
+        if (message.kind === 'heard') control.tell(message.news);
+        if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
+        if (message.kind === 'trouble') control.troubled(message.trouble);
+        if (message.kind === 'applied') control.applied(message.seq);
+        if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
+      };
+    })
+    .catch((error: unknown) => {
+      reporter(logOf(data.log))(error);
+      const message = error instanceof Error ? error.message : String(error);
+      const { code, params } = error instanceof AppError ? error : { code: '', params: {} };
+      self.postMessage({ kind: 'failed', message, code, params });
+    });
+};

@@ -1,0 +1,39 @@
+/** A look through the database file at start: what is found in time keeps the server from starting, the rest is told while it serves. */
+import { existsSync } from 'node:fs';
+import { startThread } from '../../embedded/workers.ts';
+import { watchThread } from '../supervise.ts';
+import type { CheckOrder, CheckReport } from './worker.ts';
+
+export interface DatabaseCheck {
+  /** What the quick look found. */
+  readonly quick: Promise<readonly string[]>;
+  /** What the full look found. */
+  readonly full: Promise<readonly string[]>;
+  stop(): void;
+}
+
+export function startDatabaseCheck(order: CheckOrder): DatabaseCheck {
+  const found = { quick: Promise.withResolvers<readonly string[]>(), full: Promise.withResolvers<readonly string[]>() };
+  const done = () => {
+    found.quick.resolve([]);
+    found.full.resolve([]);
+  };
+  const checked = { quick: found.quick.promise, full: found.full.promise };
+  if (!existsSync(order.file)) {
+    done();
+    return { ...checked, stop: () => undefined };
+  }
+  const thread = startThread('check');
+  const unwatch = watchThread(thread, done);
+  const stop = () => {
+    unwatch();
+    thread.terminate();
+    done();
+  };
+  thread.onmessage = ({ data }: MessageEvent<CheckReport>) => {
+    found[data.kind].resolve(data.problems);
+    if (data.kind === 'full') stop();
+  };
+  thread.postMessage(order);
+  return { ...checked, stop };
+}

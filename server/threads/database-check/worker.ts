@@ -1,0 +1,41 @@
+/** Thread entry: looks through the database file for damage, quickly first and then in full, without holding up anybody. */
+import { damageOf, quickDamageOf } from '../../../db/maintenance.ts';
+import { openDatabase, type SqliteDatabase } from '../../../db/open.ts';
+
+export interface CheckOrder {
+  readonly file: string;
+  readonly nativeBinding: string | undefined;
+}
+
+/** What is damaged, in SQLite's words; empty = nothing. */
+export interface CheckReport {
+  readonly kind: 'quick' | 'full';
+  readonly problems: readonly string[];
+}
+
+declare const self: {
+  onmessage: ((event: MessageEvent<CheckOrder>) => void) | null;
+  postMessage(message: CheckReport): void;
+};
+
+self.onmessage = ({ data: { file, nativeBinding } }) => {
+  const tell = (kind: CheckReport['kind'], look: () => readonly string[]) => {
+    try {
+      self.postMessage({ kind, problems: look() });
+    } catch (error) {
+      // What is no database at all cannot even be looked through; other trouble is found by whoever writes.
+      const { code, message } = error as { readonly code?: unknown; readonly message: string };
+      self.postMessage({ kind, problems: /^SQLITE_(CORRUPT|NOTADB)/.test(String(code)) ? [message] : [] });
+    }
+  };
+  const open = <Result>(use: (database: SqliteDatabase) => Result): Result => {
+    const database = openDatabase(file, { nativeBinding, readonly: true });
+    try {
+      return use(database);
+    } finally {
+      database.raw.close();
+    }
+  };
+  tell('quick', () => open(quickDamageOf));
+  tell('full', () => open(damageOf));
+};

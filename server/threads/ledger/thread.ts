@@ -1,0 +1,182 @@
+/** Starts the ledger's thread and watches it. */
+import type { MigrationStep } from '../../../db/migrate.ts';
+import type { SealedSample } from '../../../db/sealed.ts';
+import type { DataDirFiles } from '../../app/data-dir.ts';
+import {
+  type CommandMessage,
+  createLedgerClient,
+  type LedgerClient,
+  type LedgerPort,
+} from '../../billing/ledger/client.ts';
+import { controlName, ledgerGone } from '../../billing/ledger/names.ts';
+import type { OwedReport } from '../../billing/ledger/owed.ts';
+import type { Missing } from '../../billing/ledger/progress.ts';
+import type { RecoveryReport } from '../../billing/ledger/recovery.ts';
+import type { Remote } from '../../billing/ledger/remote.ts';
+import type { NodeOrder } from '../../cluster/books.ts';
+import type { PlacesNews } from '../../cluster/reach.ts';
+import { AppError, type ErrorParams, isErrorCode } from '../../contract/errors.ts';
+import { version } from '../../embedded/version.ts';
+import { startThread } from '../../embedded/workers.ts';
+import { type DatabaseCheck, startDatabaseCheck } from '../database-check/thread.ts';
+import { watchThread, within } from '../supervise.ts';
+import type { LedgerMove, LedgerMoved, LedgerReport } from './worker.ts';
+
+export interface LedgerThread {
+  readonly client: LedgerClient;
+  readonly recovery: RecoveryReport;
+  readonly owed: OwedReport;
+  /** Postings that were there and are not. */
+  readonly missing: Missing | null;
+  /** Something sealed in the database. */
+  readonly sample: SealedSample | null;
+  /** A line for another thread; the one before of the same name is nobody's any more. */
+  newPort(name: string): MessagePort;
+  /** Where users and keys have their cells, for whoever fills these. */
+  places(news: PlacesNews): void;
+  /** Somebody wants this node to end. */
+  readonly drained: Promise<void>;
+  /** It is about to end: the others see it. */
+  leaving(): void;
+  /** Called once, at once when it has happened already; the client fails before. */
+  onDeath(listener: (why: string) => void): void;
+  /** The database is written and closed. @returns false when that takes too long. */
+  leave(ms: number): Promise<boolean>;
+  /** It is opened again. */
+  comeBack(ms: number): Promise<boolean>;
+  /** What is asked from here on, and has been since it left, is for somebody else to write. */
+  follow(send: (message: CommandMessage) => void): Pick<Remote, 'answered' | 'lose'>;
+  /** Writes what is queued, at most so long, then ends the thread. */
+  stop(ms: number): Promise<void>;
+  terminate(): void;
+  /** Nothing may be sold from here on, although the ledger writes: why. */
+  readonly suspended: Promise<string>;
+  /** What a full look through the file found, '' = nothing. */
+  readonly damage: Promise<string>;
+}
+
+/** How long a start waits for a look through the file. */
+const quickMs = 2000;
+
+/** @throws AppError data_dir_unreadable, database_corrupt, database_newer. */
+export async function startLedger(order: {
+  readonly files: DataDirFiles;
+  readonly nativeBinding: string | undefined;
+  /** Another server ends its requests still. */
+  readonly follows: boolean;
+  /** Among others; null = it has the database for itself. */
+  readonly node: NodeOrder | null;
+  readonly migrating?: ((step: MigrationStep) => void) | undefined;
+}): Promise<LedgerThread> {
+  const { files, nativeBinding, follows, node, migrating = () => undefined } = order;
+  const check = node === null ? startDatabaseCheck({ file: files.database, nativeBinding }) : unchecked;
+  const thread = startThread(node === null ? 'ledger' : 'node');
+  const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
+  const closed = Promise.withResolvers<void>();
+  const dead = Promise.withResolvers<string>();
+  const suspended = Promise.withResolvers<string>();
+  const drained = Promise.withResolvers<void>();
+  let moved = Promise.withResolvers<void>();
+  let send: (message: CommandMessage) => void = () => undefined;
+  const move = (step: LedgerMove) => thread.postMessage(step);
+  const moveAndWait = (kind: 'leave' | 'return', ms: number): Promise<boolean> => {
+    moved = Promise.withResolvers();
+    move({ kind });
+    return within(moved.promise, ms);
+  };
+  const client = createLedgerClient(thread as unknown as LedgerPort, (message) => {
+    const report = message as LedgerReport | LedgerMoved | { readonly kind: 'closed' | 'drain' };
+    if (report.kind === 'drain') return drained.resolve();
+    if (report.kind === 'commands') return send(report);
+    if (report.kind === 'left' || report.kind === 'returned') return moved.resolve();
+    if (report.kind === 'migrating') return migrating(report.step);
+    if (report.kind === 'ready') ready.resolve(report);
+    if (report.kind === 'closed') closed.resolve();
+    if (report.kind === 'failed') ready.reject(startError(report, files.dir));
+  });
+  const unwatch = watchThread(thread, (why) => {
+    ready.reject(new AppError('thread_died', { thread: 'ledger', reason: why }));
+    client.fail(ledgerGone);
+    closed.resolve();
+    dead.resolve(why);
+  });
+  const terminate = () => {
+    unwatch();
+    check.stop();
+    thread.terminate();
+  };
+  const first = new MessageChannel();
+  let spare: MessagePort | null = first.port2;
+  try {
+    // Nothing is written to a file that is damaged.
+    if (await within(check.quick, quickMs)) refuseDamage(await check.quick);
+    const port = first.port1;
+    const start = { kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port, version };
+    thread.postMessage(node === null ? start : { kind: 'start', node, port }, [port]);
+    const { recovery, owed, sample, missing } = await ready.promise;
+    void check.quick.then(([found]) => {
+      if (found === undefined) return;
+      client.suspend(found);
+      suspended.resolve(found);
+    });
+    return {
+      client,
+      recovery,
+      owed,
+      missing,
+      sample,
+      newPort(name) {
+        if (spare !== null && name === controlName) {
+          const port = spare;
+          spare = null;
+          return port;
+        }
+        const { port1, port2 } = new MessageChannel();
+        thread.postMessage({ kind: 'port', port: port1, name }, [port1]);
+        return port2;
+      },
+      places: (news) => thread.postMessage(news),
+      drained: drained.promise,
+      leaving: () => void (node !== null && thread.postMessage({ kind: 'leaving' })),
+      onDeath: (listener) => void dead.promise.then(listener),
+      leave: (ms) => moveAndWait('leave', ms),
+      comeBack: (ms) => moveAndWait('return', ms),
+      follow(given) {
+        send = given;
+        move({ kind: 'follow' });
+        return {
+          answered: (ids, answers) => move({ kind: 'answered', ids, answers }),
+          lose: (reason) => move({ kind: 'lost', reason }),
+        };
+      },
+      async stop(ms) {
+        unwatch();
+        thread.postMessage({ kind: 'close' });
+        await within(closed.promise, ms);
+        terminate();
+      },
+      terminate,
+      suspended: suspended.promise,
+      damage: check.full.then((found) => found[0] ?? ''),
+    };
+  } catch (error) {
+    terminate();
+    throw error;
+  }
+}
+
+/** A server looks after its own files. */
+const unchecked: DatabaseCheck = { quick: Promise.resolve([]), full: Promise.resolve([]), stop: () => undefined };
+
+function refuseDamage([detail]: readonly string[]): void {
+  if (detail !== undefined) throw new AppError('database_corrupt', { detail });
+}
+
+export function startError(
+  report: { readonly code: string; readonly message: string; readonly params?: ErrorParams },
+  dir: string,
+): AppError {
+  if (isErrorCode(report.code)) return new AppError(report.code, report.params ?? {});
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(report.code)) return new AppError('database_corrupt', { detail: report.message });
+  return new AppError('data_dir_unreadable', { dir, detail: report.message });
+}

@@ -1,0 +1,204 @@
+/** Thread entry: the only writer of money. The first message says where the database is; a port for the control thread comes along. */
+import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
+import { type MigrationStep, migrate } from '../../../db/migrate.ts';
+import { openDatabase } from '../../../db/open.ts';
+import { type SealedSample, sealedSample } from '../../../db/sealed.ts';
+import type { CommandAnswer, CommandMessage, LedgerMessage } from '../../billing/ledger/client.ts';
+import { createEngine, type Engine, type StoreHealth } from '../../billing/ledger/engine.ts';
+import { controlName } from '../../billing/ledger/names.ts';
+import { type OwedPlace, type OwedReport, settleOwed } from '../../billing/ledger/owed.ts';
+import { createProgress, type Missing } from '../../billing/ledger/progress.ts';
+import { type RecoveryReport, recover } from '../../billing/ledger/recovery.ts';
+import { createRemote } from '../../billing/ledger/remote.ts';
+import { AppError, type ErrorParams } from '../../contract/errors.ts';
+import { type HostPort, hostLedger } from './host.ts';
+
+export interface LedgerStart {
+  readonly kind: 'start';
+  readonly file: string;
+  readonly nativeBinding: string | undefined;
+  readonly owed: readonly OwedPlace[];
+  /** Another server ends its requests still: what is open in the database is not left over. */
+  readonly follows: boolean;
+  /** For the control thread's client. */
+  readonly port: MessagePort;
+  /** Of this build. */
+  readonly version: string;
+}
+
+export type LedgerReport =
+  | { readonly kind: 'migrating'; readonly step: MigrationStep }
+  | {
+      readonly kind: 'ready';
+      readonly recovery: RecoveryReport;
+      readonly owed: OwedReport;
+      readonly migrated: readonly string[];
+      readonly sample: SealedSample | null;
+      readonly missing: Missing | null;
+    }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly params?: ErrorParams };
+
+/** What the main thread says while another server takes the ledger over. */
+export type LedgerMove =
+  /** Close the database; what comes from here on waits. */
+  | { readonly kind: 'leave' }
+  /** The other did not start: open it again. */
+  | { readonly kind: 'return' }
+  /** The other takes what is asked. */
+  | { readonly kind: 'follow' }
+  | { readonly kind: 'answered'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
+  | { readonly kind: 'lost'; readonly reason: string };
+
+type Incoming =
+  | string
+  | LedgerStart
+  | LedgerMove
+  /** For a thread of that name, which has no other any more. */
+  | { readonly kind: 'port'; readonly port: MessagePort; readonly name: string }
+  | { readonly kind: 'close' };
+
+/** What the main thread is told of a move, or is asked to pass on. */
+export type LedgerMoved = { readonly kind: 'left' | 'returned' } | CommandMessage;
+
+declare const self: {
+  onmessage: ((event: MessageEvent<Incoming>) => void) | null;
+  postMessage(message: string | LedgerReport | LedgerMoved | { readonly kind: 'closed' }): void;
+};
+
+/** What is lost with a damaged log is known to within so much. */
+const noteMs = 5000;
+
+/** So long an answer may take while the ledger moves to another server. */
+const moveMs = 15_000;
+
+interface Running {
+  readonly engine: Engine;
+  readonly host: (port: MessagePort, name: string) => void;
+  readonly move: (order: LedgerMove) => void;
+  readonly close: () => Promise<void>;
+}
+
+/** The database, and what writes to it. */
+async function openStore(
+  { file, nativeBinding, owed: places, follows, version }: LedgerStart,
+  told: { readonly message: (message: LedgerMessage) => void; readonly health: (health: StoreHealth) => void },
+) {
+  const database = openDatabase(file, { nativeBinding });
+  const report = (step: MigrationStep) => self.postMessage({ kind: 'migrating', step });
+  const migrated = await migrate(database, { version, report });
+  // Folding the log into the file is this thread's work, at a size that costs milliseconds.
+  database.raw.pragma('wal_autocheckpoint = 4000');
+  const store = createLedgerStore(database.raw);
+  const progress = createProgress(file, store, Date.now);
+  const missing = progress.missing();
+  const owed = settleOwed(store, places);
+  const recovery = follows ? { epoch: store.nextEpoch(), settled: 0, voided: 0 } : recover(store);
+  const engine = createEngine({ store, onBalance: told.message, onHealth: told.health });
+  progress.note();
+  const noting = setInterval(progress.note, noteMs);
+  noting.unref();
+  return {
+    engine,
+    report: { recovery, owed, migrated, sample: sealedSample(database), missing },
+    close: async () => {
+      clearInterval(noting);
+      progress.note();
+      await database.close();
+    },
+  };
+}
+
+async function start(order: LedgerStart): Promise<Running> {
+  const ports = new Map<string, MessagePort>();
+  const toMain = (message: LedgerMessage) => self.postMessage(JSON.stringify(message));
+  const toAll = (message: LedgerMessage) => {
+    toMain(message);
+    for (const port of ports.values()) port.postMessage(JSON.stringify(message));
+  };
+  const told = { message: toMain, health: (health: StoreHealth) => toAll({ kind: 'health', health }) };
+  let own: Awaited<ReturnType<typeof openStore>> | null = await openStore(order, told);
+  let current: Engine = own.engine;
+  const remote = createRemote((reason) => toAll({ kind: 'health', health: { ok: false, reason } }));
+  const engine: Engine = {
+    submit: (command, done) => current.submit(command, done),
+    health: () => current.health(),
+    drain: () => current.drain(),
+  };
+  const host = (port: MessagePort, name: string) => {
+    ports.set(name, port);
+    hostLedger(engine, port as unknown as HostPort);
+    port.start();
+  };
+  host(order.port, controlName);
+  self.postMessage({ kind: 'ready', ...own.report });
+
+  const leave = async () => {
+    toAll({ kind: 'patience', ms: moveMs });
+    current = remote;
+    await own?.engine.drain();
+    // It took too long, and nobody waits for it any more.
+    if (current !== remote) return;
+    const closing = own?.close();
+    own = null;
+    await closing;
+    self.postMessage({ kind: 'left' });
+  };
+  const comeBack = async () => {
+    own ??= await openStore({ ...order, follows: true }, told);
+    current = own.engine;
+    remote.yield(current);
+    toAll({ kind: 'patience', ms: null });
+    self.postMessage({ kind: 'returned' });
+  };
+  return {
+    engine,
+    host,
+    move(step) {
+      switch (step.kind) {
+        case 'leave':
+          void leave();
+          break;
+        case 'return':
+          void comeBack();
+          break;
+        case 'follow':
+          remote.open((message) => self.postMessage(message));
+          break;
+        case 'answered':
+          remote.answered(step.ids, step.answers);
+          break;
+        case 'lost':
+          remote.lose(step.reason);
+      }
+    },
+    close: async () => {
+      await own?.engine.drain();
+      await own?.close();
+    },
+  };
+}
+
+self.onmessage = ({ data }) => {
+  if (typeof data === 'string' || data.kind !== 'start') return;
+  start(data)
+    .then(({ engine, host, move, close }) => {
+      const port: HostPort = { postMessage: (message) => self.postMessage(message), onmessage: null };
+      hostLedger(engine, port);
+      self.onmessage = (event) => {
+        const message = event.data;
+        if (typeof message === 'string') port.onmessage?.(event as MessageEvent<string>);
+        else if (message.kind === 'port') host(message.port, message.name);
+        else if (message.kind === 'close') void close().then(() => self.postMessage({ kind: 'closed' }));
+        else if (message.kind !== 'start') move(message);
+      };
+    })
+    .catch((error: unknown) => {
+      const code = (error as { code?: unknown }).code;
+      self.postMessage({
+        kind: 'failed',
+        code: typeof code === 'string' ? code : '',
+        message: error instanceof Error ? error.message : String(error),
+        ...(error instanceof AppError ? { params: error.params } : {}),
+      });
+    });
+};

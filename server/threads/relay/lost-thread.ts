@@ -1,0 +1,218 @@
+/**
+ * Ends what a relay thread had open when it died, by the rules that a start after a crash follows: what was delivered is
+ * charged, what was not is voided, and what had been settled is settled once. Its totals agree with its rows, whenever it
+ * died, so that nothing else needs to be set right.
+ */
+
+import type { Balances } from '../../billing/balances/balances.ts';
+import { createBudgets } from '../../billing/balances/budgets.ts';
+import { Row, RowState, rowsIn, usageIn } from '../../billing/balances/open-requests.ts';
+import { groupStripe, userStripe } from '../../billing/balances/shared-memory.ts';
+import { Flow } from '../../billing/balances/slots.ts';
+import type { Ledger, LedgerCommand, LogEntry } from '../../billing/ledger/commands.ts';
+import { LogType } from '../../contract/enums.ts';
+import {
+  completionTokensOf,
+  loggedPromptTokens,
+  priceFacts,
+  promptTokensOf,
+  quotaOf,
+} from '../../contract/pricing/charge.ts';
+import type { Prices } from '../../contract/pricing/prices.ts';
+import { resolvePrices } from '../../contract/pricing/tables.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import { emptyUsage } from '../../protocols/shared/usage.ts';
+import type { RelayState } from '../../relay/state/state.ts';
+
+export interface LostReport {
+  readonly settled: number;
+  readonly voided: number;
+  /** All of it is durable, and the rows are free. */
+  readonly written: Promise<unknown>;
+}
+
+export interface LostDeps {
+  readonly balances: Balances;
+  readonly state: RelayState;
+  readonly ledger: Ledger;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+const patienceMs = 20;
+
+/** @param regions first cells of the rows it had. @returns when nothing is held any more. */
+export async function endLost(deps: LostDeps, thread: number, regions: readonly number[]): Promise<LostReport> {
+  const { memory } = deps.balances.money;
+  memory.bury(thread);
+  let settled = 0;
+  let voided = 0;
+  const written: Promise<unknown>[] = [];
+  for (const first of regions) {
+    for (const row of rowsIn(first)) {
+      if (memory.get(row + Row.state) === RowState.free) continue;
+      const command = await endRow(deps, row);
+      if (command.type === 'settle') settled++;
+      else voided++;
+      written.push(deps.ledger.execute(command).then(() => memory.set(row + Row.state, RowState.free)));
+    }
+  }
+  return { settled, voided, written: Promise.all(written) };
+}
+
+/** Gives back what it holds, unless that is done. */
+async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
+  const { balances } = deps;
+  const { memory } = balances.money;
+  const get = (cell: number) => memory.get(row + cell);
+  const owed = owedOf(deps, row);
+  const { amount } = owed;
+  if (get(Row.state) === RowState.open) {
+    const budgets = createBudgets(balances.money);
+    const charged = amount ?? 0;
+    await alone(
+      deps,
+      [userStripe(get(Row.user)), ...(get(Row.group) === 0 ? [] : [groupStripe(get(Row.group))])],
+      () => {
+        const fewer = (place: number) => memory.put(place + Flow.running, memory.get(place + Flow.running) - 1);
+        if (get(Row.tokenRuns) === 1) fewer(get(Row.token));
+        if (get(Row.groupRuns) === 1) fewer(get(Row.group));
+        if (get(Row.token) !== 0) budgets.settle(get(Row.token), get(Row.budgetHeld), charged, deps.now() / 1000);
+        for (const cell of [Row.tokenRuns, Row.groupRuns, Row.budgetHeld]) memory.put(row + cell, 0);
+        balances.settle(get(Row.userId), get(Row.tokenId), {
+          held: get(Row.held),
+          most: get(Row.most),
+          charged,
+          house: get(Row.house) === 1,
+          row,
+          vain: amount === null,
+          epoch: get(Row.epoch),
+        });
+      },
+    );
+  }
+  return commandFor(deps, row, owed);
+}
+
+/** Without waiting where somebody is gone who cannot be waited for: their locks are broken when their turn has come. */
+async function alone({ balances, pause }: LostDeps, stripes: readonly number[], step: () => void): Promise<void> {
+  const { memory } = balances.money;
+  for (;;) {
+    const taken: number[] = [];
+    for (const stripe of stripes) if (memory.tryLock(stripe, patienceMs)) taken.push(stripe);
+    if (taken.length === stripes.length) step();
+    for (const stripe of taken.toReversed()) memory.unlock(stripe);
+    if (taken.length === stripes.length) return;
+    await pause(patienceMs);
+  }
+}
+
+interface Owed {
+  /** null = nothing was delivered. */
+  readonly amount: number | null;
+  readonly usage: Usage;
+  /** By which the amount can be recomputed. */
+  readonly prices: Prices | null;
+}
+
+/** What is known to have been used, or a token for each frame where nobody has looked into them: the larger of both. */
+function owedOf(deps: LostDeps, row: number): Owed {
+  const { memory } = deps.balances.money;
+  const get = (cell: number) => memory.get(row + cell);
+  const noted = usageIn(memory, row);
+  const { model, group, userGroup } = namesOf(deps, row);
+  const tables = deps.state.settings().priceTables;
+  const prices = resolvePrices(tables, model, { group, userGroup, acceptUnset: true });
+  if (get(Row.state) === RowState.ended) {
+    const amount = get(Row.charged);
+    return { amount: amount < 0 ? null : amount, usage: noted, prices };
+  }
+  const frames = get(Row.delivered);
+  const sum = promptTokensOf(noted) + completionTokensOf(noted);
+  if (frames === 0 && sum === 0) return { amount: null, usage: noted, prices };
+  const seen = { ...emptyUsage, input: Math.ceil(get(Row.promptTokens)), output: frames };
+  const [bySight, byNote] = prices === null ? [0, 0] : [quotaOf(seen, prices), quotaOf(noted, prices)];
+  return frames > 0 && bySight > byNote
+    ? { amount: bySight, usage: seen, prices }
+    : { amount: byNote, usage: noted, prices };
+}
+
+/** A bill that other prices made is told as one price for the whole. */
+function factsOf({ amount, usage, prices }: Owed): Record<string, unknown> {
+  if (amount === null || prices === null) return {};
+  if (quotaOf(usage, prices) === amount) return priceFacts(usage, prices);
+  const { surcharges: _, ...rest } = prices;
+  const modelPrice = amount / prices.quotaPerUnit;
+  return priceFacts(emptyUsage, {
+    ...rest,
+    modelPrice,
+    priceFactor: 1,
+    groupRatio: 1,
+    userGroupRatio: null,
+    tiers: [],
+  });
+}
+
+function namesOf({ balances, state }: Pick<LostDeps, 'balances' | 'state'>, row: number) {
+  const { memory } = balances.money;
+  const text = (cell: number, units: number) => memory.read(row + cell, memory.get(row + units));
+  const user = state.user(memory.get(row + Row.userId));
+  return {
+    ref: text(Row.ref, Row.refUnits),
+    model: text(Row.model, Row.modelUnits),
+    group: text(Row.groupName, Row.groupUnits),
+    username: user?.username ?? '',
+    userGroup: user?.group ?? 'default',
+  };
+}
+
+function commandFor(deps: LostDeps, row: number, owed: Owed): LedgerCommand {
+  const { amount, usage } = owed;
+  const get = (cell: number) => deps.balances.money.memory.get(row + cell);
+  const { ref, model, group, username } = namesOf(deps, row);
+  const at = Math.floor(deps.now() / 1000);
+  const [userId, tokenId, channelId] = [get(Row.userId), get(Row.tokenId), get(Row.channelId)];
+  const log: LogEntry = {
+    requestId: ref,
+    createdAt: at,
+    type: amount === null ? LogType.error : LogType.consume,
+    userId,
+    username,
+    tokenId,
+    tokenName: deps.state.token(tokenId)?.name ?? '',
+    channelId,
+    group,
+    model,
+    isStream: get(Row.streams) === 1,
+    useTime: Math.max(0, Math.round((deps.now() - get(Row.startedMs)) / 1000)),
+    promptTokens: loggedPromptTokens(usage),
+    completionTokens: completionTokensOf(usage),
+    quota: amount ?? 0,
+    content: '',
+    other: JSON.stringify({
+      ...factsOf(owed),
+      frt: -1000,
+      ms: Math.round(deps.now() - get(Row.startedMs)),
+      failure: 'thread_died',
+    }),
+    usageSource: amount === null ? 'none' : 'partial',
+    endReason: 'recovered',
+  };
+  if (amount === null) return { type: 'void', ref, log };
+  return {
+    type: 'settle',
+    ref,
+    userId,
+    tokenId,
+    channelId,
+    amount,
+    at,
+    house: get(Row.house) === 1,
+    log: deps.state.settings().logConsumption ? log : null,
+    tokens: promptTokensOf(usage) + completionTokensOf(usage),
+    model,
+    username,
+    epoch: get(Row.epoch) === 0 ? undefined : get(Row.epoch),
+  };
+}

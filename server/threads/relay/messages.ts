@@ -1,0 +1,129 @@
+/** What the main thread and a relay thread say to each other. */
+import type { SealedSample } from '../../../db/sealed.ts';
+import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
+import type { Places } from '../../billing/balances/slots.ts';
+import type { ErrorCode, ErrorParams } from '../../contract/errors.ts';
+import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import type { Trouble } from '../../contract/trouble.ts';
+import type { Standing } from '../../domain/channels/routes.ts';
+import type { ChannelTestResult } from '../../domain/channels/service.ts';
+import type { LogSettings } from '../../observability/logging/settings.ts';
+import type { TraceSettings } from '../../observability/traces/settings.ts';
+import type { CountRequest } from '../../relay/admission/counting/counter.ts';
+import type { ChannelTestOrder } from '../../relay/channel-test.ts';
+import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
+import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
+import type { Hearsay } from '../../relay/routing/hearsay.ts';
+import type { RelayFigures } from '../../relay/shared/figures.ts';
+import type { ClockReading } from './clock.ts';
+
+/** How a relay is to serve, whichever thread it is in. */
+export interface ServingOrder {
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  /** Other threads listen on the same port. */
+  readonly shared: boolean;
+  /** Another server may listen on the port together with this one, to take its place. */
+  readonly sharesPort: boolean;
+  /** Another server has the port still. */
+  readonly follows: boolean;
+  /** Socket at which what still comes to that server is heard, too; '' = none. */
+  readonly handedOn: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Something sealed in the database: which key fits. */
+  readonly sample: SealedSample | null;
+  /** Makes names of this thread's own; '' = it is the only one. */
+  readonly mark: string;
+  /** Somebody may ask for figures. */
+  readonly measured: boolean;
+  readonly log: LogSettings;
+  /** null = nothing is traced. */
+  readonly traces: TraceSettings | null;
+}
+
+/** Plain rows, and where in the shared memory they are counted. */
+export interface RelayNews {
+  readonly kind: 'news';
+  readonly news: Snapshot | SnapshotDelta;
+  readonly places: Places;
+  /** Of the shared memory, given out since the last message. */
+  readonly chunks: readonly SharedArrayBuffer[];
+}
+
+export interface RelayStart {
+  readonly kind: 'start';
+  readonly order: ServingOrder;
+  readonly thread: number;
+  /** Several machines serve one site. */
+  readonly leased: boolean;
+  readonly memory: MemoryParts;
+  readonly clock: ClockReading;
+  /** First cells of the rows for its open requests. */
+  readonly rows: readonly number[];
+  readonly news: RelayNews;
+  readonly ledger: MessagePort;
+}
+
+/** What monitors are told of one relay. */
+export interface ThreadFigures extends RelayFigures {
+  /** How late its event loop was since the last question, milliseconds; null = nobody looks. */
+  readonly loop: { readonly median: number; readonly p99: number; readonly most: number } | null;
+  readonly channels: readonly { readonly id: number; readonly name: string; readonly condition: string }[];
+}
+
+/** How one relay stands. */
+export interface RelayStanding {
+  readonly open: number;
+  readonly late: number;
+  readonly refused: number;
+  /** Ends without an answer of the ledger. */
+  readonly owed: number;
+  /** Why no paid work is admitted there, '' = it is. */
+  readonly trouble: string;
+}
+
+export type ToRelay =
+  | RelayStart
+  | RelayNews
+  | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly chunks: readonly SharedArrayBuffer[] }
+  | ({ readonly kind: 'test'; readonly id: number } & ChannelTestOrder)
+  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
+  | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer)
+  | { readonly kind: 'tasksLost' }
+  | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }
+  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'busy'; readonly id: number }
+  | { readonly kind: 'figures'; readonly id: number }
+  /** The ledger writes, and nothing is sold all the same. */
+  | { readonly kind: 'suspend'; readonly reason: string }
+  | { readonly kind: 'stop'; readonly graceMs: number; readonly delayMs: number }
+  | { readonly kind: 'hurry' }
+  /** Newcomers wait. */
+  | { readonly kind: 'pause' }
+  /** They go to that socket, where another server hears them; null = they are served. */
+  | { readonly kind: 'handOn'; readonly door: string | null }
+  /** A thread that it cannot do without is gone; `bankrupt` = the ledger's. */
+  | { readonly kind: 'fail'; readonly bankrupt: boolean; readonly code: ErrorCode; readonly params: ErrorParams };
+
+export type FromRelay =
+  | { readonly kind: 'ready'; readonly port: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly params: ErrorParams; readonly message: string }
+  | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
+  | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
+  | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
+  | ({ readonly kind: 'count' } & CountRequest)
+  | { readonly kind: 'trouble'; readonly trouble: Trouble }
+  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
+  | { readonly kind: 'figured'; readonly id: number; readonly figures: ThreadFigures }
+  /** It has few rows left. */
+  | { readonly kind: 'rows' }
+  | { readonly kind: 'say'; readonly line: string }
+  /** Whole lines of the log. */
+  | { readonly kind: 'logged'; readonly text: string }
+  | { readonly kind: 'standing'; readonly standing: RelayStanding }
+  | { readonly kind: 'paused' }
+  /** The oldest change that it was sent and has not yet confirmed. */
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'stopped' };

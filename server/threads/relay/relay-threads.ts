@@ -1,0 +1,363 @@
+/**
+ * Several relays, each in a thread of its own behind the same port. The main thread gives out shared memory, passes on what
+ * they have to know of each other and of the rest, and replaces a thread that dies while the others serve.
+ */
+
+import { keepOwed } from '../../app/shutdown.ts';
+import { allotRows } from '../../billing/balances/open-requests.ts';
+import { relayName } from '../../billing/ledger/names.ts';
+import { AppError, isErrorCode } from '../../contract/errors.ts';
+import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import { startThread } from '../../embedded/workers.ts';
+import { createConnections, type Listener } from '../../http/connections.ts';
+import { createRestarts, watchThread, within } from '../supervise.ts';
+import { clockReading } from './clock.ts';
+import { connectionLimits } from './environment.ts';
+import { freePort } from './free-port.ts';
+import { endLost, type LostReport } from './lost-thread.ts';
+import type { FromRelay, RelayNews, RelayStanding, ThreadFigures, ToRelay } from './messages.ts';
+import { passOn, type Relays, type RelaysDeps } from './relays.ts';
+
+export interface RelayThreadsDeps extends RelaysDeps {
+  readonly count: number;
+  readonly ledgerPort: (name: string) => MessagePort;
+  /** Where what is owed is kept for the next start. */
+  readonly keep: Parameters<typeof keepOwed>[1];
+  /** One died too often. */
+  readonly hopeless: (why: string) => void;
+}
+
+/** One relay's thread, from its start to its end. */
+interface Thread {
+  /** From 1; a successor has the same. */
+  readonly number: number;
+  readonly worker: Worker;
+  /** First cells of the rows it was given. */
+  readonly rows: number[];
+  /** Chunks of the memory that it knows. */
+  chunks: number;
+  serving: boolean;
+  standing: RelayStanding;
+  /** Asked and not answered: what is to be said when it is gone. */
+  readonly tests: Set<number>;
+  readonly asked: Map<number, readonly number[]>;
+  readonly busy: Map<number, (ports: readonly (readonly [number, boolean])[]) => void>;
+  readonly figured: Map<number, (figures: ThreadFigures | null) => void>;
+  readonly ready: PromiseWithResolvers<number>;
+  readonly stopped: PromiseWithResolvers<void>;
+  paused: PromiseWithResolvers<void>;
+  /** Of changes that were sent and are not yet applied, in order. */
+  readonly applying: (() => void)[];
+  readonly unwatch: () => void;
+}
+
+const regionsAtOnce = 4;
+const startMs = 30_000;
+/** What a relay needs beyond its grace, before it is not waited for any more. */
+const endMs = 10_000;
+const nothing: RelayStanding = { open: 0, late: 0, refused: 0, owed: 0, trouble: '' };
+/** Numbers of several threads in one: thread and serial. */
+const threadsBits = 16;
+
+export function createRelayThreads(deps: RelayThreadsDeps): Relays {
+  const { state, balances } = deps;
+  const { memory, accounts } = balances.money;
+  const threads = new Map<number, Thread>();
+  /** Rows whose requests have all ended. */
+  const spareRows: number[] = [];
+  const nextDelay = createRestarts(() => performance.now());
+  /** Of those that are gone. */
+  const past = { late: 0, refused: 0 };
+  let port = deps.order.port;
+  let ending = false;
+  /** Another server takes this one's place. */
+  let moving = false;
+  let nextAsk = 1;
+
+  const post = (thread: Thread, message: ToRelay, transfer: MessagePort[] = []) =>
+    thread.worker.postMessage(message, transfer);
+  const each = (message: ToRelay) => {
+    for (const thread of threads.values()) post(thread, message);
+  };
+  const newChunks = (thread: Thread): readonly SharedArrayBuffer[] => {
+    const fresh = memory.parts().chunks.slice(thread.chunks);
+    thread.chunks += fresh.length;
+    return fresh;
+  };
+  const giveRows = (): number[] => Array.from({ length: regionsAtOnce }, () => spareRows.pop() ?? allotRows(memory));
+  const newsOf = (news: Snapshot | SnapshotDelta): Omit<RelayNews, 'chunks'> => ({
+    kind: 'news',
+    news,
+    places: accounts.places(
+      news.users.map(({ id }) => id),
+      news.tokens.map(({ id }) => id),
+    ),
+  });
+  const first = (): Thread | undefined => [...threads.values()].find(({ serving }) => serving);
+
+  const hear = (thread: Thread, message: FromRelay) => {
+    switch (message.kind) {
+      case 'ready':
+        thread.serving = true;
+        return thread.ready.resolve(message.port);
+      case 'failed':
+        return thread.ready.reject(
+          new AppError(isErrorCode(message.code) ? message.code : 'internal', message.params, message.message),
+        );
+      case 'standing':
+        thread.standing = message.standing;
+        return;
+      case 'heard':
+        for (const other of threads.values()) if (other !== thread) post(other, message);
+        if (balances.money.tenure === null) return;
+        break;
+      case 'rows': {
+        const rows = giveRows();
+        thread.rows.push(...rows);
+        return post(thread, { kind: 'rows', rows, chunks: newChunks(thread) });
+      }
+      case 'count':
+        return void deps.counter
+          .count(message.model, message.texts)
+          .then((counts) => post(thread, { kind: 'counted', id: message.id, counts }));
+      case 'busy':
+        thread.busy.get(message.id)?.(message.ports);
+        return void thread.busy.delete(message.id);
+      case 'figured':
+        thread.figured.get(message.id)?.(message.figures);
+        return void thread.figured.delete(message.id);
+      case 'applied':
+        return thread.applying.shift()?.();
+      case 'paused':
+        return thread.paused.resolve();
+      case 'stopped':
+        return thread.stopped.resolve();
+      case 'task':
+        return deps.control({ ...message, id: message.id * threadsBits + thread.number });
+      case 'tested':
+        thread.tests.delete(message.id);
+        break;
+      case 'stood':
+        thread.asked.delete(message.id);
+        break;
+    }
+    passOn(deps, message);
+  };
+
+  const launch = (number: number): Thread => {
+    const worker = startThread('relay');
+    const thread: Thread = {
+      number,
+      worker,
+      rows: giveRows(),
+      chunks: 0,
+      serving: false,
+      standing: nothing,
+      tests: new Set(),
+      asked: new Map(),
+      busy: new Map(),
+      figured: new Map(),
+      ready: Promise.withResolvers(),
+      stopped: Promise.withResolvers(),
+      paused: Promise.withResolvers(),
+      applying: [],
+      unwatch: watchThread(worker, (why) => void died(thread, why)),
+    };
+    thread.ready.promise.catch(() => undefined);
+    threads.set(number, thread);
+    worker.onmessage = ({ data }: MessageEvent<FromRelay>) => hear(thread, data);
+    const parts = memory.parts();
+    thread.chunks = parts.chunks.length;
+    const ledger = deps.ledgerPort(relayName(number));
+    const { handedOn } = deps.order;
+    const order = { ...deps.order, port, shared: true, mark: `-${number}`, handedOn: number === 1 ? handedOn : '' };
+    const news = { ...newsOf(state.snapshot()), chunks: [] };
+    const leased = balances.money.tenure !== null;
+    post(
+      thread,
+      {
+        kind: 'start',
+        order,
+        thread: number,
+        leased,
+        memory: parts,
+        clock: clockReading(),
+        rows: thread.rows,
+        news,
+        ledger,
+      },
+      [ledger],
+    );
+    return thread;
+  };
+
+  /** Others may have its rows when all that was open is durable. */
+  const bury = async ({ number, rows }: Thread): Promise<LostReport> => {
+    const report = await endLost(
+      { balances, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
+      number,
+      rows,
+    );
+    void report.written.then(() => spareRows.push(...rows));
+    return report;
+  };
+
+  /** Its requests are ended first, so that its rows and its number can be another's. */
+  const died = async (thread: Thread, why: string): Promise<void> => {
+    threads.delete(thread.number);
+    thread.ready.reject(new Error(why));
+    for (const resolve of thread.busy.values()) resolve([]);
+    for (const resolve of thread.figured.values()) resolve(null);
+    for (const id of thread.tests)
+      deps.control({ kind: 'tested', id, result: { ok: false, ms: 0, message: 'the relay thread died' } });
+    for (const [id, ids] of thread.asked) channels(id, ids);
+    past.late += thread.standing.late;
+    past.refused += thread.standing.refused;
+    const { settled, voided } = await bury(thread);
+    deps.say(
+      `relay thread ${thread.number} died: ${why}; of its open requests ${settled} were settled, ${voided} voided`,
+    );
+    thread.stopped.resolve();
+    thread.paused.resolve();
+    for (const done of thread.applying.splice(0)) done();
+    if (thread.serving && !ending && !moving) await again(thread.number, why);
+  };
+
+  const again = async (number: number, why: string): Promise<void> => {
+    const delay = nextDelay();
+    if (delay === null) return deps.hopeless(why);
+    await Bun.sleep(delay);
+    if (ending) return;
+    const thread = launch(number);
+    try {
+      if (!(await within(thread.ready.promise, startMs))) throw new Error('did not start in time');
+    } catch (error) {
+      end(thread);
+      await bury(thread);
+      return again(number, error instanceof Error ? error.message : String(error));
+    }
+  };
+
+  const end = (thread: Thread) => {
+    thread.unwatch();
+    thread.worker.terminate();
+    threads.delete(thread.number);
+    for (const done of thread.applying.splice(0)) done();
+  };
+
+  const channels = (id: number, ids: readonly number[]) => {
+    const thread = first();
+    if (thread === undefined)
+      return deps.control({ kind: 'stood', id, standings: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
+    thread.asked.set(id, ids);
+    post(thread, { kind: 'standing', id, ids });
+  };
+
+  /** Connections of all threads are descriptors of one process: one of them looks after these. */
+  const connections = createConnections(
+    connectionLimits(deps.order.env),
+    deps.descriptors,
+    () => performance.now(),
+    async () => {
+      const asked = [...threads.values()].map((thread) => {
+        const { promise, resolve } = Promise.withResolvers<readonly (readonly [number, boolean])[]>();
+        const id = nextAsk++;
+        thread.busy.set(id, resolve);
+        post(thread, { kind: 'busy', id });
+        return promise;
+      });
+      return (await Promise.all(asked)).flat();
+    },
+  );
+
+  const over = async (message: ToRelay, ms: number): Promise<void> => {
+    ending = true;
+    connections.stop();
+    each(message);
+    const all = [...threads.values()];
+    await within(Promise.all(all.map(({ stopped }) => stopped.promise)), ms + endMs);
+    // What did not answer is ended like what died.
+    for (const thread of all) {
+      const isThere = threads.has(thread.number);
+      end(thread);
+      if (isThere) await bury(thread);
+    }
+    await keepOwed(deps.ledger, deps.keep);
+  };
+
+  return {
+    async open() {
+      if (!deps.order.follows) port = freePort(deps.order.host, deps.order.port);
+      const started = Array.from({ length: deps.count }, (_, index) => launch(index + 1));
+      await Promise.all(started.map(({ ready }) => ready.promise));
+      const listener: Listener = { port, timeout: () => undefined, requestIP: () => null };
+      connections.watch(listener, (address) => state.settings().trustsProxy(address));
+      return port;
+    },
+    async news(news) {
+      accounts.prepare(state.settings());
+      const message = newsOf(news);
+      const applied = [...threads.values()].map((thread) => {
+        post(thread, { ...message, chunks: newChunks(thread) });
+        return new Promise<void>((done) => thread.applying.push(done));
+      });
+      await Promise.all(applied);
+    },
+    test(order) {
+      const thread = first();
+      if (thread === undefined)
+        return deps.control({ kind: 'tested', id: order.id, result: { ok: false, ms: 0, message: 'no relay thread' } });
+      thread.tests.add(order.id);
+      post(thread, { kind: 'test', ...order });
+    },
+    channels,
+    heard: (news) => each({ kind: 'heard', news }),
+    taskAnswered(answer) {
+      const thread = threads.get(answer.id % threadsBits);
+      if (thread !== undefined)
+        post(thread, { kind: 'taskAnswered', ...answer, id: Math.floor(answer.id / threadsBits) });
+    },
+    tasksLost: () => each({ kind: 'tasksLost' }),
+    async figures() {
+      const asked = [...threads.values()].map(async (thread) => {
+        const { promise, resolve } = Promise.withResolvers<ThreadFigures | null>();
+        const id = nextAsk++;
+        thread.figured.set(id, resolve);
+        post(thread, { kind: 'figures', id });
+        return { thread: thread.number, figures: await promise };
+      });
+      const all = await Promise.all(asked);
+      return all.flatMap(({ thread, figures }) => (figures === null ? [] : [{ thread, figures }]));
+    },
+    standing() {
+      const all = [...threads.values()].map(({ standing }) => standing);
+      const sum = (of: (one: RelayStanding) => number) => all.reduce((total, one) => total + of(one), 0);
+      return {
+        open: sum(({ open }) => open),
+        late: past.late + sum(({ late }) => late),
+        refused: past.refused + sum(({ refused }) => refused),
+        owed: sum(({ owed }) => owed) + deps.ledger.owed().count,
+        trouble: all.find(({ trouble }) => trouble !== '')?.trouble ?? '',
+      };
+    },
+    suspend: (reason) => each({ kind: 'suspend', reason }),
+    async pause() {
+      moving = true;
+      const all = [...threads.values()];
+      for (const thread of all) thread.paused = Promise.withResolvers();
+      each({ kind: 'pause' });
+      await Promise.all(all.map(({ paused }) => paused.promise));
+    },
+    handOn(door) {
+      moving = door !== null;
+      each({ kind: 'handOn', door });
+    },
+    stop: (graceMs, delayMs = 0) => over({ kind: 'stop', graceMs, delayMs }, delayMs + graceMs),
+    hurry: () => each({ kind: 'hurry' }),
+    fail: ({ code, params }, bankrupt) => over({ kind: 'fail', bankrupt, code, params }, 0),
+    terminate() {
+      ending = true;
+      for (const thread of [...threads.values()]) end(thread);
+    },
+  };
+}
