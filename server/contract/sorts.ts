@@ -19,7 +19,7 @@ export const userSorts = [
   'inviter_id',
 ] as const;
 export const tokenSorts = ['name', 'used_quota', 'created_time'] as const;
-export const redemptionSorts = ['id', 'name', 'status', 'quota', 'created_time'] as const;
+export const redemptionSorts = ['id', 'name', 'status', 'quota', 'created_time', 'expired_time'] as const;
 
 /** `field` = ascending, `-field` = descending. */
 export type Sort<Field extends string> = Field | `-${Field}`;

@@ -114,6 +114,45 @@ test('a day of expiry lasts to its end; one that no calendar has and one that ha
   expect(made?.expired_time).toBe(await page.evaluate(() => new Date(2099, 11, 31, 23, 59, 59).getTime() / 1000));
 });
 
+test('a code is made with an expiry, the list shows it, and an edit changes it or leaves it alone', async () => {
+  await inside.open('redemption');
+  await button(en.redemption.add).first().click();
+  await field(en.redemption.name).fill('short-lived');
+  for (const [text, words] of [
+    ['2027-02-30', en.tokens.expiry.impossible],
+    ['2020-01-01', en.tokens.expiry.past],
+  ] as const) {
+    await field(en.tokens.expires).fill(text);
+    await save();
+    await says(words);
+  }
+  await field(en.tokens.expires).fill('2099-12-31');
+  await save();
+  await says(en.redemption.createdOk);
+  const row = page.locator('tr[data-row]').filter({ hasText: 'short-lived' });
+  await row.getByText('2099-12-31 23:59:59').waitFor();
+  const code = async () => {
+    const { items } = (await inside.ask('GET', '/api/redemption/search?keyword=short&p=1&page_size=1')) as {
+      items: { expired_time: number; quota: number }[];
+    };
+    return items[0];
+  };
+  const end = await page.evaluate(() => new Date(2099, 11, 31, 23, 59, 59).getTime() / 1000);
+  expect(await code()).toMatchObject({ expired_time: end });
+  const edit = async (change: () => Promise<void>) => {
+    await inside.open('redemption');
+    await row.getByRole('button', { name: en.app.edit }).click();
+    await change();
+    await save();
+    await closed();
+  };
+  await edit(() => field(en.redemption.quota).fill('3'));
+  expect(await code()).toMatchObject({ expired_time: end, quota: 1_500_000 });
+  await edit(() => dialog().getByRole('button', { name: en.tokens.never, exact: true }).click());
+  expect(await code()).toMatchObject({ expired_time: 0, quota: 1_500_000 });
+  await row.getByText(en.tokens.never).waitFor();
+});
+
 const forms: readonly (readonly [name: string, from: string, open: () => Promise<unknown>, label: string])[] = [
   ['key', 'token', () => button(en.tokens.add).first().click(), en.tokens.name],
   ['user', 'user', () => button(en.users.add).first().click(), en.users.username],

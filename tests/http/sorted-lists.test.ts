@@ -95,6 +95,20 @@ test('pages of a sorted list hold every row once', async () => {
   expect(seen).toEqual([...shuffled].sort((one, other) => other - one).map((n) => n * 3));
 });
 
+test('codes are sorted by when they expire; those that never do come last', async () => {
+  const later = at + 86_400;
+  for (const [name, expired_time] of [
+    ['ends never', 0],
+    ['ends late', later + 9],
+    ['ends soon', later],
+  ] as const)
+    await api.send('POST', '/api/redemption/', { name, quota: 1, count: 1, expired_time }, admin);
+  const names = async (sort: string) =>
+    (await get(`/api/redemption/search?keyword=ends&p=1&page_size=10&sort=${sort}`)).map(({ name }) => name);
+  expect(await names('expired_time')).toEqual(['ends soon', 'ends late', 'ends never']);
+  expect(await names('-expired_time')).toEqual(['ends never', 'ends late', 'ends soon']);
+});
+
 test('a field that is not offered is refused by its name', async () => {
   const { body } = await api.send('GET', '/api/user/?sort=password_hash', undefined, admin);
   expect(body.success).toBe(false);

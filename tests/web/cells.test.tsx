@@ -206,6 +206,20 @@ test('a channel that is tried in its form asks the cheapest model unless one is 
   ]);
 });
 
+test('a code shows when it expires, or that it never does', async () => {
+  const { redemptionColumns } = await import('../../web/features/redemption/redemption-columns.tsx');
+  const nothing = () => undefined;
+  const columns = redemptionColumns({
+    t: i18next.t,
+    refresh: async () => undefined,
+    onEdit: nothing,
+    onRemove: nothing,
+  });
+  const end = Math.floor(new Date('2099-12-31T23:59:59').getTime() / 1000);
+  expect(cellOf(columns, 'expires', { expired_time: end } as never)).toBe('2099-12-31 23:59:59');
+  expect(cellOf(columns, 'expires', { expired_time: 0 } as never)).toBe(i18next.t('tokens.never'));
+});
+
 test('a request that is shorter than a second says so, beside the time to its first token', async () => {
   const { logColumns } = await import('../../web/features/logs/log-columns.tsx');
   const row = { type: 2, use_time: 0, is_stream: true, other: '{"frt":50,"ms":80}' } as Log;

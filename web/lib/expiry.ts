@@ -1,4 +1,5 @@
 /** A time of expiry as it is typed. A day alone lasts to its end; a time that has passed or that no calendar has is refused. Pure. */
+import { dateTime } from './format.ts';
 
 export type Expiry =
   /** Epoch seconds; -1 = never. */
@@ -28,4 +29,18 @@ export function parseExpiry(typed: string, now: number): Expiry {
   if (!same) return { kind: 'wrong', reason: 'impossible' };
   if (at.getTime() <= now) return { kind: 'wrong', reason: 'past' };
   return { kind: 'at', seconds: Math.floor(at.getTime() / 1000) };
+}
+
+/** How a field shows what is stored. @param stored epoch seconds; 0 or less = never. */
+export const expiryText = (stored: number): string => (stored > 0 ? dateTime(stored) : '');
+
+/** A time that was not touched stays, also one that has passed. @param stored what the field was opened with. */
+export const expiryOf = (typed: string, stored: number): Expiry =>
+  stored > 0 && typed === expiryText(stored) ? { kind: 'at', seconds: stored } : parseExpiry(typed, Date.now());
+
+/** Of a form whose fields can all be read. @returns epoch seconds; -1 = never. */
+export function expiryIn(typed: string, stored: number): number {
+  const expiry = expiryOf(typed, stored);
+  if (expiry.kind === 'wrong') throw new Error(expiry.reason);
+  return expiry.seconds;
 }

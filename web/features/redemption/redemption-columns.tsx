@@ -100,6 +100,12 @@ export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Col
       cell: (row) => dateTime(row.created_time),
     },
     {
+      id: 'expires',
+      header: t('tokens.expires'),
+      order: 'expired_time',
+      cell: (row) => (row.expired_time > 0 ? dateTime(row.expired_time) : t('tokens.never')),
+    },
+    {
       id: 'used',
       header: t('redemption.usedBy'),
       cell: (row) => (row.used_user_id === 0 ? t('redemption.nobody') : row.used_user_id),

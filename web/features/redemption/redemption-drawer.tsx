@@ -7,10 +7,12 @@ import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
+import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { expiryIn, expiryText } from '../../lib/expiry.ts';
 import { sameForm } from '../../lib/unsaved.ts';
 import { useMoney } from '../../shell/money.ts';
 
@@ -37,17 +39,24 @@ export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: Redemp
   const [name, setName] = useState(redemption?.name ?? '');
   const [quota, setQuota] = useState(() => moneyIn(redemption?.quota ?? usualWorth, facts));
   const [count, setCount] = useState('1');
+  // The server's word for never is 0 here.
+  const stored = redemption?.expired_time ?? 0;
+  const [expires, setExpires] = useState(() => expiryText(stored));
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const amount = moneyOf(quota, facts, worthBounds);
-  const typed = { name, quota, count };
+  const typed = { name, quota, count, expires };
   const [first] = useState(typed);
 
   const submit = async () => {
     setBusy(true);
     try {
       const worth = valueIn(moneyOf(quota, facts, worthBounds));
-      const fields = { name: name.trim() === '' ? money(worth) : name.trim(), quota: worth };
+      const fields = {
+        name: name.trim() === '' ? money(worth) : name.trim(),
+        quota: worth,
+        expired_time: Math.max(0, expiryIn(expires, stored)),
+      };
       if (redemption === null) {
         onSaved(await call('redemption.create', { ...fields, count: valueIn(parseNumber(count, countTerms)) }));
       } else {
@@ -95,6 +104,7 @@ export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: Redemp
             </button>
           ))}
         </div>
+        <ExpiryField value={expires} stored={stored} onChange={setExpires} />
         {redemption === null ? (
           <NumberField
             label={t('redemption.count')}

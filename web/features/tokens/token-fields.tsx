@@ -1,22 +1,20 @@
 /** The fields of a token. */
 
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf } from '../../components/amount.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
-import { useTried } from '../../components/checked-form.tsx';
+import { ExpiryField } from '../../components/expiry-field.tsx';
 import { CheckBox } from '../../components/filters.tsx';
 import { Field, TextField } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
-import { dateTime } from '../../lib/format.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import {
   budgetBounds,
   budgetNames,
-  expiryOf,
+  expiryAt,
   limitTerms,
   quotaBounds,
   rateNames,
@@ -25,21 +23,10 @@ import {
 
 /** Units of currency. */
 const presets = [1, 10, 50, 100, 500, 1000];
-const spans = [
-  ['never', null],
-  ['oneHour', 3600],
-  ['oneDay', 86_400],
-  ['oneMonth', 30 * 86_400],
-] as const;
 const rateUnits = {
   rpm_limit: 'tokens.perMinute',
   tpm_limit: 'tokens.perMinute',
   concurrency_limit: undefined,
-} as const;
-const expiryFaults = {
-  unreadable: 'tokens.expiry.unreadable',
-  impossible: 'tokens.expiry.impossible',
-  past: 'tokens.expiry.past',
 } as const;
 
 /** Tokens made at once. */
@@ -87,60 +74,6 @@ function QuotaField({ form, token, facts, onChange }: PartProps) {
           checked={form.unlimited}
           onChange={(unlimited) => onChange({ unlimited })}
         />
-      </div>
-    </>
-  );
-}
-
-function ExpiryField({ form, token, onChange }: PartProps) {
-  const { t } = useTranslation();
-  const [touched, setTouched] = useState(false);
-  const tried = useTried();
-  const expiry = expiryOf(token, form.expires);
-  return (
-    <>
-      <Field
-        label={t('tokens.expires')}
-        help={
-          expiry.kind === 'at' && expiry.seconds !== -1
-            ? t('tokens.expiresAt', { time: dateTime(expiry.seconds) })
-            : t('tokens.expiryFormat')
-        }
-        unreadable={expiry.kind === 'wrong'}
-        error={
-          expiry.kind === 'wrong' && (touched || tried)
-            ? `${t(expiryFaults[expiry.reason])}${expiry.reason === 'unreadable' ? ` ${t('tokens.expiryFormat')}` : ''}`
-            : undefined
-        }
-      >
-        {(ids) => (
-          <input
-            {...ids}
-            className="field"
-            autoComplete="off"
-            placeholder={t('tokens.never')}
-            value={form.expires}
-            onChange={(event) => onChange({ expires: event.target.value })}
-            onBlur={() => {
-              setTouched(true);
-              if (expiry.kind === 'at') onChange({ expires: expiry.seconds === -1 ? '' : dateTime(expiry.seconds) });
-            }}
-          />
-        )}
-      </Field>
-      <div className="-mt-2 mb-4 flex flex-wrap gap-1.5">
-        {spans.map(([label, seconds]) => (
-          <button
-            key={label}
-            type="button"
-            className="button"
-            onClick={() =>
-              onChange({ expires: seconds === null ? '' : dateTime(Math.floor(Date.now() / 1000) + seconds) })
-            }
-          >
-            {t(`tokens.${label}`)}
-          </button>
-        ))}
       </div>
     </>
   );
@@ -235,7 +168,7 @@ export function TokenFields(part: PartProps) {
         autoComplete="off"
       />
       <QuotaField {...part} />
-      <ExpiryField {...part} />
+      <ExpiryField value={form.expires} stored={expiryAt(token)} onChange={(expires) => onChange({ expires })} />
       <Field label={t('tokens.models')} help={t('tokens.modelsHelp')}>
         {(ids) => (
           <input

@@ -3,8 +3,7 @@ import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, numberIn, valueIn } from '../../components/amount.ts';
-import { type Expiry, parseExpiry } from '../../lib/expiry.ts';
-import { dateTime } from '../../lib/format.ts';
+import { expiryIn, expiryText } from '../../lib/expiry.ts';
 
 /** Empty = no limit. */
 export const budgetNames = ['day_budget', 'month_budget'] as const;
@@ -31,12 +30,15 @@ export interface TokenForm {
 /** What was overdrawn may stay so. */
 export const quotaBounds = (token: Token | null) => ({ min: Math.min(0, token?.remain_quota ?? 0) });
 
+/** Epoch seconds; -1 = never. */
+export const expiryAt = (token: Token | null): number => token?.expired_time ?? -1;
+
 /** @param facts null = not known yet; what is in money is filled in when it is. */
 export const formOf = (token: Token | null, facts: MoneyFacts | null): TokenForm => ({
   name: token?.name ?? '',
   quota: facts === null ? '' : moneyIn(token?.remain_quota ?? facts.quotaPerUnit, facts),
   unlimited: token?.unlimited_quota ?? false,
-  expires: token === null || token.expired_time === -1 ? '' : dateTime(token.expired_time),
+  expires: expiryText(expiryAt(token)),
   models: token?.model_limits ?? '',
   ips: token?.allow_ips ?? '',
   group: token?.group ?? '',
@@ -47,24 +49,16 @@ export const formOf = (token: Token | null, facts: MoneyFacts | null): TokenForm
   ]) as TokenForm['limits'],
 });
 
-/** A time that was not touched stays, also one that has passed. */
-export const expiryOf = (token: Token | null, expires: string): Expiry =>
-  token !== null && token.expired_time !== -1 && expires === dateTime(token.expired_time)
-    ? { kind: 'at', seconds: token.expired_time }
-    : parseExpiry(expires, Date.now());
-
 /** Of a form whose fields can all be read. @param token as it was opened; null = a new one. */
 export function fieldsOf(form: TokenForm, token: Token | null, facts: MoneyFacts) {
   const { name, quota, unlimited, models, ips, group, limits } = form;
-  const expiry = expiryOf(token, form.expires);
-  if (expiry.kind === 'wrong') throw new Error(expiry.reason);
   // What is left goes down while the form is open: an amount that nobody touched is not sent back.
   const untouched = token !== null && quota === formOf(token, facts).quota;
   return {
     name,
     ...(unlimited || untouched ? {} : { remain_quota: valueIn(moneyOf(quota, facts, quotaBounds(token))) }),
     unlimited_quota: unlimited,
-    expired_time: expiry.seconds,
+    expired_time: expiryIn(form.expires, expiryAt(token)),
     model_limits_enabled: models.trim() !== '',
     model_limits: models,
     allow_ips: ips,

@@ -1,0 +1,79 @@
+/** A field for a time of expiry, and the usual spans from now. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { expiryOf, expiryText } from '../lib/expiry.ts';
+import { dateTime } from '../lib/format.ts';
+import { useTried } from './checked-form.tsx';
+import { Field } from './form.tsx';
+
+const spans = [
+  ['never', null],
+  ['oneHour', 3600],
+  ['oneDay', 86_400],
+  ['oneMonth', 30 * 86_400],
+] as const;
+const faults = {
+  unreadable: 'tokens.expiry.unreadable',
+  impossible: 'tokens.expiry.impossible',
+  past: 'tokens.expiry.past',
+} as const;
+
+export interface ExpiryFieldProps {
+  /** As it is typed; empty = never. */
+  readonly value: string;
+  /** What the form was opened with, in epoch seconds; 0 or less = never. */
+  readonly stored: number;
+  readonly onChange: (value: string) => void;
+}
+
+export function ExpiryField({ value, stored, onChange }: ExpiryFieldProps) {
+  const { t } = useTranslation();
+  const [touched, setTouched] = useState(false);
+  const tried = useTried();
+  const expiry = expiryOf(value, stored);
+  return (
+    <>
+      <Field
+        label={t('tokens.expires')}
+        help={
+          expiry.kind === 'at' && expiry.seconds !== -1
+            ? t('tokens.expiresAt', { time: dateTime(expiry.seconds) })
+            : t('tokens.expiryFormat')
+        }
+        unreadable={expiry.kind === 'wrong'}
+        error={
+          expiry.kind === 'wrong' && (touched || tried)
+            ? `${t(faults[expiry.reason])}${expiry.reason === 'unreadable' ? ` ${t('tokens.expiryFormat')}` : ''}`
+            : undefined
+        }
+      >
+        {(ids) => (
+          <input
+            {...ids}
+            className="field"
+            autoComplete="off"
+            placeholder={t('tokens.never')}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+            onBlur={() => {
+              setTouched(true);
+              if (expiry.kind === 'at') onChange(expiryText(expiry.seconds));
+            }}
+          />
+        )}
+      </Field>
+      <div className="-mt-2 mb-4 flex flex-wrap gap-1.5">
+        {spans.map(([label, seconds]) => (
+          <button
+            key={label}
+            type="button"
+            className="button"
+            onClick={() => onChange(seconds === null ? '' : expiryText(Math.floor(Date.now() / 1000) + seconds))}
+          >
+            {t(`tokens.${label}`)}
+          </button>
+        ))}
+      </div>
+    </>
+  );
+}
