@@ -35,6 +35,25 @@ const quiet = (stream: NodeJS.WriteStream) => ({
   },
 });
 
+/** Bun's fetch stops at 256 requests at once unless the environment said otherwise before the process began. */
+async function restartWithRoom(): Promise<void> {
+  if (process.env.BUN_CONFIG_MAX_HTTP_REQUESTS !== undefined || typeof process.execve !== 'function') return;
+  try {
+    process.execve(process.execPath, [process.execPath, ...process.argv.slice(isCompiled ? 2 : 1)], {
+      ...process.env,
+      BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+    });
+  } catch {
+    // Emulators and seccomp filters refuse it. Serving goes on, with fewer requests at a time.
+    const { languageOf } = await import('./context.ts');
+    const note =
+      languageOf(undefined, process.env) === 'zh'
+        ? '同时最多 256 个上游请求：如需更多，请设置 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 后再启动'
+        : 'at most 256 upstream requests at a time: for more, start with BUN_CONFIG_MAX_HTTP_REQUESTS=65336';
+    quiet(process.stderr).write(`${note}\n`);
+  }
+}
+
 async function main(): Promise<number> {
   if (args[0] === '__complete') {
     const { complete } = await import('./completion.ts');
@@ -49,17 +68,7 @@ async function main(): Promise<number> {
     quiet(process.stdout).write(`gateway ${version} (${commit})\n`);
     return 0;
   }
-  // Bun's fetch stops at 256 requests at once unless this was set before the process began.
-  if (
-    args[0] === 'serve' &&
-    process.env.BUN_CONFIG_MAX_HTTP_REQUESTS === undefined &&
-    typeof process.execve === 'function'
-  ) {
-    process.execve(process.execPath, [process.execPath, ...process.argv.slice(isCompiled ? 2 : 1)], {
-      ...process.env,
-      BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
-    });
-  }
+  if (args[0] === 'serve') await restartWithRoom();
   const [{ asHelpFlag, createProgram, globalsBehind, isHelp }, { languageOf }, { printError }, { wantsColour }] =
     await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./colour.ts')]);
   const flag = args.indexOf('--lang');

@@ -59,11 +59,7 @@ async function openServer(place: PostgresPlace, { readonly, connections }: OpenO
 
 function openFile(file: string, options: OpenOptions): SqliteDatabase {
   if (options.readonly !== true) keepPrivate(file);
-  const raw = new BetterSqlite(file, {
-    timeout: busyTimeoutMs,
-    readonly: options.readonly ?? false,
-    ...(options.nativeBinding === undefined ? {} : { nativeBinding: options.nativeBinding }),
-  });
+  const raw = openRaw(file, options);
   if (!options.readonly) {
     raw.pragma('journal_mode = WAL');
     // The driver's build defaults WAL to NORMAL, which may lose the last commits at power loss.
@@ -88,6 +84,19 @@ function openFile(file: string, options: OpenOptions): SqliteDatabase {
       if (raw.open) raw.close();
     },
   };
+}
+
+/** @throws AppError driver_unusable where the system cannot load the addon; the driver's error. */
+function openRaw(file: string, { nativeBinding, readonly = false }: OpenOptions): RawDatabase {
+  try {
+    return new BetterSqlite(file, {
+      ...{ timeout: busyTimeoutMs, readonly },
+      ...(nativeBinding === undefined ? {} : { nativeBinding }),
+    });
+  } catch (error) {
+    const { code, message } = error as { readonly code?: string; readonly message: string };
+    throw code === 'ERR_DLOPEN_FAILED' ? new AppError('driver_unusable', { detail: message }, error) : error;
+  }
 }
 
 /** What only a file has: its driver, its path. @throws AppError sqlite_alone */

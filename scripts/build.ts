@@ -1,4 +1,4 @@
-/** Builds dist/gateway: console, addon, migrations and thread entries in one executable. */
+/** Builds dist/gateway: console, addon, migrations and thread entries in one executable. `--target all`, or names with commas between them: dist/gateway-NAME for other machines. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -7,6 +7,7 @@ import { bundleOf, counterEntry } from './bundle.ts';
 import { commitOf } from './commit.ts';
 import { buildConsole } from './console.ts';
 import { documentsOf } from './licences/documents.ts';
+import { programName, type TargetParts, targetParts, targetsNamed } from './packaging/targets.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const work = join(root, '.cache', 'build');
@@ -94,16 +95,38 @@ async function legalModule(): Promise<string> {
   return `${imports.join('\n')}\nexport const legalFiles = { ${names.join(', ')} };`;
 }
 
+interface Wanted {
+  readonly file: string;
+  readonly addon: string;
+  /** undefined = for machines like this one, with the runtime that builds. */
+  readonly parts?: TargetParts;
+}
+
+const asked = process.argv.indexOf('--target');
+const names = asked < 0 ? [] : targetsNamed(process.argv[asked + 1] ?? '');
+
 await buildConsole(root);
 mkdirSync(work, { recursive: true });
-const result = await Bun.build({
-  ...bundleOf(root, { GATEWAY_COMMIT: JSON.stringify(commitOf(root)) }, [
-    embedded(consoleModule(), addonFile(), await counterFile(), await legalModule()),
-  ]),
-  minify: true,
-  bytecode: true,
-  compile: { outfile: join(root, 'dist', 'gateway') },
-});
-for (const message of result.logs) console.error(String(message));
-if (!result.success) process.exit(1);
-console.log(`dist/gateway ${(Bun.file(join(root, 'dist', 'gateway')).size / 1e6).toFixed(0)} MB`);
+const shared = [consoleModule(), await counterFile(), await legalModule()] as const;
+
+async function build({ file, addon, parts }: Wanted): Promise<void> {
+  const [console_, counter, legal] = shared;
+  const result = await Bun.build({
+    ...bundleOf(root, { GATEWAY_COMMIT: JSON.stringify(commitOf(root)) }, [embedded(console_, addon, counter, legal)]),
+    minify: true,
+    bytecode: true,
+    compile: {
+      outfile: join(root, 'dist', file),
+      ...(parts === undefined ? {} : { target: parts.bun, executablePath: parts.runtime }),
+    },
+  });
+  for (const message of result.logs) console.error(String(message));
+  if (!result.success) process.exit(1);
+  console.log(`dist/${file} ${(Bun.file(join(root, 'dist', file)).size / 1e6).toFixed(0)} MB`);
+}
+
+if (names.length === 0) await build({ file: 'gateway', addon: addonFile() });
+for (const name of names) {
+  const parts = await targetParts(root, name);
+  await build({ file: programName(name), addon: parts.addon, parts });
+}

@@ -14,6 +14,18 @@ const withoutDevtools: BunPlugin = {
   },
 };
 
+/** These modules ask for the folder they lie in, and a bundler writes down where it ran: one commit would give other bytes in another folder. The executable never looks there. */
+const withoutFolders: BunPlugin = {
+  name: 'without-folders',
+  setup(build) {
+    const filter = /node_modules[\\/](better-sqlite3[\\/]lib[\\/]binding|undici[\\/]index)\.js$/;
+    build.onLoad({ filter }, async ({ path }) => ({
+      contents: (await Bun.file(path).text()).replaceAll(/\b__(dir|file)name\b/g, '"."'),
+      loader: 'js',
+    }));
+  },
+};
+
 export const counterEntry = 'server/relay/admission/counting/worker.ts';
 const entries = [
   'cli/main.ts',
@@ -39,5 +51,5 @@ export const bundleOf = (
     splitting: true,
     format: 'esm',
     define: { 'process.env.NODE_ENV': '"production"', GATEWAY_COMPILED: 'true', ...define },
-    plugins: [withoutDevtools, ...plugins],
+    plugins: [withoutDevtools, withoutFolders, ...plugins],
   }) satisfies BuildConfig;

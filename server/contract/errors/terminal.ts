@@ -35,6 +35,11 @@ export const terminalErrors = {
     1,
   ),
   data_dir_unreadable: business('无法读写数据目录 {dir}：{detail}', 'Data directory {dir} cannot be used: {detail}', 1),
+  driver_unusable: business(
+    '无法载入 SQLite 驱动：{detail}。数据目录所在的文件系统若以 noexec 挂载，请换一个目录；自行构建的程序需要 glibc 2.34 与 libstdc++（Linux），发布的程序只需要 glibc 2.17',
+    'The SQLite driver cannot be loaded: {detail}. Where the data directory lies on a file system mounted noexec, use another directory; a build of your own needs glibc 2.34 and libstdc++ on Linux, a released executable needs glibc 2.17 alone',
+    1,
+  ),
   database_corrupt: business(
     '数据库文件已损坏：{detail}。请用 gateway backup restore 恢复',
     'The database file is damaged: {detail}. Restore a backup with gateway backup restore',

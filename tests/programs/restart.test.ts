@@ -1,0 +1,27 @@
+/** Serving restarts the program once; some systems refuse that. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+
+const main = resolve(import.meta.dirname, '../../cli/main.ts');
+
+test('a system that refuses to start the program again is served all the same, and the limit is said', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-restart-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const refusal = join(folder, 'refusal.ts');
+  writeFileSync(refusal, "process.execve = () => { throw new Error('ENOEXEC'); };");
+  const { BUN_CONFIG_MAX_HTTP_REQUESTS: _, ...env } = process.env;
+  const child = Bun.spawn([process.execPath, '--preload', refusal, main, 'serve', '--port', '0'], {
+    env: { ...env, GATEWAY_DATA_DIR: join(folder, 'data'), LANG: 'C' },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  expect(new TextDecoder().decode(value)).toMatch(/http:\/\/127\.0\.0\.1:\d+/);
+  child.kill('SIGTERM');
+  expect(await new Response(child.stderr).text()).toContain('at most 256 upstream requests');
+  await child.exited;
+});
