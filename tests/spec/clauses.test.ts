@@ -1,6 +1,6 @@
 /** Every sentence of the specification is listed, and every proof that is named exists and is one by behaviour. */
 import { expect, test } from 'vitest';
-import { sentencesOf, standing } from '../../scripts/clauses.ts';
+import { draw, sentencesOf, standing } from '../../scripts/clauses.ts';
 import { figure } from '../support/figure.ts';
 
 test('P12: the list of clauses is complete, and its proofs are tests', () => {
@@ -21,4 +21,12 @@ test('P12: a document is cut into its sentences, items and rows', () => {
     ['000.1.4', '| a | b |'],
     ['000.2.1', 'Four.'],
   ]);
+});
+
+test('rows to be tried by hand are drawn by a seed: the same ones for the same seed, each once, none that says nothing', () => {
+  const ids = (seed: string) => draw(60, seed).map(({ id }) => id);
+  expect(ids('one')).toEqual(ids('one'));
+  expect(ids('one')).not.toEqual(ids('two'));
+  expect(new Set(ids('one')).size).toBe(60);
+  expect(draw(10_000, 'one')).toHaveLength(standing().rows);
 });
