@@ -70,8 +70,10 @@ const personal = async (answers: object) => {
   return rendered(<PersonalPage />, { answers: { self: reader(1), status: money, ...answers } });
 };
 const names = Array.from({ length: 12 }, (_, index) => `model-${index}`);
-const talk = async (frames: readonly string[]) => {
-  vi.stubGlobal('fetch', async () => new Response(frames.map((frame) => `data: ${frame}\n\n`).join('')));
+const talk = (frames: readonly string[]) =>
+  talkTo(async () => new Response(frames.map((frame) => `data: ${frame}\n\n`).join('')));
+const talkTo = async (server: (address: string, request: RequestInit) => Promise<Response>) => {
+  vi.stubGlobal('fetch', server);
   const { converse } = await import('../../web/features/playground/converse.ts');
   let told = '';
   const wish = { model: 'm', group: '', temperature: 0, maxTokens: 0 };
@@ -147,6 +149,28 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     expect(await talk([said('a'), '{"error":{"message":"no more"}}'])).toEqual({ told: 'a', error: 'no more' }),
   '002.4.30': async () => expect(await talk([said('a')])).toEqual({ told: 'a', error: null }),
 };
+
+test('the playground says what went wrong in the reader’s language, also where no server says anything', async () => {
+  const broken = new ReadableStream<Uint8Array>({
+    start: (control) => control.enqueue(new TextEncoder().encode(`data: ${said('a')}\n\n`)),
+    pull: (control) => control.error(new TypeError('network error')),
+  });
+  const unreached = i18next.t('failure.unreached');
+  expect(await talkTo(() => Promise.reject(new TypeError('Failed to fetch')))).toEqual({ told: '', error: unreached });
+  expect(await talkTo(async () => new Response(broken))).toEqual({ told: 'a', error: unreached });
+  const page = async () => new Response('<h1>Bad gateway</h1>', { status: 502 });
+  expect(await talkTo(page)).toEqual({ told: '', error: i18next.t('failure.h502') });
+  expect(await talk([said('a'), 'no JSON'])).toEqual({ told: 'a', error: 'no JSON' });
+});
+
+test('002.7.56: the playground names the longest answer, also when it is none', async () => {
+  let sent: unknown;
+  await talkTo(async (_address, request) => {
+    sent = JSON.parse(String(request.body));
+    return new Response('data: [DONE]\n\n');
+  });
+  expect(sent).toEqual({ messages: [], stream: true, model: 'm', group: '', max_tokens: 0, temperature: 0 });
+});
 
 test.each(Object.keys(proofs))('%s', async (id) => void (await proofs[id]?.()));
 

@@ -59,6 +59,12 @@ test.each(Object.entries(panels))('%s: its controls are on the page', async (_id
   }
 });
 
+test('what can be chosen has a name in the reader’s language', async () => {
+  const shown = await page('?tab=operation');
+  for (const [value, name] of Object.entries({ hour: '小时', day: '天', week: '周', zh: '中文', en: '英文' }))
+    expect(shown).toMatch(new RegExp(`<option value="${value}"[^>]*>${name}</option>`));
+});
+
 const chosen = (shown: string) => /aria-selected="true"[^>]*>([^<]*)</.exec(shown)?.[1];
 
 test('five tabs, and operation where none is named', async () => {

@@ -27,12 +27,13 @@ export const isAnswered = (error: unknown): error is ApiError =>
 const worded = new Set([401, 403, 404, 405, 429, 502, 503, 504]);
 
 /** What a status means where nobody said more. */
-function wordsFor(status: number): string {
+export function wordsFor(status: number): string {
   const key = worded.has(status) ? `h${status}` : status >= 500 ? 'h500' : 'other';
   return i18next.t(`failure.${key as 'other'}`, { status });
 }
 
-async function send(address: string, request: RequestInit): Promise<Response> {
+/** @throws ApiError in the reader's language where nobody answers. */
+export async function send(address: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(address, request);
   } catch (cause) {

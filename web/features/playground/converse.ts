@@ -1,5 +1,7 @@
 /** One streamed answer of the playground's call. */
 import { createParser } from 'eventsource-parser';
+import i18next from 'i18next';
+import { send, wordsFor } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { readUser, writeUser } from '../../lib/session.ts';
 
@@ -21,6 +23,14 @@ interface Chunk {
   readonly error?: { readonly message?: string };
 }
 
+function chunkOf(data: string): Chunk | null {
+  try {
+    return JSON.parse(data) as Chunk;
+  } catch {
+    return null;
+  }
+}
+
 /** @param onText told each piece. @throws Error with the server's words. */
 export async function converse(
   messages: readonly Said[],
@@ -29,7 +39,7 @@ export async function converse(
   signal: AbortSignal,
 ): Promise<void> {
   const user = readUser();
-  const response = await fetch('/pg/chat/completions', {
+  const response = await send('/pg/chat/completions', {
     method: 'POST',
     signal,
     headers: {
@@ -43,7 +53,7 @@ export async function converse(
       model: wish.model,
       group: wish.group,
       temperature: wish.temperature,
-      ...(wish.maxTokens > 0 ? { max_tokens: wish.maxTokens } : {}),
+      max_tokens: wish.maxTokens,
     }),
   });
   if (response.status === 401) {
@@ -52,19 +62,25 @@ export async function converse(
   }
   if (!response.ok || response.body === null) {
     const told = (await response.json().catch(() => null)) as Chunk | null;
-    throw new Error(told?.error?.message ?? `HTTP ${response.status}`);
+    throw new Error(told?.error?.message ?? wordsFor(response.status));
   }
   let failure: string | null = null;
   const parser = createParser({
     onEvent: ({ data }) => {
       if (data === '[DONE]') return;
-      const chunk = JSON.parse(data) as Chunk;
+      const chunk = chunkOf(data);
+      if (chunk === null) throw new Error(data);
       if (chunk.error !== undefined) failure = chunk.error.message ?? 'error';
       const piece = chunk.choices?.[0]?.delta?.content;
       if (typeof piece === 'string' && piece !== '') onText(piece);
     },
   });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let read = await reader.read(); !read.done; read = await reader.read()) parser.feed(read.value);
+  const piece = () =>
+    reader.read().catch((cause: unknown) => {
+      if (signal.aborted) throw cause;
+      throw new Error(i18next.t('failure.unreached'), { cause });
+    });
+  for (let read = await piece(); !read.done; read = await piece()) parser.feed(read.value);
   if (failure !== null) throw new Error(failure);
 }

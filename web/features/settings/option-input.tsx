@@ -1,4 +1,5 @@
 /** What an option is typed into, by its kind. */
+import i18next from 'i18next';
 import type { Language } from '../../../server/contract/enums.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
@@ -71,7 +72,7 @@ export function TypedField({ option, language, value, locked, help, error, onCha
             <select {...shared} className="field" value={value} onChange={(event) => onChange(event.target.value)}>
               {(kind.choices ?? []).map((choice) => (
                 <option key={choice} value={choice}>
-                  {choice}
+                  {i18next.t(`settings.choice.${choice as 'hour'}`)}
                 </option>
               ))}
             </select>
