@@ -154,7 +154,7 @@ test('every key is used', () => {
     /^nodes\.s\.\w+$/,
     /^prices\.reason\.\w+$/,
     /^prices\.(view|fill)\.\w+$/,
-    /^settings\.(tab|panel)\.\w+$/,
+    /^settings\.(tab|panel|choice)\.\w+$/,
     /^users\.(role(\d+|Unknown)|email|\w+_id)$/,
     /^failure\.(h\d+|other)$/,
     /^setup\.(external|self|demo)(Help)?$/,
