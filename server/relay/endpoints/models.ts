@@ -9,7 +9,7 @@ import { targetFor } from '../../providers/knowledge/target.ts';
 import { mapModel } from '../../routing/candidates.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer, Principal } from '../intake/inquiry.ts';
-import { readBody } from '../intake/packed-body.ts';
+import { readBody } from '../intake/parse.ts';
 import type { RelayState } from '../state/state.ts';
 
 export interface ListModelsDeps {

@@ -36,8 +36,15 @@ function skipString(text: string, start: number): number {
 
 const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9;
 
+/** Index of what stands at `start` or behind it, without the blanks in between. */
+function firstFrom(text: string, start: number): number {
+  let at = start;
+  while (isSpace(text.charCodeAt(at))) at++;
+  return at;
+}
+
 /** Index just past what stands before `end`, without the blanks in between. */
-function lastOf(text: string, end: number): number {
+function lastBefore(text: string, end: number): number {
   let last = end;
   while (isSpace(text.charCodeAt(last - 1))) last--;
   return last;
@@ -49,8 +56,7 @@ function lastOf(text: string, end: number): number {
  * @param most members.
  */
 export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline {
-  let at = 0;
-  while (isSpace(text.charCodeAt(at))) at++;
+  let at = firstFrom(text, 0);
   if (text.charCodeAt(at) !== 123) return { ok: false, reason: 'not_object' };
   const members: Member[] = [];
   let depth = 0;
@@ -63,8 +69,9 @@ export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline 
     const code = text.charCodeAt(at);
     switch (code) {
       case quote: {
-        const end = skipString(text, at);
-        if (end < 0) return { ok: false, reason: 'malformed' };
+        let end = text.indexOf('"', at + 1) + 1;
+        if (text.charCodeAt(end - 2) === backslash) end = skipString(text, at);
+        if (end <= 0) return { ok: false, reason: 'malformed' };
         if (depth === 1 && keyStart < 0) {
           keyStart = at;
           key = text.slice(at + 1, end - 1);
@@ -83,7 +90,13 @@ export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline 
       case 93: // ]
         depth--;
         if (depth === 0) {
-          if (valueStart >= 0) members.push({ key, keyStart, valueStart, valueEnd: lastOf(text, at) });
+          if (valueStart >= 0)
+            members.push({
+              key,
+              keyStart,
+              valueStart,
+              valueEnd: text.charCodeAt(at - 1) <= 32 ? lastBefore(text, at) : at,
+            });
           return { ok: true, members, end: at };
         }
         break;
@@ -91,7 +104,12 @@ export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline 
         nodes++;
         if (nodes > maxNodes) return { ok: false, reason: 'too_deep' };
         if (depth === 1 && valueStart >= 0) {
-          members.push({ key, keyStart, valueStart, valueEnd: lastOf(text, at) });
+          members.push({
+            key,
+            keyStart,
+            valueStart,
+            valueEnd: text.charCodeAt(at - 1) <= 32 ? lastBefore(text, at) : at,
+          });
           if (members.length >= most) return { ok: false, reason: 'too_deep' };
           valueStart = -1;
           keyStart = -1;
@@ -99,8 +117,7 @@ export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline 
         break;
       case 58: // :
         if (depth === 1 && valueStart < 0) {
-          valueStart = at + 1;
-          while (isSpace(text.charCodeAt(valueStart))) valueStart++;
+          valueStart = text.charCodeAt(at + 1) <= 32 ? firstFrom(text, at + 1) : at + 1;
         }
         break;
     }
@@ -122,7 +139,6 @@ export type Edits = ReadonlyMap<string, string | undefined>;
 
 /** Applies edits to top-level members and leaves every other byte alone; new members go to the end. */
 export function editMembers(text: string, shape: Outline & { ok: true }, edits: Edits): string {
-  const added = new Map(edits);
   const { members, end } = shape;
   const first = members[0];
   let out = text.slice(0, first?.keyStart ?? end);
@@ -131,7 +147,6 @@ export function editMembers(text: string, shape: Outline & { ok: true }, edits: 
   for (const member of members) {
     const edited = edits.has(member.key);
     const value = edited ? edits.get(member.key) : text.slice(member.valueStart, member.valueEnd);
-    if (edited) added.delete(member.key);
     // The comma and the blanks before a member stay with it and go with it; the first one kept has none.
     if (value !== undefined) {
       if (kept++ > 0) out += text.slice(before, member.keyStart);
@@ -140,8 +155,9 @@ export function editMembers(text: string, shape: Outline & { ok: true }, edits: 
     before = member.valueEnd;
   }
   if (first !== undefined) out += text.slice(before, end);
-  for (const [key, value] of added)
-    if (value !== undefined) out += `${kept++ > 0 ? ',' : ''}${JSON.stringify(key)}:${value}`;
+  for (const [key, value] of edits)
+    if (value !== undefined && !members.some((member) => member.key === key))
+      out += `${kept++ > 0 ? ',' : ''}${JSON.stringify(key)}:${value}`;
   return out + text.slice(end);
 }
 

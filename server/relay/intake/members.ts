@@ -101,7 +101,8 @@ interface Reading {
 
 /** The readings of one place, for its names come again and again. */
 class NameReader {
-  private readonly known = new Map<string, Reading>();
+  /** Readings that were made before; for others `read` tells. */
+  readonly known = new Map<string, Reading>();
   private readonly folds: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor(names: readonly string[]) {
@@ -113,8 +114,6 @@ class NameReader {
   }
 
   read(name: string): Reading {
-    const found = this.known.get(name);
-    if (found !== undefined) return found;
     const folded = foldedName(name);
     const exact = this.folds.get(folded);
     const spelled = unscored(folded);
@@ -141,7 +140,7 @@ const misread = (name: string, like: string): AppError => refused(`${JSON.string
 function checkNames(members: readonly { readonly key: string }[], reader: NameReader): void {
   let seen: string[] | null = null;
   for (const { key: name } of members) {
-    const { like, spelled } = reader.read(name);
+    const { like, spelled } = reader.known.get(name) ?? reader.read(name);
     if (like !== null) throw misread(name, like);
     if (spelled === null) continue;
     if (seen === null) seen = [spelled];

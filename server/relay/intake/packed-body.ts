@@ -8,7 +8,12 @@ import {
   zstdDecompress as zstdDecompressOf,
 } from 'node:zlib';
 import { AppError } from '../../contract/errors.ts';
-import { hasZlibHeader } from '../shared/zlib-header.ts';
+
+/** RFC 1950 says a deflated body has a header of two bytes; many send it without one. */
+export const hasZlibHeader = (bytes: Uint8Array): boolean => {
+  const [first = 0, second = 0] = bytes;
+  return (first & 15) === 8 && (first * 256 + second) % 31 === 0;
+};
 
 type Unpack = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
 
@@ -31,17 +36,15 @@ const codings: Readonly<Record<string, Unpack>> = {
 const mostGrowth = 100;
 const smallEnough = 1024 * 1024;
 
-/** How a body is packed; null = it is not. */
-const codingOf = (request: Request): string | null => {
-  const named = request.headers.get('content-encoding');
-  if (named === null) return null;
+/** How a body is packed; null = it is not. @param named the header. */
+const codingOf = (named: string): string | null => {
   const name = named.trim().toLowerCase();
   return name === '' || name === 'identity' ? null : name;
 };
 
-/** @param limit bytes, packed or not. @throws AppError body_too_large, body_encoding_unknown, body_invalid. */
-export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const coding = codingOf(request);
+/** @param named the header `content-encoding`. @param limit bytes, packed or not. @throws AppError body_too_large, body_encoding_unknown, body_invalid. */
+export async function readPacked(request: Request, named: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+  const coding = codingOf(named);
   const unpack = coding === null ? undefined : codings[coding];
   if (coding !== null && (unpack === undefined || !Object.hasOwn(codings, coding)))
     throw new AppError('body_encoding_unknown', { name: coding.slice(0, 100), known: Object.keys(codings).join(', ') });
@@ -52,8 +55,9 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
 
 /** The same body unpacked, for those who read it piece by piece. */
 export async function plainBody(request: Request, limit: number): Promise<Pick<Request, 'headers' | 'body'>> {
-  if (codingOf(request) === null) return request;
-  return { headers: request.headers, body: new Blob([await readBody(request, limit)]).stream() };
+  const named = request.headers.get('content-encoding');
+  if (named === null || codingOf(named) === null) return request;
+  return { headers: request.headers, body: new Blob([await readPacked(request, named, limit)]).stream() };
 }
 
 /** Unpacking ends with the first piece beyond the bound. */

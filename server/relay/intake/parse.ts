@@ -7,7 +7,7 @@ import { type Form, readForm } from './form.ts';
 import { type Capsule, exactBody, type Inquiry, type JsonContent } from './inquiry.ts';
 import { mostMembers, outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName } from './members.ts';
-import { plainBody, readBody } from './packed-body.ts';
+import { plainBody, readPacked } from './packed-body.ts';
 import { readPrompt } from './prompt.ts';
 import { type Recall, recalledBody } from './references.ts';
 import type { MatchedRoute, Operation, RelayRoute } from './routes.ts';
@@ -105,31 +105,33 @@ async function readFormContent(request: Request, context: ParseContext, operatio
   return { body: Object.fromEntries(form.fields), json: null, form };
 }
 
+/** @param limit bytes, packed or not. @throws AppError body_too_large, body_encoding_unknown, body_invalid. */
+export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+  const coding = request.headers.get('content-encoding');
+  if (coding !== null) return readPacked(request, coding, limit);
+  const bytes = await request.bytes();
+  if (bytes.length > limit) throw new AppError('body_too_large', { limit });
+  return bytes;
+}
+
 function jsonContent(bytes: Uint8Array<ArrayBuffer>): Content {
-  const text = decode(bytes);
+  let text: string;
+  try {
+    text = strict.decode(bytes);
+  } catch (cause) {
+    throw new AppError('body_not_utf8', {}, cause);
+  }
   const shape = outline(text, mostMembers);
   if (!shape.ok) {
     if (shape.reason === 'too_deep') throw new AppError('body_too_deep');
     throw new AppError('body_not_json');
   }
-  const body = parseObject(text);
-  return { body, json: { bytes, text, shape }, form: null };
-}
-
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decode(bytes: Uint8Array): string {
   try {
-    return strict.decode(bytes);
-  } catch (cause) {
-    throw new AppError('body_not_utf8', {}, cause);
-  }
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
+    const body = JSON.parse(text) as Record<string, unknown>;
+    return { body, json: { bytes, text, shape }, form: null };
   } catch (cause) {
     throw new AppError('body_not_json', {}, cause);
   }
 }
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -137,13 +137,8 @@ const markNames: ReadonlySet<string> = new Set([
 /** An id that no dialect takes is replaced by one of this length. */
 const plainId = /^[\w-]+$/;
 const replacedId = 'call_27k1wwwhf13t9';
-const isReplaced = (name: string, id: string): boolean =>
-  id.length < replacedId.length && markNames.has(name) && !plainId.test(id);
 /** Of no language: one word of small and capital letters and digits. */
 const byChance = /^(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])[\w+/=.:|-]+$/;
-
-const isMark = (name: string, text: string, { type }: Members): boolean =>
-  (markNames.has(name) || (name === 'data' && type === 'redacted_thinking')) && byChance.test(text);
 
 class PromptReader implements Prompt {
   readonly texts: string[] = [];
@@ -200,11 +195,22 @@ class PromptReader implements Prompt {
       const inner = members[name];
       const known = partNames.has(name);
       if (!known) this.frame.push(name);
-      else if (typeof inner === 'string' && isReplaced(name, inner)) this.frame.push(replacedId);
+      else if (
+        typeof inner === 'string' &&
+        markNames.has(name) &&
+        inner.length < replacedId.length &&
+        !plainId.test(inner)
+      )
+        this.frame.push(replacedId);
       if (leading.has(name)) this.walk(inner, name, members, key, owner);
       else if (typeof inner === 'object' && inner !== null) this.object(inner, name);
       else if (typeof inner !== 'string') this.scalar(inner, this.frame);
-      else if (known && isMark(name, inner, members)) this.marks.push(inner);
+      else if (
+        known &&
+        (markNames.has(name) || (name === 'data' && members.type === 'redacted_thinking')) &&
+        byChance.test(inner)
+      )
+        this.marks.push(inner);
       else this.string(inner, name, members, key, owner, false);
     }
   }
@@ -289,8 +295,13 @@ export function readPrompt(body: Members, features = 0): Prompt {
 
 /** What ordinary text takes at most: one token per 2 UTF-16 units, plus framing. For rates and guesses; a hold needs `promptBound`. */
 export function usualPromptTokens({ texts, frame, marks, objectTexts, objectFrame, tokens, media }: Prompt): number {
-  const words = unitsOf(texts) + unitsOf(objectTexts) + unitsOf(marks);
-  const around = unitsOf(frame) + unitsOf(objectFrame);
+  let words = 0;
+  for (const text of texts) words += text.length;
+  for (const text of objectTexts) words += text.length;
+  for (const text of marks) words += text.length;
+  let around = 0;
+  for (const text of frame) around += text.length;
+  for (const text of objectFrame) around += text.length;
   return Math.ceil(words / 2 + around / 4) + (texts.length + objectTexts.length) * 4 + tokens + media;
 }
 
