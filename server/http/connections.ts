@@ -3,7 +3,7 @@
  * between requests; a request that is being answered is exempt, so that a silent stream lives; one whose body has
  * stalled is not. When descriptors run short, connections without a request go first.
  */
-import type { RequestWatch } from '../relay/relay-deps.ts';
+import type { RequestWatch } from '../relay/admission/observer.ts';
 import type { Descriptors } from './descriptors.ts';
 
 export interface ConnectionLimits {

@@ -8,17 +8,17 @@ import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
 import { type Borrowing, createBorrowing, type Lender } from './admission/lender.ts';
 import { createLimits, type Limits } from './admission/limits.ts';
-import type { RequestObserver } from './admission/observer.ts';
+import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { PlanDeps } from './admission/plan.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import { createRefusedRows, type RefusedRows } from './delivery/refused-rows.ts';
 import { createItemKeeping, type ItemKeeping } from './delivery/response-items.ts';
 import { TokenCounts } from './endpoints/count-tokens.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
-import { type Authorise, createAuthorise } from './intake/authorise.ts';
+import { Authorise } from './intake/authorise.ts';
 import type { Capsule } from './intake/inquiry.ts';
 import type { FindSession } from './intake/playground.ts';
-import { createRequestIds } from './intake/request-id.ts';
+import { RequestIds } from './intake/request-id.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { type Affinity, createAffinity } from './routing/affinity.ts';
 import { createHealth, type Health } from './routing/health.ts';
@@ -48,7 +48,7 @@ export class RelayCore {
   readonly authorise: Authorise;
   readonly findSession: FindSession;
   readonly capsule: Capsule;
-  readonly nextId: () => string;
+  readonly requestIds: RequestIds;
 
   // Money and limits.
   readonly ledger: Ledger;
@@ -83,6 +83,8 @@ export class RelayCore {
   private readonly longestIdleMs: number;
 
   // What is watched and counted.
+  /** null = nobody watches. */
+  readonly watch: RequestWatch | null;
   readonly observer: RequestObserver | null;
   readonly figures: Figures;
   readonly refusedRows: RefusedRows;
@@ -90,6 +92,8 @@ export class RelayCore {
   readonly unbilled = { late: 0, refused: 0 };
 
   // Requests under way.
+  /** @returns until there is room for another request; null = there is. */
+  readonly queue: (() => Promise<void> | null) | null;
   readonly running = new Set<Cuttable>();
   readonly drains: Drains = { open: 0 };
   open = 0;
@@ -103,10 +107,10 @@ export class RelayCore {
     this.now = now;
     this.steady = steady;
     this.fetch = deps.fetch;
-    this.authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now });
+    this.authorise = new Authorise({ state, keyHmac: deps.keyHmac, now });
     this.findSession = deps.findSession;
     this.capsule = deps.capsule;
-    this.nextId = createRequestIds(now);
+    this.requestIds = new RequestIds(now);
     this.ledger = deps.ledger;
     this.balances = deps.balances;
     this.lender = lender ?? null;
@@ -155,9 +159,11 @@ export class RelayCore {
     this.conversationDeadlines = createDeadlines(50);
     this.longestIdleMs = limits.idleMs;
     this.observer = observer ?? null;
+    this.watch = deps.watch ?? null;
+    this.queue = deps.wait ?? null;
     this.figures = createFigures();
-    this.refusedRows = createRefusedRows({ ledger: deps.ledger, ownerOf: this.authorise.ownerOf, now, steady });
-    this.busy = createBusyAnswers(this.nextId);
+    this.refusedRows = createRefusedRows({ ledger: deps.ledger, authorise: this.authorise, now, steady });
+    this.busy = createBusyAnswers(() => this.requestIds.next());
   }
 
   /** Milliseconds that an upstream may be silent. */
@@ -179,26 +185,6 @@ export class RelayCore {
   letIn(): void {
     this.stayOpen();
     if (this.isOverloaded(0)) throw this.busy.error();
-  }
-
-  /** @returns until there is room for another request; null = there is. */
-  queued(): Promise<void> | null {
-    return this.deps.wait?.() ?? null;
-  }
-
-  /** The body of a request has arrived. */
-  bodyRead(request: Request): void {
-    this.deps.watch?.heard(request);
-  }
-
-  /** The response to this request goes on after it was handed over. */
-  lasting(request: Request): void {
-    this.deps.watch?.lasting(request);
-  }
-
-  /** The last byte of the response is about to leave. */
-  responseOver(request: Request): void {
-    this.deps.watch?.over(request);
   }
 
   settledLate(): void {

@@ -5,7 +5,7 @@ import type { Ledger } from '../billing/ledger/commands.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import type { Lender } from './admission/lender.ts';
-import type { RequestObserver } from './admission/observer.ts';
+import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
 import type { Capsule } from './intake/inquiry.ts';
@@ -56,16 +56,6 @@ export interface RelayDeps {
   readonly wait?: () => Promise<void> | null;
   /** Told what other relay threads should know; absent where there are none. */
   readonly tell?: (news: Hearsay) => void;
-}
-
-/** Requests that are not the listener's may be told of too. */
-export interface RequestWatch {
-  /** Its body has arrived; from now on it is we who are waited for. */
-  heard(request: Request): void;
-  /** Its answer goes on after it was handed over; `over` will be told. */
-  lasting(request: Request): void;
-  /** The last byte is about to leave. */
-  over(request: Request): void;
 }
 
 export interface RelayLimits {

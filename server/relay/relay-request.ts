@@ -86,7 +86,7 @@ export class RelayRequest implements ReservationOwner, Seen {
     private readonly core: RelayCore,
     { request, path, peer, testedChannel, protocol }: Arrival,
   ) {
-    this.requestId = core.nextId();
+    this.requestId = core.requestIds.next();
     this.startedMs = core.now();
     this.request = request;
     this.path = path;
@@ -123,12 +123,9 @@ export class RelayRequest implements ReservationOwner, Seen {
   private async allSteps(known: MatchedRoute | undefined): Promise<Response> {
     const { core, request } = this;
     if (!this.isTest) {
-      core.stayOpen();
-      const queued = core.queued();
-      if (queued !== null) {
-        await queued;
-        core.stayOpen();
-      }
+      const queued = core.closed === null && core.queue !== null ? core.queue() : null;
+      if (queued !== null) await queued;
+      if (core.closed !== null) throw core.closed;
     }
     const matched = this.match(known);
     const { route } = matched;
@@ -136,11 +133,14 @@ export class RelayRequest implements ReservationOwner, Seen {
     const identified = this.authenticate(route);
     const caller = identified instanceof Promise ? await identified : identified;
     this.principal = caller;
-    const passed = this.isTest ? undefined : this.pass(callerAtGate(route, caller), counts);
-    if (passed !== undefined) await passed;
+    if (!this.isTest) {
+      // Prices and group follow from the body at the playground.
+      const passed = this.pass(route.session ? { ...caller, group: '' } : caller, counts);
+      if (passed !== undefined) await passed;
+    }
     const inquiry = await this.read(matched, caller);
     const principal = route.session ? inChosenGroup(core.state, caller, inquiry) : caller;
-    if (counts) return this.listed(await this.countTokens(inquiry, principal));
+    if (counts) return this.countTokens(inquiry, principal);
     // Owners that this thread does not know are asked for before anything depends on them.
     if ((inquiry.prompt.features & Feature.stored) !== 0) {
       const learnt = core.affinity.learn([...keptIds(inquiry), ...recalledIds(inquiry)]);
@@ -154,7 +154,7 @@ export class RelayRequest implements ReservationOwner, Seen {
     core.running.add(this.disconnect);
     const sending = new RequestSender(core, reservation, this.disconnect).send();
     const response = await deliver(core, reservation, sending, this.disconnect);
-    return this.listed(response);
+    return response.status < 400 ? response : listedError(response, this.path, request.url);
   }
 
   /** @throws AppError route_unknown, not_implemented, upgrade_refused, method_not_allowed. */
@@ -198,7 +198,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** What is refused from here on never ran. */
   orderRead(): void {
     this.isRead = true;
-    this.core.bodyRead(this.request);
+    this.core.watch?.heard(this.request);
   }
 
   /** The playground's requests are counted in the group that their body names. */
@@ -221,7 +221,7 @@ export class RelayRequest implements ReservationOwner, Seen {
       recall: (ids) => core.items.recall(caller.user.id, ids),
     });
     const inquiry = route.session ? withoutEmptyLimit(parsed) : parsed;
-    core.bodyRead(request);
+    core.watch?.heard(request);
     this.inquiry = inquiry;
     return inquiry;
   }
@@ -251,11 +251,6 @@ export class RelayRequest implements ReservationOwner, Seen {
     this.admission = null;
     if (admission !== null) core.gate.ended(admission, true);
     this.over();
-    return response;
-  }
-
-  /** Errors in the form that some clients read whole lists in. */
-  private listed(response: Response): Response | Promise<Response> {
     return response.status < 400 ? response : listedError(response, this.path, this.request.url);
   }
 
@@ -269,7 +264,7 @@ export class RelayRequest implements ReservationOwner, Seen {
       core.running.delete(disconnect);
     }
     core.open--;
-    core.responseOver(this.request);
+    core.watch?.over(this.request);
   }
 
   /** Ends what the request holds. @returns what the caller is sent. */
@@ -297,7 +292,3 @@ export class RelayRequest implements ReservationOwner, Seen {
 }
 
 const nowhere: Peer = { ip: () => '' };
-
-/** Prices and group follow from the body at the playground. */
-const callerAtGate = ({ session }: RelayRoute, caller: Principal): Principal =>
-  session ? { ...caller, group: '' } : caller;

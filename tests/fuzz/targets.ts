@@ -14,7 +14,7 @@ import { pathOf } from '../../server/http/front-door.ts';
 import { placeOf } from '../../server/http/places.ts';
 import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
-import { readCredential } from '../../server/relay/intake/credentials.ts';
+import { readCredential } from '../../server/relay/intake/authorise.ts';
 import { readForm } from '../../server/relay/intake/form.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
 import { forgivenPath, plainPath, relayRouteFor } from '../../server/relay/intake/routes.ts';

@@ -109,7 +109,7 @@ test('an attack leaves a sample, of each key and of all, and says how many it st
         return { status: 'done' };
       },
     },
-    ownerOf: (request) => user(Number(new URL(request.url).searchParams.get('user'))) as never,
+    authorise: { ownerOf: (request) => user(Number(new URL(request.url).searchParams.get('user'))) as never },
     now: () => 0,
     steady: () => steady,
   });

@@ -96,7 +96,7 @@ async function pass(request: Request, path: string, peer: Peer): Promise<Respons
   if (matched === undefined) return new Response(null, { status: 404 });
   const principal = level === '1' ? anyone : core.authorise.identify(request, peer);
   const inquiry = await parse(request, matched, {
-    requestId: core.nextId(),
+    requestId: core.requestIds.next(),
     startedMs: core.now(),
     bodyLimit: core.bodyLimit,
     capsule: core.capsule,

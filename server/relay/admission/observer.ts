@@ -68,3 +68,13 @@ export interface RequestObserver {
   /** Nobody was asked. */
   turnedAway(request: TurnedAway): void;
 }
+
+/** Requests that are not the listener's may be told of too. */
+export interface RequestWatch {
+  /** Its body has arrived; from now on it is we who are waited for. */
+  heard(request: Request): void;
+  /** Its answer goes on after it was handed over; `over` will be told. */
+  lasting(request: Request): void;
+  /** The last byte is about to leave. */
+  over(request: Request): void;
+}

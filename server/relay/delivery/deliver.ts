@@ -107,7 +107,7 @@ function bytes(
   disconnect: ClientDisconnect,
 ): Response {
   const { prepared, response } = outcome;
-  core.lasting(one.inquiry.request);
+  core.watch?.lasting(one.inquiry.request);
   one.delivered(1, prepared.channel);
   const body = relayBytes(response, {
     now: core.now,

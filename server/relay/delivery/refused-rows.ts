@@ -20,7 +20,7 @@ export interface RefusedRequest {
 
 export interface RefusedRowsDeps {
   readonly ledger: Ledger;
-  readonly ownerOf: Authorise['ownerOf'];
+  readonly authorise: Pick<Authorise, 'ownerOf'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that never goes back. */
@@ -58,7 +58,7 @@ export interface RefusedRows {
   note(refused: RefusedRequest): void;
 }
 
-export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsDeps): RefusedRows {
+export function createRefusedRows({ ledger, authorise, now, steady }: RefusedRowsDeps): RefusedRows {
   const keys = new Map<string, Allowance>();
   const all: Allowance = { left: burst, atMs: steady(), skipped: 0 };
 
@@ -82,7 +82,7 @@ export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsD
 
   return {
     note({ request, path, peer, seen, error, shown }: RefusedRequest): void {
-      const owner = seen.principal ?? ownerOf(request);
+      const owner = seen.principal ?? authorise.ownerOf(request);
       if (owner === null && !(error instanceof AppError && strangersCodes.has(error.code))) return;
       if (!ledger.healthy().ok) return;
       const skipped = take(owner === null ? '' : `${owner.user.id}/${owner.token?.id ?? 0}`);

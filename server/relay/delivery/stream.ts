@@ -7,6 +7,7 @@ import { codecFor } from '../../protocols/registry.ts';
 import { decode, type FrameRun, type RawFrame, runOf } from '../../protocols/shared/sse.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import { untilHeld } from '../admission/lender.ts';
+import type { RequestWatch } from '../admission/observer.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { createDeadlines, type Deadline } from '../shared/deadlines.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
@@ -38,7 +39,8 @@ export interface StreamDeps extends SendCore, SettleCore {
   /** Milliseconds between pings while the end waits for its commit. */
   readonly commitPingMs: number;
   /** The answer to this request goes on after it was handed over. */
-  lasting(request: Request): void;
+  /** null = nobody watches. */
+  readonly watch: RequestWatch | null;
 }
 
 /** The sink of a direct stream. */
@@ -139,7 +141,7 @@ export class ResponseStream {
 
   readable(): ReadableStream<Uint8Array> {
     const { disconnect } = this;
-    this.deps.lasting(this.reservation.inquiry.request);
+    this.deps.watch?.lasting(this.reservation.inquiry.request);
     disconnect.upstream.onAbort(() => this.giveUp?.());
     disconnect.onGone(() => {
       this.resume?.();

@@ -1,13 +1,13 @@
-/** Stage 2: whose request it is and whether this key may make it. Reads memory only. */
+/** The step `authenticate`: finds the caller's key, and says whose request it is and whether this key may make it. Reads memory only. */
 import { timingSafeEqual } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { TokenSnapshot } from '../../contract/snapshot.ts';
+import { bareKey } from '../../contract/token-key.ts';
 import { shortage } from '../shared/shortage.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
-import { readCredential } from './credentials.ts';
 import type { Peer, Principal } from './inquiry.ts';
 
 export interface AuthoriseDeps {
@@ -18,103 +18,166 @@ export interface AuthoriseDeps {
   readonly now: () => number;
 }
 
-export interface Authorise {
-  /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
-  identify(request: Request, peer: Peer): Principal;
-  /** Whose key it is, whatever it may; null = nobody's. */
-  ownerOf(request: Request): Pick<Principal, 'user' | 'token'> | null;
-  /** The same caller as the memory knows them now. @throws AppError as `identify` does. */
-  renew(principal: Principal, peer: Peer): Principal;
-  /** What only this gateway can put into an address it gives to a channel's upstream. */
-  proofOf(channelId: number): string;
-  provesChannel(channelId: number, proof: string): boolean;
-  /** The key's own model list, on the name the client sent. @throws AppError model_not_allowed. */
-  allowModel(principal: Principal, model: string): void;
+/** Where a client of any dialect puts its key; all places are equal: same limits, same log. @returns null = the request carries none. An empty place counts as none. */
+function presentedKey({ headers, url }: Request): string | null {
+  const authorization = headers.get('authorization')?.replace(bearer, '').trim();
+  return (
+    (authorization === 'midjourney-proxy' ? null : authorization) ||
+    headers.get('x-api-key') ||
+    headers.get('x-goog-api-key') ||
+    headers.get('api-key') ||
+    headers.get('mj-api-secret') ||
+    keyInSocketProtocol(headers.get('sec-websocket-protocol')) ||
+    keyInQuery(url) ||
+    null
+  );
 }
 
-/** Presented keys whose HMAC is remembered; the map is a cache of a pure function and holds no rights. */
+const bearer = /^bearer(\s+|$)/i;
+const socketKeyPrefix = 'openai-insecure-api-key.';
+
+function keyInSocketProtocol(header: string | null): string | null {
+  if (header === null) return null;
+  for (const item of header.split(',')) {
+    const name = item.trim();
+    if (name.startsWith(socketKeyPrefix)) return name.slice(socketKeyPrefix.length);
+  }
+  return null;
+}
+
+function keyInQuery(url: string): string | null {
+  const start = url.indexOf('?');
+  if (start < 0 || !url.includes('key=', start)) return null;
+  return new URLSearchParams(url.slice(start + 1)).get('key');
+}
+
+export interface Credential {
+  /** The key without `sk-`. */
+  readonly key: string;
+  /** How else it may be meant: a key and the channel an administrator pinned with `sk-KEY-CHANNEL`. */
+  readonly pinned: { readonly key: string; readonly channelId: string } | null;
+}
+
+function credentialOf(presented: string): Credential {
+  const key = bareKey(presented);
+  // Keys of people's own making may hold dashes themselves.
+  const dash = key.lastIndexOf('-');
+  return { key, pinned: dash < 0 ? null : { key: key.slice(0, dash), channelId: key.slice(dash + 1) } };
+}
+
+/** @returns null when the request carries no key at all. */
+export function readCredential(request: Request): Credential | null {
+  const presented = presentedKey(request);
+  return presented === null ? null : credentialOf(presented);
+}
+
+/** Under what a presented key may be known. */
+interface KeyHmacs {
+  readonly hmac: string;
+  readonly pinned: { readonly hmac: string; readonly channelId: string } | null;
+}
+
+/** Presented keys whose HMACs are remembered; the map is a cache of a pure function and holds no rights. */
 const rememberedKeys = 10_000;
+const longestRemembered = 512;
 
-export function createAuthorise(deps: AuthoriseDeps): Authorise {
-  const { state } = deps;
-  const hmacs = new Map<string, string>();
-  const addressLists = new WeakMap<TokenSnapshot, BlockList>();
-  const modelSets = new WeakMap<TokenSnapshot, ReadonlySet<string>>();
+type Caller = Pick<Principal, 'user' | 'group'> & { readonly token: TokenSnapshot };
 
-  const hmacOf = (key: string): string => {
-    const known = hmacs.get(key);
-    if (known !== undefined) return known;
-    if (hmacs.size >= rememberedKeys) hmacs.clear();
-    const hmac = deps.keyHmac(key);
-    hmacs.set(key, hmac);
-    return hmac;
-  };
+export class Authorise {
+  private readonly hmacs = new Map<string, KeyHmacs>();
+  private readonly addressLists = new WeakMap<TokenSnapshot, BlockList>();
+  private readonly modelSets = new WeakMap<TokenSnapshot, ReadonlySet<string>>();
 
-  const proofOf = (channelId: number): string => deps.keyHmac(`notify:${channelId}`).slice(0, 32);
+  constructor(private readonly deps: AuthoriseDeps) {}
 
-  const checkAddress = (token: TokenSnapshot, peer: Peer) => {
-    if (token.allowIps.length === 0) return;
-    const list = addressLists.get(token) ?? compileAddresses(token.allowIps);
-    addressLists.set(token, list);
-    const ip = peer.ip().replace(/^::ffff:(?=\d+\.)/, '');
-    const family = isIP(ip);
-    if (family === 0 || !list.check(ip, family === 4 ? 'ipv4' : 'ipv6')) throw new AppError('ip_not_allowed');
-  };
+  /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
+  identify(request: Request, peer: Peer): Principal {
+    const { state } = this.deps;
+    const presented = presentedKey(request);
+    if (presented === null) throw new AppError('token_missing');
+    const { hmac, pinned: pin } = this.hmacs.get(presented) ?? this.hmacsOf(presented);
+    const plain = state.tokenByHmac(hmac);
+    if (plain !== undefined || pin === null) {
+      const { user, token, group } = this.callerOf(plain, peer);
+      return { user, token, group, pinnedChannel: null };
+    }
+    const caller = this.callerOf(state.tokenByHmac(pin.hmac), peer);
+    return { ...caller, pinnedChannel: pinned(pin.channelId, caller.user.role) };
+  }
 
-  const groupFor = (token: TokenSnapshot, userGroup: string): string => {
-    if (token.group === '' || token.group === userGroup) return userGroup;
-    const settings = state.settings();
-    if (!settings.usableGroups.has(token.group)) throw new AppError('group_disabled', { group: token.group });
-    if (!settings.groupRatios.has(token.group)) throw new AppError('group_deprecated', { group: token.group });
-    return token.group;
-  };
+  /** Whose key it is, whatever it may; null = nobody's. */
+  ownerOf(request: Request): Pick<Principal, 'user' | 'token'> | null {
+    const { state } = this.deps;
+    const presented = presentedKey(request);
+    if (presented === null) return null;
+    const { hmac, pinned: pin } = this.hmacs.get(presented) ?? this.hmacsOf(presented);
+    const token = state.tokenByHmac(hmac) ?? (pin === null ? undefined : state.tokenByHmac(pin.hmac));
+    const user = token === undefined ? undefined : state.user(token.userId);
+    return token === undefined || user === undefined ? null : { user, token };
+  }
+
+  /** The same caller as the memory knows them now. @throws AppError as `identify` does. */
+  renew(principal: Principal, peer: Peer): Principal {
+    const token = this.deps.state.tokenByHmac(principal.token?.keyHmac ?? '');
+    return { ...principal, ...this.callerOf(token, peer) };
+  }
+
+  /** What only this gateway can put into an address it gives to a channel's upstream. */
+  proofOf(channelId: number): string {
+    return this.deps.keyHmac(`notify:${channelId}`).slice(0, 32);
+  }
+
+  provesChannel(channelId: number, proof: string): boolean {
+    const right = Buffer.from(this.proofOf(channelId));
+    const given = Buffer.from(proof);
+    return given.length === right.length && timingSafeEqual(given, right);
+  }
+
+  /** The key's own model list, on the name the client sent. @throws AppError model_not_allowed. */
+  allowModel({ token }: Principal, model: string): void {
+    if (token === null || token.modelLimits === null) return;
+    const set = this.modelSets.get(token) ?? new Set(token.modelLimits);
+    this.modelSets.set(token, set);
+    if (!set.has(model)) throw new AppError('model_not_allowed', { model });
+  }
+
+  private hmacsOf(presented: string): KeyHmacs {
+    const { keyHmac } = this.deps;
+    const { key, pinned: pin } = credentialOf(presented);
+    const found: KeyHmacs = {
+      hmac: keyHmac(key),
+      pinned: pin === null ? null : { hmac: keyHmac(pin.key), channelId: pin.channelId },
+    };
+    if (presented.length > longestRemembered) return found;
+    if (this.hmacs.size >= rememberedKeys) this.hmacs.clear();
+    this.hmacs.set(presented, found);
+    return found;
+  }
 
   /** @throws AppError token_*, user_disabled, ip_not_allowed, group_*. */
-  const standing = (token: TokenSnapshot | undefined, peer: Peer) => {
+  private callerOf(token: TokenSnapshot | undefined, peer: Peer): Caller {
     if (token === undefined) throw new AppError('token_invalid');
-    checkStatus(token, deps.now() / 1000, state.settings());
+    const { state, now } = this.deps;
+    const settings = state.settings();
+    checkStatus(token, now() / 1000, settings);
     const user = state.user(token.userId);
     if (user === undefined) throw new AppError('token_invalid');
     if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
-    checkAddress(token, peer);
-    return { user, token, group: groupFor(token, user.group) };
-  };
+    if (token.allowIps.length > 0) this.checkAddress(token, peer);
+    const { group } = token;
+    if (group === '' || group === user.group) return { user, token, group: user.group };
+    if (!settings.usableGroups.has(group)) throw new AppError('group_disabled', { group });
+    if (!settings.groupRatios.has(group)) throw new AppError('group_deprecated', { group });
+    return { user, token, group };
+  }
 
-  return {
-    identify(request, peer) {
-      const credential = readCredential(request);
-      if (credential === null) throw new AppError('token_missing');
-      const plain = state.tokenByHmac(hmacOf(credential.key));
-      const pin = plain === undefined ? credential.pinned : null;
-      const token = pin === null ? plain : state.tokenByHmac(hmacOf(pin.key));
-      const found = standing(token, peer);
-      return { ...found, pinnedChannel: pin === null ? null : pinned(pin.channelId, found.user.role) };
-    },
-    ownerOf(request) {
-      const credential = readCredential(request);
-      if (credential === null) return null;
-      const { key, pinned: pin } = credential;
-      const token = state.tokenByHmac(hmacOf(key)) ?? (pin === null ? undefined : state.tokenByHmac(hmacOf(pin.key)));
-      const user = token === undefined ? undefined : state.user(token.userId);
-      return token === undefined || user === undefined ? null : { user, token };
-    },
-    renew: (principal, peer) => ({
-      ...principal,
-      ...standing(state.tokenByHmac(principal.token?.keyHmac ?? ''), peer),
-    }),
-    proofOf,
-    provesChannel(channelId, proof) {
-      const right = Buffer.from(proofOf(channelId));
-      const given = Buffer.from(proof);
-      return given.length === right.length && timingSafeEqual(given, right);
-    },
-    allowModel({ token }, model) {
-      if (token === null || token.modelLimits === null) return;
-      const set = modelSets.get(token) ?? new Set(token.modelLimits);
-      modelSets.set(token, set);
-      if (!set.has(model)) throw new AppError('model_not_allowed', { model });
-    },
-  };
+  private checkAddress(token: TokenSnapshot, peer: Peer): void {
+    const list = this.addressLists.get(token) ?? compileAddresses(token.allowIps);
+    this.addressLists.set(token, list);
+    const ip = peer.ip().replace(/^::ffff:(?=\d+\.)/, '');
+    const family = isIP(ip);
+    if (family === 0 || !list.check(ip, family === 4 ? 'ipv4' : 'ipv6')) throw new AppError('ip_not_allowed');
+  }
 }
 
 function checkStatus(token: TokenSnapshot, now: number, settings: RelaySettings): void {

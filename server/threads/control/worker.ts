@@ -24,7 +24,7 @@ import { createLog, type Facts, type Log } from '../../observability/logging/log
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import { guardProof } from '../../outbound/guard.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import { createRequestIds } from '../../relay/intake/request-id.ts';
+import { RequestIds } from '../../relay/intake/request-id.ts';
 import type { Hearsay } from '../../relay/routing/hearsay.ts';
 import { createSteadyClock } from '../relay/clock.ts';
 import { backupInThread } from './backup-thread.ts';
@@ -103,10 +103,10 @@ async function start(order: ControlStart) {
     steady,
   });
   await publisher.start();
-  const requestId = createRequestIds(Date.now);
+  const requestIds = new RequestIds(Date.now);
   const api = {
     services,
-    requestId,
+    requestId: () => requestIds.next(),
     report,
     changed: publisher.look,
     ...(order.log.access ? { answered: (facts: Facts) => log.info('api request', facts) } : {}),

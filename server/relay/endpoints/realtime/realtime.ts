@@ -8,6 +8,7 @@ import type { Authorise } from '../../intake/authorise.ts';
 import { inquiryFor } from '../../intake/bare-inquiry.ts';
 import type { Inquiry, Peer, Principal } from '../../intake/inquiry.ts';
 import { checkModelName } from '../../intake/members.ts';
+import type { RequestIds } from '../../intake/request-id.ts';
 import type { Tried } from '../../shared/failure.ts';
 import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
 import type { Connect, Line } from '../../upstream/line.ts';
@@ -19,7 +20,7 @@ export interface RealtimeCore extends ReserveCore, SendCore, ConversationCore {
   readonly authorise: Authorise;
   readonly gate: Gate;
   readonly connect: Connect;
-  readonly nextId: () => string;
+  readonly requestIds: RequestIds;
 }
 
 /** The request, with its steps that are the same for every endpoint. */
@@ -94,7 +95,12 @@ function reserveWriter(
   principal: Principal,
   model: string,
 ): Reservation | Promise<Reservation> {
-  const facts = { requestId: core.nextId(), startedMs: core.now(), operation: 'transcriptions', model } as const;
+  const facts = {
+    requestId: core.requestIds.next(),
+    startedMs: core.now(),
+    operation: 'transcriptions',
+    model,
+  } as const;
   const inquiry = { ...inquiryFor(request, facts), stream: true };
   const admission = core.gate.part(principal, facts);
   const refuse = (error: unknown): never => {

@@ -2,6 +2,7 @@
 import { storedText } from '../../../contract/stored-texts.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
+import type { RequestWatch } from '../../admission/observer.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishFailed, finishRequest, type Refusal } from '../../delivery/settle.ts';
 import type { Authorise } from '../../intake/authorise.ts';
@@ -22,7 +23,7 @@ export interface TasksCore extends SendCore {
   /** For pictures that lie in the open. */
   readonly fetch: typeof fetch;
   readonly bodyLimit: number;
-  bodyRead(request: Request): void;
+  readonly watch: RequestWatch | null;
 }
 
 /** The request, with its steps that are the same for every endpoint. */

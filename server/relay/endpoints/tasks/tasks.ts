@@ -60,7 +60,7 @@ export async function answerTask(core: TasksCore, route: TaskRoute, arrived: Tas
     }
     case 'drawings': {
       const { ids } = await jsonOf(request, listLimit);
-      core.bodyRead(request);
+      core.watch?.heard(request);
       const wanted = Array.isArray(ids) ? ids.map(String) : [];
       const found = await core.tasks.drawings(principal.user.id, wanted);
       return Response.json(found.map((drawing) => drawingView(core, drawing, originOf(request))));
@@ -73,7 +73,7 @@ export async function answerTask(core: TasksCore, route: TaskRoute, arrived: Tas
     }
     case 'songs': {
       const { ids } = await jsonOf(request, listLimit);
-      core.bodyRead(request);
+      core.watch?.heard(request);
       const found = await core.tasks.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
       return Response.json({ code: 'success', message: '', data: found.map(songView) });
     }
@@ -160,7 +160,7 @@ async function notify(
   if (route.proof === '') return complaint(403, 4, 'reports are taken at the address that came with the order only');
   if (!core.authorise.provesChannel(route.channelId, route.proof)) throw new AppError('token_invalid');
   const report = await jsonOf(request, core.bodyLimit);
-  core.bodyRead(request);
+  core.watch?.heard(request);
   const known = await core.tasks.noteDrawing(route.channelId, report);
   return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');
 }
