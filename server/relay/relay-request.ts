@@ -281,7 +281,11 @@ export class RelayRequest implements ReservationOwner, Seen {
         else core.gate.ended(admission, false);
       }
       const { code, status } = shown;
-      core.figures.refused(code);
+      core.figures.refused(code, {
+        userId: this.principal?.user.id ?? 0,
+        tokenId: this.principal?.token?.id ?? 0,
+        nowMs: core.now(),
+      });
       core.observer?.turnedAway({ request, requestId, path, code, status, seen: this });
       // A channel's own test shows it at once.
       if (peer !== null) core.refusedRows.note({ request, path, peer, seen: this, error, shown: () => shown });

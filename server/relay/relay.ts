@@ -1,5 +1,6 @@
 /** The relay's door: which requests come in, and which endpoint answers them. The steps of a request stand in `relay-request.ts`, what all share in `core.ts`. */
 import type { AppError } from '../contract/errors.ts';
+import type { TrafficWindow } from '../contract/traffic.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Seen } from './admission/observer.ts';
 import { RelayCore } from './core.ts';
@@ -44,6 +45,8 @@ export interface Relay {
   unbilled(): { readonly late: number; readonly refused: number };
   /** What came of requests so far. */
   figures(): RelayFigures;
+  /** Traffic since the last call. */
+  takeTraffic(): readonly TrafficWindow[];
   /** From here on every new request is refused with this. */
   close(reason: AppError): void;
   /** Ends what is under way: streams with an error frame, all settled for what was delivered. */
@@ -108,6 +111,7 @@ export function relayOver(core: RelayCore): Relay {
     open: () => core.open,
     unbilled: () => ({ ...core.unbilled }),
     figures: () => ({ ...core.figures.read(), open: core.open }),
+    takeTraffic: core.figures.takeTraffic,
     close(reason) {
       core.closed = reason;
     },
@@ -140,7 +144,7 @@ const nothingSeen: Seen = { principal: null, inquiry: null, unread: false };
 function turnAway(core: RelayCore, request: Request, path: string, peer: Peer): Response {
   const { response, requestId, error, shown } = core.busy.answer(request, path);
   const { code } = error;
-  core.figures.refused(code);
+  core.figures.refused(code, { userId: 0, tokenId: 0, nowMs: core.now() });
   core.observer?.turnedAway({ request, requestId, path, code, status: response.status, seen: nothingSeen });
   core.refusedRows.note({ request, path, peer, seen: nothingSeen, error, shown });
   return response;

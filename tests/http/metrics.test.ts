@@ -113,7 +113,12 @@ const sample = {
   inputTokens: 0,
   outputTokens: 0,
   charged: 0,
-  tries: 1,
+  userId: 1,
+  tokenId: 1,
+  cachedTokens: 0,
+  streamed: false,
+  tried: [],
+  endedMs: 0,
   firstByteMs: null,
 } as const;
 

@@ -122,6 +122,7 @@ const relay: Relay = {
   open: () => 0,
   unbilled: () => core.unbilled,
   figures: () => ({ ...core.figures.read(), open: 0 }),
+  takeTraffic: core.figures.takeTraffic,
   close: () => undefined,
   cut: () => undefined,
 };

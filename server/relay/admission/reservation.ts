@@ -306,13 +306,18 @@ export class Reservation {
     core.figures.ended({
       model: inquiry.model,
       channelId: finish.channel?.id ?? 0,
+      userId: principal.user.id,
+      tokenId,
       operation: inquiry.operation,
       endReason: finish.endReason,
       inputTokens: input,
+      cachedTokens: usage === null ? 0 : usage.cacheRead,
       outputTokens: output,
       charged: amount,
-      tries: finish.tried.length,
+      streamed: inquiry.stream,
+      tried: finish.tried,
       ms: endedMs - inquiry.startedMs,
+      endedMs,
       firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - inquiry.startedMs,
     });
     core.observer?.ended({ inquiry, principal, finish, tokens: { input, output }, charged: amount, endedMs });

@@ -1,5 +1,7 @@
 /** What monitors are told of finished requests, counted where they end: a few additions each, read only when somebody asks. */
 import type { EndReason } from '../../contract/enums.ts';
+import type { TrafficWindow } from '../../contract/traffic.ts';
+import { type EndedTraffic, Traffic } from './traffic.ts';
 
 /** Upper bounds in milliseconds; what is longer counts in the last. */
 export const durationBounds = [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000] as const;
@@ -28,18 +30,8 @@ export interface Series {
   readonly firstByte: Distribution;
 }
 
-export interface Sample {
-  readonly model: string;
-  readonly channelId: number;
+export interface Sample extends EndedTraffic {
   readonly operation: string;
-  readonly endReason: EndReason;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly charged: number;
-  readonly tries: number;
-  readonly ms: number;
-  /** null = no byte came. */
-  readonly firstByteMs: number | null;
 }
 
 /** All since the relay began. */
@@ -53,10 +45,20 @@ export interface RelayFigures {
 
 export interface Figures {
   ended(sample: Sample): void;
-  refused(code: string): void;
+  /** @param caller 0 = unknown. */
+  refused(code: string, caller: RefusedCaller): void;
   /** @param ms from the sending of a settlement to its commit. */
   committed(ms: number): void;
   read(): Omit<RelayFigures, 'open'>;
+  /** Traffic since the last call, for whoever keeps it. */
+  takeTraffic(): readonly TrafficWindow[];
+}
+
+export interface RefusedCaller {
+  readonly userId: number;
+  readonly tokenId: number;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
 }
 
 /** Names come from clients: what is beyond is counted under one. */
@@ -78,6 +80,7 @@ export function createFigures(): Figures {
   const series: Series[] = [];
   const refusals: Record<string, number> = {};
   const commit = empty(commitBounds);
+  const traffic = new Traffic();
 
   const make = (model: string, channelId: number, operation: string): Series => {
     const made: Series = {
@@ -115,14 +118,17 @@ export function createFigures(): Figures {
       one.inputTokens += sample.inputTokens;
       one.outputTokens += sample.outputTokens;
       one.charged += sample.charged;
-      one.tries += sample.tries;
+      one.tries += sample.tried.length;
       add(one.duration, durationBounds, sample.ms);
       if (sample.firstByteMs !== null) add(one.firstByte, durationBounds, sample.firstByteMs);
+      traffic.ended(sample);
     },
-    refused(code) {
+    refused(code, { userId, tokenId, nowMs }) {
       refusals[code] = (refusals[code] ?? 0) + 1;
+      traffic.refused(userId, tokenId, nowMs);
     },
     committed: (ms) => add(commit, commitBounds, ms),
     read: () => ({ series, refusals, commit }),
+    takeTraffic: () => traffic.take(),
   };
 }
