@@ -10,7 +10,7 @@ export const consoleModules = (root: string): string => join(root, '.cache', 'co
 export async function buildConsole(root: string): Promise<boolean> {
   const stamp = join(root, '.cache', 'console.stamp');
   const hash = createHash('sha256');
-  for (const pattern of ['web/**/*', 'server/contract/**/*', 'bun.lock']) {
+  for (const pattern of ['web/**/*', 'server/contract/**/*', 'cli/*.md', 'server/providers/*.md', 'bun.lock']) {
     for (const path of [...new Bun.Glob(pattern).scanSync({ cwd: root })].sort()) {
       if (!path.startsWith('web/dist/')) hash.update(path).update(readFileSync(join(root, path)));
     }

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
+import { docsEntry, documentation } from './docs/plugin.ts';
 
 const table = join(import.meta.dirname, '../server/contract/endpoints/index.ts');
 
@@ -53,7 +54,13 @@ const gateway = `http://127.0.0.1:${process.env.GATEWAY_PORT ?? '3000'}`;
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [addressesOnly, react(), tailwindcss(), modulesTold],
-  build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  plugins: [addressesOnly, react(), tailwindcss(), modulesTold, documentation],
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: { input: { index: join(import.meta.dirname, 'index.html'), docs: docsEntry } },
+  },
   server: { proxy: { '/api': gateway, '/v1': gateway } },
 });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { languageNamed } from '../contract/language.ts';
 import { consoleFiles, type EmbeddedFile } from '../embedded/console-files.ts';
 
 interface Asset {
@@ -107,13 +108,19 @@ export function createConsoleAssets(
   embedded: readonly EmbeddedFile[] | null = consoleFiles,
 ): (request: Request, path: string) => Response | null {
   const assets = once(() => load(embedded));
-  return (request, path) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return null;
-    const found = assets().get(path);
-    if (found === undefined && (path.startsWith('/assets/') || fileName.test(path)))
-      return new Response('Not found', { status: 404 });
-    const asset = found ?? assets().get('/index.html');
-    if (asset === undefined) return null;
+  /** Its pages are files; an address names them without `.html`. */
+  const documentation = (request: Request, path: string): Response | null => {
+    const [, language, page] = /^\/docs\/(en|zh)(?:\/([a-z-]+(?:\.json)?))?\/?$/.exec(path) ?? [];
+    if (language === undefined) {
+      const wanted = languageNamed(request.headers.get('accept-language')) ?? 'en';
+      return new Response(null, { status: 302, headers: { location: `/docs/${wanted}`, vary: 'accept-language' } });
+    }
+    const file = page?.endsWith('.json') ? page : `${page ?? 'index'}.html`;
+    const found = assets().get(`/docs/${language}/${file}`);
+    const asset = found ?? assets().get(`/docs/${language}/missing.html`);
+    return asset === undefined ? null : answer(request, asset, found === undefined ? 404 : 200);
+  };
+  const answer = (request: Request, asset: Asset, status: number): Response => {
     const { botCheck, payAddress } = facts();
     const headers = new Headers({
       'content-type': asset.type,
@@ -128,6 +135,15 @@ export function createConsoleAssets(
     const accepted = request.headers.get('accept-encoding') ?? '';
     const packed = asset.packed.find(({ encoding }) => accepts(accepted, encoding));
     if (packed !== undefined) headers.set('content-encoding', packed.encoding);
-    return new Response(packed === undefined ? asset.plain() : packed.bytes(), { headers });
+    return new Response(packed === undefined ? asset.plain() : packed.bytes(), { status, headers });
+  };
+  return (request, path) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return null;
+    if (path === '/docs' || path.startsWith('/docs/')) return documentation(request, path);
+    const found = assets().get(path);
+    if (found === undefined && (path.startsWith('/assets/') || fileName.test(path)))
+      return new Response('Not found', { status: 404 });
+    const asset = found ?? assets().get('/index.html');
+    return asset === undefined ? null : answer(request, asset, 200);
   };
 }
