@@ -102,6 +102,11 @@ interface Wanted {
   readonly parts?: TargetParts;
 }
 
+const defined = {
+  GATEWAY_COMMIT: JSON.stringify(commitOf(root)),
+  GATEWAY_RELEASE_KEY: JSON.stringify(process.env.RELEASE_PUBLIC_KEY ?? ''),
+};
+
 const asked = process.argv.indexOf('--target');
 const names = asked < 0 ? [] : targetsNamed(process.argv[asked + 1] ?? '');
 
@@ -112,7 +117,7 @@ const shared = [consoleModule(), await counterFile(), await legalModule()] as co
 async function build({ file, addon, parts }: Wanted): Promise<void> {
   const [console_, counter, legal] = shared;
   const result = await Bun.build({
-    ...bundleOf(root, { GATEWAY_COMMIT: JSON.stringify(commitOf(root)) }, [embedded(console_, addon, counter, legal)]),
+    ...bundleOf(root, defined, [embedded(console_, addon, counter, legal)]),
     minify: true,
     bytecode: true,
     compile: {

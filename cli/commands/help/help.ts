@@ -80,18 +80,3 @@ export const version: CommandRun = async (context, flags) => {
   if (flags.licences === true) return context.output.raw(legalText('licences'));
   context.output.object({ version: release, commit }, [`gateway ${release} (${commit})`], release);
 };
-
-/** Nothing is ever asked of the network by itself, and no release channel is configured. */
-export const upgrade: CommandRun = async (context) => {
-  context.output.object(
-    { version: release, checked: false },
-    [
-      `gateway ${release} (${commit})`,
-      context.say(
-        '本程序从不联网检查更新。替换可执行文件后运行 gateway db check。',
-        'Nothing is checked over the network. Replace the executable, then run gateway db check.',
-      ),
-    ],
-    release,
-  );
-};

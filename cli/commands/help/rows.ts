@@ -43,10 +43,27 @@ export const helpRows = (all: () => readonly CommandRow[]): readonly CommandRow[
   },
   {
     name: 'upgrade',
-    zh: '如何升级（不联网）',
-    en: 'how to upgrade; never asks the network',
-    flags: [{ flag: '--check', zh: '只查看', en: 'look only' }],
-    examples: ['upgrade', 'upgrade --check --json'],
-    load: async () => (await import('./help.ts')).upgrade,
+    zh: '从已签名的发布文件升级，或退回升级前的程序与数据（不联网）',
+    en: 'upgrade from a signed release file, or go back with program and data; never asks the network',
+    flags: [
+      {
+        flag: '--from <file>',
+        zh: '发布文件，旁边须有 SHA256SUMS 与 SHA256SUMS.sig',
+        en: 'archive or executable of a release, with SHA256SUMS and SHA256SUMS.sig beside it',
+      },
+      {
+        flag: '--release-key <file>',
+        zh: '发布公钥（PEM），默认使用程序内置的公钥',
+        en: "the release's public key as PEM (default: the one built in)",
+      },
+      {
+        flag: '--rollback',
+        zh: '恢复上一个程序，以及数据库升级前的副本（若已升级）',
+        en: 'put the former executable back, and the copy made before its database was upgraded',
+      },
+      { flag: '--check', zh: '只查看', en: 'look only' },
+    ],
+    examples: ['upgrade --from gateway-linux-x64.tar.gz', 'upgrade --rollback', 'upgrade --check --json'],
+    load: async () => (await import('../site/upgrade.ts')).upgrade,
   },
 ];

@@ -40,6 +40,49 @@ export const terminalErrors = {
     'The SQLite driver cannot be loaded: {detail}. Where the data directory lies on a file system mounted noexec, use another directory; a build of your own needs glibc 2.34 and libstdc++ on Linux, a released executable needs glibc 2.17 alone',
     1,
   ),
+  upgrade_sources: business(
+    '当前从源码运行：请更新源码（git pull）后重新构建',
+    'This runs from the sources: update them (git pull) and build again',
+    2,
+  ),
+  upgrade_managed: business(
+    '{program} 由 {manager} 管理，请用它升级：{command}',
+    '{program} belongs to {manager}: upgrade with {command}',
+    6,
+  ),
+  upgrade_unwritable: business('无法替换 {program}：{detail}', '{program} cannot be replaced: {detail}', 1),
+  upgrade_older: business(
+    '{version} 只认识到 {newest}，而数据为 {schema}：未安装。退回请用 gateway upgrade --rollback',
+    '{version} knows schemas up to {newest}, the data have {schema}: it is not installed. To go back: gateway upgrade --rollback',
+    6,
+  ),
+  release_key_missing: business(
+    '此程序未内置发布公钥：请用 --release-key 指定（PEM 文件）',
+    'No release key is built into this executable: name it with --release-key (a PEM file)',
+    9,
+  ),
+  release_key_unusable: business('无法使用该公钥：{detail}', 'The release key cannot be used: {detail}', 2),
+  release_unsigned: business(
+    '{file} 的签名与发布公钥不符：未安装',
+    'The signature of {file} was not made with the release key: nothing is installed',
+    8,
+  ),
+  release_unlisted: business(
+    '{file} 不在已签名的 SHA256SUMS 中（{hash}）：未安装',
+    '{file} is not in the signed SHA256SUMS ({hash}): nothing is installed',
+    8,
+  ),
+  release_unusable: business(
+    '{file} 无法在本机运行：{detail}。未安装',
+    '{file} does not run on this machine: {detail}. Nothing is installed',
+    8,
+  ),
+  rollback_missing: business('没有可退回的程序：{file}', 'There is no executable to go back to: {file}', 5),
+  rollback_data: business(
+    '数据为 {schema}，上一个程序只认识到 {newest}，且没有升级前的副本：程序与数据均未改动',
+    'The data have schema {schema}, the former executable knows {newest}, and there is no copy from before the upgrade: neither was changed',
+    6,
+  ),
   database_corrupt: business(
     '数据库文件已损坏：{detail}。请用 gateway backup restore 恢复',
     'The database file is damaged: {detail}. Restore a backup with gateway backup restore',
