@@ -15,8 +15,8 @@ const columns = (table: string): string[][] =>
   );
 
 test.each([
-  ['README.md', 'en'],
-  ['README.zh.md', 'zh'],
+  ['tests/PROMISES.md', 'en'],
+  ['tests/PROMISES.zh.md', 'zh'],
 ] as const)('%s promises what is proven, with the figures of the last run', (file, language) => {
   const written = columns(writtenTable(file));
   expect(written.map(([promise, proof]) => [promise, proof])).toEqual(

@@ -29,7 +29,6 @@ const words = {
     onThisPage: 'On this page',
     menu: 'Menu',
     console: 'Console',
-    other: '中文',
     missing: 'There is no such page.',
     theme: 'Switch between light and dark',
     skip: 'Skip to the text',
@@ -41,7 +40,6 @@ const words = {
     onThisPage: '本页内容',
     menu: '目录',
     console: '控制台',
-    other: 'English',
     missing: '没有这个页面。',
     theme: '切换浅色与深色',
     skip: '跳到正文',
@@ -50,6 +48,9 @@ const words = {
 
 const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign] ?? sign);
+
+/** What each language calls itself. */
+const ownName: Readonly<Record<Language, string>> = { en: 'English', zh: '\u4e2d\u6587' };
 
 export const urlOf = (language: Language, slug: string): string =>
   slug === 'index' ? `/docs/${language}` : `/docs/${language}/${slug}`;
@@ -168,7 +169,7 @@ ${files.styles.map((path) => `<link rel="stylesheet" href="${path}">`).join('\n'
 <kbd>/</kbd>
 <ul id="found" role="listbox" hidden></ul>
 </div>
-<a class="language" href="${urlOf(other, slug ?? 'index')}" lang="${other}" hreflang="${other}">${say.other}</a>
+<a class="language" href="${urlOf(other, slug ?? 'index')}" lang="${other}" hreflang="${other}">${ownName[other]}</a>
 <button class="theme" type="button" aria-label="${say.theme}">◐</button>
 <a class="console" href="/">${say.console}</a>
 </header>

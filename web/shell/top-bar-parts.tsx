@@ -2,6 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
+import { Role } from '../../server/contract/enums.ts';
 import { Icon } from '../components/icon.tsx';
 import { LazyMenu } from '../components/lazy-menu.tsx';
 import { currentLanguage, setLanguage } from '../lib/i18n.ts';
@@ -13,9 +14,14 @@ const languages = [
   ['en', 'English'],
 ] as const;
 
+/** The site's own documentation; without one, those who run the site see what the gateway carries. */
+const docsFor = (user: User | null, status: Status | undefined): string | null =>
+  status?.docs_link || (user !== null && user.role >= Role.admin ? `/docs/${currentLanguage()}` : null);
+
 export function SiteLinks({ user, status }: { readonly user: User | null; readonly status: Status | undefined }) {
   const { t } = useTranslation();
   const [path] = useLocation();
+  const docs = docsFor(user, status);
   const link = (to: string, label: string) => (
     <Link
       href={to}
@@ -30,13 +36,8 @@ export function SiteLinks({ user, status }: { readonly user: User | null; readon
       {link('/', t('nav.home'))}
       {link(user === null ? '/login' : '/token', t('nav.console'))}
       {link('/pricing', t('nav.pricing'))}
-      {status?.docs_link ? (
-        <a
-          href={status.docs_link}
-          target="_blank"
-          rel="noreferrer"
-          className="rounded-2 px-2 py-1 text-ink-2 hover:bg-hover"
-        >
+      {docs !== null ? (
+        <a href={docs} target="_blank" rel="noreferrer" className="rounded-2 px-2 py-1 text-ink-2 hover:bg-hover">
           {t('nav.docs')}
         </a>
       ) : null}
@@ -50,7 +51,7 @@ export function SiteMenu({ user, status }: { readonly user: User | null; readonl
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const item = (to: string, content: string) => ({ id: to, content, onPick: () => navigate(to) });
-  const docs = status?.docs_link;
+  const docs = docsFor(user, status);
   return (
     <span className="lg:hidden">
       <LazyMenu
@@ -61,7 +62,7 @@ export function SiteMenu({ user, status }: { readonly user: User | null; readonl
           item('/', t('nav.home')),
           item(user === null ? '/login' : '/token', t('nav.console')),
           item('/pricing', t('nav.pricing')),
-          ...(docs
+          ...(docs !== null
             ? [{ id: 'docs', content: t('nav.docs'), onPick: () => window.open(docs, '_blank', 'noopener') }]
             : []),
           item('/about', t('nav.about')),

@@ -1,4 +1,4 @@
-/** Writes the table of promises in both READMEs from what the suites said when they ran last. Run: node scripts/launch.mjs lab/prove/promises-table */
+/** Writes the table of promises in both languages from what the suites said when they ran last. Run: node scripts/launch.mjs lab/prove/promises-table */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type Promised, promises } from './promises.ts';
@@ -83,15 +83,15 @@ export function tableOf(language: 'en' | 'zh', said: readonly string[]): string 
 const marked = /(<!-- promises -->\n)([\s\S]*?)(\n<!-- \/promises -->)/;
 
 /** @returns what stands between the marks. */
-export const writtenTable = (readme: string): string =>
-  marked.exec(readFileSync(join(root, readme), 'utf8'))?.[2] ?? '';
+export const writtenTable = (document: string): string =>
+  marked.exec(readFileSync(join(root, document), 'utf8'))?.[2] ?? '';
 
 if (import.meta.main) {
   const results = readKept();
   const said = promises.map((promised) => lastRun(promised, results));
   for (const [file, language] of [
-    ['README.md', 'en'],
-    ['README.zh.md', 'zh'],
+    ['tests/PROMISES.md', 'en'],
+    ['tests/PROMISES.zh.md', 'zh'],
   ] as const) {
     const path = join(root, file);
     const text = readFileSync(path, 'utf8');

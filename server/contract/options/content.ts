@@ -80,7 +80,10 @@ export const contentOptions = {
     tab: 'operation',
     panel: 'general',
     label: { zh: '文档地址', en: 'Documentation link' },
-    help: { zh: '显示在顶栏，留空则不显示。', en: 'Linked from the top bar; empty shows no link.' },
+    help: {
+      zh: '显示在顶栏。留空时管理员看到本网关自带的文档。',
+      en: 'Linked from the top bar. When empty, administrators see the documentation of this gateway.',
+    },
     role: 100,
     publicAs: 'docs_link',
   }),
