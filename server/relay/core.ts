@@ -31,7 +31,7 @@ import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
 import type { Cuttable, Drains } from './upstream/client-disconnect.ts';
 import { createNativeCompactions, type NativeCompactions } from './upstream/condense.ts';
-import { createDispatch, type Dispatch } from './upstream/http.ts';
+import { type Dispatch, UpstreamHttp } from './upstream/http.ts';
 import { type Connect, createConnect } from './upstream/line.ts';
 
 /** A socket upstream is open by then. */
@@ -133,7 +133,7 @@ export class RelayCore {
     this.compactions = createNativeCompactions();
     state.onChannel(this.health.reset);
     state.onChannel(this.compactions.forget);
-    const dispatch = createDispatch({
+    const { dispatch } = new UpstreamHttp({
       fetch: deps.fetch,
       now,
       headersTimeoutMs: limits.headersTimeoutMs,

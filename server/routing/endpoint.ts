@@ -25,7 +25,12 @@ export interface HeaderPlan {
   readonly passed: readonly PassedHeader[];
   /** Wins over the client's own. */
   readonly last: Readonly<Record<string, string>> | null;
+  /** What was made of it, by all that it was made of. */
+  readonly made: Map<string, SentHeaders>;
 }
+
+/** Shared by requests: to be copied before it is changed. */
+export type SentHeaders = Readonly<Record<string, string>>;
 
 interface PassedHeader {
   readonly name: string;
@@ -92,13 +97,13 @@ function headersFor(
   const agent: Record<string, string> = { 'user-agent': 'gateway' };
   if (channel.organization !== '') agent['openai-organization'] = channel.organization;
   if (request.operation === 'realtime')
-    return { constant: agent, keys, passed: [{ name: 'openai-beta', checked: false }], last: null };
+    return { constant: agent, keys, passed: [{ name: 'openai-beta', checked: false }], last: null, made: new Map() };
   const json = { 'content-type': 'application/json', 'accept-encoding': 'identity', ...agent };
   if (request.ordered) {
     // Another gateway takes orders as well, in the form of the programs that make them.
     const others = request.operation === 'drawing' && !provider.operations.includes('drawing');
     const more = others ? [{ name: 'mj-api-secret', before: '' }] : [];
-    return { constant: json, keys: [...keys, ...more], passed: [], last: null };
+    return { constant: json, keys: [...keys, ...more], passed: [], last: null, made: new Map() };
   }
   const { headers: usual, operator } = codec.traits;
   const ownHeaders = own.ownHeaders === true;
@@ -113,24 +118,58 @@ function headersFor(
       ...agents.map(({ name }) => ({ name, checked: true })),
     ],
     last: Object.keys(last).length === 0 ? null : last,
+    made: new Map(),
   };
 }
 
 const printable = /^[\x20-\x7e]*$/;
 
+/** Clients of one kind send the same; some name each request. */
+const mostMade = 100;
+const longestMade = 1024;
+
+/** The network library's own form of headers that are shared: making one costs more than all else that is done here. */
+const nativeForms = new WeakMap<SentHeaders, Headers | null>();
+
+/** @throws TypeError where a key is no value of a header. */
+export function nativeForm(headers: SentHeaders): Headers | SentHeaders {
+  const known = nativeForms.get(headers);
+  if (known !== null) return known ?? headers;
+  const made = new Headers(headers);
+  nativeForms.set(headers, made);
+  return made;
+}
+
 /** @param contentType of a form. */
-export function headersOf(
+export function headersOf(plan: HeaderPlan, key: string, given: Headers, contentType: string | undefined): SentHeaders {
+  const said = given.toJSON();
+  let id = contentType === undefined ? key : `${key}\n${contentType}`;
+  for (const { name } of plan.passed) {
+    const value = said[name];
+    if (value !== undefined) id += `\n${name}\n${value}`;
+  }
+  const known = plan.made.get(id);
+  if (known !== undefined) return known;
+  const headers = madeHeaders(plan, key, said, contentType);
+  if (id.length > longestMade) return headers;
+  if (plan.made.size >= mostMade) plan.made.clear();
+  plan.made.set(id, headers);
+  nativeForms.set(headers, null);
+  return headers;
+}
+
+function madeHeaders(
   { constant, keys, passed, last }: HeaderPlan,
   key: string,
-  given: Headers,
+  given: Readonly<Record<string, string>>,
   contentType: string | undefined,
-): Record<string, string> {
+): SentHeaders {
   const headers: Record<string, string> = { ...constant };
   for (const { name, before } of keys) headers[name] = before + key;
   if (contentType !== undefined) headers['content-type'] = contentType;
   for (const { name, checked } of passed) {
-    const value = given.get(name);
-    if (value !== null && !(checked && (value.length > 4096 || !printable.test(value)))) headers[name] = value;
+    const value = given[name];
+    if (value !== undefined && !(checked && (value.length > 4096 || !printable.test(value)))) headers[name] = value;
   }
   return last === null ? headers : Object.assign(headers, last);
 }

@@ -10,7 +10,8 @@ import {
   termRatio,
 } from '../contract/pricing/terms.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
-import { allCodecs } from '../protocols/registry.ts';
+import type { ProtocolId } from '../protocols/canonical.ts';
+import { allCodecs, commonProtocol } from '../protocols/registry.ts';
 import { record } from '../protocols/shared/json.ts';
 import type { LimitMembers } from '../protocols/traits.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/hosted-tools.ts';
@@ -148,28 +149,68 @@ const onlineUses: readonly HostedUse[] = [webPlugin()];
 const none: readonly never[] = [];
 
 /** Work besides the model's that the upstream is asked for. */
-export function usesOf({ facts, upstreamModel }: Offer, asked: Asked): readonly HostedUse[] {
+function usesOf({ facts, upstreamModel }: Offer, asked: Asked): readonly HostedUse[] {
   const own = facts.asked.uses;
   const named = upstreamModel.endsWith(online) ? onlineUses : none;
   return own.length === 0 && named.length === 0 ? asked.uses : [...asked.uses, ...own, ...named];
 }
 
-export interface TermsSent {
+/** What goes upstream of the terms that a request asks for. */
+export interface SentTerms {
   /** Where in the client's request something is taken out. */
   readonly removed: readonly (readonly string[])[];
   /** The same for the log row. */
   readonly dropped: readonly string[];
   /** What the upstream is asked for, where its answer does not say what it gave. */
   readonly sent: Terms;
+  /** Work besides the model's that the upstream is asked for. */
+  readonly uses: readonly HostedUse[];
+  /** The upstream's dialect lists the tools that ran in its answers. */
+  readonly listsTools: boolean;
+  /** Terms below the ordinary price are passed on to the client. */
+  readonly discounts: boolean;
+}
+
+/** Nothing is asked for, and nothing goes upstream but what every request says. */
+export const nothingSent: SentTerms = {
+  removed: none,
+  dropped: none,
+  sent: {},
+  uses: none,
+  listsTools: true,
+  discounts: false,
+};
+const discounted: SentTerms = { ...nothingSent, discounts: true };
+
+export const listsTools = (dialect: ProtocolId): boolean => dialect !== commonProtocol;
+
+/** @param request what the client's calls its model, and its dialect. */
+export function sentTerms(
+  asked: Asked,
+  offer: Offer,
+  { model, protocol }: { readonly model: string; readonly protocol: ProtocolId },
+  options: OfferOptions,
+): SentTerms {
+  const uses = usesOf(offer, asked);
+  const { asked: own, region } = offer.facts;
+  const overridden = own.terms.some(({ member }) => !(member in modelLists));
+  if (asked.terms.length === 0 && !overridden && uses.length === 0 && region === '')
+    return offer.allowsTerms ? discounted : nothingSent;
+  return {
+    ...termsSent(model, offer, asked.terms, options),
+    uses,
+    listsTools: listsTools(protocol),
+    discounts: offer.allowsTerms || overridden,
+  };
 }
 
 /** A term goes upstream where the channel allows it and it has a price. What the operator's own override asks for goes in any case. */
-export function termsSent(
+function termsSent(
   model: string,
   { facts, allowsTerms: allowed, upstreamModel }: Offer,
   asked: readonly AskedTerm[],
   { priceTables: { termRules } }: OfferOptions,
-): TermsSent {
+): Pick<SentTerms, 'removed' | 'dropped' | 'sent'> {
   const models = [model, upstreamModel];
   const removed: (readonly string[])[] = [];
   const dropped: string[] = [];

@@ -14,10 +14,10 @@ import type { ModelRow } from '../providers/knowledge/row.ts';
 import { takesSuffix, targetFor } from '../providers/knowledge/target.ts';
 import { type Provider, servesAt } from '../providers/provider.ts';
 import { mapModel } from './candidates.ts';
+import type { OfferOptions } from './offers.ts';
 
 /** The options that calls follow from. */
-export interface CallOptions extends OperatorSettings {
-  readonly passThrough: boolean;
+export interface CallOptions extends OperatorSettings, OfferOptions {
   readonly thinking: ThinkingSettings;
   readonly modelRules: readonly ModelRow[];
 }

@@ -10,7 +10,8 @@ import { straysFrom } from '../providers/knowledge/answers.ts';
 import { signingAt } from '../providers/knowledge/signatures.ts';
 import { asksUsage, type BodyEdit, bodyEdits, type Translate, translateFor } from './body.ts';
 import { type EndpointUrl, endpointFor, type HeaderPlan } from './endpoint.ts';
-import { featureOf } from './features.ts';
+import { featureOf, nothingAsked } from './features.ts';
+import { type Offer, offerOf, type SentTerms, sentTerms } from './offers.ts';
 import { type CallFacts, type CallOptions, type CallRequest, callFacts } from './protocol.ts';
 
 export interface Target extends CallFacts {
@@ -18,6 +19,9 @@ export interface Target extends CallFacts {
   readonly upstream: UpstreamHalf;
   readonly url: EndpointUrl;
   readonly headers: HeaderPlan;
+  readonly offer: Offer;
+  /** What goes upstream of the terms of a request that asks for none. */
+  readonly usualTerms: SentTerms;
   /** Lines of agents that the host does not read. */
   readonly agentLines: readonly AgentLine[];
   readonly signing: Signing;
@@ -40,6 +44,8 @@ export interface Target extends CallFacts {
   readonly strayForm: boolean;
   /** The operator wants answers in another form than they come. */
   readonly reshaped: boolean;
+  /** What the upstream keeps of a request can be named in the client's dialect. */
+  readonly namesKept: boolean;
 }
 
 /** @returns null when the provider does not serve the request. @throws AppError what the channel's `other` cannot be. */
@@ -59,11 +65,14 @@ export function compileTarget(
   const own = codecFor(protocol).traits;
   const baseUrl = channel.baseUrl || provider.baseUrl;
   const form = adapter?.body?.(place) ?? null;
+  const offer = offerOf(channel, place.model, options);
   const speaker = { provider: provider.slug, dialect: place.dialect, model: place.model };
   return {
     ...call,
     ...endpoint,
     upstream: readerOf(call),
+    offer,
+    usualTerms: sentTerms(nothingAsked, offer, request, options),
     agentLines: chat && own.withoutLine !== undefined ? unreadAgentLines(protocol, baseUrl) : [],
     signing: signingAt(provider.slug, place.dialect, baseUrl),
     foreignBlocks: translated || !(chat || operation === 'count_tokens') ? null : (codec.foreignBlocks ?? null),
@@ -78,6 +87,7 @@ export function compileTarget(
     taggedThoughts: chat && straysFrom(speaker, 'tagged thoughts'),
     strayForm: chat && straysFrom(speaker, 'form'),
     reshaped: setting.force_format === true || setting.thinking_to_content === true,
+    namesKept: own.kept !== undefined,
   };
 }
 

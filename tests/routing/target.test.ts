@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
-import { headersOf } from '../../server/routing/endpoint.ts';
+import { headersOf, nativeForm } from '../../server/routing/endpoint.ts';
 import { Feature } from '../../server/routing/features.ts';
 import type { CallRequest } from '../../server/routing/protocol.ts';
 import { compileTarget, Targets } from '../../server/routing/target.ts';
@@ -126,6 +126,25 @@ test('headers of the client’s dialect and of its agent go to its own dialect a
     authorization: 'Bearer k',
     'idempotency-key': 'i',
   });
+});
+
+test('headers are shared by requests that send the same, and by no others', () => {
+  const { headers } = compiled('custom', {}, plain);
+  const of = (agent: string, key = 'k', type?: string) =>
+    headersOf(headers, key, new Headers({ 'user-agent': agent, cookie: agent }), type);
+  const first = of('a');
+  expect(of('a')).toBe(first);
+  expect(of('b')).toMatchObject({ 'user-agent': 'b', authorization: 'Bearer k' });
+  expect(of('a', 'other')).toMatchObject({ 'user-agent': 'a', authorization: 'Bearer other' });
+  expect(of('a', 'k', 'multipart/form-data')).toMatchObject({ 'content-type': 'multipart/form-data' });
+  for (let n = 0; n < 300; n++) of(`agent ${n}`);
+  expect(of('a')).toEqual(first);
+  const native = nativeForm(of('a'));
+  expect(native).toBeInstanceOf(Headers);
+  expect(nativeForm(of('a'))).toBe(native);
+  expect(Object.fromEntries(native as Headers)).toEqual(first);
+  const own = { ...first, more: '1' };
+  expect(nativeForm(own)).toBe(own);
 });
 
 test('a target is kept until its channel or an option changes', () => {

@@ -54,6 +54,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     route,
     asked,
     prices,
+    settings,
     pricing: { tables: settings.priceTables, group, userGroup: user.group },
     promptTokens: size.usual,
     estimate: size,
@@ -142,6 +143,8 @@ export interface Plan {
   /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
   readonly prices: Prices;
   readonly pricing: Pricing;
+  /** The options that it was made under: they hold until the request ends. */
+  readonly settings: RelaySettings;
   /** Quota held when it starts. */
   readonly hold: number;
   /** Quota it may cost at most; more than `hold` where a stream's hold grows ahead of what is delivered. */

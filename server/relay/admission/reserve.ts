@@ -44,7 +44,7 @@ const plenty = 64;
  * @throws AppError rate_limited, limit_tpm, token_budget_*, *_exhausted, storage_unavailable.
  */
 export function reserve(core: ReserveCore, one: Reservation): void | Promise<void> {
-  const { overcommit, overrunLine } = core.settings();
+  const { overcommit, overrunLine } = one.plan.settings;
   const exact = overcommit === 1 || core.balances.overrunOf(one.principal.user.id) >= overrunLine;
   if (!exact) one.overcommit = overcommit;
   const { plan, admission } = one;

@@ -4,59 +4,19 @@ import { toolPrice } from '../../contract/pricing/charge.ts';
 import type { Prices } from '../../contract/pricing/prices.ts';
 import { type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import { priceTerms, underTerms } from '../../contract/pricing/terms.ts';
-import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId, Usage } from '../../protocols/canonical.ts';
-import { commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { looseName } from '../../protocols/shared/member-name.ts';
 import type { HostedUse } from '../../providers/knowledge/hosted-tools.ts';
-import { type Asked, askedFeatures, askedIn, modelLists, nothingAsked } from '../../routing/features.ts';
-import { offerOf, type TermsSent, termsSent, usesOf } from '../../routing/offers.ts';
+import { type Asked, askedFeatures, askedIn, nothingAsked } from '../../routing/features.ts';
+import { listsTools, nothingSent, type SentTerms } from '../../routing/offers.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
-import type { RelaySettings } from '../state/settings.ts';
 
 const none: readonly never[] = [];
 
 /** What a request asks for besides the model, that changes what the upstream takes. `speed` of speech is how fast somebody talks. */
 export const askedOf = ({ operation, json, body, prompt }: Inquiry): Asked =>
   (prompt.features & askedFeatures) === 0 || operation === 'speech' || json === null ? nothingAsked : askedIn(body);
-
-export interface SentTerms extends TermsSent {
-  /** Work besides the model's that the upstream is asked for. */
-  readonly uses: readonly HostedUse[];
-  /** The upstream's dialect lists the tools that ran in its answers. */
-  readonly listsTools: boolean;
-  /** Terms below the ordinary price are passed on to the client. */
-  readonly discounts: boolean;
-}
-
-const untouched: SentTerms = { removed: none, dropped: none, sent: {}, uses: none, listsTools: true, discounts: false };
-
-const listsTools = (dialect: ProtocolId): boolean => dialect !== commonProtocol;
-
-const discounted: SentTerms = { ...untouched, discounts: true };
-
-/** What goes upstream of the terms that a request asks for. */
-export function termsFor(
-  inquiry: Inquiry,
-  channel: ChannelSnapshot,
-  settings: RelaySettings,
-  upstreamModel: string,
-): SentTerms {
-  const asked = askedOf(inquiry);
-  const offer = offerOf(channel, upstreamModel, settings);
-  const uses = usesOf(offer, asked);
-  const { asked: own, region } = offer.facts;
-  const overridden = own.terms.some(({ member }) => !(member in modelLists));
-  if (asked.terms.length === 0 && !overridden && uses.length === 0 && region === '')
-    return offer.allowsTerms ? discounted : untouched;
-  return {
-    ...termsSent(inquiry.model, offer, asked.terms, settings),
-    uses,
-    listsTools: listsTools(inquiry.protocol),
-    discounts: offer.allowsTerms || overridden,
-  };
-}
 
 /**
  * What of the terms a request told anew still asks for.
@@ -152,7 +112,7 @@ export function reportedPrices(
   usage: Usage | null,
 ): Prices {
   const { sent } = facts.terms;
-  if (sent === untouched.sent && usage?.terms === undefined && usage?.parts === undefined)
+  if (sent === nothingSent.sent && usage?.terms === undefined && usage?.parts === undefined)
     return underTerms(prices, none);
   const models = [facts.model, facts.upstreamModel];
   const terms = { ...sent, ...usage?.terms };

@@ -27,7 +27,7 @@ export async function deliver(
   sending: Promise<Outcome>,
   disconnect: ClientDisconnect,
 ): Promise<Response> {
-  const { pingMs } = core.settings();
+  const { pingMs } = one.plan.settings;
   // With keep-alive on, a client that waits for a stream gets pings even before the upstream says anything.
   if (pingMs === null || !one.inquiry.stream) return respond(core, one, await sending, disconnect);
   const outcome = await Promise.race([sending, Bun.sleep(pingMs).then(() => null)]);

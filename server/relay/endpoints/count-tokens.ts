@@ -1,4 +1,5 @@
 /** Answers the token-counting calls of the dialects: by an upstream of the client's own dialect, where counting is free, else here. Nobody is charged. */
+import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { number, record } from '../../protocols/shared/json.ts';
 import { checkWords } from '../admission/blocked-words.ts';
@@ -10,7 +11,7 @@ import { noPrompt, unitsOf } from '../intake/prompt.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import { nothingDelivered } from '../shared/delivered-text.ts';
 import type { RelayState } from '../state/state.ts';
-import { type Prepared, prepareAttempt } from '../upstream/prepare.ts';
+import { type Prepared, prepare } from '../upstream/prepare.ts';
 import { type SendCore, send } from '../upstream/send.ts';
 import { parseBody, readWhole } from '../upstream/whole.ts';
 
@@ -94,7 +95,8 @@ export class TokenCounts {
     for (const channel of this.core.state.candidates(group, inquiry.model).flat()) {
       if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
       if (this.core.health.condition(channel) !== 'up') continue;
-      const prepared = prepareAttempt(inquiry, channel, this.core.health.pickKey(channel), this.core.settings());
+      const prepared = prepare(inquiry, channel, this.core.health.pickKey(channel), this.core.settings());
+      if (prepared instanceof AppError) throw prepared;
       if (prepared !== null) return prepared;
     }
     return null;

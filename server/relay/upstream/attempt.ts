@@ -11,9 +11,9 @@ import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, PassthroughRelay, TranslatingRelay } from './frame-relay.ts';
 import { nameable } from './nameable.ts';
 import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
-import type { Prepared } from './prepare.ts';
+import { type Prepared, prepare } from './prepare.ts';
 import { beginsWithEvent, peeked, typeOf } from './response-body.ts';
-import { type Failed, type FailedAttempt, firstByteTimeout, prepare, Sender, send } from './send.ts';
+import { type Failed, type FailedAttempt, firstByteTimeout, Sender, send } from './send.ts';
 import { mayThink } from './thinking.ts';
 import { errorIn, failureIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
 
@@ -72,7 +72,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     if ('kind' in first || !lacksCompaction(first.failure)) return first;
     const key = { key: prepared.key, index: prepared.keyIndex };
     const variant = { unsigned: false, summary: true };
-    const plain = prepare(this.reservation.inquiry, prepared.channel, key, core.settings(), variant);
+    const plain = prepare(this.reservation.inquiry, prepared.channel, key, this.reservation.plan.settings, variant);
     if (plain === null || plain instanceof Error) return first;
     const second = await this.ask(plain, abort);
     // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
@@ -112,7 +112,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
 
   private firstByteMs({ firstBy }: Call): number {
     const { core } = this;
-    return Math.min(core.idleMs(), Math.max(1, firstBy - core.now()));
+    return Math.min(this.idleMs, Math.max(1, firstBy - core.now()));
   }
 
   /** As far as its first content: until then another channel can be tried. */
@@ -132,7 +132,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       framing,
       frameRelay: frameRelayFor(reservation, prepared, core.now),
       firstMs: this.firstByteMs(call),
-      idleMs: core.idleMs(),
+      idleMs: this.idleMs,
       now: core.now,
       sentMs,
     });
@@ -153,7 +153,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const isChat = inquiry.operation === 'chat';
     // It is made already: whoever leaves now pays for it.
     this.disconnect.expecting(always);
-    const bytes = await readWhole(response, core.idleMs(), abort);
+    const bytes = await readWhole(response, this.idleMs, abort);
     if (bytes === null) return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
     const firstByteMs = core.now();
     const translated = isChat && (prepared.retold || inquiry.stream);
@@ -165,7 +165,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       const errand = {
         dispatch: core.dispatch,
         now: core.now,
-        limitMs: core.idleMs(),
+        limitMs: this.idleMs,
         call: prepared.call,
         abort,
       };

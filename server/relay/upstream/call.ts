@@ -5,7 +5,7 @@ import type { UpstreamHalf } from '../../protocols/codec.ts';
 
 export interface UpstreamCall {
   readonly url: string;
-  readonly headers: Record<string, string>;
+  readonly headers: Readonly<Record<string, string>>;
   /** null = a question without one (GET). */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string | null;
   readonly channel: ChannelSnapshot;

@@ -1,6 +1,7 @@
 /** One call of an upstream over HTTP: the one network wait before an answer. */
 
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import { nativeForm } from '../../routing/endpoint.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import { redacted, statusFailure, type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
@@ -38,16 +39,59 @@ const starvedSeconds = 2;
 
 const isSocket = /^wss?:/;
 
-export function createDispatch(deps: DispatchDeps): Dispatch {
-  const headerLimits = createDeadlines(250);
+/** Why a call ends itself. */
+const lateHeaders = new Error('no headers in time');
+
+export class UpstreamHttp {
+  private readonly headerLimits = createDeadlines(250);
   /** When each channel answered last: before that no connection of it was kept. */
-  const answeredMs = new Map<number, number>();
-  const ask = (call: UpstreamCall, { signal }: AbortController, fresh: boolean): Promise<Response | null> => {
-    const through = proxyOf(call.channel);
-    if (isSocket.test(call.url)) return askBySocket({ fetch: deps.fetch, proxy: through.proxy ?? null }, call, signal);
-    return deps.fetch(call.url, {
+  private readonly answeredMs = new Map<number, number>();
+
+  constructor(private readonly deps: DispatchDeps) {}
+
+  readonly dispatch: Dispatch = async (call, abort, firstByteMs = this.deps.headersTimeoutMs) => {
+    const { headersTimeoutMs, now, starved, tenured } = this.deps;
+    // The machine may have slept since the request was let in.
+    if (tenured?.() === false) return failed(untenured);
+    const arrived = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () => abort.abort(lateHeaders));
+    const askedMs = now();
+    let response: Response | null = null;
+    let cause: unknown = null;
+    for (const fresh of connections) {
+      if (fresh && (response !== null || abort.signal.aborted || !this.wasEnded(cause, call, askedMs))) break;
+      try {
+        response = await this.ask(call, abort.signal, fresh);
+      } catch (error) {
+        cause = error;
+      }
+    }
+    arrived.end();
+    if (response === null) {
+      if (abort.signal.reason === lateHeaders) return failed({ ...unreachable, reason: 'timeout' });
+      if (!abort.signal.aborted && starved?.() === true) return failed(starvation);
+      return failed({ ...unreachable, error: causeOf(cause, call) });
+    }
+    this.answeredMs.set(call.channel.id, askedMs);
+    if (response.headers.has('content-encoding')) {
+      try {
+        response = await unpacked(response);
+      } catch (error) {
+        return failed({ ...unreachable, reason: 'broken', error: causeOf(error, call) });
+      }
+    }
+    if (response.status >= 200 && response.status < 300) return { kind: 'answer', response, headersMs: now() };
+    const read = this.headerLimits.start(Math.min(headersTimeoutMs, errorBodyMs), () => abort.abort());
+    const failure = await readFailure(response, call);
+    read.end();
+    return failed(failure);
+  };
+
+  private ask(call: UpstreamCall, signal: AbortSignal, fresh: boolean): Promise<Response | null> {
+    const proxy = proxyOf(call.channel);
+    if (isSocket.test(call.url)) return askBySocket({ fetch: this.deps.fetch, proxy }, call, signal);
+    const init: BunFetchRequestInit = {
       method: call.body === null ? 'GET' : 'POST',
-      headers: call.headers,
+      headers: nativeForm(call.headers),
       body: call.body,
       signal,
       redirect: 'manual',
@@ -56,56 +100,17 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       timeout: false,
       // What may be sent but once gets a connection that nobody can have ended yet.
       keepalive: !fresh && call.once !== true,
-      ...through,
-    } as RequestInit);
-  };
+    };
+    if (proxy !== null) init.proxy = proxy;
+    return this.deps.fetch(call.url, init);
+  }
+
   /** Nothing came back over a connection that had been idle: it was ended before it was asked. */
-  const wasEnded = (error: unknown, call: UpstreamCall, askedMs: number): boolean => {
+  private wasEnded(error: unknown, call: UpstreamCall, askedMs: number): boolean {
     if (codeOf(error) !== 'ECONNRESET' || call.once === true || call.body instanceof ReadableStream) return false;
-    const now = deps.now();
-    return now - askedMs < reuseMs && now - (answeredMs.get(call.channel.id) ?? Number.NEGATIVE_INFINITY) < keptMs;
-  };
-  return async (call, abort, firstByteMs = deps.headersTimeoutMs) => {
-    // The machine may have slept since the request was let in.
-    if (deps.tenured?.() === false) return failed(untenured);
-    let timedOut = false;
-    const arrived = headerLimits.start(Math.min(firstByteMs, deps.headersTimeoutMs), () => {
-      timedOut = true;
-      abort.abort();
-    });
-    const askedMs = deps.now();
-    let response: Response | null = null;
-    let cause: unknown = null;
-    for (const fresh of connections) {
-      if (fresh && (response !== null || abort.signal.aborted || !wasEnded(cause, call, askedMs))) break;
-      try {
-        response = await ask(call, abort, fresh);
-      } catch (error) {
-        cause = error;
-      }
-    }
-    arrived.end();
-    if (response === null) {
-      if (timedOut) return failed({ ...unreachable, reason: 'timeout' });
-      if (!abort.signal.aborted && deps.starved?.() === true) return failed(starvation);
-      return failed({ ...unreachable, error: causeOf(cause, call) });
-    }
-    answeredMs.set(call.channel.id, askedMs);
-    if (response.headers.has('content-encoding')) {
-      try {
-        response = await unpacked(response);
-      } catch (error) {
-        return failed({ ...unreachable, reason: 'broken', error: causeOf(error, call) });
-      }
-    }
-    if (response.status >= 200 && response.status < 300) {
-      return { kind: 'answer', response, headersMs: deps.now() };
-    }
-    const told = headerLimits.start(Math.min(deps.headersTimeoutMs, errorBodyMs), () => abort.abort());
-    const failure = await readFailure(response, call);
-    told.end();
-    return failed(failure);
-  };
+    const now = this.deps.now();
+    return now - askedMs < reuseMs && now - (this.answeredMs.get(call.channel.id) ?? Number.NEGATIVE_INFINITY) < keptMs;
+  }
 }
 
 /** A kept connection, then one of its own. */
@@ -122,9 +127,9 @@ const starvation: UpstreamFailure = {
 
 const untenured: UpstreamFailure = { ...starvation, reason: 'untenured' };
 
-/** A channel may be reached through a proxy of its own. */
-export const proxyOf = ({ setting }: ChannelSnapshot): { readonly proxy?: string } =>
-  typeof setting.proxy === 'string' && setting.proxy !== '' ? { proxy: setting.proxy } : {};
+/** A channel may be reached through a proxy of its own; null = it is not. */
+export const proxyOf = ({ setting: { proxy } }: ChannelSnapshot): string | null =>
+  typeof proxy === 'string' && proxy !== '' ? proxy : null;
 
 const failed = (failure: UpstreamFailure): UpstreamAnswer => ({ kind: 'failure', failure });
 

@@ -22,7 +22,10 @@ export const createConnect =
   (deps: ConnectDeps): Connect =>
   async (call, abort) => {
     const proxy = proxyOf(call.channel);
-    const socket = new WebSocket(call.url, { headers: call.headers, ...proxy } as unknown as string[]);
+    const socket = new WebSocket(
+      call.url,
+      (proxy === null ? { headers: call.headers } : { headers: call.headers, proxy }) as unknown as string[],
+    );
     socket.binaryType = 'arraybuffer';
     const greeting: Line['greeting'] = [];
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => void greeting.push(data);
@@ -32,7 +35,7 @@ export const createConnect =
     try {
       if (await opened(socket)) return { socket, greeting };
       if (abort.signal.aborted) return { ...unreachable, reason: 'timeout' };
-      const told = await refusal({ fetch: deps.fetch, proxy: proxy.proxy ?? null }, call, abort.signal);
+      const told = await refusal({ fetch: deps.fetch, proxy }, call, abort.signal);
       return told === null ? unreachable : await readFailure(told, call);
     } catch {
       return unreachable;

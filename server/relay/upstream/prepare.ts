@@ -1,4 +1,5 @@
 /** Makes one call of one channel: the target that was compiled for it, with this request's body and this key. */
+import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
@@ -8,10 +9,12 @@ import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import type { Target as ModelFacts } from '../../protocols/target.ts';
 import type { Adapter } from '../../providers/adapter.ts';
 import { nothingSigned } from '../../providers/knowledge/signatures.ts';
-import { type BodyEdit, type EditedBody, editedMembers } from '../../routing/body.ts';
+import { type EditedBody, editedMembers } from '../../routing/body.ts';
 import { headersOf } from '../../routing/endpoint.ts';
+import { nothingAsked } from '../../routing/features.ts';
+import { type SentTerms, sentTerms } from '../../routing/offers.ts';
 import { type Target, Targets } from '../../routing/target.ts';
-import { carriedTerms, editsOfTerms, type SentTerms, termsFor } from '../admission/terms.ts';
+import { askedOf, carriedTerms, editsOfTerms } from '../admission/terms.ts';
 import { asSummary } from '../intake/compaction.ts';
 import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
@@ -48,6 +51,8 @@ export interface Prepared {
   readonly restore: (() => Change) | null;
   /** Translates a whole answer of another operation than chat. */
   readonly retell: ((body: unknown) => unknown) | null;
+  /** The upstream may keep something that the client can name again. */
+  readonly namesKept: boolean;
   /** The request carries our own wish for a usage frame. */
   readonly usageAsked: boolean;
   /** What the translation could not carry over. */
@@ -74,36 +79,58 @@ export const plainVariant: Variant = { unsigned: false, summary: false };
 
 const targets = new Targets();
 
-/** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
-export function prepareAttempt(
+/**
+ * The calls are compiled for the options that `settings` are. What a client's request lacks for a translation is the client's
+ * mistake, said before any upstream is called.
+ * @returns null when this channel's provider cannot serve the operation.
+ */
+export function prepare(
   given: Inquiry,
   channel: ChannelSnapshot,
-  { key, index }: KeyChoice,
+  choice: KeyChoice,
   settings: RelaySettings,
   variant: Variant = plainVariant,
-): Prepared | null {
-  const target = targets.find(channel, given, settings, key);
-  if (target === null) return null;
-  const { translated } = target;
+): Prepared | AppError | null {
+  try {
+    const target = targets.find(channel, given, settings, choice.key);
+    return target === null ? null : prepared(target, given, choice, variant);
+  } catch (error) {
+    return error instanceof AppError ? error : new AppError('internal', {}, error);
+  }
+}
+
+/** @throws AppError body_invalid when the body cannot be translated. */
+function prepared(target: Target, given: Inquiry, { key, index }: KeyChoice, variant: Variant): Prepared | null {
+  const { channel, translated } = target;
   // Only an upstream of the client's own dialect can know how.
   const compaction = given.compaction === undefined ? null : translated || variant.summary ? 'summary' : 'native';
   const dropped: string[] = [];
   const asked = compaction === 'summary' ? asSummary(given) : given;
   const inquiry = target.agentLines.length === 0 ? asked : withoutAgentLines(asked, target, dropped);
-  const terms = termsFor(inquiry, channel, settings, target.place.model);
+  const wishes = askedOf(inquiry);
+  const terms = wishes === nothingAsked ? target.usualTerms : sentTerms(wishes, target.offer, inquiry, target.options);
   const signing = variant.unsigned ? nothingSigned : target.signing;
   const sent = bodyOf(target, { inquiry, terms, key, signing, dropped });
   if (sent === null) return null;
   const { request, order, form } = inquiry;
-  const facts = { key, url: request.url, path: order?.path ?? '' };
-  const url = typeof target.url === 'string' ? target.url : target.url(facts);
+  const url =
+    typeof target.url === 'string' ? target.url : target.url({ key, url: request.url, path: order?.path ?? '' });
   const headers = headersOf(target.headers, key, request.headers, form?.contentType);
-  if (sent.headers !== undefined) Object.assign(headers, sent.headers);
-  const restore = restoreFor(target, inquiry, dropped);
+  // One answer alone can be written anew, and a client that asked for JSON expects nothing in front of it.
+  const restore =
+    target.translate !== null
+      ? answerChange(target, inquiry, dropped)
+      : target.taggedThoughts && inquiry.body.response_format != null && !asksForSeveral(inquiry)
+        ? taggedThoughts
+        : null;
+  const retold =
+    compaction === 'summary' ||
+    (translated ? sent.retell === undefined : restore !== null || (target.strayForm && !asksForSeveral(inquiry))) ||
+    target.reshaped;
   return {
     call: {
       url: compaction === 'native' ? compactionAddress(inquiry, url) : url,
-      headers,
+      headers: sent.headers === undefined ? headers : { ...headers, ...sent.headers },
       body: sent.body,
       channel,
       upstream: target.upstream,
@@ -120,11 +147,9 @@ export function prepareAttempt(
     retell: sent.retell ?? null,
     compaction,
     condense: compaction === 'summary' ? () => condensing(inquiry) : null,
-    retold:
-      compaction === 'summary' ||
-      (translated ? sent.retell === undefined : restore !== null || (target.strayForm && !asksForSeveral(inquiry))) ||
-      target.reshaped,
-    usageAsked: target.asksUsage && record(inquiry.body.stream_options)?.include_usage !== true,
+    retold,
+    namesKept: target.namesKept && !retold,
+    usageAsked: target.asksUsage && !asksForUsage(inquiry),
     dropped,
     terms: sent.terms,
     auth: target.adapter?.auth,
@@ -134,12 +159,8 @@ export function prepareAttempt(
   };
 }
 
-/** One answer alone can be written anew, and a client that asked for JSON expects nothing in front of it. */
-function restoreFor(target: Target, inquiry: Inquiry, dropped: string[]): Prepared['restore'] {
-  if (target.translate !== null) return answerChange(target, inquiry, dropped);
-  if (!target.taggedThoughts || inquiry.body.response_format == null || asksForSeveral(inquiry)) return null;
-  return taggedThoughts;
-}
+const asksForUsage = ({ body: { stream_options: options } }: Inquiry): boolean =>
+  options !== undefined && record(options)?.include_usage === true;
 
 const asksForSeveral = ({ body: { n } }: Inquiry): boolean => Number(n ?? 1) > 1;
 
@@ -216,8 +237,7 @@ function editsOf(target: Target, { inquiry, terms, signing, dropped }: Asking): 
   const { body, json, route } = inquiry;
   dropped.push(...terms.dropped);
   if (json === null) return noEdits;
-  const edits = new Map<string, string | undefined>();
-  if (terms.removed.length > 0) add(edits, editsOfTerms(body, terms));
+  let edits = terms.removed.length > 0 ? editsOfTerms(body, terms) : noEdits;
   let foreign = noEdits;
   const { foreignBlocks, foreignFeatures } = target;
   const { features } = inquiry.prompt;
@@ -225,29 +245,35 @@ function editsOf(target: Target, { inquiry, terms, signing, dropped }: Asking): 
     const blocks = foreignBlocks(body, signing);
     if (blocks.length > 0) {
       foreign = foreignEdits(json, blocks, dropped);
-      add(edits, foreign);
+      edits = followed(edits, foreign);
     }
   }
   if (target.edits.length > 0) {
     const source: EditedBody = { members: body, exact: () => exactBody(inquiry), foreign };
     for (const edit of target.edits)
-      if ((edit.features === undefined || (features & edit.features) !== 0) && reads(edit, body))
-        add(edits, edit.run(source, dropped));
+      if (
+        (edit.features === undefined || (features & edit.features) !== 0) &&
+        (edit.reads === null || hasAny(body, edit.reads))
+      )
+        edits = followed(edits, edit.run(source, dropped));
   }
   const { model } = target.place;
   if (model !== body.model && (body.model !== undefined || !target.modelInPath))
-    edits.set('model', JSON.stringify(model));
+    edits = followed(edits, new Map([['model', JSON.stringify(model)]]));
   // The playground's own word for whose prices hold.
-  if (route.session === true && 'group' in body) edits.set('group', undefined);
+  if (route.session === true && 'group' in body) edits = followed(edits, withoutGroup);
   return edits;
 }
 
-function add(edits: Map<string, string | undefined>, more: Edits): void {
-  for (const [name, value] of more) edits.set(name, value);
+const withoutGroup: Edits = new Map([['group', undefined]]);
+
+/** The edits of two; the latter wins. Most requests have one. */
+function followed(edits: Edits, more: Edits): Edits {
+  if (edits.size === 0) return more;
+  return more.size === 0 ? edits : new Map([...edits, ...more]);
 }
 
-function reads({ reads: names }: BodyEdit, body: Members): boolean {
-  if (names === null) return true;
+function hasAny(body: Members, names: readonly string[]): boolean {
   for (const name of names) if (Object.hasOwn(body, name)) return true;
   return false;
 }

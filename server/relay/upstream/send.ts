@@ -6,15 +6,13 @@ import type { Adapter, AuthFacts } from '../../providers/adapter.ts';
 import { refusesSignature } from '../../providers/knowledge/signatures.ts';
 import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
 import type { Affinity } from '../routing/affinity.ts';
-import type { Health, KeyChoice } from '../routing/health.ts';
+import type { Health } from '../routing/health.ts';
 import {
   failedAttempt,
   isLasting,
   mayRetry,
   type Tried,
-  triedOnly,
   type UpstreamFailure,
   withKeywords,
 } from '../shared/failure.ts';
@@ -23,7 +21,7 @@ import type { UpstreamCall } from './call.ts';
 import type { ClientDisconnect } from './client-disconnect.ts';
 import type { NativeCompactions } from './condense.ts';
 import type { Dispatch, UpstreamAnswer } from './http.ts';
-import { type Prepared, plainVariant, prepareAttempt, type Variant } from './prepare.ts';
+import { type Prepared, plainVariant, prepare, type Variant } from './prepare.ts';
 
 /** What all requests of a relay send with. */
 export interface SendCore {
@@ -87,6 +85,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private extraGiven = false;
   /** Position in the list of candidates; it may go round. */
   private position = 0;
+  /** Milliseconds that an upstream may be silent. */
+  protected readonly idleMs: number;
 
   constructor(
     protected readonly core: SendCore,
@@ -95,7 +95,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   ) {
     // A refused socket has cost nobody anything: every channel may be tried.
     this.limited = reservation.inquiry.operation !== 'realtime';
-    this.allowed = this.limited ? Math.max(1, core.settings().retryTimes + 1) : Number.POSITIVE_INFINITY;
+    this.allowed = this.limited ? Math.max(1, reservation.plan.settings.retryTimes + 1) : Number.POSITIVE_INFINITY;
+    this.idleMs = core.idleMs();
   }
 
   /** One call. Never rejects. @param call ends it. @returns what can be worked with, or why not. */
@@ -109,11 +110,10 @@ export abstract class Sender<T extends { readonly kind: string }> {
       let again = true;
       while (again && this.mayGoOn()) {
         const key = core.health.pickKey(channel);
-        const variant = this.variantFor(channel);
-        const prepared = prepare(inquiry, channel, key, core.settings(), variant);
+        const prepared = prepare(inquiry, channel, key, plan.settings, this.variantFor(channel));
         if (prepared instanceof AppError) return this.failed(prepared);
         if (prepared === null) break;
-        this.tried.push(triedOnly(channel));
+        this.tried.push({ channelId: channel.id, name: channel.name, failed: null });
         this.last = channel;
         const askedMs = core.now();
         const call = disconnect.asking(channel);
@@ -158,11 +158,15 @@ export abstract class Sender<T extends { readonly kind: string }> {
     const { inquiry, plan } = reservation;
     const failure = withKeywords(
       given,
-      core.settings().disableKeywords,
+      plan.settings.disableKeywords,
       () => inquiry.json?.text ?? JSON.stringify(inquiry.body),
     );
     this.failure = failure;
-    this.tried[this.tried.length - 1] = { ...triedOnly(channel), failed: failedAttempt(failure, ms) };
+    this.tried[this.tried.length - 1] = {
+      channelId: channel.id,
+      name: channel.name,
+      failed: failedAttempt(failure, ms),
+    };
     this.allLasting &&= isLasting(failure);
     core.health.failed(channel, keyIndex, failure);
     const retries = mayRetry(failure);
@@ -238,21 +242,6 @@ export abstract class Sender<T extends { readonly kind: string }> {
 const refusesThoughts = ({ error }: UpstreamFailure): boolean =>
   error !== null && refusesSignature(`${error.code ?? ''} ${error.message}`);
 
-/** What a client's request lacks for a translation is the client's mistake, said before any upstream is called. */
-export function prepare(
-  inquiry: Inquiry,
-  channel: ChannelSnapshot,
-  key: KeyChoice,
-  settings: RelaySettings,
-  variant: Variant,
-): Prepared | AppError | null {
-  try {
-    return prepareAttempt(inquiry, channel, key, settings, variant);
-  } catch (error) {
-    return error instanceof AppError ? error : new AppError('internal', {}, error);
-  }
-}
-
 /** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
 export function send(
   core: Pick<SendCore, 'dispatch' | 'now' | 'token'>,
@@ -286,7 +275,7 @@ const quick: ReadonlySet<string> = new Set(['chat', 'completions', 'embeddings',
 
 /** How long a first byte may take: as long as another channel could be tried instead, not for ever. @returns milliseconds; Infinity = only the limit of silence holds. */
 export function firstByteTimeout(
-  { health, settings }: Pick<SendCore, 'health' | 'settings'>,
+  { health }: Pick<SendCore, 'health'>,
   { inquiry, plan }: Reservation,
   { channel, known }: Prepared,
   tried: readonly Tried[],
@@ -295,7 +284,7 @@ export function firstByteTimeout(
   const { first_byte_seconds: own } = channel.setting;
   if (typeof own === 'number' && own > 0) return own * 1000;
   if (plan.candidates.length === 1 || !quick.has(inquiry.operation)) return Number.POSITIVE_INFINITY;
-  const { firstEventMs, firstAnswerMs } = settings();
+  const { firstEventMs, firstAnswerMs } = plan.settings;
   const limit = inquiry.stream ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // Of a model that nobody knows it is assumed that it thinks.

@@ -8,8 +8,9 @@ import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import { portableName } from '../../protocols/shared/tools.ts';
 import { writtenCall } from '../../protocols/shared/written-call.ts';
 import type { Translate } from '../../routing/body.ts';
+import type { SentTerms } from '../../routing/offers.ts';
 import type { Target } from '../../routing/target.ts';
-import { type SentTerms, withoutTerms } from '../admission/terms.ts';
+import { withoutTerms } from '../admission/terms.ts';
 import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { withoutForeign } from './foreign-blocks.ts';
 

@@ -1,11 +1,12 @@
 /** Submits drawings to a midjourney-proxy. */
+import { AppError } from '../../../contract/errors.ts';
 import { inWanted } from '../../../contract/language.ts';
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { record } from '../../../protocols/shared/json.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import type { Refusal } from '../../delivery/settle.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
-import { prepareAttempt } from '../../upstream/prepare.ts';
+import { prepare } from '../../upstream/prepare.ts';
 import { drawingModel, isFree, orderOf } from './actions.ts';
 import { modeOf, type TaskRoute } from './routes.ts';
 import type { Drawing } from './store.ts';
@@ -87,7 +88,8 @@ export async function seedOf(core: TasksCore, drawing: Drawing, inquiry: Inquiry
   const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
   const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
   const key = core.health.pickKey(channel);
-  const prepared = prepareAttempt(asked, channel, key, core.settings());
+  const prepared = prepare(asked, channel, key, core.settings());
+  if (prepared instanceof AppError) throw prepared;
   const told = prepared === null ? null : await askForTask(core, prepared, new AbortController());
   return told === null || !('body' in told)
     ? complaint(502, 4, 'bad_response_from_upstream')
