@@ -12,6 +12,12 @@ import type {
   UsersTable,
 } from './schema.ts';
 
+/** Seconds since the epoch by number of the row. */
+export interface ImportTimes {
+  readonly tokensUsed: ReadonlyMap<number, number>;
+  readonly codesDeleted: ReadonlyMap<number, number>;
+}
+
 export function createImportTarget({ query, raw }: SqliteDatabase) {
   const insert = async (
     table: 'users' | 'second_factors' | 'recovery_codes' | 'passkeys' | 'tokens' | 'channels' | 'redemptions' | 'logs',
@@ -39,9 +45,16 @@ export function createImportTarget({ query, raw }: SqliteDatabase) {
     channel: (row: Insertable<ChannelsTable>) => insert('channels', row),
     redemption: (row: Insertable<RedemptionsTable>) => insert('redemptions', row),
     log: (row: Insertable<LogsTable>) => insert('logs', row),
-    /** What is left of a token stays left: its limit grows by what was spent. Postings of an import are no requests. */
-    afterPostings(requests: ReadonlyMap<number, number>): void {
+    /**
+     * What is left of a token stays left: its limit grows by what was spent. Postings of an import are no requests, and
+     * no use of a token. A code that was used and deleted had to be there for its posting.
+     */
+    afterPostings(requests: ReadonlyMap<number, number>, times: ImportTimes): void {
       raw.exec('UPDATE tokens SET quota_limit = quota_limit + used_quota');
+      for (const [id, at] of times.tokensUsed)
+        raw.prepare('UPDATE tokens SET accessed_at = ? WHERE id = ?').run(at, id);
+      for (const [id, at] of times.codesDeleted)
+        raw.prepare('UPDATE redemptions SET deleted_at = ? WHERE id = ?').run(at, id);
       raw.exec('DELETE FROM usage_hours');
       for (const [id, count] of requests)
         raw.prepare('UPDATE accounts SET request_count = ? WHERE id = ?').run(count, id);

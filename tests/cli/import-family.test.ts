@@ -130,13 +130,82 @@ test('a second factor comes with its user, whatever else was asked for', async (
   expect(await login('ann')).toMatchObject({ require_2fa: true });
 });
 
-test('what one-api charges otherwise by its formula is named', async () => {
-  const named = async (from: string) =>
-    (await moveIn({ channels: [channel(1)] }, from)).notes.some((note) => note.includes('rounds every charge up'));
-  expect(await named('one-api')).toBe(true);
-  rmSync(join(dir, 'data'), { recursive: true, force: true });
-  rmSync(join(dir, 'old.db'));
-  expect(await named('new-api')).toBe(false);
+test.each([
+  ['one-api', ['rounds every charge up', 'by itself'], 'reads from its cache'],
+  ['new-api', ['charges at least 1'], 'no cache writes'],
+])('what %s charges otherwise by its formula is named, for the models that it serves', async (from, all, ofClaude) => {
+  const notes = async (models: string) => {
+    rmSync(join(dir, 'data'), { recursive: true, force: true });
+    rmSync(join(dir, 'old.db'), { force: true });
+    return (await moveIn({ channels: [channel(1, { models })] }, from)).notes.join('\n');
+  };
+  const [plain, both] = [await notes('gpt-4o'), await notes('gpt-4o,claude-3-haiku-20240307')];
+  for (const words of all) expect(plain).toContain(words);
+  expect(plain).not.toContain(ofClaude);
+  expect(both).toContain(ofClaude);
+});
+
+test('what served nobody there serves nobody here: marks that time and quota no longer explain, and none at all', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const token = (id: number, status: number, more: object = {}) => ({
+    ...{
+      id,
+      user_id: 1,
+      key: `key-of-token-${id}`,
+      name: `t${id}`,
+      status,
+      expired_time: -1,
+      remain_quota: 5,
+      ...more,
+    },
+  });
+  await moveIn({
+    users: [user(1, 'root'), user(2, 'zero', { status: 0 })],
+    channels: [channel(1), channel(2, { status: 0 }), channel(3, { auto_ban: null })],
+    tokens: [
+      token(1, 1),
+      token(2, 3),
+      token(3, 4),
+      token(4, 3, { expired_time: now - 60 }),
+      token(5, 4, { remain_quota: 0 }),
+      token(6, 0),
+    ],
+    redemptions: [{ id: 1, user_id: 1, key: 'c'.repeat(32), status: 0, name: 'n', quota: 5, created_time: 1 }],
+  });
+  const states = async (...list: string[]) =>
+    ((await runner.json([...list])) as { id: number; status: number }[]).map(({ id, status }) => [id, status]).sort();
+  expect(await states('token', 'list', '--user', 'root')).toEqual([
+    [1, 1],
+    [2, 2],
+    [3, 2],
+    [4, 3],
+    [5, 4],
+    [6, 2],
+  ]);
+  expect(await states('user', 'list')).toEqual([
+    [1, 1],
+    [2, 2],
+  ]);
+  expect(await states('channel', 'list')).toEqual([
+    [1, 1],
+    [2, 2],
+    [3, 1],
+  ]);
+  expect(await states('redemption', 'list')).toEqual([[1, 2]]);
+  expect(await runner.json(['channel', 'get', '3'])).toMatchObject({ auto_ban: 0 });
+});
+
+test('settings that are kept and do nothing here are named, unless they say what everybody has', async () => {
+  const options = [
+    { key: 'StreamCacheQueueLength', value: '10' },
+    { key: 'FileUploadPermission', value: '0' },
+    { key: 'DataExportInterval', value: '30' },
+  ];
+  const { notes } = await moveIn({ options });
+  expect(notes.filter((note) => note.startsWith('options '))).toEqual([
+    'options StreamCacheQueueLength: Kept for imported settings; this gateway does not use it.',
+    'options DataExportInterval: Kept for other clients; the figures here are always current.',
+  ]);
 });
 
 test('passkeys come where the site keeps its name, and are named where it does not', async () => {
@@ -192,6 +261,43 @@ test('expired codes stay unusable, and others expire when they would have', asyn
     { id: 2, status: 1, expired_time: now + 3600 },
     { id: 1, status: 2, expired_time: now - 20 },
   ]);
+});
+
+test('used codes keep when they were used, also those that were deleted or have expired since; tokens when they last were', async () => {
+  const code = (id: number, more: object) => ({
+    ...{ id, user_id: 1, key: String(id).repeat(32), status: 3, name: `n${id}`, quota: 10, used_user_id: 1 },
+    ...{ created_time: 1_700_000_000, redeemed_time: 1_700_000_500, expired_time: 0, deleted_at: null, ...more },
+  });
+  const report = await moveIn({
+    users: [user(1, 'root', { used_quota: 500 })],
+    redemptions: [
+      code(1, {}),
+      code(2, { deleted_at: '2024-05-06 07:08:09' }),
+      code(3, { expired_time: 1_700_000_900 }),
+    ],
+    tokens: [
+      {
+        id: 7,
+        user_id: 1,
+        key: 'abcdefgh12345678',
+        name: 't',
+        status: 1,
+        used_quota: 500,
+        accessed_time: 1_700_000_777,
+        expired_time: -1,
+        remain_quota: 9,
+      },
+    ],
+  });
+  expect(report.counts.redemptions).toEqual({ taken: 3, skipped: 0 });
+  expect(await runner.json(['redemption', 'list'])).toMatchObject([
+    { id: 3, status: 3, redeemed_time: 1_700_000_500, used_user_id: 1 },
+    { id: 1, status: 3, redeemed_time: 1_700_000_500, used_user_id: 1 },
+  ]);
+  expect(await runner.json(['token', 'list', '--user', 'root'])).toMatchObject([
+    { id: 7, accessed_time: 1_700_000_777 },
+  ]);
+  expect(await runner.run(['ledger', 'verify'])).toMatch(/I7\tok\t3/);
 });
 
 test('a used code of one-api is left out with the reason', async () => {
@@ -278,7 +384,7 @@ test('groups under which requests would be refused are named', async () => {
     tokens: [token(1, 'auto'), token(2, 'auto'), token(3, 'nowhere'), token(4, '')],
     channels: [channel(1)],
   });
-  expect(report.notes).toEqual([
+  expect(report.notes.filter((note) => !note.startsWith('options:'))).toEqual([
     'tokens: 2 of group auto; there are no automatic groups here: they get 403 until they have another',
     'tokens: 1 of group nowhere, which is not usable here: they get 403 until they have another',
     'users: 1 of group gold, which no channel serves: their requests are refused',

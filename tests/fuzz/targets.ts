@@ -254,7 +254,7 @@ function importFiles({ damaged, pick, signs, whole, random }: Damage): void {
   const family = pick(['new-api', 'one-api'] as const);
   for (const made of [
     told(() => userRow(row, 1, '')),
-    told(() => tokenRow(row, vault)),
+    told(() => tokenRow(row, vault, 1)),
     ...(told(() => channelRows(row, family, vault)) ?? []),
     told(() => logRow(row, family)),
   ])

@@ -7,14 +7,15 @@ import { type Ledger, redeemRef } from '../../billing/ledger/commands.ts';
 import type { Language } from '../../contract/enums.ts';
 import { RedemptionStatus, Role } from '../../contract/enums.ts';
 import { AppError, formatError } from '../../contract/errors.ts';
-import { isOptionKey } from '../../contract/options.ts';
+import { isOptionKey, optionRow } from '../../contract/options.ts';
 import { sayIn } from '../../contract/singular.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { formulaNotes } from './formulas.ts';
 import { post, type Spender, sharesOf, type Wealth } from './money.ts';
 import { keepPrices, priceDifferences, type SourceOption } from './prices.ts';
 import { createReporter, type ImportReport, type Reporter } from './report.ts';
-import { channelRows, logRow, tokenRow, userRow } from './rows.ts';
+import { channelRows, logRow, statusOf, tokenRow, userRow } from './rows.ts';
 import { losses } from './schema.ts';
 import { importPasskeys, importSecondFactors, secretsOf } from './second-factors.ts';
 import { type Family, jsonObjectOf, listOf, numberOf, type Source, textOf, timeOf } from './source.ts';
@@ -37,6 +38,9 @@ interface UsedCode {
   readonly id: number;
   readonly userId: number;
   readonly quota: number;
+  readonly redeemedAt: number;
+  /** Used codes are often deleted. */
+  readonly deletedAt: number | null;
 }
 
 /** What every table's import works with. */
@@ -76,7 +80,10 @@ export async function importFamily(deps: ImportDeps, source: Source, family: Fam
     tokens: tokens.get(person.wealth.userId) ?? [],
   }));
   await postWealth(deps.ledger, { wealth, channels, codes }, deps.now);
-  target.afterPostings(new Map([...people].map(([id, { requests }]) => [id, requests])));
+  target.afterPostings(new Map([...people].map(([id, { requests }]) => [id, requests])), {
+    tokensUsed: new Map([...source.rows('tokens')].map((row) => [numberOf(row.id), numberOf(row.accessed_time)])),
+    codesDeleted: new Map(codes.flatMap(({ id, deletedAt }) => (deletedAt === null ? [] : [[id, deletedAt]]))),
+  });
   await importLogs(move);
 
   const expected = wealth.reduce((sum, { balance, used }) => sum + balance + used, 0);
@@ -123,7 +130,7 @@ async function importUsers({ deps, source, target, reporter }: Move): Promise<Pe
 async function importTokens({ deps, source, target, reporter }: Move, people: People) {
   const tokens = new Map<number, Spender[]>();
   for (const row of source.rows('tokens')) {
-    const made = tokenRow(row, deps.vault);
+    const made = tokenRow(row, deps.vault, deps.now);
     const which = textOf(row.name) || textOf(row.id);
     if (made === null) reporter.skipped('tokens', which, { zh: '没有可用的密钥', en: 'no usable key' });
     else if (!people.has(made.user_id))
@@ -230,11 +237,7 @@ async function importPrices({ deps, source, family, reporter }: Move, models: Se
   const differences = priceDifferences(family, option, models, deps.options);
   if (deps.keepPrices) await keepPrices(differences, deps.options);
   reporter.prices(differences, deps.keepPrices);
-  if (family === 'one-api' && models.size > 0)
-    reporter.note(
-      'options: one-api 把每次扣费向上取整，缓存输入按全价；此处四舍五入，缓存输入按缓存倍率，扣费因此略低',
-      'options: one-api rounds every charge up and charges cached input in full; here charges are rounded to the nearest unit and cached input costs its own ratio, so that they are slightly lower',
-    );
+  for (const { zh, en } of formulaNotes(family, models.keys())) reporter.note(`options: ${zh}`, `options: ${en}`);
 }
 
 /** @returns the used ones, which come unused and are redeemed anew. */
@@ -246,6 +249,7 @@ async function importCodes({ deps, source, family, target, reporter }: Move, peo
     const [id, userId, quota] = [numberOf(row.id), numberOf(row.used_user_id), numberOf(row.quota)];
     const wealth = people.get(userId)?.wealth;
     const expiresAt = Math.max(0, numberOf(row.expired_time));
+    const deletedAt = timeOf(row.deleted_at);
     const expired = !used && expiresAt > 0 && expiresAt <= deps.now;
     const earned = codes.filter((code) => code.userId === userId).reduce((sum, code) => sum + code.quota, quota);
     if (key === '' || quota < 1)
@@ -266,19 +270,15 @@ async function importCodes({ deps, source, family, target, reporter }: Move, peo
         name: textOf(row.name),
         key_hmac: deps.vault.keyHmac(key),
         key_sealed: deps.vault.seal('redemption-key', key),
-        status: used
-          ? RedemptionStatus.unused
-          : expired
-            ? RedemptionStatus.disabled
-            : numberOf(row.status) || RedemptionStatus.unused,
+        status: used ? RedemptionStatus.unused : expired ? RedemptionStatus.disabled : statusOf(row.status),
         quota,
         created_at: numberOf(row.created_time),
         redeemed_at: 0,
         used_user_id: 0,
-        deleted_at: timeOf(row.deleted_at),
+        deleted_at: used ? null : deletedAt,
         expires_at: expiresAt,
       } as Insertable<RedemptionsTable>);
-      if (used) codes.push({ id, userId, quota });
+      if (used) codes.push({ id, userId, quota, redeemedAt: timeOf(row.redeemed_time) ?? deps.now, deletedAt });
       reporter.taken('redemptions');
     }
   }
@@ -305,6 +305,9 @@ async function importOptions({ deps, source, reporter }: Move): Promise<void> {
       try {
         await deps.options.set(key, textOf(row.value), Role.root, 'import');
         reporter.taken('options');
+        const { tab, publicAs, fallback, help } = optionRow(key);
+        if (tab === 'legacy' && publicAs === null && textOf(row.value) !== fallback)
+          reporter.note(`options ${key}: ${help.zh}`, `options ${key}: ${help.en}`);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         reporter.skipped('options', key, refused(error));
@@ -322,8 +325,10 @@ interface Spoils {
 
 /** Grants first, codes among them, then what was spent. */
 async function postWealth(ledger: Ledger, { wealth, channels, codes }: Spoils, at: number): Promise<void> {
-  for (const { id, userId, quota } of codes)
-    await post(ledger, { type: 'redeem', ref: redeemRef(id), redemptionId: id, userId, amount: quota, at, log: null });
+  for (const { id, userId, quota, redeemedAt } of codes) {
+    const ref = redeemRef(id);
+    await post(ledger, { type: 'redeem', ref, redemptionId: id, userId, amount: quota, at: redeemedAt, log: null });
+  }
   for (const { userId, balance, used } of wealth) {
     const redeemed = codes.filter((code) => code.userId === userId).reduce((sum, code) => sum + code.quota, 0);
     const amount = balance + used - redeemed;

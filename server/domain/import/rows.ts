@@ -10,7 +10,21 @@ import { keyHint, type Vault } from '../secrets/vault.ts';
 import { hashSecret } from '../users/service.ts';
 import { type Family, flagOf, jsonObjectOf, listOf, numberOf, textOf, timeOf } from './source.ts';
 
-const statusOf = (value: unknown): number => numberOf(value) || 1;
+/** 1 is in use, and so is what has none; a 0 is served nowhere in the family. */
+export const statusOf = (value: unknown): number => (textOf(value) === '' ? 1 : numberOf(value) || 2);
+
+/**
+ * A token that was marked as expired or used up serves there only when somebody enables it again, whatever its time and
+ * quota say since. Where they say the same, it follows from them here too.
+ */
+function tokenStatusOf(row: SourceRow, now: number): number {
+  const status = statusOf(row.status);
+  const until = numberOf(row.expired_time);
+  const follows =
+    (status === 3 && until > 0 && until <= now) ||
+    (status === 4 && !flagOf(row.unlimited_quota) && numberOf(row.remain_quota) <= 0);
+  return status === 1 || follows ? 1 : 2;
+}
 
 /**
  * @param oidcEndpoint token endpoint of the imported settings: whoever answers there vouched for the imported people.
@@ -51,7 +65,7 @@ export function userRow(row: SourceRow, now: number, oidcEndpoint: string, locke
 const familyKey = /^[A-Za-z0-9_-]{8,128}$/;
 
 /** @returns null when the row has no key that a client could send. */
-export function tokenRow(row: SourceRow, vault: Vault): Insertable<TokensTable> | null {
+export function tokenRow(row: SourceRow, vault: Vault, now: number): Insertable<TokensTable> | null {
   const key = textOf(row.key).trim();
   if (!familyKey.test(key)) return null;
   const models = listOf(row.model_limits ?? row.models);
@@ -63,8 +77,7 @@ export function tokenRow(row: SourceRow, vault: Vault): Insertable<TokensTable> 
     key_hmac: vault.keyHmac(key),
     key_sealed: vault.seal('token-key', key),
     key_hint: keyHint(key),
-    // Expired and exhausted follow from time and quota.
-    status: numberOf(row.status) === 2 ? 2 : 1,
+    status: tokenStatusOf(row, now),
     created_at: numberOf(row.created_time),
     accessed_at: numberOf(row.accessed_time),
     expires_at: numberOf(row.expired_time) || -1,
@@ -221,7 +234,7 @@ function channelRow(row: SourceRow, family: Family, type: number, mode: Keys['mo
     status_code_mapping: jsonObjectOf(row.status_code_mapping),
     param_override: jsonObjectOf(row.param_override),
     setting: settingOf(row, mode),
-    auto_ban: row.auto_ban === null || row.auto_ban === undefined ? 1 : numberOf(row.auto_ban),
+    auto_ban: row.auto_ban === undefined ? 1 : numberOf(row.auto_ban),
     other_info: textOf(row.other_info),
     tag: textOf(row.tag),
     max_input_tokens: numberOf(row.max_input_tokens),

@@ -236,8 +236,7 @@ export const familyTables: readonly FamilyTable[] = [
   },
   {
     table: 'redemptions',
-    acts: 'id user_id key status name quota created_time used_user_id deleted_at expired_time',
-    named: { redeemed_time: words('已用兑换码的使用时间变为迁入时间', 'used codes are dated to the time of the move') },
+    acts: 'id user_id key status name quota created_time used_user_id deleted_at expired_time redeemed_time',
   },
   { table: 'options', acts: 'key value' },
   {

@@ -1,0 +1,50 @@
+/** What a source charges otherwise by its own formula, whatever its prices are: read in the code of one-api 0.6.10 and new-api 0.9.0. */
+
+import type { Words } from './schema.ts';
+import type { Family } from './source.ts';
+
+interface Formula extends Words {
+  /** Models that it concerns; absent = all. */
+  readonly models?: RegExp;
+}
+
+const claude = /claude/i;
+
+const formulas: Readonly<Record<Family, readonly Formula[]>> = {
+  'one-api': [
+    {
+      zh: 'one-api 把每次扣费向上取整，OpenAI 的缓存输入按全价；此处四舍五入，缓存输入按缓存倍率，扣费因此略低',
+      en: 'one-api rounds every charge up and charges cached input of OpenAI in full; here charges are rounded to the nearest unit and cached input costs its own ratio, so that they are slightly lower',
+    },
+    {
+      zh: 'one-api 自行估算 Gemini、PaLM、腾讯、Coze、Cloudflare、Replicate 以及未返回用量的流式响应的 Token；此处按上游返回的用量扣费',
+      en: 'one-api counts tokens of Gemini, PaLM, Tencent, Coze, Cloudflare and Replicate, and of streams without usage, by itself; here what the provider reports is charged',
+    },
+    {
+      models: claude,
+      zh: 'one-api 不收 Claude 的缓存读写费，流式响应多计输出 Token；此处缓存读写按各自的倍率扣费，不多计输出',
+      en: 'one-api charges nothing for what Claude reads from its cache or writes to it, and counts output of streams twice in part; here cache reads and writes cost their ratios, and output is what was reported',
+    },
+  ],
+  'new-api': [
+    {
+      zh: 'new-api 每次至少扣 1；此处四舍五入，不足 0.5 的不扣',
+      en: 'new-api charges at least 1 for a request; here charges are rounded to the nearest unit, and less than half a unit is nothing',
+    },
+    {
+      models: claude,
+      zh: '2025 年的 new-api 对 /v1/messages 的扣费向下取整；经 chat/completions 调用 Claude 时不收缓存写入费，并从输入中再减去缓存读取；此处四舍五入，缓存读写按各自的倍率扣费',
+      en: 'new-api of 2025 rounds charges of /v1/messages down; for Claude behind chat/completions it charges no cache writes and takes cache reads off the input once more. Here charges are rounded to the nearest unit, and cache reads and writes cost their ratios',
+    },
+  ],
+};
+
+/** @param models that the source's channels serve. */
+export const formulaNotes = (family: Family, models: Iterable<string>): readonly Words[] => {
+  const names = [...models];
+  return names.length === 0
+    ? []
+    : formulas[family].filter(
+        ({ models: concerned }) => concerned === undefined || names.some((one) => concerned.test(one)),
+      );
+};
