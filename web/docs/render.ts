@@ -50,7 +50,7 @@ const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign] ?? sign);
 
 /** What each language calls itself. */
-const ownName: Readonly<Record<Language, string>> = { en: 'English', zh: '\u4e2d\u6587' };
+const ownName = (language: Language): string => (language === 'en' ? 'English' : '\u4e2d\u6587');
 
 export const urlOf = (language: Language, slug: string): string =>
   slug === 'index' ? `/docs/${language}` : `/docs/${language}/${slug}`;
@@ -169,7 +169,7 @@ ${files.styles.map((path) => `<link rel="stylesheet" href="${path}">`).join('\n'
 <kbd>/</kbd>
 <ul id="found" role="listbox" hidden></ul>
 </div>
-<a class="language" href="${urlOf(other, slug ?? 'index')}" lang="${other}" hreflang="${other}">${ownName[other]}</a>
+<a class="language" href="${urlOf(other, slug ?? 'index')}" lang="${other}" hreflang="${other}">${ownName(other)}</a>
 <button class="theme" type="button" aria-label="${say.theme}">◐</button>
 <a class="console" href="/">${say.console}</a>
 </header>
