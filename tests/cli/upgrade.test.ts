@@ -157,7 +157,7 @@ test.each(['en', 'zh'] as const)('going back brings executable and data of befor
   const { context, out } = session(lang);
   await rollback(context, program);
   expect(out()).toContain(`before-${newest}-from-${second}`);
-  expect(out()).toContain(lang === 'zh' ? '已恢复 v1' : 'put back v1');
+  expect(out()).toContain(lang === 'zh' ? '已恢复 v1' : 'restored v1');
   expect(readFileSync(program, 'utf8')).toBe(build('v1', second, newest));
   expect(readFileSync(`${program}.newer`, 'utf8')).toBe(build('v2', newest));
   expect(usersIn(file)).toEqual([7]);

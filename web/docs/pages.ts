@@ -16,9 +16,9 @@ export interface DocsSection {
   readonly pages: readonly DocsPage[];
 }
 
-const page = (slug: string, en: string, zh: string): DocsPage => ({ slug, title: { en, zh } });
-const generated = (slug: string, en: string, zh: string, path: string): DocsPage => ({
-  ...page(slug, en, zh),
+const page = (slug: string, title: Text): DocsPage => ({ slug, title });
+const generated = (slug: string, title: Text, path: string): DocsPage => ({
+  ...page(slug, title),
   generated: { en: `${path}.md`, zh: `${path}.zh.md` },
 });
 
@@ -26,40 +26,40 @@ export const docsSections: readonly DocsSection[] = [
   {
     title: { en: 'Start', zh: '开始' },
     pages: [
-      page('index', 'What gateway is', '这是什么'),
-      page('quick-start', 'Quick start', '快速开始'),
-      page('agents', 'Coding agents', '编程智能体'),
-      page('migration', 'Moving in', '迁移'),
+      page('index', { en: 'What gateway is', zh: '这是什么' }),
+      page('quick-start', { en: 'Quick start', zh: '快速开始' }),
+      page('agents', { en: 'Coding agents', zh: '编程智能体' }),
+      page('migration', { en: 'Moving in', zh: '迁移' }),
     ],
   },
   {
     title: { en: 'Run a site', zh: '运营站点' },
     pages: [
-      page('channels', 'Channels', '渠道'),
-      page('billing', 'Prices and billing', '价格与计费'),
-      page('users', 'Users and keys', '用户与密钥'),
-      page('api', 'API and scripts', 'API 与脚本'),
+      page('channels', { en: 'Channels', zh: '渠道' }),
+      page('billing', { en: 'Prices and billing', zh: '价格与计费' }),
+      page('users', { en: 'Users and keys', zh: '用户与密钥' }),
+      page('api', { en: 'API and scripts', zh: 'API 与脚本' }),
     ],
   },
   {
     title: { en: 'Operate', zh: '运维' },
     pages: [
-      page('service', 'Service, upgrade, backup', '服务、升级与备份'),
-      page('monitoring', 'Monitoring and overload', '监控与过载'),
-      page('several-machines', 'Several machines', '多台机器'),
-      page('security', 'Security', '安全'),
-      page('performance', 'Performance', '性能'),
-      page('troubleshooting', 'Troubleshooting', '故障排查'),
+      page('service', { en: 'Service, upgrade, backup', zh: '服务、升级与备份' }),
+      page('monitoring', { en: 'Monitoring and overload', zh: '监控与过载' }),
+      page('several-machines', { en: 'Several machines', zh: '多台机器' }),
+      page('security', { en: 'Security', zh: '安全' }),
+      page('performance', { en: 'Performance', zh: '性能' }),
+      page('troubleshooting', { en: 'Troubleshooting', zh: '故障排查' }),
     ],
   },
   {
     title: { en: 'Reference', zh: '参考' },
     pages: [
-      page('glossary', 'Glossary', '术语表'),
-      generated('commands', 'Commands', '命令', 'cli/COMMANDS'),
-      generated('options', 'Options', '选项', 'server/contract/OPTIONS'),
-      generated('providers', 'Providers', '上游类型', 'server/providers/PROVIDERS'),
-      generated('agent-settings', 'Agent settings', '智能体配置', 'cli/AGENTS'),
+      page('glossary', { en: 'Glossary', zh: '术语表' }),
+      generated('commands', { en: 'Commands', zh: '命令' }, 'cli/COMMANDS'),
+      generated('options', { en: 'Options', zh: '选项' }, 'server/contract/OPTIONS'),
+      generated('providers', { en: 'Providers', zh: '上游类型' }, 'server/providers/PROVIDERS'),
+      generated('agent-settings', { en: 'Agent settings', zh: '智能体配置' }, 'cli/AGENTS'),
     ],
   },
 ];

@@ -37,7 +37,7 @@ export const upgrade: CommandRun = async (context, flags) => {
 function describe(context: Context): void {
   const words = context.say(
     '本程序从不联网检查更新。下载发布文件与 SHA256SUMS、SHA256SUMS.sig 到同一目录，然后：gateway upgrade --from 文件',
-    'Nothing is checked over the network. Put a release file, SHA256SUMS and SHA256SUMS.sig into one folder, then: gateway upgrade --from FILE',
+    'Nothing is checked over the network. Place a release file, SHA256SUMS and SHA256SUMS.sig in one directory, then: gateway upgrade --from FILE',
   );
   context.output.object({ version: release, checked: false }, [`gateway ${release} (${commit})`, words], release);
 }
@@ -86,10 +86,10 @@ export async function rollback(context: Context, program: string): Promise<void>
   const copy = knowsSchema(facts) ? null : copyFor(context, facts);
   const question =
     copy === null
-      ? context.say(`恢复 ${facts.version}？数据不变`, `Put ${facts.version} back? The data stay as they are`)
+      ? context.say(`恢复 ${facts.version}？数据不变`, `Restore ${facts.version}? The data are not changed`)
       : context.say(
           `恢复 ${facts.version} 以及 ${isoTime(copy.created_at)} 的数据？之后的请求与账单会留在旁边的文件中，不再计入`,
-          `Put back ${facts.version} and the data of ${isoTime(copy.created_at)}? Requests and bills since then stay in a file beside it and no longer count`,
+          `Restore ${facts.version} and the data of ${isoTime(copy.created_at)}? Requests and charges since then are kept in a file beside the database and no longer count`,
         );
   await context.confirm(question);
   const kept = copy === null ? '' : await restoreData(context, copy);
@@ -97,7 +97,7 @@ export async function rollback(context: Context, program: string): Promise<void>
   context.output.object(
     { result: 'updated', version: facts.version, former: release, program, copy: copy?.file ?? '', kept },
     [
-      context.say(`已恢复 ${facts.version}：${program}`, `put back ${facts.version}: ${program}`),
+      context.say(`已恢复 ${facts.version}：${program}`, `restored ${facts.version}: ${program}`),
       ...(copy === null ? [] : [context.say(`数据来自：${copy.file}`, `data from: ${copy.file}`)]),
       ...(kept === '' ? [] : [context.say(`升级后的数据库：${kept}`, `database since the upgrade: ${kept}`)]),
     ],

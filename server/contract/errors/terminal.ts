@@ -47,13 +47,13 @@ export const terminalErrors = {
   ),
   upgrade_managed: business(
     '{program} 由 {manager} 管理，请用它升级：{command}',
-    '{program} belongs to {manager}: upgrade with {command}',
+    '{program} was installed by {manager}: upgrade it with {command}',
     6,
   ),
   upgrade_unwritable: business('无法替换 {program}：{detail}', '{program} cannot be replaced: {detail}', 1),
   upgrade_older: business(
     '{version} 只认识到 {newest}，而数据为 {schema}：未安装。退回请用 gateway upgrade --rollback',
-    '{version} knows schemas up to {newest}, the data have {schema}: it is not installed. To go back: gateway upgrade --rollback',
+    '{version} cannot open the data: they have schema {schema}, and it reads schemas up to {newest}. To go back: gateway upgrade --rollback',
     6,
   ),
   release_key_missing: business(
