@@ -1,6 +1,6 @@
 /** The pieces of SQL that the engines say differently; repositories are the same for both. */
 import type { Kysely, RawBuilder } from 'kysely';
-import type { Schema } from './schema.ts';
+import type { Schema } from './schema/tables.ts';
 
 export interface Dialect {
   /** LIKE without regard to the case of ASCII letters. @param mark what takes a wildcard literally, '' = nothing does. */

@@ -10,7 +10,7 @@ import type {
   SecondFactorsTable,
   TokensTable,
   UsersTable,
-} from './schema.ts';
+} from './schema/tables.ts';
 
 /** Seconds since the epoch by number of the row. */
 export interface ImportTimes {

@@ -7,7 +7,7 @@ import type { Dialect } from './dialect.ts';
 import type { DatabasePlace, PostgresPlace, SqlitePlace } from './place.ts';
 import type { PostgresDatabase } from './postgres/open.ts';
 import { keepPrivate } from './private-file.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './schema/tables.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 
 /** Either engine: `query` and `dialect` are all that repositories know of it. */

@@ -3,7 +3,7 @@ import { type Dialect, Kysely, PostgresDialect, type PostgresPoolClient, SqliteD
 import type { PoolClient } from 'pg';
 import { type Database, openDatabase, type SqliteDatabase } from './open.ts';
 import type { PostgresDatabase } from './postgres/open.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './schema/tables.ts';
 
 export type SandboxDatabase = Database & { commit(): void | Promise<void> };
 

@@ -1,7 +1,8 @@
 /** A database of PostgreSQL that is to be filled. */
 import type { PostgresPlace } from '../place.ts';
-import { migratePostgres, postgresMigrations } from '../postgres/migrate.ts';
+import { migratePostgres } from '../postgres/migrate.ts';
 import { openPostgres } from '../postgres/open.ts';
+import { postgresMigrations } from '../schema/migrations.ts';
 import { postgresEnd } from './postgres-end.ts';
 import type { MoveTarget } from './tables.ts';
 

@@ -5,7 +5,7 @@ import { AppError } from '../../server/contract/errors.ts';
 import { placeName } from '../place.ts';
 import { ensureMonths, monthOf } from '../postgres/months.ts';
 import type { PostgresDatabase } from '../postgres/open.ts';
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../schema/tables.ts';
 import { type Cursor, type MovedRow, type MoveEnd, type MoveTarget, movedTables } from './tables.ts';
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');

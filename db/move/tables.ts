@@ -1,4 +1,6 @@
 /** What a site consists of: every table, the order in which its rows are read, the column that gives out numbers. */
+import { keyOf, type Table } from '../schema/columns.ts';
+import { tables } from '../schema/tables.ts';
 
 export interface MovedTable {
   readonly name: string;
@@ -8,62 +10,12 @@ export interface MovedTable {
   readonly numbered: string | null;
 }
 
-const numbered = (name: string): MovedTable => ({ name, key: ['id'], numbered: 'id' });
-const keyed = (name: string, ...key: string[]): MovedTable => ({ name, key, numbered: null });
-
-export const movedTables: readonly MovedTable[] = [
-  keyed('meta', 'key'),
-  keyed('options', 'key'),
-  numbered('users'),
-  keyed('accounts', 'id'),
-  numbered('tokens'),
-  numbered('channels'),
-  numbered('redemptions'),
-  numbered('top_ups'),
-  numbered('callbacks'),
-  numbered('access_tokens'),
-  numbered('saved_filters'),
-  keyed('webhook_secrets', 'user_id'),
-  keyed('sessions', 'id_hash'),
-  keyed('second_factors', 'user_id'),
-  keyed('recovery_codes', 'user_id', 'code_hash'),
-  numbered('passkeys'),
-  keyed('alerts', 'user_id', 'kind'),
-  numbered('audit'),
-  numbered('price_versions'),
-  numbered('drawing_tasks'),
-  numbered('tasks'),
-  keyed('usage_hours', 'hour_at', 'user_id', 'model_name', 'channel_id'),
-  keyed('holds', 'ref'),
-  numbered('postings'),
-  numbered('logs'),
-];
-
-/** Tables of both places that are not moved, each with the reason. */
-export const leftTables: Readonly<Record<string, string>> = {
-  changes: 'news for followers who run: there are none while a site is moved, and whoever starts reads everything',
-};
-
-/** Tables that a server has and a file has not, each with the reason why nothing is lost with it: by a move, or in a backup. */
-export const serverTables: Readonly<Record<string, string>> = {
-  account_parts: 'what each node counts for itself, read as part of accounts',
-  channel_parts: 'what each node counts for itself, read as part of channels',
-  usage_hour_parts: 'what each node counts for itself, read and written as usage_hours',
-  logs_rest: 'rows of logs whose month has no table of its own',
-  ends: 'made from postings and logs by whoever fills a server',
-  leases:
-    'what living nodes may spend: there are none while a site is moved, and what is leased still lies in the balance',
-  nodes: 'lives of processes; the last number goes on as that of the last run',
-  jobs: 'whose turn it is among living nodes',
-  feed: 'how far news are kept',
-  node_messages: 'what nodes tell each other, kept for seconds',
-  memos: 'what lives for minutes: a file keeps it in the memory of its process',
-  kept_items:
-    'items of answers, which a file keeps beside it in answers.db: without them a client sends its conversation again',
-  kept_owners:
-    'whose the things are that upstreams keep: a file keeps it in answers.db, and what nobody is known to own is refused',
-  gateway_migrations: 'how old the schema is: each place has its own',
-};
+export const movedTables: readonly MovedTable[] = Object.entries<Table>(tables).flatMap(([name, one]) => {
+  if (one.left !== undefined) return [];
+  const key = keyOf(one);
+  const [first = ''] = key;
+  return [{ name, key, numbered: /^(serial|rowid)$/.test(one.columns[first]?.type ?? '') ? first : null }];
+});
 
 export type MovedRow = Readonly<Record<string, string | number | null>>;
 

@@ -3,29 +3,11 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { AppError } from '../../server/contract/errors.ts';
 import type { MigrationStep } from '../migrate.ts';
 import { placeName } from '../place.ts';
-import type { Schema } from '../schema.ts';
-import * as initial from './migrations/0001-initial.ts';
-import * as nodeMessages from './migrations/0002-node-messages.ts';
-import * as memos from './migrations/0003-memos.ts';
-import * as keptOwners from './migrations/0004-kept-owners.ts';
-import * as codeExpiry from './migrations/0005-code-expiry.ts';
+import { postgresSchema } from '../schema/create.ts';
+import { type Migration, postgresMigrations } from '../schema/migrations.ts';
+import type { Schema } from '../schema/tables.ts';
 import { prepareMonths } from './months.ts';
 import type { PostgresDatabase } from './open.ts';
-
-export interface PostgresMigration {
-  up(db: Kysely<unknown>): Promise<void>;
-  /** The version before cannot work beside it. */
-  readonly breaks: boolean;
-}
-
-/** Ordered by name; a released migration is never edited. */
-export const postgresMigrations: Readonly<Record<string, PostgresMigration>> = {
-  '0001-initial': { up: initial.up, breaks: true },
-  '0002-node-messages': { up: nodeMessages.up, breaks: false },
-  '0003-memos': { up: memos.up, breaks: false },
-  '0004-kept-owners': { up: keptOwners.up, breaks: false },
-  '0005-code-expiry': { up: codeExpiry.up, breaks: false },
-};
 
 interface Applied {
   readonly name: string;
@@ -69,11 +51,11 @@ function refuseNewer(applied: readonly Applied[], known: readonly string[]): voi
 /** @param moving whoever fills it may have begun before. @param report told of a database that is there already. @returns names applied. @throws AppError database_foreign, database_newer, move_unfinished. */
 export async function migratePostgres(
   database: PostgresDatabase,
-  migrations: Readonly<Record<string, PostgresMigration>> = postgresMigrations,
+  migrations: readonly Migration[] = postgresMigrations,
   moving = false,
   report: (step: MigrationStep) => void = () => undefined,
 ): Promise<string[]> {
-  const known = Object.keys(migrations).sort();
+  const known = migrations.map(({ name }) => name);
   // Looking takes no lock: nearly every start finds nothing to do.
   const before = await there(database.query);
   if (before.moving && !moving) throw new AppError('move_unfinished', { name: placeName(database.place) });
@@ -90,30 +72,32 @@ export async function migratePostgres(
       await sql`CREATE TABLE gateway_migrations (name text COLLATE "C" PRIMARY KEY, breaks bigint NOT NULL, at timestamptz NOT NULL DEFAULT now())`.execute(
         transaction,
       );
-    return applyMissing(transaction, migrations, known, found.ours ? report : () => undefined);
+    if (found.ours) return applyMissing(transaction, migrations, known, report);
+    for (const statement of postgresSchema()) await sql.raw(statement).execute(transaction);
+    for (const migration of migrations) await note(migration, transaction);
+    return known;
   });
   if (before.ours) report({ kind: 'done', to: known.at(-1) ?? '', copy: '' });
   await prepareMonths(database.query);
   return applied;
 }
 
+const note = ({ name, breaks = false }: Migration, transaction: Transaction<Schema>) =>
+  sql`INSERT INTO gateway_migrations (name, breaks) VALUES (${name}, ${breaks ? 1 : 0})`.execute(transaction);
+
 async function applyMissing(
   transaction: Transaction<Schema>,
-  migrations: Readonly<Record<string, PostgresMigration>>,
+  migrations: readonly Migration[],
   known: readonly string[],
   report: (step: MigrationStep) => void,
 ): Promise<string[]> {
   const applied = await appliedIn(transaction);
   refuseNewer(applied, known);
-  const missing = known.filter((name) => !applied.some((one) => one.name === name));
-  for (const [index, name] of missing.entries()) {
-    report({ kind: 'apply', name, at: index + 1, of: missing.length });
-    const migration = migrations[name];
-    if (migration === undefined) continue;
-    await migration.up(transaction as unknown as Kysely<unknown>);
-    await sql`INSERT INTO gateway_migrations (name, breaks) VALUES (${name}, ${migration.breaks ? 1 : 0})`.execute(
-      transaction,
-    );
+  const missing = migrations.filter(({ name }) => !applied.some((one) => one.name === name));
+  for (const [index, migration] of missing.entries()) {
+    report({ kind: 'apply', name: migration.name, at: index + 1, of: missing.length });
+    for (const statement of migration.statements) await sql.raw(statement).execute(transaction);
+    await note(migration, transaction);
   }
-  return missing;
+  return missing.map(({ name }) => name);
 }

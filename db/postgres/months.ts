@@ -1,6 +1,6 @@
 /** The log by months: made ahead, made for what is brought from elsewhere, dropped whole. */
 import { type Kysely, sql } from 'kysely';
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../schema/tables.ts';
 
 interface Month {
   readonly table: string;

@@ -4,7 +4,7 @@ import { Pool, type PoolConfig, types } from 'pg';
 import { AppError } from '../../server/contract/errors.ts';
 import type { Dialect } from '../dialect.ts';
 import { type PostgresPlace, placeName } from '../place.ts';
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../schema/tables.ts';
 import { postgresDialect } from './dialect.ts';
 import { toldOf } from './failures.ts';
 import { withoutNul } from './text.ts';

@@ -1,7 +1,7 @@
 /** Access tokens with scopes: their hashes. */
 import type { Insertable, Selectable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { AccessTokensTable } from '../schema.ts';
+import type { AccessTokensTable } from '../schema/tables.ts';
 
 export type AccessTokenRow = Selectable<AccessTokensTable>;
 

@@ -1,7 +1,7 @@
 /** The audit trail: rows are added, never changed; each one's hash covers the one before. */
 import type { Selectable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { AuditTable } from '../schema.ts';
+import type { AuditTable } from '../schema/tables.ts';
 
 export type AuditRow = Selectable<AuditTable>;
 /** What a row says; number and hashes come with the writing. */

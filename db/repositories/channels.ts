@@ -2,7 +2,7 @@
 import { type Insertable, type Selectable, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
 import type { Dialect } from '../dialect.ts';
 import type { Database } from '../open.ts';
-import type { ChannelsTable, Schema } from '../schema.ts';
+import type { ChannelsTable, Schema } from '../schema/tables.ts';
 import { escapeLike } from './like.ts';
 
 export type ChannelRow = Selectable<ChannelsTable>;

@@ -2,7 +2,7 @@
 import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
-import type { LogsTable, Schema } from '../schema.ts';
+import type { LogsTable, Schema } from '../schema/tables.ts';
 
 export type LogRow = Selectable<LogsTable> & { channel_name: string | null };
 

@@ -1,7 +1,7 @@
 /** Public halves of passkeys. */
 import type { Insertable, Selectable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { PasskeysTable } from '../schema.ts';
+import type { PasskeysTable } from '../schema/tables.ts';
 
 export type PasskeyRow = Selectable<PasskeysTable>;
 

@@ -1,7 +1,7 @@
 /** Price maps as they were before each change. */
 import type { Selectable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { PriceVersionsTable } from '../schema.ts';
+import type { PriceVersionsTable } from '../schema/tables.ts';
 
 export type PriceVersionRow = Selectable<PriceVersionsTable>;
 

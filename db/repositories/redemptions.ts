@@ -9,7 +9,7 @@ import {
 } from 'kysely';
 import { fieldOf, isDescending, type redemptionSorts, type Sort } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
-import type { RedemptionsTable, Schema } from '../schema.ts';
+import type { RedemptionsTable, Schema } from '../schema/tables.ts';
 import { beginsWith } from './like.ts';
 
 export type RedemptionRow = Selectable<RedemptionsTable>;

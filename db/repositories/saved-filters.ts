@@ -1,7 +1,7 @@
 /** Filters that users keep, each for one table. */
 import type { Insertable, Selectable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { SavedFiltersTable } from '../schema.ts';
+import type { SavedFiltersTable } from '../schema/tables.ts';
 
 export type SavedFilterRow = Selectable<SavedFiltersTable>;
 

@@ -1,7 +1,7 @@
 /** One-time password secrets and recovery codes. */
 import type { Selectable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { SecondFactorsTable } from '../schema.ts';
+import type { SecondFactorsTable } from '../schema/tables.ts';
 
 export type SecondFactorRow = Selectable<SecondFactorsTable>;
 

@@ -1,7 +1,7 @@
 /** Login sessions, found by the hash of their id. */
 import { type Selectable, sql } from 'kysely';
 import type { Database } from '../open.ts';
-import type { SessionsTable } from '../schema.ts';
+import type { SessionsTable } from '../schema/tables.ts';
 
 export type SessionRow = Selectable<SessionsTable>;
 

@@ -1,7 +1,7 @@
 /** Drawings and songs that take minutes: their rows, read by owner. */
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { DrawingTasksTable, TasksTable } from '../schema.ts';
+import type { DrawingTasksTable, TasksTable } from '../schema/tables.ts';
 
 export type DrawingRow = Selectable<DrawingTasksTable>;
 export type SongRow = Selectable<TasksTable>;

@@ -2,7 +2,7 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import { fieldOf, isDescending, type Sort, type tokenSorts } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
-import type { TokensTable } from '../schema.ts';
+import type { TokensTable } from '../schema/tables.ts';
 import { escapeLike } from './like.ts';
 
 export type TokenRow = Selectable<TokensTable>;

@@ -1,7 +1,7 @@
 /** Orders of the online top-up and the inbox of payment callbacks. An order is paid by the ledger alone. */
 import type { Insertable, Selectable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { CallbacksTable, TopUpsTable } from '../schema.ts';
+import type { CallbacksTable, TopUpsTable } from '../schema/tables.ts';
 
 export type TopUpRow = Selectable<TopUpsTable>;
 export type CallbackRow = Selectable<CallbacksTable>;

@@ -2,7 +2,7 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import { fieldOf, isDescending, type Sort, type userSorts } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
-import type { UsersTable } from '../schema.ts';
+import type { UsersTable } from '../schema/tables.ts';
 
 export type UserRow = Selectable<UsersTable> & {
   balance: number;

@@ -2,10 +2,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type BackupHeader, readHeader } from '../../db/backup-file.ts';
 import { schemaOf } from '../../db/maintenance.ts';
-import { migrate, migrations } from '../../db/migrate.ts';
+import { migrate } from '../../db/migrate.ts';
 import { namesIn } from '../../db/names.ts';
 import { type Database, openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { type PostgresPlace, placeName, type SqlitePlace } from '../../db/place.ts';
+import { newestSqlite } from '../../db/schema/migrations.ts';
 import type { SealedSample } from '../../db/sealed.ts';
 import { progressFile } from '../billing/ledger/progress.ts';
 import { AppError } from '../contract/errors.ts';
@@ -74,11 +75,10 @@ export async function databaseSchema(
   const { dir, database: file } = dataDirFiles(dataDir);
   const place = databasePlace({ database: file }, env);
   if (place.engine === 'postgres') return (await import('../cluster/visitor.ts')).schemaOn(place);
-  const newest = Object.keys(migrations).sort().at(-1) ?? '';
-  if (!existsSync(file)) return { schema: '', newest };
+  if (!existsSync(file)) return { schema: '', newest: newestSqlite };
   const database = openDatabase(file, { nativeBinding: nativeBindingFor(dir, addonPath), readonly: true });
   try {
-    return { schema: schemaOf(database), newest };
+    return { schema: schemaOf(database), newest: newestSqlite };
   } finally {
     await database.close();
   }

@@ -3,8 +3,8 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { schemaOf } from '../../db/maintenance.ts';
-import { migrations } from '../../db/migrate.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
+import { newestSqlite } from '../../db/schema/migrations.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import type { DataDirFiles } from './data-dir.ts';
 
@@ -21,7 +21,7 @@ export function openReading(files: DataDirFiles, addon: string | null): Reading 
   try {
     const nativeBinding = driverFor(files.dir, folder, addon);
     const database = openHere(files.database, nativeBinding) ?? openCopy(files.database, folder, nativeBinding);
-    const current = schemaOf(database) === Object.keys(migrations).sort().at(-1);
+    const current = schemaOf(database) === newestSqlite;
     const close = async () => {
       await database.close();
       clean();

@@ -6,11 +6,12 @@ import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/le
 import type { MigrationStep } from '../../db/migrate.ts';
 import type { PostgresPlace } from '../../db/place.ts';
 import { openLine } from '../../db/postgres/line.ts';
-import { migratePostgres, postgresMigrations, postgresSchemaOf } from '../../db/postgres/migrate.ts';
+import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { reportsElsewhere } from '../../db/postgres/nodes.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
 import { openWire, type Wire } from '../../db/postgres/wire.ts';
+import { postgresMigrations } from '../../db/schema/migrations.ts';
 import type { SealedSample } from '../../db/sealed.ts';
 import { attachMemory, createMemory } from '../billing/balances/shared-memory.ts';
 import { createTenure, type OwnTenure } from '../billing/leases/node-lease.ts';

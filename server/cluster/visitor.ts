@@ -1,9 +1,10 @@
 /** A command of the terminal at the site's books on PostgreSQL: a node for as long as it takes, and only where it moves money. */
 import { openDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
-import { migratePostgres, postgresMigrations, postgresSchemaOf } from '../../db/postgres/migrate.ts';
+import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
+import { newestPostgres } from '../../db/schema/migrations.ts';
 import type { DataDirFiles } from '../app/data-dir.ts';
 import type { Ledger, LedgerResult } from '../billing/ledger/commands.ts';
 import { owedFiles } from '../billing/ledger/owed.ts';
@@ -66,7 +67,7 @@ export async function schemaOn(place: PostgresPlace): Promise<{ readonly schema:
   try {
     return {
       schema: await postgresSchemaOf(database),
-      newest: Object.keys(postgresMigrations).sort().at(-1) ?? '',
+      newest: newestPostgres,
     };
   } finally {
     await database.close();

@@ -2,10 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Migrator } from 'kysely/migration';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { migrations } from '../../db/migrate.ts';
-import { openDatabase } from '../../db/open.ts';
+import { openOld } from '../support/old-schema.ts';
 import { createRunner, type Runner } from './runner.ts';
 
 let dir: string;
@@ -18,10 +16,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 test('a migration says whether it changed anything', async () => {
   mkdirSync(join(dir, 'data'));
-  const old = openDatabase(join(dir, 'data', 'gateway.db'));
-  const migrator = new Migrator({ db: old.query, provider: { getMigrations: async () => migrations } });
-  await migrator.migrateTo('0003-live-tokens');
-  await old.close();
+  await openOld(join(dir, 'data', 'gateway.db'), '0003-live-tokens').close();
   expect(await runner.json(['db', 'migrate'])).toMatchObject({ result: 'updated' });
   expect(await runner.json(['db', 'migrate'])).toMatchObject({ result: 'unchanged' });
 });

@@ -4,13 +4,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Migrator } from 'kysely/migration';
 import { Provider } from 'oidc-provider';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { migrate, migrations } from '../../db/migrate.ts';
-import { openDatabase } from '../../db/open.ts';
+import { migrate } from '../../db/migrate.ts';
 import { createGuard } from '../../server/outbound/guard.ts';
 import { type ApiFixture, createApiFixture, type Headers as HeaderFields } from '../support/api.ts';
+import { openOld } from '../support/old-schema.ts';
 
 let api: ApiFixture;
 let root: HeaderFields;
@@ -581,10 +580,8 @@ test('A12: binding takes a login of a moment ago, by the person who left for it'
 
 test('A12: bindings from before issuers were asked for are marked with where their codes were exchanged', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-migrate-'));
-  const database = openDatabase(join(dir, 'gateway.db'));
+  const database = openOld(join(dir, 'gateway.db'), '0003-live-tokens');
   try {
-    const earlier = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0004'));
-    await new Migrator({ db: database.query, provider: { getMigrations: async () => earlier } }).migrateToLatest();
     database.raw.exec(`
       INSERT INTO options VALUES ('oidc.token_endpoint', 'https://idp.example/token', 1);
       INSERT INTO users (username, password_hash, oidc_id, created_at) VALUES ('bound', '', 's', 1), ('free', '', '', 1)`);

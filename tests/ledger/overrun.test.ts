@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { migrations } from '../../db/migrate.ts';
-import { openDatabase } from '../../db/open.ts';
+import { migrate } from '../../db/migrate.ts';
 import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import { openOld } from '../support/old-schema.ts';
 import { type Books, openChosenBooks } from './books.ts';
 import {
   addUsers,
@@ -118,14 +118,11 @@ test('M17: no balance grows past what a number can say, and one that large can b
 });
 
 test('M2: books that were below zero are brought to zero by the upgrade', async () => {
-  const old = openDatabase(':memory:');
-  const names = Object.keys(migrations).sort();
-  const upgrade = names.find((name) => name.includes('overrun')) ?? '';
-  for (const name of names) if (name < upgrade) await migrations[name]?.up(old.query);
+  const old = openOld(':memory:', '0004-sign-in');
   addUsers(old.raw, 1, 2);
   old.raw.exec(`INSERT INTO postings (ref, debit, credit, amount, kind, at) VALUES ('r', 1, -2, 3, 'settle', 5);
     UPDATE accounts SET balance = -3, used_quota = 3 WHERE id = 1; UPDATE accounts SET balance = 3 WHERE id = -2`);
-  await migrations[upgrade]?.up(old.query);
+  await migrate(old);
   expect([balanceOf(old.raw, 1), balanceOf(old.raw, Account.overrun)]).toEqual([0, -3]);
   expect(violations(old)).toEqual([]);
   await old.close();

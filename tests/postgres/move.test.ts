@@ -5,13 +5,14 @@ import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { MoveProgress } from '../../db/move/move.ts';
-import { leftTables, movedTables, serverTables } from '../../db/move/tables.ts';
+import { movedTables } from '../../db/move/tables.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { cleanValues } from '../../db/postgres/text.ts';
 import { createUsersRepository } from '../../db/repositories/users.ts';
+import { serverTables } from '../../db/schema/server-tables.ts';
 import { moveToFile, moveToServer } from '../../server/app/move-database.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { newDatabase } from '../support/engines.ts';
@@ -58,7 +59,7 @@ test('every table of a file is moved or left on purpose', async () => {
     .pluck()
     .all();
   await database.close();
-  expect([...movedTables.map(({ name }) => name), ...Object.keys(leftTables)].sort()).toEqual(tables.sort());
+  expect([...movedTables.map(({ name }) => name), 'changes'].sort()).toEqual(tables.sort());
 });
 
 test('every table of a server is moved, or left on purpose and with a reason', async () => {
@@ -70,11 +71,10 @@ test('every table of a server is moved, or left on purpose and with a reason', a
       AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relname !~ '^logs_\\d{4}_\\d{2}$'`,
   );
   await database.close();
-  const left = { ...leftTables, ...serverTables };
-  expect(rows.map(({ name }) => name).sort()).toEqual(
-    [...movedTables.map(({ name }) => name), ...Object.keys(left)].sort(),
-  );
-  for (const reason of Object.values(left)) expect(reason.length).toBeGreaterThan(20);
+  // Rows of logs whose month has no table of its own; how old the schema is.
+  const own = ['changes', 'logs_rest', 'gateway_migrations', ...Object.keys(serverTables)];
+  expect(rows.map(({ name }) => name).sort()).toEqual([...movedTables.map(({ name }) => name), ...own].sort());
+  for (const { left } of Object.values(serverTables)) expect(left.length).toBeGreaterThan(20);
 });
 
 test('there and back: every row, every number that is given out next', async () => {

@@ -2,10 +2,12 @@
 import { createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
-import { migratePostgres, postgresMigrations } from '../../db/postgres/migrate.ts';
+import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
+import { postgresMigrations } from '../../db/schema/migrations.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { asked, newDatabase, testServer } from '../support/engines.ts';
+import { makeOld } from '../support/old-schema.ts';
 
 const told = async (url: string): Promise<AppError> => {
   try {
@@ -141,7 +143,7 @@ test('ten nodes that start together migrate once', async () => {
   const { url, drop } = await newDatabase(false);
   const nodes = await Promise.all(Array.from({ length: 10 }, () => openPostgres({ engine: 'postgres', url })));
   const applied = await Promise.all(nodes.map((node) => migratePostgres(node)));
-  expect(applied.flat()).toEqual(Object.keys(postgresMigrations));
+  expect(applied.flat()).toEqual(postgresMigrations.map(({ name }) => name));
   await Promise.all(nodes.map((node) => node.close()));
   await drop();
 });
@@ -149,16 +151,19 @@ test('ten nodes that start together migrate once', async () => {
 test('an upgrade of a database says what it applies, a new one and one that is up to date say nothing', async () => {
   const { database, end } = await opened(false);
   const steps: string[] = [];
-  const upTo = (count: number) =>
-    migratePostgres(database, Object.fromEntries(Object.entries(postgresMigrations).slice(0, count)), false, (step) =>
+  const migrated = ({ database: one }: { database: PostgresDatabase }) =>
+    migratePostgres(one, postgresMigrations, false, (step) =>
       steps.push(step.kind === 'apply' ? `${step.name} ${step.at}/${step.of}` : step.kind),
     );
-  const names = Object.keys(postgresMigrations).sort();
-  await upTo(names.length - 2);
+  const fresh = await opened(false);
+  await migrated(fresh);
   expect(steps).toEqual([]);
-  await upTo(names.length);
+  await fresh.end();
+  const names = postgresMigrations.map(({ name }) => name);
+  await makeOld(database, names.at(-3) ?? '');
+  await migrated({ database });
   expect(steps).toEqual([`${names.at(-2)} 1/2`, `${names.at(-1)} 2/2`, 'done']);
-  await upTo(names.length);
+  await migrated({ database });
   expect(steps).toHaveLength(3);
   await end();
 });
@@ -166,11 +171,11 @@ test('an upgrade of a database says what it applies, a new one and one that is u
 /** One that failed leaves nothing behind. */
 test('a migration that fails half-way is undone', async () => {
   const { database, end } = await opened(false);
-  const failing = { up: () => Promise.reject(new Error('half-way')), breaks: false };
-  expect(await codeOf(migratePostgres(database, { ...postgresMigrations, '0009-fails': failing }))).toContain(
-    'half-way',
-  );
-  expect((await database.pool.query("SELECT to_regclass('users') AS users")).rows).toEqual([{ users: null }]);
+  await makeOld(database, '0001-initial');
+  const failing = { name: '0009-fails', statements: ['CREATE TABLE half_way (id int)', 'SELECT 1 FROM half_way_gone'] };
+  expect(await codeOf(migratePostgres(database, [...postgresMigrations, failing]))).toContain('half_way_gone');
+  const found = await database.pool.query("SELECT to_regclass('half_way') AS one, to_regclass('memos') AS other");
+  expect(found.rows).toEqual([{ one: null, other: null }]);
   await end();
 });
 

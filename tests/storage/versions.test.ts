@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Migrator } from 'kysely/migration';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { copyAside, planCopy, schemaOf } from '../../db/maintenance.ts';
-import { migrate, migrations } from '../../db/migrate.ts';
-import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
+import { migrate } from '../../db/migrate.ts';
+import { openDatabase } from '../../db/open.ts';
+import { newestSqlite as newest, sqliteMigrations } from '../../db/schema/migrations.ts';
 import { restoreBackup } from '../../server/domain/backup/restore.ts';
 import { addUsers, balanceOf, openBooks } from '../ledger/support.ts';
 import { createTestGateway } from '../support/gateway.ts';
+import { openOld } from '../support/old-schema.ts';
 import { sendJson, startUpstream } from '../support/upstream.ts';
 import { createSite } from './support.ts';
 
@@ -19,8 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const [first = '', second = '', third = ''] = Object.keys(migrations).sort();
-const newest = Object.keys(migrations).sort().at(-1) ?? '';
+const [first = '', second = '', third = ''] = sqliteMigrations.map(({ name }) => name);
 
 test('R18: a database of a newer version is refused with both versions, and says what helps', async () => {
   const database = await openBooks(join(dir, 'gateway.db'));
@@ -33,11 +33,6 @@ test('R18: a database of a newer version is refused with both versions, and says
   await database.close();
 });
 
-const provider = { getMigrations: async () => migrations };
-const migrateTo = async (database: SqliteDatabase, schema: string) => {
-  const { error } = await new Migrator({ db: database.query, provider }).migrateTo(schema);
-  expect(error).toBeUndefined();
-};
 const copiesIn = (folder: string) => readdirSync(join(folder, 'backups')).sort();
 
 /** As the first build reads it: a line that says what follows, then the database, byte for byte. */
@@ -58,8 +53,7 @@ function readAsFirstBuild(file: string): { readonly header: Record<string, unkno
 
 test('before a migration the database is copied aside as a backup that the build before it reads, and two copies are kept', async () => {
   const file = join(dir, 'gateway.db');
-  const old = openDatabase(file);
-  await migrateTo(old, second);
+  const old = openOld(file, second);
   addUsers(old.raw, 7);
   const steps: string[] = [];
   await migrate(old, {
@@ -68,7 +62,7 @@ test('before a migration the database is copied aside as a backup that the build
   });
   const name = `before-${newest}-from-${second}.backup`;
   expect(copiesIn(dir)).toEqual([name]);
-  const missing = Object.keys(migrations).length - 2;
+  const missing = sqliteMigrations.length - 2;
   expect(steps).toEqual(['copy', ...Array.from({ length: missing }, (_, at) => `${at + 1}/${missing}`), 'done']);
   const { header, database } = readAsFirstBuild(join(dir, 'backups', name));
   expect(header).toMatchObject({ schema: second, version: 'v9' });
@@ -112,7 +106,7 @@ function rowsOf(file: string, columns: ReadonlyMap<string, readonly string[]> | 
   return { columns: found, rows };
 }
 
-const moments = ['copy', 'apply 1', 'apply 2', `apply ${Object.keys(migrations).length - 3}`, 'done'];
+const moments = ['copy', 'apply 1', 'apply 2', `apply ${sqliteMigrations.length - 3}`, 'done'];
 
 test.each(moments)(
   'killed at "%s" of a migration: nothing is half done, the next start ends it, and the way back is there by name',
@@ -121,8 +115,7 @@ test.each(moments)(
     try {
       const file = join(site.dataDir, 'gateway.db');
       mkdirSync(site.dataDir, { recursive: true });
-      const old = openDatabase(file);
-      await migrateTo(old, third);
+      const old = openOld(file, third);
       for (const id of [1, 2, 3]) addUsers(old.raw, id);
       await old.close();
       const before = rowsOf(file, null);
@@ -165,8 +158,7 @@ test.each(moments)(
 
 test('a migration that fails in its middle leaves nothing of itself, nor of those before it', async () => {
   const file = join(dir, 'gateway.db');
-  const database = openDatabase(file);
-  await migrateTo(database, third);
+  const database = openOld(file, third);
   // Where the fifth migration wants to put an account of its own.
   database.raw.prepare('INSERT INTO accounts (id) VALUES (-6)').run();
   const before = rowsOf(file, null);
@@ -187,9 +179,7 @@ test('a start that upgrades says so: what it copies, what it applies, and the wa
     const site = createSite();
     try {
       mkdirSync(site.dataDir, { recursive: true });
-      const old = openDatabase(join(site.dataDir, 'gateway.db'));
-      await migrateTo(old, third);
-      await old.close();
+      await openOld(join(site.dataDir, 'gateway.db'), third).close();
       const serving = await site.serve(['--lang', lang]);
       for (const word of words) expect(serving.said()).toContain(word);
     } finally {

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { type Insertable, sql } from 'kysely';
 import { movedTables } from '../../db/move/tables.ts';
 import type { Database } from '../../db/open.ts';
-import { migratePostgres, postgresMigrations } from '../../db/postgres/migrate.ts';
+import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { createPool, openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
-import type { UsageHoursTable } from '../../db/schema.ts';
+import { newestPostgres } from '../../db/schema/migrations.ts';
+import type { UsageHoursTable } from '../../db/schema/tables.ts';
 import { openMigrated } from './migrated.ts';
 import { openLite } from './pglite.ts';
 
@@ -41,7 +42,7 @@ const unique = (): string => `t_${randomUUID().replaceAll('-', '')}`;
 
 /** Migrated once for all workers: whoever comes first makes it under another name. */
 async function template(): Promise<string> {
-  const name = `migrated_${Object.keys(postgresMigrations).length}`;
+  const name = `described_${newestPostgres.replaceAll('-', '_')}`;
   const [there] = await asked(`SELECT 1 FROM pg_database WHERE datname = '${name}'`);
   if (there !== undefined) return name;
   const making = unique();

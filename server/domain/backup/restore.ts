@@ -3,12 +3,13 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';
 import { checkDatabase, foldLog } from '../../../db/maintenance.ts';
-import { migrate, migrations } from '../../../db/migrate.ts';
+import { migrate } from '../../../db/migrate.ts';
 import { sayingInterrupted } from '../../../db/move/interrupted.ts';
 import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
 import { sqliteEnd } from '../../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { PostgresPlace } from '../../../db/place.ts';
+import { knowsSchema } from '../../../db/schema/migrations.ts';
 import { type SealedSample, sealedSample } from '../../../db/sealed.ts';
 import { AppError } from '../../contract/errors.ts';
 
@@ -24,14 +25,13 @@ export interface Restored {
 async function opened(file: string, fresh: string, nativeBinding: string | undefined): Promise<Omit<Restored, 'kept'>> {
   const header = await extractBackup(file, fresh);
   const plain = header.sha256 === '';
-  if (!plain && !Object.hasOwn(migrations, header.schema))
-    throw new AppError('backup_newer', { schema: header.schema });
+  if (!plain && !knowsSchema(header.schema)) throw new AppError('backup_newer', { schema: header.schema });
   const database = openDatabase(fresh, { nativeBinding });
   const { problems, schema } = checkDatabase(database);
   const sample = sealedSample(database);
   foldLog(database);
   await database.close();
-  if (plain && !Object.hasOwn(migrations, schema)) throw new AppError('backup_newer', { schema });
+  if (plain && !knowsSchema(schema)) throw new AppError('backup_newer', { schema });
   if (problems.length > 0) throw new AppError('backup_damaged', { detail: problems[0] ?? '' });
   return { header: { ...header, schema }, sample };
 }

@@ -1,7 +1,7 @@
 /** Changes to many channels at once: by their ids, by their tag, or by how they stand. */
 import type { Updateable } from 'kysely';
 import type { createChannelsRepository } from '../../../db/repositories/channels.ts';
-import type { ChannelsTable } from '../../../db/schema.ts';
+import type { ChannelsTable } from '../../../db/schema/tables.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 

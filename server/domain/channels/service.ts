@@ -3,7 +3,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
 import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
-import type { ChannelsTable } from '../../../db/schema.ts';
+import type { ChannelsTable } from '../../../db/schema/tables.ts';
 import { isModelName } from '../../contract/address-part.ts';
 import { isChannelAddress } from '../../contract/channel-address.ts';
 import { keysIn } from '../../contract/channel-keys.ts';

@@ -2,7 +2,7 @@
 import type { Insertable } from 'kysely';
 import { createImportTarget } from '../../../db/import-target.ts';
 import type { SqliteDatabase } from '../../../db/open.ts';
-import type { RedemptionsTable } from '../../../db/schema.ts';
+import type { RedemptionsTable } from '../../../db/schema/tables.ts';
 import { type Ledger, redeemRef } from '../../billing/ledger/commands.ts';
 import type { Language } from '../../contract/enums.ts';
 import { RedemptionStatus, Role } from '../../contract/enums.ts';

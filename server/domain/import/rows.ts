@@ -1,7 +1,7 @@
 /** Rows of the new-api and one-api schemas as rows of ours. */
 import type { Insertable } from 'kysely';
 import type { SourceRow } from '../../../db/import-source.ts';
-import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema.ts';
+import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema/tables.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import { ChannelStatus, LogType, Role } from '../../contract/enums.ts';
 import { namesAccountInOther, namesLoseDots, typeOfFamily } from '../../providers/import-names.ts';

@@ -2,7 +2,7 @@
 import type { Insertable } from 'kysely';
 import type { SourceRow } from '../../../db/import-source.ts';
 import type { createImportTarget } from '../../../db/import-target.ts';
-import type { PasskeysTable } from '../../../db/schema.ts';
+import type { PasskeysTable } from '../../../db/schema/tables.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Reporter } from './report.ts';
 import { flagOf, numberOf, type Source, textOf, timeOf } from './source.ts';

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
 import { createTokensRepository, type TokenRow, type TokenSort } from '../../../db/repositories/tokens.ts';
-import type { TokensTable } from '../../../db/schema.ts';
+import type { TokensTable } from '../../../db/schema/tables.ts';
 import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';

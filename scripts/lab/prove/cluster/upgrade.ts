@@ -12,21 +12,21 @@ import type { PartOrder } from './storms.ts';
 import { startTraffic } from './traffic.ts';
 
 const root = resolve(import.meta.dirname, '..', '..', '..', '..');
-const migrations = 'db/postgres/migrate.ts';
+const migrations = 'db/schema/migrations.ts';
 const newest = '9999-of-the-next-release';
 
 /** As a next release would: a column that the old one does not know, a table of its own, nothing taken away. */
-const migration = `'${newest}': { breaks: false, up: async (db) => {
-    await sql\`ALTER TABLE users ADD COLUMN next_release bigint NOT NULL DEFAULT 0\`.execute(db);
-    await sql\`ALTER TABLE logs ADD COLUMN next_release text NOT NULL DEFAULT ''\`.execute(db);
-    await sql\`CREATE TABLE next_release (id bigint PRIMARY KEY)\`.execute(db);
-  } },`;
+const migration = `{ name: '${newest}', statements: ({ integer, text }) => [
+    \`ALTER TABLE users ADD COLUMN next_release \${integer} NOT NULL DEFAULT 0\`,
+    \`ALTER TABLE logs ADD COLUMN next_release \${text} NOT NULL DEFAULT ''\`,
+    \`CREATE TABLE next_release (id \${integer} PRIMARY KEY)\`,
+  ] },`;
 
 /** These sources with one migration more. */
 function nextRelease(copy: Copy): Program {
   const file = join(copy.dir, migrations);
   const text = readFileSync(file, 'utf8');
-  const patched = text.replace(/(export const postgresMigrations[^{]*=\s*\{)/, `$1\n  ${migration}`);
+  const patched = text.replace('const shared: readonly SharedMigration[] = [', (begin) => `${begin}${migration}`);
   if (patched === text) throw new Error(`${migrations} is written in another way`);
   writeFileSync(file, patched);
   return [process.execPath, join(copy.dir, 'cli', 'main.ts')];

@@ -1,0 +1,96 @@
+/** One description of the tables: a database made from it equals one that was migrated from the first release's. */
+import type { Database as RawDatabase } from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { migrate } from '../../db/migrate.ts';
+import { openDatabase } from '../../db/open.ts';
+import { migratePostgres } from '../../db/postgres/migrate.ts';
+import type { PostgresDatabase } from '../../db/postgres/open.ts';
+import { newestPostgres, newestSqlite, postgresMigrations, sqliteMigrations } from '../../db/schema/migrations.ts';
+import { postgres } from '../support/engines.ts';
+import { makeOld, openOld } from '../support/old-schema.ts';
+
+/** Parts of a column list, each in one line: commas inside of parentheses and quotes do not part. */
+function partsOf(list: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let part = '';
+  for (const [piece] of list.matchAll(/'[^']*'|[^']/g)) {
+    if (piece === '(') depth++;
+    if (piece === ')') depth--;
+    if (piece === ',' && depth === 0) {
+      parts.push(part);
+      part = '';
+    } else part += piece;
+  }
+  return [...parts, part].map((one) => one.replace(/--.*/g, '').replace(/\s+/g, ' ').trim()).sort();
+}
+
+/** Columns with their rules, whatever their order; the rest word for word. */
+function sqliteFacts(raw: RawDatabase): unknown[] {
+  const rows = raw
+    .prepare<{ type: string; name: string; sql: string }>(
+      "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'kysely_%' AND name NOT LIKE 'sqlite_%' ORDER BY type, name",
+    )
+    .all();
+  return rows.map(({ type, name, sql }) => {
+    if (type !== 'table') return [name, sql.replace(/\s+/g, ' ')];
+    const [, list = '', how = ''] = /^[^(]+\(([\s\S]*)\)([^)]*)$/.exec(sql) ?? [];
+    return [name, partsOf(list), how.trim()];
+  });
+}
+
+const accounts = (raw: RawDatabase) => raw.prepare('SELECT id, balance, overrun FROM accounts ORDER BY id').all();
+
+test('SQLite: a database migrated from the first release equals the described one', async () => {
+  const described = openDatabase(':memory:');
+  expect(await migrate(described)).toEqual(sqliteMigrations.map(({ name }) => name));
+  const migrated = openOld(':memory:', '0001-initial');
+  expect((await migrate(migrated)).at(-1)).toBe(newestSqlite);
+  expect(sqliteFacts(migrated.raw)).toEqual(sqliteFacts(described.raw));
+  expect(sqliteFacts(described.raw).length).toBeGreaterThan(60);
+  expect(accounts(migrated.raw)).toEqual(accounts(described.raw));
+  await Promise.all([described.close(), migrated.close()]);
+});
+
+const ours = 'relnamespace = current_schema()::regnamespace';
+const postgresFacts: readonly string[] = [
+  `SELECT relname AS table, attname AS column, format_type(atttypid, atttypmod) AS type, attnotnull AS required, attidentity AS identity,
+    attcollation::regcollation AS collation, pg_get_expr(adbin, adrelid) AS fallback, relpersistence AS persistence
+    FROM pg_attribute JOIN pg_class c ON c.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE ${ours} AND relkind IN ('r', 'p', 'v') AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2`,
+  `SELECT relname AS table, conname AS name, pg_get_constraintdef(k.oid) AS rule FROM pg_constraint k JOIN pg_class c ON c.oid = conrelid
+    WHERE ${ours} ORDER BY 1, 2`,
+  'SELECT indexname AS name, indexdef AS rule FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1',
+  `SELECT tgname AS name, pg_get_triggerdef(t.oid) AS rule FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid WHERE ${ours} ORDER BY 1`,
+  'SELECT proname AS name, prosrc AS rule FROM pg_proc WHERE pronamespace = current_schema()::regnamespace ORDER BY 1',
+  `SELECT relname AS name, CASE relkind WHEN 'v' THEN pg_get_viewdef(oid) ELSE pg_get_partkeydef(oid) END AS rule,
+    pg_get_expr(relpartbound, oid) AS part FROM pg_class WHERE ${ours} AND relkind IN ('r', 'p', 'v') ORDER BY 1`,
+  'SELECT id, balance, overrun FROM accounts ORDER BY id',
+  'SELECT forgotten FROM feed',
+];
+
+const factsOf = async ({ pool }: PostgresDatabase): Promise<unknown[]> => {
+  const facts: unknown[] = [];
+  for (const question of postgresFacts) facts.push((await pool.query(question)).rows);
+  return facts;
+};
+
+const emptied = async ({ pool }: PostgresDatabase): Promise<void> => {
+  await pool.query('DROP SCHEMA public CASCADE');
+  await pool.query('CREATE SCHEMA public');
+};
+
+test('PostgreSQL: a database migrated from the first release equals the described one', async () => {
+  const database = (await postgres.open()) as PostgresDatabase;
+  const described = await factsOf(database);
+  await emptied(database);
+  await makeOld(database, '0001-initial');
+  expect(await migratePostgres(database)).toEqual(postgresMigrations.slice(1).map(({ name }) => name));
+  const migrated = await factsOf(database);
+  for (const [index, rows] of described.entries()) expect(migrated[index], postgresFacts[index]).toEqual(rows);
+  expect((described[0] as unknown[]).length).toBeGreaterThan(250);
+  const names = await database.pool.query('SELECT name, breaks FROM gateway_migrations ORDER BY name');
+  expect(names.rows.at(-1)).toEqual({ name: newestPostgres, breaks: 0 });
+  expect(names.rows[0]).toEqual({ name: '0001-initial', breaks: 1 });
+  await database.close();
+});
