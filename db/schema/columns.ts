@@ -13,6 +13,7 @@ export class Column<Value> {
     readonly type: ColumnType,
     /** SQL behind the type. */
     readonly rules = ' NOT NULL',
+    readonly fallback: string | number | null = null,
   ) {}
 
   /** Column of the primary key. */
@@ -29,17 +30,17 @@ export class Column<Value> {
   }
 
   check(rule: string): Column<Value> {
-    return new Column(this.type, `${this.rules} CHECK (${rule})`);
+    return new Column(this.type, `${this.rules} CHECK (${rule})`, this.fallback);
   }
 
   /** The engine knows a default; inserts in code name the column all the same. */
   default(value: Value & (string | number)): Column<Value> {
-    return new Column(this.type, `${this.rules} DEFAULT ${literal(value)}`);
+    return new Column(this.type, `${this.rules} DEFAULT ${literal(value)}`, value);
   }
 
   /** Has a default and may be left out of inserts. */
   optional(value: Value & (string | number)): Column<Generated<Value>> {
-    return new Column(this.type, `${this.rules} DEFAULT ${literal(value)}`);
+    return new Column(this.type, `${this.rules} DEFAULT ${literal(value)}`, value);
   }
 }
 

@@ -1,11 +1,16 @@
 /** One description of the tables: a database made from it equals one that was migrated from the first release's. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { newWrites, statementsFor } from '../../db/ledger/postgres/writes.ts';
+import { createTotals } from '../../db/ledger/totals.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
+import { ensureMonths } from '../../db/postgres/months.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
+import { createUsersRepository } from '../../db/repositories/users.ts';
 import { newestPostgres, newestSqlite, postgresMigrations, sqliteMigrations } from '../../db/schema/migrations.ts';
+import { eventLog } from '../../server/domain/logs/event.ts';
 import { postgres } from '../support/engines.ts';
 import { makeOld, openOld } from '../support/old-schema.ts';
 
@@ -38,6 +43,8 @@ function sqliteFacts(raw: RawDatabase): unknown[] {
     return [name, partsOf(list), how.trim()];
   });
 }
+
+const event = { type: 3, user: { id: 1, username: 'a', group_name: 'default' }, content: 'hello' };
 
 const accounts = (raw: RawDatabase) => raw.prepare('SELECT id, balance, overrun FROM accounts ORDER BY id').all();
 
@@ -92,5 +99,36 @@ test('PostgreSQL: a database migrated from the first release equals the describe
   const names = await database.pool.query('SELECT name, breaks FROM gateway_migrations ORDER BY name');
   expect(names.rows.at(-1)).toEqual({ name: newestPostgres, breaks: 0 });
   expect(names.rows[0]).toEqual({ name: '0001-initial', breaks: 1 });
+  await database.close();
+});
+
+test('PostgreSQL: columns of a newer node keep their values while this build writes the same rows', async () => {
+  const database = (await postgres.open()) as PostgresDatabase;
+  const { pool } = database;
+  await pool.query("ALTER TABLE users ADD COLUMN next_release text NOT NULL DEFAULT 'd'");
+  await pool.query("ALTER TABLE logs ADD COLUMN next_release text NOT NULL DEFAULT 'd'");
+  const users = createUsersRepository(database);
+  await pool.query(
+    "INSERT INTO users (id, username, password_hash, created_at, next_release) VALUES (1, 'a', '', 1, 'kept')",
+  );
+  await pool.query('INSERT INTO accounts (id) VALUES (1)');
+  await users.setSetting(1, '{}');
+  const at = Date.UTC(2024, 4, 5) / 1000;
+  await pool.query(
+    "INSERT INTO logs (request_id, created_at, type, user_id, next_release) VALUES ('r1', $1, 2, 1, 'kept')",
+    [at],
+  );
+  await ensureMonths(database.query, at, at);
+  for (const statement of statementsFor({ ...newWrites(), logs: [eventLog({ ...event, at })] }, createTotals(), 1))
+    await pool.query(statement.text, statement.values as unknown[]);
+  expect((await pool.query('SELECT setting, next_release FROM users')).rows).toEqual([
+    { setting: '{}', next_release: 'kept' },
+  ]);
+  expect(
+    (await pool.query('SELECT tableoid::regclass::text AS part, content, next_release FROM logs ORDER BY id')).rows,
+  ).toEqual([
+    { part: 'logs_2024_05', content: '', next_release: 'kept' },
+    { part: 'logs_2024_05', content: 'hello', next_release: 'd' },
+  ]);
   await database.close();
 });

@@ -6,6 +6,7 @@ import { type Period, periodStart } from '../../../server/contract/periods.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Statement } from '../../postgres/line.ts';
 import { begunOf } from '../../postgres/periods.ts';
+import { type InsertColumn, insertColumns, logRenames, namesOf } from '../../schema/inserts.ts';
 import type { Totals } from '../totals.ts';
 import { isSingle, type LeaseKind } from './known.ts';
 
@@ -73,19 +74,15 @@ function statementOf<Row>(
     rows.length === 0 ? [] : [{ text: whole, values: [...columns.map((column) => listOf(rows, column)), ...more] }];
 }
 
-const insertPostings = statementOf<Posting>(
-  'INSERT INTO postings (ref, debit, credit, amount, kind, token_id, channel_id, at) SELECT * FROM LISTS',
-  [
-    ['text', ({ ref }) => ref],
-    ['bigint', ({ debit }) => debit],
-    ['bigint', ({ credit }) => credit],
-    ['bigint', ({ amount }) => amount],
-    ['text', ({ kind }) => kind],
-    ['bigint', ({ tokenId }) => tokenId],
-    ['bigint', ({ channelId }) => channelId],
-    ['bigint', ({ at }) => at],
-  ],
-);
+/** Every column of a table from the field of its name. */
+const insertInto = <Entry>(table: string, columns: readonly InsertColumn<Entry>[]) =>
+  statementOf<Entry>(
+    `INSERT INTO ${table} (${namesOf(columns)}) SELECT * FROM LISTS`,
+    columns.map(({ type, value }): Column<Entry> => [type, value]),
+  );
+
+const insertPostings = insertInto<Posting>('postings', insertColumns('postings'));
+const insertLogs = insertInto<LogEntry>('logs', insertColumns('logs', logRenames));
 
 const insertEnds = statementOf<EndEntry>(
   'INSERT INTO ends (ref, account, asked, paid, provisional, at, epoch) SELECT *, $7::bigint FROM LISTS',
@@ -96,32 +93,6 @@ const insertEnds = statementOf<EndEntry>(
     ['bigint', ({ paid }) => paid],
     ['bigint', ({ provisional }) => provisional],
     ['bigint', ({ at }) => at],
-  ],
-);
-
-const insertLogs = statementOf<LogEntry>(
-  `INSERT INTO logs (request_id, created_at, type, user_id, username, token_id, token_name, channel_id, group_name, model_name,
-    is_stream, use_time, prompt_tokens, completion_tokens, quota, content, other, usage_source, end_reason) SELECT * FROM LISTS`,
-  [
-    ['text', ({ requestId }) => (requestId === '' ? null : requestId)],
-    ['bigint', ({ createdAt }) => createdAt],
-    ['bigint', ({ type }) => type],
-    ['bigint', ({ userId }) => userId],
-    ['text', ({ username }) => username],
-    ['bigint', ({ tokenId }) => tokenId],
-    ['text', ({ tokenName }) => tokenName],
-    ['bigint', ({ channelId }) => channelId],
-    ['text', ({ group }) => group],
-    ['text', ({ model }) => model],
-    ['bigint', ({ isStream }) => (isStream ? 1 : 0)],
-    ['bigint', ({ useTime }) => useTime],
-    ['bigint', ({ promptTokens }) => promptTokens],
-    ['bigint', ({ completionTokens }) => completionTokens],
-    ['bigint', ({ quota }) => quota],
-    ['text', ({ content }) => content],
-    ['text', ({ other }) => other],
-    ['text', ({ usageSource }) => usageSource],
-    ['text', ({ endReason }) => endReason],
   ],
 );
 

@@ -3,6 +3,7 @@ import type { Database as RawDatabase } from 'better-sqlite3';
 import type { LogEntry } from '../../../server/billing/ledger/commands.ts';
 import type { Posting } from '../../../server/billing/ledger/core.ts';
 import { manyRows, type Row } from '../../many-rows.ts';
+import { type InsertColumn, insertColumns, logRenames, namesOf } from '../../schema/inserts.ts';
 
 export interface Rows {
   /** @returns false when its ref was posted before. */
@@ -24,75 +25,44 @@ export interface LedgerRows {
 export const isRepeated = (error: unknown): boolean =>
   (error as { code?: unknown } | null)?.code === 'SQLITE_CONSTRAINT_UNIQUE';
 
-const postingColumns = 'ref, debit, credit, amount, kind, token_id, channel_id, at';
-const logColumns = `request_id, created_at, type, user_id, username, token_id, token_name, channel_id, group_name, model_name,
-  is_stream, use_time, prompt_tokens, completion_tokens, quota, content, other, usage_source, end_reason`;
-
-const postingRow = ({ ref, debit, credit, amount, kind, tokenId, channelId, at }: Posting): Row => [
-  ref,
-  debit,
-  credit,
-  amount,
-  kind,
-  tokenId,
-  channelId,
-  at,
-];
-
-const logRow = (log: LogEntry): Row => [
-  log.requestId === '' ? null : log.requestId,
-  log.createdAt,
-  log.type,
-  log.userId,
-  log.username,
-  log.tokenId,
-  log.tokenName,
-  log.channelId,
-  log.group,
-  log.model,
-  log.isStream ? 1 : 0,
-  log.useTime,
-  log.promptTokens,
-  log.completionTokens,
-  log.quota,
-  log.content,
-  log.other,
-  log.usageSource,
-  log.endReason,
-];
-
-function insertTo(raw: RawDatabase, table: string, columns: string, key: string) {
-  const width = columns.split(',').length;
-  const one = raw.prepare(
-    `INSERT INTO ${table} (${columns}) VALUES (${columns.replace(/\w+/g, '?')}) ON CONFLICT (${key}) DO NOTHING`,
+function insertTo<Entry>(raw: RawDatabase, table: string, columns: readonly InsertColumn<Entry>[], key: string) {
+  const names = namesOf(columns);
+  const insert = raw.prepare(
+    `INSERT INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')}) ON CONFLICT (${key}) DO NOTHING`,
   );
+  const many = manyRows(
+    raw,
+    columns.length,
+    // What fails is rolled back with its transaction, so the statement needs no journal of its own.
+    (values) => `INSERT OR FAIL INTO ${table} (${names}) VALUES ${values}`,
+  );
+  const rowOf = (entry: Entry): Row => columns.map((column) => column.value(entry));
   return {
     /** @returns whether it is new. */
-    one: (row: Row): boolean => one.run(row).changes > 0,
-    // What fails is rolled back with its transaction, so the statement needs no journal of its own.
-    all: manyRows(raw, width, (values) => `INSERT OR FAIL INTO ${table} (${columns}) VALUES ${values}`),
+    one: (entry: Entry): boolean => insert.run(rowOf(entry)).changes > 0,
+    all: (entries: readonly Entry[]) => many(entries.map(rowOf)),
   };
 }
 
 export function createLedgerRows(raw: RawDatabase): LedgerRows {
-  const postingsTable = insertTo(raw, 'postings', postingColumns, 'ref');
-  const logsTable = insertTo(raw, 'logs', logColumns, 'request_id');
+  const postingsTable = insertTo<Posting>(raw, 'postings', insertColumns('postings'), 'ref');
+  const logsTable = insertTo<LogEntry>(raw, 'logs', insertColumns('logs', logRenames), 'request_id');
   return {
     singly: {
-      posting: (posting) => postingsTable.one(postingRow(posting)),
-      log: (log) => logsTable.one(logRow(log)),
+      posting: (posting) => postingsTable.one(posting),
+      log: (log) => logsTable.one(log),
       flush: () => undefined,
     },
     together() {
-      let postings: Row[] = [];
-      let logs: Row[] = [];
+      let postings: Posting[] = [];
+      let logs: LogEntry[] = [];
       return {
         posting(posting) {
-          postings.push(postingRow(posting));
+          postings.push(posting);
           return true;
         },
         log(log) {
-          logs.push(logRow(log));
+          logs.push(log);
           return true;
         },
         flush() {

@@ -8,7 +8,7 @@ import {
   type LogSort,
   type LogSumBy,
 } from '../../../db/repositories/logs.ts';
-import type { Log } from '../../contract/entities.ts';
+import { type Log, logShape } from '../../contract/entities.ts';
 import { LogType } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type LogFormat, logHeader, logLine } from '../../contract/log-export.ts';
@@ -183,30 +183,21 @@ function recomputed(other: string): number | null {
 
 export type LogsService = ReturnType<typeof createLogs>;
 
+const wireFields = Object.keys(logShape.shape) as (keyof Log)[];
+
+/** A row as the wire has it: other names where they differ, everything else as it is stored. */
 function logView(row: LogRow, full: boolean): Log {
-  return {
-    id: row.id,
+  const log: Log = {
+    ...row,
     request_id: row.request_id ?? '',
-    user_id: row.user_id,
-    created_at: row.created_at,
-    type: row.type,
-    content: row.content,
-    username: row.username,
-    token_name: row.token_name,
-    model_name: row.model_name,
-    quota: row.quota,
-    prompt_tokens: row.prompt_tokens,
-    completion_tokens: row.completion_tokens,
-    use_time: row.use_time,
     is_stream: row.is_stream === 1,
     channel: full ? row.channel_id : 0,
     channel_name: full ? (row.channel_name ?? '') : '',
-    token_id: row.token_id,
     group: row.group_name,
-    usage_source: row.usage_source,
-    end_reason: row.end_reason,
     other: full ? row.other : withoutAdminInfo(row.other),
   };
+  // A newer node of the same database may have given the row more columns.
+  return Object.fromEntries(wireFields.map((name) => [name, log[name]])) as unknown as Log;
 }
 
 function withoutAdminInfo(other: string): string {

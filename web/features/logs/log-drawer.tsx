@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
+import { labelledColumns } from '../../../server/contract/log-columns.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
@@ -47,8 +48,7 @@ const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (r
   [t('logs.path'), pathOf(facts) ?? ''],
   [t('logs.unread'), facts.unread === true ? t('logs.unreadText') : ''],
   [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
-  [t('logs.source'), log.usage_source],
-  [t('logs.end'), log.end_reason],
+  ...labelledColumns(log, currentLanguage()),
   [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
   [t('logs.unpriced'), wordsIn(facts.unpriced)],
   [
