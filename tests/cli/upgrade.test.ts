@@ -3,20 +3,20 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { Migrator } from 'kysely/migration';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { rollback, upgradeFrom } from '../../cli/commands/site/upgrade.ts';
 import { createContext } from '../../cli/context.ts';
 import { refuseManaged } from '../../cli/parts/installed-program.ts';
 import { schemaOf } from '../../db/maintenance.ts';
-import { migrate, migrations } from '../../db/migrate.ts';
+import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
+import { newestSqlite as newest, sqliteMigrations } from '../../db/schema/migrations.ts';
 import { addUsers } from '../ledger/support.ts';
+import { openOld } from '../support/old-schema.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const key = publicKey.export({ type: 'spki', format: 'pem' }).toString();
-const [, second = '', third = ''] = Object.keys(migrations).sort();
-const newest = Object.keys(migrations).sort().at(-1) ?? '';
+const [, second = '', third = ''] = sqliteMigrations.map(({ name }) => name);
 
 /** Another build, as far as an upgrade asks it. */
 const build = (version: string, knows: string, schema = ''): string => `#!/bin/sh
@@ -128,12 +128,7 @@ async function upgradedData(): Promise<string> {
   const data = join(dir, 'data');
   mkdirSync(data, { mode: 0o700 });
   const file = join(data, 'gateway.db');
-  const database = openDatabase(file);
-  const { error } = await new Migrator({
-    db: database.query,
-    provider: { getMigrations: async () => migrations },
-  }).migrateTo(second);
-  expect(error).toBeUndefined();
+  const database = openOld(file, second);
   addUsers(database.raw, 7);
   await migrate(database);
   addUsers(database.raw, 8);
