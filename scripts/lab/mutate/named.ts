@@ -41,8 +41,8 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'part of a usage counts as the whole',
     file: 'server/relay/delivery/settle.ts',
-    before: "end.usage !== null && end.usageSource === 'reported'",
-    after: 'end.usage !== null',
+    before: "end.usage !== null && end.usageSource === 'reported';",
+    after: 'end.usage !== null;',
     test: 'tests/relay/leaving.test.ts',
   },
   {

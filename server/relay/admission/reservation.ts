@@ -13,6 +13,7 @@ import {
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import type { Usage } from '../../protocols/canonical.ts';
+import type { MadeItem } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
@@ -90,6 +91,8 @@ export class Reservation {
   row = 0;
   /** Number of the node's lease under which it was let in; 0 = nothing is leased. */
   epoch = 0;
+  /** Items of the answer that was made here, which its client may name later; null = none can be named. */
+  items: (() => readonly MadeItem[]) | null = null;
   /** Quota of the settlement; null = not settled yet, or nothing was used. */
   charged: number | null = null;
   private finished: Promise<void> | null = null;
@@ -156,6 +159,11 @@ export class Reservation {
   /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */
   turn(spent: number): void {
     this.admission.turn(spent);
+  }
+
+  /** Its client may name items of the answer. The last attempt is the one that counts. */
+  canName(items: () => readonly MadeItem[]): void {
+    this.items = items;
   }
 
   /** So much more of the response has gone out; costs next to nothing. */

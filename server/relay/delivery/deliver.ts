@@ -16,7 +16,7 @@ import type { Failed } from '../upstream/send.ts';
 import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
 import { whenDurable } from './await-commit.ts';
 import { relayBytes } from './bytes.ts';
-import { isKept, noteKept } from './response-items.ts';
+import { noteKept } from './response-items.ts';
 import { closeRequest, finishFailed, type Refusal, refusalOf, reportOutcome, type StreamEnd } from './settle.ts';
 import { brokenError, type Opened, ResponseStream, reshapeFor, type StreamDeps, type Streamed } from './stream.ts';
 
@@ -136,7 +136,7 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
       : retell
         ? retold(one, changed(events, changeFor(prepared)), core.now())
         : null;
-  if (isKept(one, prepared)) noteKept(core.affinity, one, prepared, body);
+  if (prepared.namesKept) noteKept(core.affinity, one, prepared, body);
   const durable = closeRequest(core, one, outcome, {
     endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
@@ -224,9 +224,10 @@ async function gathered(
 
 function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconnect: ClientDisconnect): Response {
   const { prepared, stream, response } = outcome;
-  if (isKept(one, prepared)) noteKept(core.affinity, one, prepared, { id: stream.frameRelay.responseId() });
+  if (prepared.namesKept) noteKept(core.affinity, one, prepared, { id: stream.frameRelay.responseId() });
   const relay = new ResponseStream(core, one, disconnect, outcome);
-  const headers = headersOf(one, outcome.tried, response);
+  const headers = ownHeaders(one, outcome.tried);
+  addShown(headers, response);
   addStreamHeaders(headers, relay.reshape);
   return new Response(relay.readable(), { status: response.status, headers });
 }
@@ -259,11 +260,15 @@ function headersOf(one: Reservation, tried: readonly Tried[], response: Response
   const headers = ownHeaders(one, tried);
   const type = response.headers.get('content-type');
   if (type !== null) headers['content-type'] = shownType(type);
+  addShown(headers, response);
+  return headers;
+}
+
+function addShown(headers: Record<string, string>, response: Response): void {
   for (const name of shownHeaders) {
     const value = response.headers.get(name);
     if (value !== null) headers[name] = value;
   }
-  return headers;
 }
 
 function addStreamHeaders(headers: Record<string, string>, shape: Reshape | null): void {

@@ -1,16 +1,16 @@
 /** Parts of responses that a later request may name by their ids: kept here for their owner, sealed, as long as the operator allows; of what an upstream keeps, where it was made and for whom. */
+import type { MadeItem } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { Capsule } from '../intake/inquiry.ts';
 import type { Recall } from '../intake/references.ts';
 import { type Affinity, keptIds } from '../routing/affinity.ts';
 import type { ItemStore, SealedItem } from '../shared/items.ts';
-import { itemsTold } from '../upstream/nameable.ts';
 import type { Prepared } from '../upstream/prepare.ts';
 
 export interface ItemKeeping {
-  /** To be called when an answer is over, before its client hears of it. */
-  keep(one: Reservation): void;
+  /** To be called when an answer is over that made items, before its client hears of it. */
+  keep(one: Reservation, made: readonly MadeItem[]): void;
   recall(userId: number, ids: readonly string[]): ReturnType<Recall>;
 }
 
@@ -25,10 +25,10 @@ export function createItemKeeping(deps: {
 }): ItemKeeping {
   const { store, capsule, days } = deps;
   return {
-    keep({ inquiry, plan }) {
+    keep({ plan }, made) {
       if (days() === 0) return;
       const items: SealedItem[] = [];
-      for (const { id, item } of itemsTold(inquiry)) {
+      for (const { id, item } of made) {
         const text = JSON.stringify(item);
         if (text.length <= longest) items.push({ id, sealed: capsule.seal(text) });
       }
@@ -42,11 +42,7 @@ export function createItemKeeping(deps: {
   };
 }
 
-/** Whether the upstream may keep something that the client can name again. */
-export const isKept = ({ inquiry: { protocol } }: Reservation, prepared: Prepared): boolean =>
-  !prepared.retold && codecFor(protocol).traits.kept !== undefined;
-
-/** To be called where `isKept`. @param answer a whole answer, or what is known of it so far. */
+/** To be called where what the upstream keeps can be named again. @param answer a whole answer, or what is known of it so far. */
 export function noteKept(
   affinity: Affinity,
   { inquiry, plan }: Reservation,

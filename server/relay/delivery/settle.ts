@@ -56,25 +56,34 @@ export interface StreamEnd {
 
 /** Settles what a response cost and ends its request. Resolves when the bill is durable. */
 export function closeRequest(core: SettleCore, one: Reservation, facts: SettleFacts, end: StreamEnd): Promise<void> {
-  const settled = settle(core, one, facts, end);
-  core.items.keep(one);
+  const isReported = end.usage !== null && end.usageSource === 'reported';
+  const isNothing = end.endReason !== 'completed' && end.firstByteMs === null;
+  const settled =
+    isReported || isNothing
+      ? finish(one, facts, end, isReported ? end.usage : null, null)
+      : finishCounted(core.counter, one, facts, end);
+  if (one.items !== null) core.items.keep(one, one.items());
   return settled.then(() => one.owner?.over());
 }
 
-function settle(core: SettleCore, one: Reservation, facts: SettleFacts, end: StreamEnd): Promise<void> {
-  if (end.usage !== null && end.usageSource === 'reported') return finish(one, facts, end, end.usage, null);
-  if (end.endReason !== 'completed' && end.firstByteMs === null) return finish(one, facts, end, null, null);
-  return counted(core.counter, one, end, facts.body ?? null).then(
-    ({ usage, local }) => {
-      const { thought: time = null, delivered } = end;
-      const thought = time === null ? null : estimateThought(one, facts.prepared, { time, delivered, local, usage });
-      const all = thought === null ? usage : { ...usage, reasoning: usage.reasoning + thought.tokens };
-      return finish(one, facts, end, all, thought);
-    },
-    () =>
-      // It cannot be counted at the moment: what the upstream reported is charged.
-      finish(one, facts, end, end.usage, null),
-  );
+async function finishCounted(
+  counter: TokenCounter,
+  one: Reservation,
+  facts: SettleFacts,
+  end: StreamEnd,
+): Promise<void> {
+  let found: Counted;
+  try {
+    found = await counted(counter, one, end, facts.body ?? null);
+  } catch {
+    // It cannot be counted at the moment: what the upstream reported is charged.
+    return finish(one, facts, end, end.usage, null);
+  }
+  const { usage, local } = found;
+  const { thought: time = null, delivered } = end;
+  const thought = time === null ? null : estimateThought(one, facts.prepared, { time, delivered, local, usage });
+  const all = thought === null ? usage : { ...usage, reasoning: usage.reasoning + thought.tokens };
+  return finish(one, facts, end, all, thought);
 }
 
 function finish(

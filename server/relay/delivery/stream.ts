@@ -22,7 +22,7 @@ import type { FrameRelay, Piece } from '../upstream/frame-relay.ts';
 import { type Bytes, isWholeBill, type OpenStream, readLate, runOfChunk } from '../upstream/open-stream.ts';
 import type { SendCore } from '../upstream/send.ts';
 import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
-import { isKept, noteKept } from './response-items.ts';
+import { noteKept } from './response-items.ts';
 import { closeRequest, closeUnfinished, reportedIn, reportOutcome, type SettleCore, type StreamEnd } from './settle.ts';
 import { createWordWatch, type WordWatch } from './stop-words.ts';
 
@@ -623,7 +623,7 @@ export class ResponseStream {
       finishReason: () => frameRelay.finish()?.reason ?? null,
     };
     const tried = reportOutcome(deps, reservation, outcome, end);
-    if (isKept(reservation, prepared)) {
+    if (prepared.namesKept) {
       const answer = frameRelay.answer();
       if (answer !== null) noteKept(deps.affinity, reservation, prepared, answer);
     }

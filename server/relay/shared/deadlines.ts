@@ -8,26 +8,30 @@ export interface Deadline {
 }
 
 class Entry implements Deadline {
-  at = 0;
+  /** It has neither expired nor ended. */
+  isOpen = true;
 
   constructor(
     private readonly deadlines: Deadlines,
+    /** Milliseconds of `performance`. */
+    public at: number,
     readonly expire: () => void,
   ) {}
 
   restart(ms: number): void {
     this.at = performance.now() + ms;
-    this.deadlines.add(this);
+    if (!this.isOpen) this.deadlines.add(this);
   }
 
   end(): void {
-    this.deadlines.remove(this);
+    this.isOpen = false;
+    this.deadlines.open.delete(this);
   }
 }
 
 /** The timer runs only while something waits. */
 export class Deadlines {
-  private readonly open = new Set<Entry>();
+  readonly open = new Set<Entry>();
   private timer: ReturnType<typeof setInterval> | null = null;
 
   /** @param tickMs how late an expiry may be. */
@@ -35,25 +39,22 @@ export class Deadlines {
 
   /** Calls `expire` about `ms` from now unless it is ended before. */
   start(ms: number, expire: () => void): Deadline {
-    const entry = new Entry(this, expire);
-    entry.restart(ms);
+    const entry = new Entry(this, performance.now() + ms, expire);
+    this.add(entry);
     return entry;
   }
 
   add(entry: Entry): void {
+    entry.isOpen = true;
     this.open.add(entry);
     this.timer ??= setInterval(() => this.sweep(), this.tickMs);
-  }
-
-  remove(entry: Entry): void {
-    this.open.delete(entry);
   }
 
   private sweep(): void {
     const now = performance.now();
     for (const entry of this.open) {
       if (entry.at > now) continue;
-      this.open.delete(entry);
+      entry.end();
       entry.expire();
     }
     if (this.open.size > 0 || this.timer === null) return;

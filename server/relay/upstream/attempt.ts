@@ -1,6 +1,6 @@
 /** One attempt at an upstream: the call, and what its response is: a stream, a whole response, or bytes. */
 import type { ChatEvent, UpstreamError } from '../../protocols/canonical.ts';
-import type { Framing } from '../../protocols/codec.ts';
+import type { Framing, ResponseContext } from '../../protocols/codec.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { Reservation } from '../admission/reservation.ts';
@@ -9,13 +9,12 @@ import { redacted, statusFailure, type Tried, type UpstreamFailure } from '../sh
 import { isCompacted, lacksCompaction, uncompacted } from './condense.ts';
 import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, PassthroughRelay, TranslatingRelay } from './frame-relay.ts';
-import { nameable } from './nameable.ts';
 import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import { beginsWithEvent, peeked, typeOf } from './response-body.ts';
 import { type Failed, type FailedAttempt, firstByteTimeout, Sender, send } from './send.ts';
 import { mayThink } from './thinking.ts';
-import { errorIn, failureIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
+import { errorIn, failureIn, parseBody, readWhole, saysNothing, thinkingToContent } from './whole.ts';
 
 interface Reached {
   readonly prepared: Prepared;
@@ -263,16 +262,19 @@ export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly C
   return restore === undefined ? tell : (event) => restore(event).flatMap(tell);
 }
 
-export const contextOf = ({ inquiry, plan }: Reservation, nowMs: number) => {
+/** What the translation of a response says besides its events. */
+export function contextOf(reservation: Reservation, nowMs: number): ResponseContext {
+  const { inquiry, plan } = reservation;
   const options = inquiry.body.stream_options as { include_usage?: unknown } | null | undefined;
-  return responseContext(
-    {
-      model: inquiry.model,
-      requestId: inquiry.requestId,
-      includeUsage: options?.include_usage === true,
-      promptTokens: plan.promptTokens,
-    },
-    nowMs,
-    nameable(inquiry),
-  );
-};
+  const names =
+    inquiry.compaction === undefined && codecFor(inquiry.protocol).traits.references?.keeps(inquiry.body) === true;
+  return {
+    model: inquiry.model,
+    responseId: inquiry.requestId,
+    created: Math.floor(nowMs / 1000),
+    includeUsage: options?.include_usage === true,
+    // The plan's count is a bound: twice what ordinary text takes.
+    promptTokens: Math.ceil(plan.promptTokens / 2),
+    ...(names ? { made: (items) => reservation.canName(items) } : {}),
+  };
+}

@@ -1,7 +1,7 @@
 /** Reads an upstream's whole answer and tells it in the client's dialect, streamed or not. */
 import { completionTokensOf } from '../../contract/pricing/charge.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
-import type { ResponseContext, UpstreamHalf } from '../../protocols/codec.ts';
+import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { parseExact, parseJson, record } from '../../protocols/shared/json.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 
@@ -132,23 +132,3 @@ export function thinkingToContent(): (event: ChatEvent) => readonly ChatEvent[] 
     }
   };
 }
-
-/** @param createdMs epoch milliseconds. */
-export const responseContext = (
-  facts: {
-    readonly model: string;
-    readonly requestId: string;
-    readonly includeUsage: boolean;
-    readonly promptTokens: number;
-  },
-  createdMs: number,
-  made?: ResponseContext['made'],
-): ResponseContext => ({
-  model: facts.model,
-  responseId: facts.requestId,
-  created: Math.floor(createdMs / 1000),
-  includeUsage: facts.includeUsage,
-  // The plan's count is a bound: twice what ordinary text takes.
-  promptTokens: Math.ceil(facts.promptTokens / 2),
-  ...(made === undefined ? {} : { made }),
-});
