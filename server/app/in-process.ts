@@ -5,7 +5,7 @@ import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
 import { sealedSample } from '../../db/sealed.ts';
-import { createBalances } from '../billing/balances/balances.ts';
+import { Balances } from '../billing/balances/balances.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { createDirectLedger } from '../billing/ledger/direct.ts';
 import { owedFiles, settleOwed } from '../billing/ledger/owed.ts';
@@ -121,8 +121,8 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
       setupCode: null,
       now: Date.now,
       relayTest: async (order) => {
-        const balances = createBalances();
-        const state = createRelayState(balances);
+        const balances = new Balances();
+        const state = createRelayState(balances.money.accounts);
         state.apply(await createSnapshotSource({ database, vault }).load());
         const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
         const relay = createRelay({

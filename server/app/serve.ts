@@ -104,8 +104,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.say(missingPostings(missing));
-    ledger.onBalance(balances.credit);
-    const state = createRelayState(balances);
+    ledger.onBalance(balances.money.accounts.credit);
+    const state = createRelayState(balances.money.accounts);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
     const { env, say, metrics = null, log = usualLog } = options;

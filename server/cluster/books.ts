@@ -14,7 +14,7 @@ import { openWire, type Wire } from '../../db/postgres/wire.ts';
 import { postgresMigrations } from '../../db/schema/migrations.ts';
 import type { SealedSample } from '../../db/sealed.ts';
 import { attachMemory, createMemory } from '../billing/balances/shared-memory.ts';
-import { createTenure, type OwnTenure } from '../billing/leases/node-lease.ts';
+import { createNodeLease, type OwnNodeLease } from '../billing/leases/node-lease.ts';
 import type { BooksAnswer, BooksQuestion, LedgerMessage } from '../billing/ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
 import { createEngine, type Engine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
@@ -113,7 +113,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   const { memory: shared } = order;
   const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
   const reach = shared === null ? createPocket() : createReach(memory);
-  const tenure = createTenure(memory, { steady: createSteadyClock(shared?.clock), wall: Date.now });
+  const nodeLease = createNodeLease(memory, { steady: createSteadyClock(shared?.clock), wall: Date.now });
   const submitted = (command: LedgerCommand): Promise<LedgerResult> =>
     new Promise((resolve, reject) =>
       engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result))),
@@ -123,12 +123,12 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     node: { name: order.name, version: order.version, schema, leaseSeconds: order.leaseSeconds },
     acknowledged: files.acknowledged,
     onEpoch(epoch) {
-      tenure.ended();
+      nodeLease.ended();
       lending.began(epoch);
-      tenure.begins(epoch, order.leaseSeconds);
+      nodeLease.begins(epoch, order.leaseSeconds);
     },
     onReach: (error) => told.say(error === null ? reachedAgain : awayFor(order, error)),
-    sign: tenure.sent,
+    sign: nodeLease.heartbeatSent,
     onForgotten(commands, done) {
       if (commands.length === 0) return done();
       told.say(
@@ -142,7 +142,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   const lending = createLending({
     ...{
       reach,
-      tenure,
+      nodeLease,
       move: store.move,
       isUnresolved: store.isUnresolved,
       away: store.away,
@@ -174,7 +174,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     store: lendingStore(store, lending, files.acknowledged),
     onBalance: told.message,
     onHealth: told.health,
-    standby: standbyOf(files.outbox, order.durable, tenure, told),
+    standby: standbyOf(files.outbox, order.durable, nodeLease, told),
   });
   const close = async () => {
     keeper.stop();
@@ -241,10 +241,15 @@ async function refuseTwin({ place, name, dir }: NodeOrder, files: NodeFiles): Pr
 const again = (command: LedgerCommand): LedgerCommand =>
   command.type === 'redeem' || command.type === 'topup' ? { ...command, resent: true } : command;
 
-const standbyOf = (outbox: Standby['outbox'], durable: boolean, tenure: OwnTenure, { say }: BooksHearers): Standby => ({
+const standbyOf = (
+  outbox: Standby['outbox'],
+  durable: boolean,
+  nodeLease: OwnNodeLease,
+  { say }: BooksHearers,
+): Standby => ({
   outbox,
   durable,
-  mayAdmit: () => durable && tenure.lasts(),
+  mayAdmit: () => durable && nodeLease.isValid(),
   onRefused: ({ ref }, result) => say(`what was owed for ${ref} was turned down: ${JSON.stringify(result)}`),
 });
 

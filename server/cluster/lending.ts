@@ -3,7 +3,7 @@
 import type { Spared } from '../../db/ledger/postgres/batch.ts';
 import { type Grant, type LeaseMove, type MoveOutcome, smallFor } from '../../db/postgres/leases.ts';
 import { createLeases, type LeaseAnswer } from '../billing/leases/leases.ts';
-import type { Tenure } from '../billing/leases/node-lease.ts';
+import type { NodeLease } from '../billing/leases/node-lease.ts';
 import type { LedgerCommand, LoanOrder } from '../billing/ledger/commands.ts';
 import type { MemoryReach, PlacesNews } from './reach.ts';
 import { createTelling, heard } from './telling.ts';
@@ -26,7 +26,7 @@ export interface Lending {
 
 export interface LendingDeps {
   readonly reach: MemoryReach;
-  readonly tenure: Tenure;
+  readonly nodeLease: NodeLease;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUnresolved: (error: unknown) => boolean;
   /** The database cannot be asked. */
@@ -58,7 +58,7 @@ export function createLending(deps: LendingDeps): Lending {
 
   return {
     async lend({ userId, tokenId, house, more, wish }) {
-      if (!(await reach.knows(userId, tokenId)) || !deps.tenure.lasts()) return 'away';
+      if (!(await reach.knows(userId, tokenId)) || !deps.nodeLease.isValid()) return 'away';
       const subjects = [
         ...(house ? [] : [{ kind: 'account' as const, id: userId, before: reach.idle('account', userId), got: 0 }]),
         ...(tokenId === 0
@@ -94,7 +94,7 @@ export function createLending(deps: LendingDeps): Lending {
         use: wish - more + uses.forecast(userId),
         partial: true,
         missing: () => ({ account: lacks('account'), token: lacks('token') }),
-        hold: () => deps.tenure.lasts() && lacks('account') + lacks('token') === 0,
+        hold: () => deps.nodeLease.isValid() && lacks('account') + lacks('token') === 0,
         received,
       });
     },

@@ -1,10 +1,9 @@
 /** The money in reach of this process: all there is, or what one node of several has leased. */
 import type { DatabasePlace } from '../../db/place.ts';
-import { type Balances, createBalances } from '../billing/balances/balances.ts';
-import { createMoney, type Money } from '../billing/balances/money.ts';
+import { Balances, createMoney, type Money } from '../billing/balances/balances.ts';
 import { untold } from '../billing/balances/open-requests.ts';
 import { createMemory } from '../billing/balances/shared-memory.ts';
-import { createTenure } from '../billing/leases/node-lease.ts';
+import { createNodeLease } from '../billing/leases/node-lease.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
 import { clockReading, createSteadyClock } from '../threads/relay/clock.ts';
@@ -24,15 +23,15 @@ export function createPurses({ engine }: DatabasePlace, relays: number): Purses 
   const open = relays === 1 ? untold : undefined;
   if (engine === 'sqlite')
     return {
-      balances: createBalances(createMoney(createMemory(threads), open)),
+      balances: new Balances(createMoney(createMemory(threads), open)),
       shared: null,
       bury: () => undefined,
     };
   const thread = threads + 1;
   const memory = createMemory(thread);
-  const tenure = createTenure(memory, { steady: createSteadyClock(), wall: Date.now });
+  const nodeLease = createNodeLease(memory, { steady: createSteadyClock(), wall: Date.now });
   return {
-    balances: createBalances(createMoney(memory, open, tenure)),
+    balances: new Balances(createMoney(memory, open, nodeLease)),
     shared: { parts: memory.parts(), thread, clock: clockReading() },
     bury: () => memory.bury(thread),
   };
@@ -41,9 +40,9 @@ export function createPurses({ engine }: DatabasePlace, relays: number): Purses 
 /** What the ledger's thread is told before any relay knows of a user or key. */
 export function placesFor(
   { places }: Pick<LedgerThread, 'places'>,
-  { memory, accounts, tenure }: Money,
+  { memory, accounts, nodeLease }: Money,
 ): (news: Snapshot | SnapshotDelta) => void {
-  if (tenure === null) return () => undefined;
+  if (nodeLease === null) return () => undefined;
   let known = 1;
   return ({ kind, users, tokens }) => {
     const chunks = memory.parts().chunks.slice(known);

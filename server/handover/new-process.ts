@@ -2,8 +2,6 @@
 import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import type { Balances } from '../billing/balances/balances.ts';
-import { createBudgets } from '../billing/balances/budgets.ts';
-import { userStripe } from '../billing/balances/shared-memory.ts';
 import type { CommandAnswer, CommandMessage, LedgerClient } from '../billing/ledger/client.ts';
 import type { Settle } from '../billing/ledger/commands.ts';
 import { AppError } from '../contract/errors.ts';
@@ -126,18 +124,13 @@ function reach(path: string): Promise<Socket> {
 }
 
 /** Bills of the other's requests: written here, and counted here like our own. */
-function createBills({ balances, ledger, control, now }: HoldDeps, line: Line<FromSuccessor>) {
-  const { accounts } = balances.money;
-  const budgets = createBudgets(balances.money);
+function createBills({ balances, ledger, control }: HoldDeps, line: Line<FromSuccessor>) {
   const elsewhere = createHeldElsewhere(balances.money);
   const writing = new Set<Promise<unknown>>();
 
   const charge = ({ userId, tokenId, amount, house = false }: Settle): void => {
-    const cap = tokenId === 0 ? 0 : accounts.token(tokenId);
-    elsewhere.underLock(userStripe(accounts.user(userId)), () => {
-      if (cap !== 0) budgets.settle(cap, 0, amount, now() / 1000);
-      balances.settle(userId, tokenId, { held: 0, charged: amount, house });
-    });
+    const account = balances.account(userId, tokenId);
+    elsewhere.underLock(account.stripe, () => account.settle({ held: 0, charged: amount, house }));
   };
 
   return {

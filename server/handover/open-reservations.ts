@@ -1,8 +1,8 @@
 /** What open requests of one server hold of everybody's money, and the same held by the server that follows it: until they have ended, nobody can spend it twice. */
 
-import type { Money } from '../billing/balances/money.ts';
+import type { Money } from '../billing/balances/balances.ts';
 import { groupStripe, userStripe } from '../billing/balances/shared-memory.ts';
-import { Cap, Flow, Purse } from '../billing/balances/slots.ts';
+import { KeySlot, RateSlot, UserSlot } from '../billing/balances/slots.ts';
 
 export interface OpenMoney {
   readonly users: readonly (readonly [id: number, held: number, most: number])[];
@@ -26,17 +26,22 @@ export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Name
   const { get } = memory;
   const ofUsers = [...users].map(({ id }): OpenMoney['users'][number] => {
     const purse = accounts.user(id);
-    return purse === 0 ? [id, 0, 0] : [id, get(purse + Purse.held), get(purse + Purse.most)];
+    return purse === 0 ? [id, 0, 0] : [id, get(purse + UserSlot.held), get(purse + UserSlot.most)];
   });
   const ofTokens = [...tokens].map(({ id, userId }): OpenMoney['tokens'][number] => {
     const cap = accounts.token(id);
     if (cap === 0) return [id, userId, 0, 0, 0, 0];
-    const [held = 0, most = 0, budget = 0, running = 0] = [Cap.held, Cap.most, Cap.budgetHeld, Cap.running].map(
-      (cell) => get(cap + cell),
-    );
+    const [held = 0, most = 0, budget = 0, running = 0] = [
+      KeySlot.held,
+      KeySlot.most,
+      KeySlot.budgetHeld,
+      KeySlot.running,
+    ].map((cell) => get(cap + cell));
     return [id, userId, held, most, budget, running];
   });
-  const ofGroups = accounts.places([], []).groups.map(([name, place]) => [name, get(place + Flow.running)] as const);
+  const ofGroups = accounts
+    .places([], [])
+    .groups.map(([name, place]) => [name, get(place + RateSlot.running)] as const);
   return {
     users: ofUsers.filter(([, held, most]) => held + most > 0),
     tokens: ofTokens.filter(([, , ...amounts]) => amounts.some((amount) => amount > 0)),
@@ -83,24 +88,24 @@ export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere 
       for (const [id, held, most] of users) {
         const purse = accounts.user(id);
         // They may go on to hold all that they may cost, as far as there is so much.
-        const reserved = () => Math.min(most, Math.max(held, get(purse + Purse.balance)));
+        const reserved = () => Math.min(most, Math.max(held, get(purse + UserSlot.balance)));
         want(userStripe(purse), purse, [
-          [Purse.held, reserved],
-          [Purse.most, () => most],
+          [UserSlot.held, reserved],
+          [UserSlot.most, () => most],
         ]);
       }
       for (const [id, userId, held, most, budget, running] of tokens) {
         const reserved = Math.max(held, most);
         want(userStripe(accounts.user(userId)), accounts.token(id), [
-          [Cap.held, () => reserved],
-          [Cap.most, () => most],
-          [Cap.budgetHeld, () => budget],
-          [Cap.running, () => running],
+          [KeySlot.held, () => reserved],
+          [KeySlot.most, () => most],
+          [KeySlot.budgetHeld, () => budget],
+          [KeySlot.running, () => running],
         ]);
       }
       for (const [name, running] of groups) {
         const place = accounts.group(name);
-        want(groupStripe(place), place, [[Flow.running, () => running]]);
+        want(groupStripe(place), place, [[RateSlot.running, () => running]]);
       }
       for (const cell of new Set([...taken.keys(), ...wanted.keys()]))
         underLock(stripes.get(cell) ?? 0, () => hold(cell, wanted.get(cell)?.() ?? 0));

@@ -7,7 +7,7 @@ import type { AuthFacts } from '../providers/adapter.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
 import { type Borrowing, createBorrowing, type Lender } from './admission/lender.ts';
-import { createLimits, type Limits } from './admission/limits.ts';
+import { Limits } from './admission/limits.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { PlanDeps } from './admission/plan.ts';
 import type { SiteRates } from './admission/site-rates.ts';
@@ -117,7 +117,7 @@ export class RelayCore {
     this.borrowing = lender === undefined ? null : createBorrowing(lender);
     this.rates = rates ?? null;
     const { money } = deps.balances;
-    this.limits = createLimits({ now, steady, settings: state.settings, money, nodes: state.nodes });
+    this.limits = new Limits({ steady, settings: state.settings, money, nodes: state.nodes });
     this.gate = new Gate(this);
     this.counter = deps.counter;
     const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();
@@ -138,7 +138,7 @@ export class RelayCore {
       now,
       headersTimeoutMs: limits.headersTimeoutMs,
       starved: deps.starved,
-      tenured: money.tenure?.lasts,
+      tenured: money.nodeLease?.isValid,
     });
     this.dispatch = deps.around?.(dispatch) ?? dispatch;
     this.token = createAccessTokens({ fetch: deps.fetch, now });

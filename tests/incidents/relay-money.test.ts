@@ -100,7 +100,7 @@ incident('new-api#5690', 'whoever had a large balance was trusted, and nothing w
   let held = 0;
   const id = gateway.userId;
   upstream.script((response) => {
-    held = balance - gateway.balances.available(id, 0);
+    held = balance - gateway.balances.account(id, 0).available();
     sendJson(response, completion(10, 5));
   });
   await (await ask()).text();
@@ -193,7 +193,7 @@ incident('litellm#27639', 'what was reserved for requests that failed was never 
   await gateway.channel(upstream.url);
   upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 500));
   for (let n = 0; n < 5; n++) await (await ask()).text();
-  expect(gateway.balances.available(gateway.userId, 0)).toBe(balance);
+  expect(gateway.balances.account(gateway.userId, 0).available()).toBe(balance);
 });
 
 incident(
@@ -211,7 +211,7 @@ incident(
     }
     await ended();
     await gateway.ledger.drain();
-    expect(gateway.balances.available(gateway.userId, 0)).toBe(await gateway.balance());
+    expect(gateway.balances.account(gateway.userId, 0).available()).toBe(await gateway.balance());
   },
 );
 

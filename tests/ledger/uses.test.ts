@@ -103,7 +103,7 @@ test('what was used under a number that the node has lost is no forecast under t
   const reach = createPocket();
   const lending = createLending({
     reach,
-    tenure: { epoch: () => epoch, lasts: () => true },
+    nodeLease: { epoch: () => epoch, isValid: () => true },
     async move(sent) {
       moves.push(...sent);
       return {

@@ -2,7 +2,7 @@
 import type { LeaseKind } from '../../db/ledger/postgres/known.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { createLeases, type LeaseAnswer, type Leases } from '../../server/billing/leases/leases.ts';
-import { createTenure } from '../../server/billing/leases/node-lease.ts';
+import { createNodeLease } from '../../server/billing/leases/node-lease.ts';
 import type { LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { createEngine, type Engine } from '../../server/billing/ledger/engine.ts';
 import { hold, settle } from '../ledger/support.ts';
@@ -58,12 +58,12 @@ export async function startCluster(site: Site, count: number): Promise<Cluster> 
 async function startNode(site: Site, name: string, peers: readonly ClusterNode[]): Promise<ClusterNode> {
   const proxy = await startProxy(site.url);
   const ahead = { monotonic: 0, wall: 0 };
-  const life = createTenure(createMemory(), {
+  const life = createNodeLease(createMemory(), {
     steady: () => performance.now() + ahead.monotonic,
     wall: () => Date.now() + ahead.wall,
   });
   // What others take for gone has given no sign of life for a while.
-  const sign = () => (self.frozen ? () => undefined : life.sent());
+  const sign = () => (self.frozen ? () => undefined : life.heartbeatSent());
   const node = site.node({ url: proxy.url, name, onEpoch: (epoch) => began(epoch), sign });
   const { store } = node;
   const reach = new Map<string, number>();
@@ -152,7 +152,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
         use,
         missing: () => ({ account: Math.max(0, amount - free(of)), token: 0 }),
         hold() {
-          if (!life.lasts() || free(of) < amount) return false;
+          if (!life.isValid() || free(of) < amount) return false;
           add(held, of, amount);
           epoch = store.epoch();
           open.push({ ref, account, amount, generation, epoch });

@@ -7,7 +7,7 @@ import { createTurns } from '../../db/turns.ts';
 import { createNodes } from '../../server/domain/nodes/service.ts';
 import { proveKey } from '../../server/domain/secrets/proof.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
-import { createLimits } from '../../server/relay/admission/limits.ts';
+import { Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import type { Hearsay } from '../../server/relay/routing/hearsay.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
@@ -196,16 +196,15 @@ test('limits are shared by all that may let somebody in and by those who have la
   const who = { user: { id: 3, group: 'default' }, token, group: 'default' } as unknown as Principal;
   let nodes = 0;
   const machine = () => {
-    const own = createLimits({
+    const own = new Limits({
       settings: () => settings,
-      now: () => 1e12,
       steady: () => clock.now,
       nodes: () => nodes,
     });
     return (): number => {
       for (let admitted = 0; ; admitted++) {
         try {
-          own.admit(who, { tokens: 0, hold: 0, row: 0 }).ended({ tokens: 0, charged: 0, success: true });
+          own.enter(who, {}).ended(0, true);
         } catch {
           return admitted;
         }

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type RedisServer, redisInstalled, startRedis } from '../../scripts/servers/redis.ts';
 import { createRedis, redisAt } from '../../server/cluster/redis.ts';
-import { createLimits } from '../../server/relay/admission/limits.ts';
+import { Limits } from '../../server/relay/admission/limits.ts';
 import { createSiteRates, type SiteRates, type SiteVisit } from '../../server/relay/admission/site-rates.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
@@ -188,11 +188,11 @@ test('away, frozen or emptied: nobody waits long or is refused for it, each mach
 test('without anybody who counts for all, each of several machines lets in its part of a limit, and one at least', () => {
   let nodes = 3;
   const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 30, success: 0 } });
-  const limits = createLimits({ settings: () => settings, now: () => 1e12, steady: () => 1e9, nodes: () => nodes });
+  const limits = new Limits({ settings: () => settings, steady: () => 1e9, nodes: () => nodes });
   const admitted = (who: Principal, site?: SiteVisit): number => {
     for (let n = 0; n < 100; n++) {
       try {
-        limits.admit(who, { tokens: 0, hold: 0, row: 0, site });
+        limits.enter(who, { site }).reserve({ tokens: 0 });
       } catch {
         return n;
       }

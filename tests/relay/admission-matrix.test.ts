@@ -361,7 +361,7 @@ async function refusesAll(code: ErrorCode, who: Caller, pairs: readonly (readonl
     sent: upstream.requests.length,
     logs: (await gateway.logs()).length,
     open: gateway.relay.open(),
-    money: gateway.balances.available(who.userId, 0),
+    money: gateway.balances.account(who.userId, 0).available(),
   };
   const wrong: unknown[] = [];
   for (const [row, form] of pairs) {
@@ -383,7 +383,7 @@ async function refusesAll(code: ErrorCode, who: Caller, pairs: readonly (readonl
     sent: upstream.requests.length,
     logs: (await gateway.logs()).length,
     open: gateway.relay.open(),
-    money: gateway.balances.available(who.userId, 0),
+    money: gateway.balances.account(who.userId, 0).available(),
   }).toEqual(before);
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBalances } from '../../server/billing/balances/balances.ts';
+import { Balances } from '../../server/billing/balances/balances.ts';
 import { createTestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
 
@@ -35,11 +35,11 @@ const token = (id: number, quotaLimit: number, used = 0) => ({
 });
 
 test('1,000 requests against the balance for 10: 10 are admitted', () => {
-  const balances = createBalances();
-  balances.seeUser(user(1, 1005));
-  const admitted = Array.from({ length: 1000 }, () => balances.hold(1, 0, 100)).filter((answer) => answer.ok);
+  const balances = new Balances();
+  balances.money.accounts.seeUser(user(1, 1005));
+  const admitted = Array.from({ length: 1000 }, () => balances.account(1, 0).hold(100)).filter((answer) => answer.ok);
   expect(admitted).toHaveLength(10);
-  expect(balances.hold(1, 0, 100)).toEqual({ ok: false, who: 'user', remain: 5 });
+  expect(balances.account(1, 0).hold(100)).toEqual({ ok: false, who: 'user', remain: 5 });
 });
 
 type Step = { readonly kind: 'hold' | 'settle' | 'credit'; readonly amount: number; readonly part: number };
@@ -52,9 +52,9 @@ test('whatever happens, nobody holds more than there is, in the account and unde
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const balances = createBalances();
-      balances.seeUser(user(1, 1000));
-      balances.seeToken(token(7, 700));
+      const balances = new Balances();
+      balances.money.accounts.seeUser(user(1, 1000));
+      balances.money.accounts.seeToken(token(7, 700));
       let balance = 1000;
       let used = 0;
       let version = 0;
@@ -63,22 +63,23 @@ test('whatever happens, nobody holds more than there is, in the account and unde
       for (const { kind, amount, part } of steps) {
         if (kind === 'hold') {
           const room = Math.min(balance - held(), 700 - used - held());
-          const answer = balances.hold(1, 7, amount);
+          const answer = balances.account(1, 7).hold(amount);
           expect(answer.ok).toBe(amount <= room && (amount === 0 || balance > 0));
           if (answer.ok) open.push(amount);
         } else if (kind === 'settle' && open.length > 0) {
           const ended = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
           const charged = Math.floor(ended * part);
-          balances.settle(1, 7, { held: ended, charged: charged });
+          balances.account(1, 7).settle({ held: ended, charged: charged });
           balance -= charged;
           used += charged;
         } else if (kind === 'credit') {
           version++;
           // An event may come twice; its version tells.
-          for (let n = 0; n < 2; n++) balances.credit({ kind: 'balance', userId: 1, delta: amount, version });
+          for (let n = 0; n < 2; n++)
+            balances.money.accounts.credit({ kind: 'balance', userId: 1, delta: amount, version });
           balance += amount;
         }
-        expect(balances.available(1, 7)).toBe(Math.max(0, Math.min(balance - held(), 700 - used - held())));
+        expect(balances.account(1, 7).available()).toBe(Math.max(0, Math.min(balance - held(), 700 - used - held())));
       }
     }),
     { numRuns: 500 },
@@ -86,22 +87,23 @@ test('whatever happens, nobody holds more than there is, in the account and unde
 });
 
 test('a refund gives the balance and the key’s quota back, once', () => {
-  const balances = createBalances();
-  balances.seeUser(user(1, 1000));
-  balances.seeToken(token(7, 300));
-  balances.hold(1, 7, 200);
-  balances.settle(1, 7, { held: 200, charged: 200 });
+  const balances = new Balances();
+  balances.money.accounts.seeUser(user(1, 1000));
+  balances.money.accounts.seeToken(token(7, 300));
+  balances.account(1, 7).hold(200);
+  balances.account(1, 7).settle({ held: 200, charged: 200 });
   const event = { kind: 'balance', userId: 1, delta: 200, version: 1, token: { id: 7, used: -200 } } as const;
-  balances.credit(event);
-  balances.credit(event);
-  expect(balances.available(1, 7)).toBe(300);
-  expect(balances.available(1, 0)).toBe(1000);
+  balances.money.accounts.credit(event);
+  balances.money.accounts.credit(event);
+  expect(balances.account(1, 7).available()).toBe(300);
+  expect(balances.account(1, 0).available()).toBe(1000);
 });
 
 test('M2: credits that come out of the order of their versions all count, once', () => {
-  const balances = createBalances();
-  balances.seeUser(user(1, 100));
-  const credit = (version: number, delta: number) => balances.credit({ kind: 'balance', userId: 1, delta, version });
+  const balances = new Balances();
+  balances.money.accounts.seeUser(user(1, 100));
+  const credit = (version: number, delta: number) =>
+    balances.money.accounts.credit({ kind: 'balance', userId: 1, delta, version });
   for (const [version, delta] of [
     [2, 50],
     [1, 30],
@@ -113,57 +115,61 @@ test('M2: credits that come out of the order of their versions all count, once',
     [5, 7],
   ] as const)
     credit(version, delta);
-  expect(balances.available(1, 0)).toBe(190);
+  expect(balances.account(1, 0).available()).toBe(190);
 });
 
 test('M2: a user or key that is removed and comes back while requests run has not got their money twice', () => {
-  const balances = createBalances();
-  balances.seeUser(user(1, 100));
-  balances.seeToken(token(7, 90));
-  expect(balances.hold(1, 7, 80).ok).toBe(true);
-  balances.forgetUser(1);
-  balances.forgetToken(7);
-  expect([balances.available(1, 0), balances.hold(1, 0, 1).ok]).toEqual([0, false]);
-  balances.seeUser(user(1, 100));
-  balances.seeToken(token(7, 90));
-  expect([balances.available(1, 0), balances.available(1, 7)]).toEqual([20, 10]);
-  balances.settle(1, 7, { held: 80, charged: 80 });
-  expect([balances.available(1, 0), balances.available(1, 7)]).toEqual([20, 10]);
+  const balances = new Balances();
+  balances.money.accounts.seeUser(user(1, 100));
+  balances.money.accounts.seeToken(token(7, 90));
+  expect(balances.account(1, 7).hold(80).ok).toBe(true);
+  balances.money.accounts.forgetUser(1);
+  balances.money.accounts.forgetToken(7);
+  expect([balances.account(1, 0).available(), balances.account(1, 0).hold(1).ok]).toEqual([0, false]);
+  balances.money.accounts.seeUser(user(1, 100));
+  balances.money.accounts.seeToken(token(7, 90));
+  expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([20, 10]);
+  balances.account(1, 7).settle({ held: 80, charged: 80 });
+  expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([20, 10]);
 });
 
 test('what open requests may cost together stays within the balance, or so many times the balance', () => {
-  const balances = createBalances();
-  balances.seeUser(user(1, 100));
-  expect(balances.hold(1, 0, 10, { most: 60 }).ok).toBe(true);
-  expect(balances.hold(1, 0, 10, { most: 60 })).toEqual({ ok: false, who: 'user', remain: 40 });
-  expect([balances.spare(1, 0, 1, false), balances.spare(1, 0, 4, false), balances.available(1, 0)]).toEqual([
-    40, 340, 90,
-  ]);
-  for (let n = 0; n < 5; n++) expect(balances.hold(1, 0, 10, { most: 60, overcommit: 4 }).ok).toBe(true);
-  expect(balances.hold(1, 0, 10, { most: 60, overcommit: 4 })).toEqual({ ok: false, who: 'user', remain: 40 });
+  const balances = new Balances();
+  balances.money.accounts.seeUser(user(1, 100));
+  expect(balances.account(1, 0).hold(10, { most: 60 }).ok).toBe(true);
+  expect(balances.account(1, 0).hold(10, { most: 60 })).toEqual({ ok: false, who: 'user', remain: 40 });
+  expect([
+    balances.account(1, 0).spare(1, false),
+    balances.account(1, 0).spare(4, false),
+    balances.account(1, 0).available(),
+  ]).toEqual([40, 340, 90]);
+  for (let n = 0; n < 5; n++) expect(balances.account(1, 0).hold(10, { most: 60, overcommit: 4 }).ok).toBe(true);
+  expect(balances.account(1, 0).hold(10, { most: 60, overcommit: 4 })).toEqual({ ok: false, who: 'user', remain: 40 });
   // Of a request that was let in, more is held without asking what it may cost.
-  expect(balances.hold(1, 0, 40, { most: 0 }).ok).toBe(true);
-  expect(balances.hold(1, 0, 1, { most: 0 }).ok).toBe(false);
-  for (let n = 0; n < 6; n++) balances.settle(1, 0, { held: 10, charged: 0, most: 60 });
-  balances.settle(1, 0, { held: 40, charged: 0, most: 0 });
-  expect([balances.spare(1, 0, 1, false), balances.available(1, 0)]).toEqual([100, 100]);
+  expect(balances.account(1, 0).hold(40, { most: 0 }).ok).toBe(true);
+  expect(balances.account(1, 0).hold(1, { most: 0 }).ok).toBe(false);
+  for (let n = 0; n < 6; n++) balances.account(1, 0).settle({ held: 10, charged: 0, most: 60 });
+  balances.account(1, 0).settle({ held: 40, charged: 0, most: 0 });
+  expect([balances.account(1, 0).spare(1, false), balances.account(1, 0).available()]).toEqual([100, 100]);
 });
 
 test('the house pays whatever the balance is; the key’s limit holds', () => {
-  const balances = createBalances();
-  balances.seeUser(user(1, 0));
-  balances.seeToken(token(7, 90));
-  expect(balances.hold(1, 7, 80, { most: 80, overcommit: 1, house: true }).ok).toBe(true);
-  expect(balances.hold(1, 7, 80, { most: 80, overcommit: 1, house: true })).toEqual({
+  const balances = new Balances();
+  balances.money.accounts.seeUser(user(1, 0));
+  balances.money.accounts.seeToken(token(7, 90));
+  expect(balances.account(1, 7).hold(80, { most: 80, overcommit: 1, house: true }).ok).toBe(true);
+  expect(balances.account(1, 7).hold(80, { most: 80, overcommit: 1, house: true })).toEqual({
     ok: false,
     who: 'token',
     remain: 10,
   });
-  balances.settle(1, 7, { held: 80, charged: 70, most: 80, house: true });
-  expect(balances.standing(1, null)).toEqual({ limit: 70, used: 70 });
-  expect([balances.available(1, 7, true), balances.spare(1, 7, 1, true), balances.available(1, 7)]).toEqual([
-    20, 20, 0,
-  ]);
+  balances.account(1, 7).settle({ held: 80, charged: 70, most: 80, house: true });
+  expect(balances.account(1, 0).standing()).toEqual({ limit: 70, used: 70 });
+  expect([
+    balances.account(1, 7).available(true),
+    balances.account(1, 7).spare(1, true),
+    balances.account(1, 7).available(),
+  ]).toEqual([20, 20, 0]);
 });
 
 test('300 requests at once never spend more than there is', async () => {

@@ -77,7 +77,7 @@ test('as many calls of a priced tool are held for as the request allows, 1,000 a
   // Written with as many digits each: the prompt is held for by its bytes.
   const heldFor = async (max_uses: string) => {
     let held = 0;
-    const available = () => gateway.balances.available(gateway.userId, 0);
+    const available = () => gateway.balances.account(gateway.userId, 0).available();
     const before = available();
     upstream.script((response) => {
       held = before - available();

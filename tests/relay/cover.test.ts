@@ -73,7 +73,7 @@ test('a stream that outgrows its stake is held for ahead, up to the most it may 
   script(8);
   const response = await gateway.chat(key, ask);
   // 4,096 tokens at the start, the most is 16,384.
-  expect(20_000 - gateway.balances.available(gateway.userId, 0)).toBeLessThan(1300);
+  expect(20_000 - gateway.balances.account(gateway.userId, 0).available()).toBeLessThan(1300);
   release();
   expect(received(await response.text())).toBe(8);
   expect(await gateway.balance()).toBe(20_000 - 4801);
@@ -86,7 +86,7 @@ test('where there is plenty the whole is held at once, and what is left is never
   const answers: Response[] = [];
   for (let before = 400_000; answers.length < 40; ) {
     answers.push(await gateway.chat(key, ask));
-    const available = gateway.balances.available(gateway.userId, 0);
+    const available = gateway.balances.account(gateway.userId, 0).available();
     held.push(before - available);
     before = available;
   }
@@ -105,7 +105,7 @@ test.each([
   const key = await open(20_000, '4', setting);
   script(1);
   const response = await gateway.chat(key, ask);
-  expect(20_000 - gateway.balances.available(gateway.userId, 0) > 4900).toBe(whole);
+  expect(20_000 - gateway.balances.account(gateway.userId, 0).available() > 4900).toBe(whole);
   release();
   expect(received(await response.text())).toBe(1);
 });
@@ -120,7 +120,7 @@ test('what cannot be covered is not delivered: the stream is cut, and nobody owe
   expect(received(text)).toBeGreaterThan(0);
   expect(received(text)).toBeLessThan(3);
   expect(await gateway.balance()).toBeGreaterThanOrEqual(0);
-  expect(gateway.balances.overrunOf(gateway.userId)).toBe(0);
+  expect(gateway.balances.account(gateway.userId, 0).overrun()).toBe(0);
   expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'quota_cut' });
 });
 
@@ -132,7 +132,7 @@ test('a stream that costs nothing goes on when its owner owes something in the m
   const response = await gateway.chat((await gateway.token()).key, ask);
   // Spent on another machine.
   const event = { kind: 'balance', userId: gateway.userId, delta: -2000, overrun: 0, version: 1000 } as const;
-  gateway.balances.credit(event);
+  gateway.balances.money.accounts.credit(event);
   release();
   expect(received(await response.text())).toBe(8);
   expect((await gateway.logs())[0]).toMatchObject({ quota: 0, end_reason: 'completed' });
@@ -151,7 +151,7 @@ test.each([
       await gateway.option('HoldOvercommit', overcommit);
       script(1);
       const response = await gateway.chat((await gateway.token()).key, { ...ask, model });
-      held.push(1_000_000 - gateway.balances.available(gateway.userId, 0));
+      held.push(1_000_000 - gateway.balances.account(gateway.userId, 0).available());
       release();
       await response.text();
       if (overcommit === '1') await gateway.close();
@@ -169,7 +169,7 @@ test.each([
   await gateway.option('OverrunLine', '100');
   // Another machine has found that the money had been lent; here some is left of it.
   const event = { kind: 'balance', userId: gateway.userId, delta: 0, overrun: owed, version: 1000 } as const;
-  gateway.balances.credit(event);
+  gateway.balances.money.accounts.credit(event);
   script(1);
   const body = JSON.stringify(ask);
   const asked = Array.from({ length: 6 }, () => gateway.chat(key, body).then((response) => response.text()));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBalances } from '../../server/billing/balances/balances.ts';
+import { Balances } from '../../server/billing/balances/balances.ts';
 import { createHeldElsewhere, openMoneyOf } from '../../server/handover/open-reservations.ts';
 
 const user = {
@@ -34,39 +34,39 @@ const token = {
 const rows = { users: [user], tokens: [token] };
 
 const server = () => {
-  const balances = createBalances();
-  balances.seeUser(user);
-  balances.seeToken(token);
+  const balances = new Balances();
+  balances.money.accounts.seeUser(user);
+  balances.money.accounts.seeToken(token);
   return balances;
 };
 
 test('R16: what requests of the server before hold, and may come to hold, cannot be spent by the one after it', () => {
   const before = server();
-  expect(before.hold(1, 7, 100, { most: 600 }).ok).toBe(true);
+  expect(before.account(1, 7).hold(100, { most: 600 }).ok).toBe(true);
   const after = server();
   const elsewhere = createHeldElsewhere(after.money);
   elsewhere.set(openMoneyOf(before.money, rows));
-  expect(after.hold(1, 0, 401)).toEqual({ ok: false, who: 'user', remain: 400 });
-  expect(after.hold(1, 7, 301)).toEqual({ ok: false, who: 'token', remain: 300 });
+  expect(after.account(1, 0).hold(401)).toEqual({ ok: false, who: 'user', remain: 400 });
+  expect(after.account(1, 7).hold(301)).toEqual({ ok: false, who: 'token', remain: 300 });
   // All of it together is what there is.
-  expect(after.hold(1, 0, 400).ok).toBe(true);
-  expect(before.hold(1, 7, 500, { most: 0 }).ok).toBe(true);
+  expect(after.account(1, 0).hold(400).ok).toBe(true);
+  expect(before.account(1, 7).hold(500, { most: 0 }).ok).toBe(true);
 });
 
 test('R16: what has ended there comes free here, and what it cost is gone', () => {
   const before = server();
-  before.hold(1, 7, 600);
-  before.hold(1, 0, 300);
+  before.account(1, 7).hold(600);
+  before.account(1, 0).hold(300);
   const after = server();
   const elsewhere = createHeldElsewhere(after.money);
   elsewhere.set(openMoneyOf(before.money, rows));
-  expect(after.available(1, 0)).toBe(100);
-  before.settle(1, 7, { held: 600, charged: 50 });
-  after.settle(1, 7, { held: 0, charged: 50 });
+  expect(after.account(1, 0).available()).toBe(100);
+  before.account(1, 7).settle({ held: 600, charged: 50 });
+  after.account(1, 7).settle({ held: 0, charged: 50 });
   // Its bill came first: less, not more.
-  expect(after.available(1, 0)).toBe(50);
+  expect(after.account(1, 0).available()).toBe(50);
   elsewhere.set(openMoneyOf(before.money, rows));
-  expect([after.available(1, 0), after.available(1, 7)]).toEqual([650, 650]);
+  expect([after.account(1, 0).available(), after.account(1, 7).available()]).toEqual([650, 650]);
   elsewhere.set({ users: [], tokens: [], groups: [] });
-  expect([after.available(1, 0), after.available(1, 7)]).toEqual([950, 850]);
+  expect([after.account(1, 0).available(), after.account(1, 7).available()]).toEqual([950, 850]);
 });

@@ -557,7 +557,7 @@ test('reading on ends when the relay is cut, and the reservation stays until the
   up.write(wire.begin + wire.first);
   const { text } = reading(await asked);
   await expect.poll(text).toContain('one two ');
-  const available = () => gateway.balances.available(gateway.userId, 0, false);
+  const available = () => gateway.balances.account(gateway.userId, 0).available(false);
   const held = available();
   leave();
   await soon();

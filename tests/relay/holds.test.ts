@@ -1,7 +1,8 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sqliteOf } from '../../db/open.ts';
-import { type Balances, createBalances } from '../../server/billing/balances/balances.ts';
+import type { Account } from '../../server/billing/balances/account.ts';
+import { Balances } from '../../server/billing/balances/balances.ts';
 import { bookReports } from '../../server/billing/ledger/verify.ts';
 import { capsuleOf } from '../../server/domain/secrets/vault.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
@@ -327,27 +328,33 @@ const upstream = (async (input: string | URL | Request, init?: RequestInit) => {
 }) as typeof fetch;
 
 /** The product's own balances, with what they said to whom. Each request has a key of its own. */
-const watched = (balances: Balances): Balances => ({
-  ...balances,
-  spare(userId, tokenId, overcommit, house) {
-    const spare = balances.spare(userId, tokenId, overcommit, house);
+class WatchedBalances extends Balances {
+  private readonly watched = new Set<Account>();
+
+  override account(userId: number, tokenId: number): Account {
+    const account = super.account(userId, tokenId);
     const record = seen.get(tokenId);
-    if (record !== undefined) record.spare = spare;
-    return spare;
-  },
-  available(userId, tokenId, ...rest) {
-    const available = balances.available(userId, tokenId, ...rest);
-    const record = seen.get(tokenId ?? 0);
-    if (record !== undefined) record.available = available;
-    return available;
-  },
-  hold(userId, tokenId, ...rest) {
-    const answer = balances.hold(userId, tokenId, ...rest);
-    const record = seen.get(tokenId);
-    if (record !== undefined && answer.ok) record.admitted = true;
-    return answer;
-  },
-});
+    if (record === undefined || this.watched.has(account)) return account;
+    this.watched.add(account);
+    const [spare, available, hold] = [account.spare, account.available, account.hold].map((one) =>
+      one.bind(account),
+    ) as [Account['spare'], Account['available'], Account['hold']];
+    account.spare = (...terms) => {
+      record.spare = spare(...terms);
+      return record.spare;
+    };
+    account.available = (...terms) => {
+      record.available = available(...terms);
+      return record.available;
+    };
+    account.hold = (...terms) => {
+      const answer = hold(...terms);
+      if (answer.ok) record.admitted = true;
+      return answer;
+    };
+    return account;
+  }
+}
 
 /** Where works are kept is not what this is about, and each would be a commit. */
 const nobody = async () => undefined;
@@ -370,7 +377,7 @@ beforeAll(async () => {
     const { money, follow } = beside(gateway.balances.money, thread);
     const relay = createRelay({
       state: gateway.state,
-      balances: watched(createBalances(money)),
+      balances: new WatchedBalances(money),
       ledger: gateway.ledger,
       counter,
       fetch: upstream,
@@ -462,7 +469,7 @@ async function converse(sum: TalkSum, userId: number, key: number): Promise<void
   const request = new Request(`http://gateway/v1/realtime?model=${talkModel}`, {
     headers: { authorization: `Bearer sk-key${key}`, 'openai-beta': `talk ${key}` },
   });
-  const free = () => gateway.balances.available(userId, key);
+  const free = () => gateway.balances.account(userId, key).available();
   const one = relays[key % relays.length];
   if (one === undefined) throw new Error('no relay');
   one.follow();

@@ -59,7 +59,7 @@ const sent = (): string => upstream.requests.at(-1)?.body.toString() ?? '';
 /** Quota that is set aside while the upstream works. */
 const heldFor = async (body: object, answer: object = completion()) => {
   let held = 0;
-  const available = () => gateway.balances.available(gateway.userId, 0);
+  const available = () => gateway.balances.account(gateway.userId, 0).available();
   const before = available();
   upstream.script((reply) => {
     held = before - available();

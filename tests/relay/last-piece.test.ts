@@ -70,7 +70,7 @@ test('a hold that grew with its stream is given back whole', async () => {
     finish = () => response.end(`${stop}${usage(60_000)}data: [DONE]\n\n`);
   });
   let finish: () => void = () => undefined;
-  const available = () => gateway.balances.available(gateway.userId, id);
+  const available = () => gateway.balances.account(gateway.userId, id).available();
   const whole = available();
   const { heard, over } = listening(key);
   await expect.poll(() => heard.text).toContain('begin');
@@ -83,5 +83,5 @@ test('a hold that grew with its stream is given back whole', async () => {
   const [log] = await gateway.logs();
   expect(log).toMatchObject({ completion_tokens: 60_000 });
   expect(whole - available()).toBe(log?.quota ?? 0);
-  expect(gateway.balances.standing(gateway.userId, null).limit).toBe(whole);
+  expect(gateway.balances.account(gateway.userId, 0).standing().limit).toBe(whole);
 });

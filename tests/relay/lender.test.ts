@@ -64,7 +64,7 @@ const answers = (tokens = 5) =>
     response.end(answer(tokens));
   });
 const ask = { model: 'gpt-4o-mini', max_tokens: 1000, messages: [{ role: 'user', content: 'hi' }] };
-const left = () => gateway.balances.available(gateway.userId, 0);
+const left = () => gateway.balances.account(gateway.userId, 0).available();
 
 test('a first request waits for its loan and goes out as it came; what is left of it serves the next', async () => {
   answers();
@@ -105,7 +105,7 @@ test('when all there was has been lent, the request is made shorter; when there 
   expect(shorter.status).toBe(200);
   expect(JSON.parse(String(upstream.requests[0]?.body)).max_tokens).toBeLessThan(4000);
   free = 0;
-  gateway.balances.settle(gateway.userId, 0, { held: 0, charged: left() });
+  gateway.balances.account(gateway.userId, 0).settle({ held: 0, charged: left() });
   const refused = await gateway.chat(key, ask);
   expect(refused.status).toBe(403);
   expect(await refused.json()).toMatchObject({ error: { code: 'user_exhausted' } });
@@ -126,15 +126,20 @@ test('what other machines have in hand is for later: 503 with Retry-After, and n
 const steals = (times: number) => {
   const { balances, userId } = gateway;
   vi.restoreAllMocks();
-  const { alone } = balances;
+  const { memory } = balances.money;
+  const { lock } = memory;
+  const account = balances.account(userId, 0);
   let left = times;
-  vi.spyOn(balances, 'alone').mockImplementation((user, step) => {
-    const room = balances.available(userId, 0);
-    if (left > 0 && room > 0) {
+  let steals = false;
+  vi.spyOn(memory, 'lock').mockImplementation((stripe) => {
+    const room = account.available();
+    if (!steals && left > 0 && room > 0) {
       left--;
-      expect(balances.hold(userId, 0, room)).toEqual({ ok: true });
+      steals = true;
+      expect(account.hold(room)).toEqual({ ok: true });
+      steals = false;
     }
-    return alone(user, step);
+    lock(stripe);
   });
 };
 
@@ -168,7 +173,7 @@ test('the limit of a key is borrowed beside the balance; a key without limit bor
   expect((await gateway.chat(limited.key, ask)).status).toBe(200);
   expect(loans.map(({ to }) => to.tokenId)).toEqual([limited.id]);
   const unlimited = await gateway.token();
-  gateway.balances.settle(gateway.userId, 0, { held: 0, charged: left() });
+  gateway.balances.account(gateway.userId, 0).settle({ held: 0, charged: left() });
   expect((await gateway.chat(unlimited.key, ask)).status).toBe(200);
   expect(loans.at(-1)?.to.tokenId).toBe(0);
 });
@@ -257,10 +262,10 @@ test('what is idle is taken back, what is held is not', () => {
   const leased = createLeased({ accounts, memory });
   const subject = { kind: 'account', userId: gateway.userId, id: gateway.userId } as const;
   expect(leased.lend(subject, 1000)).toBe(true);
-  expect(gateway.balances.hold(gateway.userId, 0, 400)).toEqual({ ok: true });
+  expect(gateway.balances.account(gateway.userId, 0).hold(400)).toEqual({ ok: true });
   expect(leased.reclaim(subject, 10_000)).toBe(600);
   expect(leased.reclaim(subject, 10_000)).toBe(0);
-  gateway.balances.settle(gateway.userId, 0, { held: 400, charged: 150 });
+  gateway.balances.account(gateway.userId, 0).settle({ held: 400, charged: 150 });
   expect(leased.reclaim(subject, 100)).toBe(100);
   expect(leased.reclaim(subject, 10_000)).toBe(150);
   expect(left()).toBe(0);

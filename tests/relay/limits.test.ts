@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
+import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
 import { createWindows, ringCells } from '../../server/billing/balances/rate-windows.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
+import { AppError } from '../../server/contract/errors.ts';
 import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
 import { holdEstimate } from '../../server/contract/pricing/hold.ts';
 import type { Prices } from '../../server/contract/pricing/prices.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import type { TokenLimits } from '../../server/contract/snapshot.ts';
 import { affordableOutput } from '../../server/relay/admission/answer-limit.ts';
-import { type Asked, createLimits } from '../../server/relay/admission/limits.ts';
+import { Limits } from '../../server/relay/admission/limits.ts';
 import { createSiteRates } from '../../server/relay/admission/site-rates.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import { noPrompt, usualPromptTokens } from '../../server/relay/intake/prompt.ts';
@@ -51,19 +53,67 @@ const principal = (limits: Partial<TokenLimits> | null, day = never, month = nev
 
 const start = Date.UTC(2026, 0, 31, 23, 0, 0);
 
+interface Use {
+  readonly tokens: number;
+  readonly output?: number;
+  /** Of the key's budgets. */
+  readonly hold: number;
+}
+interface End {
+  readonly tokens: number;
+  readonly charged: number;
+  readonly success: boolean;
+}
+
 function setUp(options: Record<string, string> = {}) {
   const clock = { now: start };
   const settings = compileSettings(new Map(Object.entries(options)));
-  const limits = createLimits({ settings: () => settings, now: () => clock.now, steady: () => clock.now });
-  /** Error code and params, or the admission. */
-  const ask = (who: Principal, asked: Omit<Asked, 'row'> = { tokens: 10, hold: 10 }) => {
+  const money = createMoney();
+  const balances = new Balances(money, () => clock.now);
+  const limits = new Limits({ settings: () => settings, steady: () => clock.now, money });
+  const accountOf = ({ user, token }: Principal) => {
+    money.accounts.seeUser(user);
+    if (token !== null) money.accounts.seenToken(token);
+    return balances.account(user.id, token?.id ?? 0);
+  };
+  const admit = (who: Principal, { tokens, output = 0, hold }: Use) => {
+    const account = accountOf(who);
+    const admission = limits.enter(who, {});
+    const keyLimits = who.token?.limits ?? null;
     try {
-      return { admission: limits.admit(who, { ...asked, row: 0 }), error: null };
+      admission.reserve({ tokens, output });
+      const answer = account.hold(0, { budget: hold, limits: keyLimits });
+      if (!answer.ok && answer.who === 'budget')
+        throw new AppError(answer.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
+          remain: answer.remain,
+          need: hold,
+          seconds: answer.seconds,
+        });
+    } catch (error) {
+      admission.withdraw();
+      throw error;
+    }
+    return {
+      extend: (more: number) => account.hold(0, { budget: more, limits: keyLimits }).ok,
+      ended(end: End) {
+        admission.ended(end.tokens, end.success);
+        account.settle({ held: 0, charged: end.charged, budget: hold });
+      },
+      withdraw() {
+        admission.withdraw();
+        account.settle({ held: 0, charged: 0, budget: hold });
+      },
+    };
+  };
+  /** Error code and params, or the admission. */
+  const ask = (who: Principal, asked: Use = { tokens: 10, hold: 10 }) => {
+    try {
+      return { admission: admit(who, asked), error: null };
     } catch (error) {
       return { admission: null, error: error as { code: string; params: Record<string, number | string> } };
     }
   };
-  return { clock, ask, limits };
+  return { clock, ask, limits, accountOf };
 }
 const done = { tokens: 10, charged: 10, success: true };
 const failed = { tokens: 0, charged: 0, success: false };
@@ -147,16 +197,17 @@ test('a long limit for the answer is no reason to be refused: one request at a t
 
 test('what was counted before a request was read is not counted again when it is', () => {
   const { limits, ask } = setUp({ GroupLimits: '{"default":{"rpm":2,"concurrency":2}}' });
-  const who = principal({ rpm: 2, tpm: 100, dayBudget: 100 });
-  const first = limits.enter(who, { row: 0 });
-  const second = limits.enter(who, { row: 0 });
-  expect(() => limits.enter(who, { row: 0 })).toThrow('2 requests per minute');
-  expect(() => first.reserve({ tokens: 10, hold: 101, row: 0 })).toThrow('daily limit');
-  first.reserve({ tokens: 10, output: 20, hold: 30, row: 0 });
-  expect(() => second.reserve({ tokens: 80, hold: 1, row: 0 })).toThrow('tokens per minute');
-  second.reserve({ tokens: 60, output: 10, hold: 70, row: 0 });
+  const who = principal({ rpm: 2, tpm: 100 });
+  const first = limits.enter(who, {});
+  const second = limits.enter(who, {});
+  expect(() => limits.enter(who, {})).toThrow('2 requests per minute');
+  expect(() => first.reserve({ tokens: 101, output: 1 })).not.toThrow();
+  first.release();
+  first.reserve({ tokens: 10, output: 20 });
+  expect(() => second.reserve({ tokens: 80 })).toThrow('tokens per minute');
+  second.reserve({ tokens: 60, output: 10 });
   second.release();
-  second.reserve({ tokens: 60, output: 10, hold: 70, row: 0 });
+  second.reserve({ tokens: 60, output: 10 });
   first.withdraw();
   second.withdraw();
   expect(ask(who, { tokens: 100, hold: 100 }).error).toBeNull();
@@ -275,9 +326,9 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
 );
 
 test('the room of a budget is what neither was used nor is held', () => {
-  const { ask, limits } = setUp();
+  const { ask, accountOf } = setUp();
   const who = principal({ dayBudget: 100, monthBudget: 90 });
-  const room = () => (who.token === null ? 0 : limits.room(who.token));
+  const room = () => accountOf(who).budgetRoom(who.token?.limits ?? null);
   expect(room()).toBe(90);
   const { admission } = ask(who, { tokens: 0, hold: 30 });
   expect(room()).toBe(60);

@@ -1,5 +1,6 @@
 /** Whatever throws on a request's way, its money ends once: nothing stays reserved, and one row says what became of it. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Account } from '../../server/billing/balances/account.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -68,7 +69,7 @@ const spies: Readonly<Record<string, () => void>> = {
       throw new Error('plan');
     }),
   reserve: () =>
-    void vi.spyOn(gateway.balances, 'hold').mockImplementationOnce(() => {
+    void vi.spyOn(Account.prototype, 'hold').mockImplementationOnce(() => {
       throw new Error('reserve');
     }),
 };
@@ -81,7 +82,7 @@ test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] a
   'what throws in %s (streamed: %s) ends the request once',
   async (step, stream) => {
     const { key } = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
-    const before = gateway.balances.available(gateway.userId, 0);
+    const before = gateway.balances.account(gateway.userId, 0).available();
     fault = step;
     spies[step]?.();
     const body = { model: 'gpt-4o-mini', stream, max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] };
@@ -92,7 +93,7 @@ test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] a
     const rows = await gateway.rows<{ quota: number; request_id: string }>('SELECT quota, request_id FROM logs');
     expect(rows).toHaveLength(1);
     const spent = rows[0]?.quota ?? 0;
-    expect(gateway.balances.available(gateway.userId, 0)).toBe(before - spent);
+    expect(gateway.balances.account(gateway.userId, 0).available()).toBe(before - spent);
     if (!charged.includes(step)) expect([spent, response.status]).toEqual([0, 500]);
     // And the next one is served as if nothing had been.
     fault = '';
@@ -108,7 +109,7 @@ test('an order of work whose call throws ends once', async () => {
   await gateway.channel(upstream.url, { type: 2, models: 'mj_imagine' });
   await gateway.option('ModelPrice', '{"mj_imagine":0.1}');
   const { key } = await gateway.token();
-  const before = gateway.balances.available(gateway.userId, 0);
+  const before = gateway.balances.account(gateway.userId, 0).available();
   fault = 'send';
   const request = new Request('http://gateway/mj/submit/imagine', {
     method: 'POST',
@@ -119,7 +120,7 @@ test('an order of work whose call throws ends once', async () => {
   expect(response.status).toBe(500);
   await gateway.ledger.drain();
   expect(gateway.relay.open()).toBe(0);
-  expect(gateway.balances.available(gateway.userId, 0)).toBe(before);
+  expect(gateway.balances.account(gateway.userId, 0).available()).toBe(before);
   expect(await gateway.rows<{ quota: number }>('SELECT quota FROM logs')).toEqual([{ quota: 0 }]);
 });
 

@@ -126,7 +126,7 @@ test('a file of unknown length is held for with all that the model reads', async
   const key = await open(10_000_000);
   let held = 0;
   upstream.script((response) => {
-    held = 10_000_000 - gateway.balances.available(gateway.userId, 0);
+    held = 10_000_000 - gateway.balances.account(gateway.userId, 0).available();
     sendJson(response, completion(10, 1));
   });
   const pdf = Buffer.concat([Buffer.from('%PDF-1.7'), Buffer.alloc(900)]).toString('base64');

@@ -1,9 +1,16 @@
 /** Money in memory that several threads share: exact when they contend, and whole when one of them dies. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Balances, createBalances, type HoldAnswer } from '../../server/billing/balances/balances.ts';
-import { createMoney, type Money } from '../../server/billing/balances/money.ts';
-import { allotRows, Row, RowState, rowsIn } from '../../server/billing/balances/open-requests.ts';
+import type { HoldAnswer } from '../../server/billing/balances/account.ts';
+import { Balances, createMoney, type Money } from '../../server/billing/balances/balances.ts';
+import {
+  allotRows,
+  type OpenRequest,
+  openRequestAt,
+  Row,
+  RowState,
+  rowsIn,
+} from '../../server/billing/balances/open-requests.ts';
 import { ringCells } from '../../server/billing/balances/rate-windows.ts';
 import {
   attachMemory,
@@ -13,10 +20,10 @@ import {
   mostThreads,
   userStripe,
 } from '../../server/billing/balances/shared-memory.ts';
-import { Cap, createAccounts, Flow, Purse } from '../../server/billing/balances/slots.ts';
+import { createAccounts, KeySlot, RateSlot, UserSlot } from '../../server/billing/balances/slots.ts';
 import { createLeased } from '../../server/billing/leases/leased.ts';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
-import { type Admission, createLimits } from '../../server/relay/admission/limits.ts';
+import { type Admission, Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import { compileSettings, type RelaySettings } from '../../server/relay/state/settings.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
@@ -65,9 +72,9 @@ interface Site {
 
 function siteOf(balance: number, key: ReturnType<typeof token>, options: Record<string, string> = {}): Site {
   const money = createMoney(createMemory(mostThreads));
-  const balances = createBalances(money);
-  balances.seeUser(user(balance));
-  balances.seeToken(key);
+  const balances = new Balances(money);
+  balances.money.accounts.seeUser(user(balance));
+  balances.money.accounts.seeToken(key);
   money.accounts.prepare(compileSettings(new Map(Object.entries(options))));
   return {
     money,
@@ -121,13 +128,13 @@ describe('four threads at once', () => {
   test('a balance for ten admits ten of 40,000', async () => {
     const site = siteOf(1005, token(1e9));
     expect(await together(site, 'holds', 10_000)).toBe(10);
-    expect(site.balances.available(1, 0)).toBe(5);
+    expect(site.balances.account(1, 0).available()).toBe(5);
   });
 
   test('a key’s limit for 5,000 admits 5,000', async () => {
     const site = siteOf(1e9, token(500_050));
     expect(await together(site, 'holds', 10_000)).toBe(5000);
-    expect(site.balances.available(1, 7)).toBe(50);
+    expect(site.balances.account(1, 7).available()).toBe(50);
   });
 
   test.each([
@@ -170,13 +177,13 @@ function expectWhole({ money, principal }: Site, regions: readonly number[]): vo
   const rows = heldBy(memory, regions);
   const get = (cell: number) => memory.get(cell);
   expect({
-    held: get(purse + Purse.held),
-    most: get(purse + Purse.most),
-    tokenHeld: get(cap + Cap.held),
-    tokenMost: get(cap + Cap.most),
-    tokenRuns: get(cap + Cap.running),
-    groupRuns: get(accounts.group('default') + Flow.running),
-    budgetHeld: get(cap + Cap.budgetHeld),
+    held: get(purse + UserSlot.held),
+    most: get(purse + UserSlot.most),
+    tokenHeld: get(cap + KeySlot.held),
+    tokenMost: get(cap + KeySlot.most),
+    tokenRuns: get(cap + KeySlot.running),
+    groupRuns: get(accounts.group('default') + RateSlot.running),
+    budgetHeld: get(cap + KeySlot.budgetHeld),
   }).toEqual({
     held: rows.held,
     most: rows.most,
@@ -186,9 +193,13 @@ function expectWhole({ money, principal }: Site, regions: readonly number[]): vo
     groupRuns: rows.groupRuns,
     budgetHeld: rows.budgetHeld,
   });
-  const used = get(purse + Purse.used);
-  expect(get(purse + Purse.balance) + used).toBe(principal.user.balance);
-  expect([get(cap + Cap.used), get(cap + Cap.dayUsed), get(cap + Cap.monthUsed)]).toEqual([used, used, used]);
+  const used = get(purse + UserSlot.used);
+  expect(get(purse + UserSlot.balance) + used).toBe(principal.user.balance);
+  expect([get(cap + KeySlot.used), get(cap + KeySlot.dayUsed), get(cap + KeySlot.monthUsed)]).toEqual([
+    used,
+    used,
+    used,
+  ]);
 }
 
 const busy = () =>
@@ -232,7 +243,7 @@ describe('a thread that dies', () => {
     const site = busy();
     const { memory, accounts } = site.money;
     const random = randomOf(5);
-    const state = createRelayState({ ...site.balances, seeUser: () => undefined, seeToken: () => undefined });
+    const state = createRelayState({ ...accounts, seeUser: () => undefined, seeToken: () => undefined });
     state.apply({
       kind: 'snapshot',
       seq: 1,
@@ -268,9 +279,10 @@ describe('a thread that dies', () => {
           step();
           plain.add(cell, amount);
         },
-        set(cell, value) {
+        cells: (first, count) => watchedCells(plain.cells(first, count), step),
+        note(first, count) {
           step();
-          plain.set(cell, value);
+          plain.note(first, count);
         },
         unlock: (stripe) => void (left >= 0 && plain.unlock(stripe)),
       }));
@@ -301,24 +313,42 @@ describe('a thread that dies', () => {
     }
     expectWhole(site, rows);
     expect(heldBy(memory, rows)).toEqual({ held: 0, most: 0, tokenRuns: 0, groupRuns: 0, budgetHeld: 0 });
-    expect(memory.get(accounts.user(1) + Purse.held)).toBe(0);
+    expect(memory.get(accounts.user(1) + UserSlot.held)).toBe(0);
     const sum = [...charged.values()].reduce((total, one) => total + one, 0);
-    expect(memory.get(accounts.user(1) + Purse.used)).toBe(sum);
+    expect(memory.get(accounts.user(1) + UserSlot.used)).toBe(sum);
     expect(Math.min(told.settled, told.voided)).toBeGreaterThan(1000);
   });
 });
+
+/** Cells that are written in place: each store is seen before it is made. */
+const watchedCells = (cells: Float64Array, store: (at: number) => void): Float64Array =>
+  new Proxy(cells, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+    set(target, name, value) {
+      store(Number(name));
+      return Reflect.set(target, name, value);
+    },
+  });
 
 test('exactness 9: what others write too is written under its lock, the user’s before the group’s', async () => {
   const site = busy();
   const { accounts } = site.money;
   const purse = accounts.user(1);
   const group = accounts.group('default');
-  const rings = site.money.memory.get(group + Flow.rates);
+  const rings = site.money.memory.get(group + RateSlot.rates);
   const ofGroup = (cell: number) =>
     (cell >= group && cell < group + 16) || (cell >= rings && cell < rings + 2 * ringCells);
   const written = { user: 0, group: 0 };
   const watched = (plain: Memory): Memory => {
     const held: number[] = [];
+    let noted: (readonly [first: number, count: number])[] = [];
+    const stored = (cell: number) => {
+      written[ofGroup(cell) ? 'group' : 'user']++;
+      expect(held).toContain(ofGroup(cell) ? groupStripe(group) : userStripe(purse));
+    };
     const taken = (stripe: number) => {
       if (stripe === userStripe(purse)) expect(held).not.toContain(groupStripe(group));
       held.push(stripe);
@@ -336,17 +366,27 @@ test('exactness 9: what others write too is written under its lock, the user’s
       },
       unlock(stripe) {
         held.splice(held.lastIndexOf(stripe), 1);
+        if (held.length === 0) noted = [];
         plain.unlock(stripe);
       },
       put(cell, value) {
-        written[ofGroup(cell) ? 'group' : 'user']++;
-        expect(held).toContain(ofGroup(cell) ? groupStripe(group) : userStripe(purse));
+        stored(cell);
         plain.put(cell, value);
       },
       add(cell, amount) {
-        written[ofGroup(cell) ? 'group' : 'user']++;
-        expect(held).toContain(ofGroup(cell) ? groupStripe(group) : userStripe(purse));
+        stored(cell);
         plain.add(cell, amount);
+      },
+      cells: (first, count) =>
+        watchedCells(plain.cells(first, count), (at) => {
+          if (first !== purse && first !== accounts.token(7)) return;
+          const cell = first + at;
+          stored(cell);
+          expect(noted.some(([from, many]) => cell >= from && cell < from + many)).toBe(true);
+        }),
+      note(first, count) {
+        noted.push([first, count]);
+        plain.note(first, count);
       },
     };
   };
@@ -370,18 +410,15 @@ function live(
   send: (ref: string, amount: number) => void,
   mark: string,
 ): void {
-  const balances = createBalances(money);
-  const limits = createLimits({ settings: () => settings, now: () => 1e12, steady: () => 1e9, money });
-  const open: { readonly row: number; readonly ref: string; readonly admission: Admission; held: number }[] = [];
+  const balances = new Balances(money);
+  const limits = new Limits({ settings: () => settings, steady: () => 1e9, money });
+  const account = balances.account(1, 7);
+  const open: { readonly row: OpenRequest; readonly ref: string; readonly admission: Admission; held: number }[] = [];
   for (const ref of ['a', 'b', 'c']) {
-    const row = money.open.begin({
+    const row = money.open.begin(account, {
       ref: `${mark}${ref}`,
       model: 'gpt-4o-mini',
       group: 'default',
-      user: money.accounts.user(1),
-      token: money.accounts.token(7),
-      userId: 1,
-      tokenId: 7,
       startedMs: 0,
       streams: true,
       promptTokens: 4000,
@@ -389,20 +426,21 @@ function live(
       epoch: 0,
     });
     if (row === null) throw new Error('no rows');
-    const admission = limits.admit(site.principal, { tokens: 5, hold: 5000, row });
-    balances.hold(1, 7, 1000, { most: 5000, row });
+    const admission = limits.enter(site.principal, { open: row });
+    admission.reserve({ tokens: 5 });
+    account.hold(1000, { most: 5000, budget: 5000, limits: site.principal.token?.limits ?? null, open: row });
     open.push({ row, ref, admission, held: 1000 });
     if (random() < 0.5) {
-      money.open.servedBy(row, 3);
-      money.open.delivered(row, 1 + Math.floor(random() * 100));
+      row.servedBy(3);
+      row.delivered(1 + Math.floor(random() * 100));
     }
   }
   for (const one of open) {
-    if (random() < 0.5 && balances.hold(1, 7, 500, { most: 0, row: one.row }).ok) one.held += 500;
+    if (random() < 0.5 && account.hold(500, { most: 0, open: one.row }).ok) one.held += 500;
     const charged = 1 + Math.floor(random() * 1000);
-    balances.alone(1, () => {
-      one.admission.ended({ tokens: 5, charged, success: true });
-      balances.settle(1, 7, { held: one.held, most: 5000, charged, row: one.row });
+    account.locked(() => {
+      one.admission.ended(5, true);
+      account.settle({ held: one.held, most: 5000, budget: 5000, charged, open: one.row });
     });
     send(one.ref, charged);
     if (random() < 0.7) money.open.over(one.row);
@@ -425,26 +463,26 @@ test('what several threads say in turns is what one says', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       id++;
-      const model = createBalances();
+      const model = new Balances();
       for (const balances of [model, alone.balances]) {
-        balances.seeUser(user(1000, id));
-        balances.seeToken(token(700, null, id, id));
+        balances.money.accounts.seeUser(user(1000, id));
+        balances.money.accounts.seeToken(token(700, null, id, id));
       }
-      const several = rows.map((own, index) => createBalances(beside(main, index + 1, own).money));
+      const several = rows.map((own, index) => new Balances(beside(main, index + 1, own).money));
       const open: number[] = [];
       for (const { kind, by, amount, part } of steps) {
         const one = several[by] as Balances;
         if (kind === 'hold') {
-          const told: HoldAnswer = model.hold(id, id, amount);
-          expect(one.hold(id, id, amount)).toEqual(told);
+          const told: HoldAnswer = model.account(id, id).hold(amount);
+          expect(one.account(id, id).hold(amount)).toEqual(told);
           if (told.ok) open.push(amount);
         } else if (open.length > 0) {
           const held = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
           const spent = { held, charged: Math.floor(held * part) };
-          model.settle(id, id, spent);
-          one.settle(id, id, spent);
+          model.account(id, id).settle(spent);
+          one.account(id, id).settle(spent);
         }
-        for (const each of several) expect(each.available(id, id)).toBe(model.available(id, id));
+        for (const each of several) expect(each.account(id, id).available()).toBe(model.account(id, id).available());
       }
     }),
     { numRuns: 300 },
@@ -487,12 +525,13 @@ test('visits are counted of users who come when they are counted already, in oth
   expect(accounts.user(1)).toBeGreaterThan(0);
 });
 
-test('frames that a client got add up in its row, under the channel that they came from', () => {
+test('what is known of a request while it runs lies in its row', () => {
   const { memory, open } = createMoney(createMemory());
-  const [row = 0] = rowsIn(allotRows(memory));
-  open.servedBy(row, 5);
-  open.delivered(row, 2);
-  open.servedBy(row, 6);
-  open.delivered(row, 5);
-  expect([memory.get(row + Row.channelId), memory.get(row + Row.delivered)]).toEqual([6, 5]);
+  const row = openRequestAt(memory, [...rowsIn(allotRows(memory))][0] ?? 0);
+  row.servedBy(5);
+  row.delivered(2);
+  row.servedBy(6);
+  row.delivered(5);
+  expect([memory.get(row.row + Row.channelId), memory.get(row.row + Row.delivered)]).toEqual([6, 5]);
+  expect(open.free()).toBe(0);
 });

@@ -166,9 +166,10 @@ test('M2: an honest answer that costs more than was foreseen leaves the balance 
   // The next credit pays it back, and the relay knows.
   await gateway.call('user.update', { id: gateway.userId, add_quota: 5000 });
   expect(await gateway.balance()).toBe(4800);
-  expect([gateway.balances.available(gateway.userId, 0), gateway.balances.overrunOf(gateway.userId)]).toEqual([
-    4800, 0,
-  ]);
+  expect([
+    gateway.balances.account(gateway.userId, 0).available(),
+    gateway.balances.account(gateway.userId, 0).overrun(),
+  ]).toEqual([4800, 0]);
 });
 
 test('M17: an administrator cannot push a balance beyond what a number can say, and can set a large one back', async () => {
@@ -198,7 +199,7 @@ describe('self-use mode', () => {
     expect(upstream.requests[0]?.body.toString()).toBe(body);
     expect(await gateway.balance()).toBe(0);
     const user = await gateway.services.users.find(gateway.userId);
-    expect([user?.used_quota, gateway.balances.standing(gateway.userId, null).used]).toEqual([225, 225]);
+    expect([user?.used_quota, gateway.balances.account(gateway.userId, 0).standing().used]).toEqual([225, 225]);
     expect((await gateway.logs())[0]?.quota).toBe(225);
   });
 

@@ -224,7 +224,7 @@ test('M7: what the operator’s own override makes dearer is held for', async ()
   const id = await asOpenAi();
   const heldNow = async () => {
     let held = 0;
-    const available = () => gateway.balances.available(gateway.userId, 0);
+    const available = () => gateway.balances.account(gateway.userId, 0).available();
     const before = available();
     upstream.script((response) => {
       held = before - available();
@@ -282,7 +282,7 @@ test('M7: what is held covers the dearest terms', async () => {
   await asOpenAi(allowed);
   const held: number[] = [];
   upstream.script((response) => {
-    held.push(1_000_000_000 - gateway.balances.available(gateway.userId, 0));
+    held.push(1_000_000_000 - gateway.balances.account(gateway.userId, 0).available());
     sendJson(response, completion({ service_tier: 'priority' }));
   });
   await ask('/v1/chat/completions', { model: 'gpt-4.1', max_tokens: 2_000, ...hello });

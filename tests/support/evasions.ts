@@ -683,7 +683,7 @@ export async function openStage(): Promise<Stage> {
       let seen: { readonly least: number; readonly reserved: number; readonly arrived: string } | null = null;
       upstream = (_url, arrived) => {
         const least = leastTokens(JSON.parse(arrived), target.countable);
-        seen = { least, reserved: balance - gateway.balances.available(id, id), arrived };
+        seen = { least, reserved: balance - gateway.balances.account(id, id).available(), arrived };
         return answer ?? target.answer(one.usage ? { prompt: Math.max(1, least) } : null);
       };
       const path = own.path.replace('MODEL', model);
@@ -694,8 +694,8 @@ export async function openStage(): Promise<Stage> {
       });
       const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
       await response.arrayBuffer();
-      const charged = balance - gateway.balances.available(id, id);
-      const overrun = gateway.balances.overrunOf(id);
+      const charged = balance - gateway.balances.account(id, id).available();
+      const overrun = gateway.balances.account(id, 0).overrun();
       // Read where the callback has written it.
       const found = seen as { readonly least: number; readonly reserved: number; readonly arrived: string } | null;
       return {

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sqliteOf } from '../../db/open.ts';
 import { createServices, type ServiceDeps } from '../../server/app/services.ts';
-import { createBalances } from '../../server/billing/balances/balances.ts';
-import { createMoney } from '../../server/billing/balances/money.ts';
+import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
 import { createMemory, mostThreads } from '../../server/billing/balances/shared-memory.ts';
 import type { Trouble } from '../../server/contract/trouble.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
@@ -52,7 +51,7 @@ export interface TestGatewayOptions {
   readonly channelTests?: boolean;
 }
 
-const lasting = { epoch: () => 1, lasts: () => true };
+const lasting = { epoch: () => 1, isValid: () => true };
 
 export async function createTestGateway(options: TestGatewayOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
@@ -80,11 +79,11 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     pause: options.pause ?? (async () => undefined),
     ...options.more,
   });
-  const balances = createBalances(
+  const balances = new Balances(
     createMoney(createMemory(mostThreads), undefined, options.leased === true ? lasting : null),
   );
-  ledger.onBalance(balances.credit);
-  const state = createRelayState(balances);
+  ledger.onBalance(balances.money.accounts.credit);
+  const state = createRelayState(balances.money.accounts);
   const source = createSnapshotSource({ database, vault });
   state.apply(await source.load());
   const counter = {

@@ -1,6 +1,6 @@
 /** Money of several relay threads that are all in this one, as they would have it in threads of their own. */
 
-import type { Money } from '../../server/billing/balances/money.ts';
+import type { Money } from '../../server/billing/balances/balances.ts';
 import { allotRows, createOpenRequests } from '../../server/billing/balances/open-requests.ts';
 import { attachMemory, type Memory } from '../../server/billing/balances/shared-memory.ts';
 import type { Accounts } from '../../server/billing/balances/slots.ts';
@@ -28,7 +28,7 @@ export function beside(
   for (const first of rows) open.add(first);
   const accounts: Accounts = main.accounts;
   return {
-    money: { memory, accounts, open, tenure: null },
+    money: { memory, accounts, open, nodeLease: null },
     rows,
     follow() {
       const fresh = main.memory.parts().chunks.slice(known);

@@ -6,7 +6,7 @@
 import { sealedSample } from '../../../db/sealed.ts';
 import { dataDirFiles } from '../../../server/app/data-dir.ts';
 import { openReading } from '../../../server/app/read-only.ts';
-import { createBalances } from '../../../server/billing/balances/balances.ts';
+import { Balances } from '../../../server/billing/balances/balances.ts';
 import { capsuleOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../../server/domain/snapshot/load.ts';
 import { addonPath } from '../../../server/embedded/addon-path.ts';
@@ -50,8 +50,8 @@ const reading = openReading(files, addonPath);
 const sample = reading === null ? null : sealedSample(reading.database);
 if (reading === null || sample === null) throw new Error(`no gateway at ${dataDir}`);
 const vault = vaultFor(files.secretKey, process.env, sample);
-const balances = createBalances();
-const state = createRelayState(balances);
+const balances = new Balances();
+const state = createRelayState(balances.money.accounts);
 state.apply(await createSnapshotSource({ database: reading.database, vault }).load());
 
 const refuse = () => Promise.reject(new Error('a reduced relay keeps nothing'));

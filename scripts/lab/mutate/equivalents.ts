@@ -152,7 +152,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/billing/balances/slots.ts',
-    line: 'export const Purse = { balance: 0, used: 1, held: 2, most: 3, overrun: 4, gone: 5, visits: 6, visitsSpan: 7 } as const;',
+    line: 'visitsSpan: 7,',
     before: '7',
     after: '(8)',
     why: 'the next cell of the place is as free as this one',

@@ -27,8 +27,8 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'the hold before the extension is given back',
     file: 'server/relay/admission/reservation.ts',
-    before: 'balances.settle(userId, tokenId, { held,',
-    after: 'balances.settle(userId, tokenId, { held: this.plan.hold,',
+    before: 'const spent = { held,',
+    after: 'const spent = { held: this.plan.hold,',
     test: 'tests/relay/last-piece.test.ts',
   },
   {

@@ -9,16 +9,19 @@ import type { Memory } from './shared-memory.ts';
 /** Cells of a row. */
 export const Row = {
   state: 0,
-  user: 1,
-  token: 2,
-  group: 3,
-  held: 4,
-  most: 5,
-  house: 6,
+  held: 1,
+  most: 2,
+  budgetHeld: 3,
+  /** Of the settlement that was sent, -1 = nothing was used. */
+  charged: 4,
   /** Counted among those under way of its token and its group. */
-  tokenRuns: 7,
-  groupRuns: 8,
-  budgetHeld: 9,
+  tokenRuns: 5,
+  groupRuns: 6,
+  /** Slot of the group. */
+  group: 7,
+  /** Slots of the user and the token. */
+  user: 8,
+  token: 9,
   userId: 10,
   tokenId: 11,
   channelId: 12,
@@ -28,8 +31,7 @@ export const Row = {
   promptTokens: 15,
   /** Frames that the client got; 0 = nothing. */
   delivered: 16,
-  /** Of the settlement that was sent, -1 = nothing was used. */
-  charged: 17,
+  house: 17,
   refUnits: 18,
   modelUnits: 19,
   groupUnits: 20,
@@ -41,6 +43,8 @@ export const Row = {
   model: 52,
   groupName: 92,
 } as const;
+/** The state and the money of a row, at its beginning: they change together with totals, under a lock. */
+export const moneyCells = Row.charged + 1;
 const rowCells = 128;
 type Bucket = { [K in keyof Usage]-?: Usage[K] extends number ? K : never }[keyof Usage];
 const buckets = Object.entries(emptyUsage).flatMap(([name, value]) =>
@@ -60,37 +64,88 @@ export const RowState = {
   ended: 2,
 } as const;
 
-export interface Begun {
-  readonly ref: string;
+/** What is only known when the request was read. */
+export interface ReadFacts {
   readonly model: string;
-  readonly group: string;
-  readonly user: number;
-  readonly token: number;
-  readonly userId: number;
-  readonly tokenId: number;
-  readonly startedMs: number;
   readonly streams: boolean;
   readonly promptTokens: number;
   readonly house: boolean;
   readonly epoch: number;
 }
 
-/** What is only known when the request was read. */
-export type ReadFacts = Pick<Begun, 'model' | 'streams' | 'promptTokens' | 'house' | 'epoch'>;
+export interface Begun extends ReadFacts {
+  readonly ref: string;
+  readonly group: string;
+  readonly startedMs: number;
+}
+
+/** Whose money it is. */
+export interface Owner {
+  /** Slots. */
+  readonly user: number;
+  readonly token: number;
+  readonly userId: number;
+  readonly tokenId: number;
+}
+
+/** One row, used by one request after another. */
+export class OpenRequest {
+  /** @param row its first cell; 0 = nobody needs to know of the request. @param cells those of the row. */
+  constructor(
+    private readonly memory: Pick<Memory, 'write'>,
+    readonly row: number,
+    readonly cells: Float64Array,
+  ) {}
+
+  begin(owner: Owner, begun: Begun): void {
+    const { memory, row, cells } = this;
+    cells.fill(0, Row.held, Row.ref);
+    cells[Row.user] = owner.user;
+    cells[Row.token] = owner.token;
+    cells[Row.userId] = owner.userId;
+    cells[Row.tokenId] = owner.tokenId;
+    cells[Row.startedMs] = begun.startedMs;
+    cells[Row.refUnits] = memory.write(row + Row.ref, begun.ref, refUnits);
+    cells[Row.groupUnits] = memory.write(row + Row.groupName, begun.group, groupUnits);
+    this.read(begun);
+    cells[Row.state] = RowState.open;
+  }
+
+  /** For a row that began before the request was read. */
+  read({ model, streams, promptTokens, house, epoch }: ReadFacts): void {
+    const { cells, row } = this;
+    cells[Row.house] = house ? 1 : 0;
+    cells[Row.epoch] = epoch;
+    cells[Row.streams] = streams ? 1 : 0;
+    cells[Row.promptTokens] = promptTokens;
+    if (row !== 0) cells[Row.modelUnits] = this.memory.write(row + Row.model, model, modelUnits);
+  }
+
+  /** The channel whose response goes out. */
+  servedBy(channelId: number): void {
+    this.cells[Row.channelId] = channelId;
+  }
+
+  /** @param frames that went out so far; no lock, one store. */
+  delivered(frames: number): void {
+    this.cells[Row.delivered] = frames;
+  }
+
+  /** What it has used so far. */
+  used(usage: Usage): void {
+    let cell = Row.usage;
+    for (const bucket of buckets) this.cells[cell++] = usage[bucket];
+  }
+}
+
+/** No row: nobody else ends this request. */
+export const noRow = new OpenRequest({ write: () => 0 }, 0, new Float64Array(rowCells));
 
 export interface OpenRequests {
-  /** @returns its row; 0 = nobody needs one, null = there is none left. */
-  begin(begun: Begun): number | null;
-  /** Of a row that began before the request was read. */
-  read(row: number, facts: ReadFacts): void;
+  /** @returns its row; null = there is none left. */
+  begin(owner: Owner, begun: Begun): OpenRequest | null;
   /** Nothing is left to be done about it. */
-  over(row: number): void;
-  /** The channel whose response goes out. */
-  servedBy(row: number, channelId: number): void;
-  /** @param frames that went out so far. */
-  delivered(row: number, frames: number): void;
-  /** What it has used so far. */
-  used(row: number, usage: Usage): void;
+  over(request: OpenRequest): void;
   /** More rows for this thread. @param first cell of `rowsTogether` rows. */
   add(first: number): void;
   /** Rows that are not in use. */
@@ -99,72 +154,31 @@ export interface OpenRequests {
 
 /** Where the only relay is in the main thread, nobody is left to end what it had open: the next start does. */
 export const untold: OpenRequests = {
-  begin: () => 0,
-  read: () => undefined,
+  begin: () => noRow,
   over: () => undefined,
-  servedBy: () => undefined,
-  delivered: () => undefined,
-  used: () => undefined,
   add: () => undefined,
   free: () => 0,
 };
 
 /** One thread's rows. */
 export function createOpenRequests(memory: Memory): OpenRequests {
-  const free: number[] = [];
+  const free: OpenRequest[] = [];
   const add = (first: number) => {
-    for (let index = rowsTogether - 1; index >= 0; index--) free.push(first + index * rowCells);
-  };
-  const next = (): number => {
-    const row = free.pop();
-    if (row !== undefined || memory.thread !== 0) return row ?? 0;
-    add(allotRows(memory));
-    return free.pop() ?? 0;
-  };
-
-  const { set, write } = memory;
-  const read = (row: number, { model, streams, promptTokens, house, epoch }: ReadFacts) => {
-    set(row + Row.house, house ? 1 : 0);
-    set(row + Row.epoch, epoch);
-    set(row + Row.streams, streams ? 1 : 0);
-    set(row + Row.promptTokens, promptTokens);
-    set(row + Row.modelUnits, write(row + Row.model, model, modelUnits));
+    for (let index = rowsTogether - 1; index >= 0; index--) free.push(openRequestAt(memory, first + index * rowCells));
   };
 
   return {
-    begin(begun) {
-      const row = next();
-      if (row === 0) return null;
-      memory.clear(row + Row.user, Row.ref - Row.user);
-      set(row + Row.user, begun.user);
-      set(row + Row.token, begun.token);
-      set(row + Row.userId, begun.userId);
-      set(row + Row.tokenId, begun.tokenId);
-      set(row + Row.startedMs, begun.startedMs);
-      set(row + Row.refUnits, write(row + Row.ref, begun.ref, refUnits));
-      read(row, begun);
-      set(row + Row.groupUnits, write(row + Row.groupName, begun.group, groupUnits));
-      set(row + Row.state, RowState.open);
-      return row;
+    begin(owner, begun) {
+      if (free.length === 0 && memory.thread === 0) add(allotRows(memory));
+      const request = free.pop();
+      if (request === undefined) return null;
+      request.begin(owner, begun);
+      return request;
     },
-    read(row, facts) {
-      if (row !== 0) read(row, facts);
-    },
-    over(row) {
-      if (row === 0 || memory.get(row + Row.state) === RowState.free) return;
-      memory.set(row + Row.state, RowState.free);
-      free.push(row);
-    },
-    servedBy(row, channelId) {
-      if (row !== 0) set(row + Row.channelId, channelId);
-    },
-    delivered(row, frames) {
-      if (row !== 0) set(row + Row.delivered, frames);
-    },
-    used(row, usage) {
-      if (row === 0) return;
-      let cell = row + Row.usage;
-      for (const bucket of buckets) memory.set(cell++, usage[bucket]);
+    over(request) {
+      if (request.row === 0 || request.cells[Row.state] === RowState.free) return;
+      request.cells[Row.state] = RowState.free;
+      free.push(request);
     },
     add,
     free: () => free.length,
@@ -172,6 +186,10 @@ export function createOpenRequests(memory: Memory): OpenRequests {
 }
 
 export const allotRows = (memory: Memory): number => memory.allot(rowsTogether * rowCells);
+
+/** The row of a thread that is gone. */
+export const openRequestAt = (memory: Memory, row: number): OpenRequest =>
+  new OpenRequest(memory, row, memory.cells(row, rowCells));
 
 /** Of one region, whoever it was given to. */
 export function* rowsIn(first: number): Iterable<number> {

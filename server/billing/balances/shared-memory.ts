@@ -10,14 +10,16 @@
 export interface Memory {
   readonly thread: number;
   get(cell: number): number;
+  /** The cells themselves, for whoever looks at the same ones again and again. They lie in one chunk, as what `allot` gives out at once does. */
+  cells(first: number, count: number): Float64Array;
+  /** Before cells in a row are changed in place: only under the lock that they belong to, and only those that nobody changes without it. */
+  note(first: number, count: number): void;
   /** Only under the lock that the cell belongs to. */
   put(cell: number, value: number): void;
   /** The same for a change of what is there. */
   add(cell: number, amount: number): void;
   /** For cells that no other thread changes: whole at once, and not undone. */
   set(cell: number, value: number): void;
-  /** Several cells in a row, as `set`. They lie in one chunk, as what `allot` gives out at once does. */
-  clear(first: number, count: number): void;
   /** A few words, 16 bits a unit, four a cell. @returns units written. */
   write(cell: number, text: string, mostUnits: number): number;
   read(cell: number, units: number): string;
@@ -50,10 +52,10 @@ const chunkBits = 16;
 const chunkCells = 1 << chunkBits;
 const offsets = chunkCells - 1;
 const unitsPerCell = 4;
-/** The largest group of changes clears six rings of 31 sums. */
+/** The largest group of changes clears six rings of 31 sums, a note for each. */
 const mostNotes = 1024;
-/** The count, then cell and value from before of each. */
-const notesSize = 1 + 2 * mostNotes;
+/** How many cells of notes are in use, then the notes: the values from before, the first of their cells, and how many they are. */
+const notesSize = 1 + 3 * mostNotes;
 const notesStart = (locksCount * Int32Array.BYTES_PER_ELEMENT) / Float64Array.BYTES_PER_ELEMENT;
 const spins = 200;
 const napMs = 1;
@@ -71,6 +73,7 @@ export function createMemory(threads = 0): Memory {
 export const attachMemory = ({ control, chunks }: MemoryParts, thread: number): Memory =>
   memoryOf(control, chunks, thread);
 
+const none = new Float64Array(0);
 const newChunk = () => new SharedArrayBuffer(chunkCells * Float64Array.BYTES_PER_ELEMENT);
 
 function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[], thread: number): Memory {
@@ -96,42 +99,47 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
   };
   adopt(given);
 
-  const take = (stripe: number): boolean => {
-    if (Atomics.compareExchange(locks, stripe, 0, me) !== 0) return false;
-    depths[stripe] = 1;
-    held++;
-    return true;
-  };
-
   return {
     thread,
     get: (cell) => chunks[cell >>> chunkBits]?.[cell & offsets] ?? 0,
+    cells(first, count) {
+      const at = first & offsets;
+      return (chunks[first >>> chunkBits] ?? none).subarray(at, at + count);
+    },
+    note(first, count) {
+      const chunk = chunks[first >>> chunkBits];
+      if (chunk === undefined) return;
+      const from = first & offsets;
+      let at = (notes[0] ?? 0) + 1;
+      for (let index = 0; index < count; index++) notes[at++] = chunk[from + index] ?? 0;
+      notes[at] = first;
+      notes[at + 1] = count;
+      notes[0] = at + 1;
+    },
     put(cell, value) {
       const chunk = chunks[cell >>> chunkBits];
       if (chunk === undefined) return;
-      const count = notes[0] ?? 0;
-      notes[1 + 2 * count] = cell;
-      notes[2 + 2 * count] = chunk[cell & offsets] ?? 0;
-      notes[0] = count + 1;
+      const at = (notes[0] ?? 0) + 1;
+      notes[at] = chunk[cell & offsets] ?? 0;
+      notes[at + 1] = cell;
+      notes[at + 2] = 1;
+      notes[0] = at + 2;
       chunk[cell & offsets] = value;
     },
     add(cell, amount) {
       const chunk = chunks[cell >>> chunkBits];
       if (chunk === undefined) return;
-      const count = notes[0] ?? 0;
+      const at = (notes[0] ?? 0) + 1;
       const before = chunk[cell & offsets] ?? 0;
-      notes[1 + 2 * count] = cell;
-      notes[2 + 2 * count] = before;
-      notes[0] = count + 1;
+      notes[at] = before;
+      notes[at + 1] = cell;
+      notes[at + 2] = 1;
+      notes[0] = at + 2;
       chunk[cell & offsets] = before + amount;
     },
     set(cell, value) {
       const chunk = chunks[cell >>> chunkBits];
       if (chunk !== undefined) chunk[cell & offsets] = value;
-    },
-    clear(first, count) {
-      const at = first & offsets;
-      chunks[first >>> chunkBits]?.fill(0, at, at + count);
     },
     write(cell, text, mostUnits) {
       const units = Math.min(text.length, mostUnits);
@@ -149,14 +157,21 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
         depths[stripe] = (depths[stripe] ?? 0) + 1;
         return;
       }
-      for (let tries = 1; !take(stripe); tries++) {
+      for (let tries = 1; Atomics.compareExchange(locks, stripe, 0, me) !== 0; tries++) {
         // Its owner may have been put to sleep, or be dead; then somebody is about to break the lock.
         if (tries % spins === 0) Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
       }
+      depths[stripe] = 1;
+      held++;
     },
     tryLock(stripe, ms) {
       for (let naps = 0; naps <= ms; naps++) {
-        for (let tries = 0; tries < spins; tries++) if (take(stripe)) return true;
+        for (let tries = 0; tries < spins; tries++) {
+          if (Atomics.compareExchange(locks, stripe, 0, me) !== 0) continue;
+          depths[stripe] = 1;
+          held++;
+          return true;
+        }
         Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
       }
       return false;
@@ -178,10 +193,12 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
     },
     bury(dead) {
       const left = notesOf(dead);
-      for (let index = (left[0] ?? 0) - 1; index >= 0; index--) {
-        const cell = left[1 + 2 * index] ?? 0;
-        const chunk = chunks[cell >>> chunkBits];
-        if (chunk !== undefined) chunk[cell & offsets] = left[2 + 2 * index] ?? 0;
+      // The newest first: a cell may be noted twice.
+      for (let at = left[0] ?? 0; at > 0; ) {
+        const count = left[at] ?? 0;
+        const first = left[at - 1] ?? 0;
+        at -= count + 2;
+        chunks[first >>> chunkBits]?.set(left.subarray(at + 1, at + 1 + count), first & offsets);
       }
       left[0] = 0;
       for (let stripe = 0; stripe < locksCount; stripe++) Atomics.compareExchange(locks, stripe, dead + 1, 0);

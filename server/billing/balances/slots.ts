@@ -5,21 +5,29 @@
  */
 
 import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
-import type { RelaySettings } from '../../relay/state/settings.ts';
 import type { BalanceEvent } from '../ledger/commands.ts';
 import { ringCells } from './rate-windows.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 
-/** Cells of a user's place. */
-export const Purse = { balance: 0, used: 1, held: 2, most: 3, overrun: 4, gone: 5, visits: 6, visitsSpan: 7 } as const;
-/** Cells of a token's place. */
-export const Cap = {
-  limit: 0,
+/** Cells of a user's slot. The first four are changed under the user's lock alone. */
+export const UserSlot = {
+  balance: 0,
   used: 1,
   held: 2,
   most: 3,
-  unlimited: 4,
+  overrun: 4,
   gone: 5,
+  visits: 6,
+  visitsSpan: 7,
+} as const;
+/** Cells of a key's slot. Those from `used` to `budgetHeld` are changed under its user's lock alone. */
+export const KeySlot = {
+  limit: 0,
+  unlimited: 1,
+  gone: 2,
+  used: 3,
+  held: 4,
+  most: 5,
   dayStart: 6,
   dayUsed: 7,
   monthStart: 8,
@@ -29,13 +37,13 @@ export const Cap = {
   rates: 12,
   cappedMs: 13,
 } as const;
-/** Cells of a group's place, with the same meaning and order as a token's. */
-export const Flow = {
+/** Cells of a group's slot, with the same meaning and order as a key's. */
+export const RateSlot = {
   running: 11,
   rates: 12,
   /** When a request took what was left of the tokens per minute. */ cappedMs: 13,
 } as const;
-const placeCells = 16;
+export const slotCells = 16;
 const patienceMs = 20;
 
 /** Flat pairs of id and place. */
@@ -43,6 +51,13 @@ export interface Places {
   readonly users: readonly number[];
   readonly tokens: readonly number[];
   readonly groups: readonly (readonly [name: string, place: number])[];
+}
+
+/** What the settings count, as far as slots are concerned. */
+export interface CountedLimits {
+  readonly groupLimits: ReadonlyMap<string, unknown>;
+  /** null = requests of users are not counted. */
+  readonly modelRequests: object | null;
 }
 
 export interface Accounts {
@@ -63,7 +78,7 @@ export interface Accounts {
   forgetUser(id: number): void;
   forgetToken(id: number): void;
   /** Makes room for what these settings count. */
-  prepare(settings: Pick<RelaySettings, 'groupLimits' | 'modelRequests'>): void;
+  prepare(settings: CountedLimits): void;
   /** A balance moved for another reason than a settlement of ours. */
   credit(event: BalanceEvent): void;
   places(users: Iterable<number>, tokens: Iterable<number>): Places;
@@ -107,64 +122,65 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     memory.set(cell, rings);
     return rings;
   };
-  const visitsOf = (user: number) => twoRings(user + Purse.visits);
-  const ratesOf = (flow: number) => twoRings(flow + Flow.rates);
+  const visitsOf = (user: number) => twoRings(user + UserSlot.visits);
+  const ratesOf = (flow: number) => twoRings(flow + RateSlot.rates);
 
   /** Events come from several threads and need not come in the order of their versions; each counts once. */
-  const apply = (purse: number, event: BalanceEvent): void => {
+  const apply = (slot: number, event: BalanceEvent): void => {
     const known = seen.get(event.userId);
     const { version } = event;
     if (known === undefined || version <= known.version || known.ahead.has(version)) return;
     known.ahead.add(version);
     while (known.ahead.delete(known.version + 1)) known.version++;
     const { add } = memory;
-    if (!leased) add(purse + Purse.balance, event.delta);
-    add(purse + Purse.overrun, event.overrun ?? 0);
+    if (!leased) add(slot + UserSlot.balance, event.delta);
+    add(slot + UserSlot.overrun, event.overrun ?? 0);
     if (event.token === undefined) return;
-    const cap = tokens.get(event.token.id);
-    if (cap !== undefined && !leased) add(cap + Cap.used, event.token.used);
-    add(purse + Purse.used, event.token.used);
+    const key = tokens.get(event.token.id);
+    if (key !== undefined && !leased) add(key + KeySlot.used, event.token.used);
+    add(slot + UserSlot.used, event.token.used);
   };
 
   const credit = (event: BalanceEvent): void => {
-    const purse = users.get(event.userId);
-    if (purse === undefined) {
+    const slot = users.get(event.userId);
+    if (slot === undefined) {
       early.set(event.userId, [...(early.get(event.userId) ?? []), event]);
       return;
     }
-    const stripe = userStripe(purse);
+    const stripe = userStripe(slot);
     // Somebody may have died at it, and it is this thread that buries the dead: it must not wait for them.
     if (!memory.tryLock(stripe, patienceMs)) return void setTimeout(credit, patienceMs, event);
-    apply(purse, event);
+    apply(slot, event);
     memory.unlock(stripe);
   };
 
   const seeToken = (token: TokenSnapshot): number => {
     const known = tokens.get(token.id);
-    const cap = known ?? memory.allot(placeCells);
-    if (!leased) memory.set(cap + Cap.limit, token.quotaLimit);
+    const slot = known ?? memory.allot(slotCells);
+    if (!leased) memory.set(slot + KeySlot.limit, token.quotaLimit);
     // What was spent without a bound was not lent.
-    else if (known === undefined) memory.set(cap + Cap.limit, token.used);
-    else if (memory.get(cap + Cap.unlimited) === 1) memory.set(cap + Cap.limit, memory.get(cap + Cap.used));
+    else if (known === undefined) memory.set(slot + KeySlot.limit, token.used);
+    else if (memory.get(slot + KeySlot.unlimited) === 1)
+      memory.set(slot + KeySlot.limit, memory.get(slot + KeySlot.used));
     // What is lent of a key is within its budgets too.
-    memory.set(cap + Cap.unlimited, (leased ? isUnbounded(token) : token.unlimited) ? 1 : 0);
-    memory.set(cap + Cap.gone, 0);
-    if (token.limits !== null) ratesOf(cap);
-    if (known !== undefined) return cap;
+    memory.set(slot + KeySlot.unlimited, (leased ? isUnbounded(token) : token.unlimited) ? 1 : 0);
+    memory.set(slot + KeySlot.gone, 0);
+    if (token.limits !== null) ratesOf(slot);
+    if (known !== undefined) return slot;
     const { day, month } = token.periods;
-    memory.set(cap + Cap.used, token.used);
-    memory.set(cap + Cap.dayStart, day.at);
-    memory.set(cap + Cap.dayUsed, day.used);
-    memory.set(cap + Cap.monthStart, month.at);
-    memory.set(cap + Cap.monthUsed, month.used);
-    tokens.set(token.id, cap);
-    return cap;
+    memory.set(slot + KeySlot.used, token.used);
+    memory.set(slot + KeySlot.dayStart, day.at);
+    memory.set(slot + KeySlot.dayUsed, day.used);
+    memory.set(slot + KeySlot.monthStart, month.at);
+    memory.set(slot + KeySlot.monthUsed, month.used);
+    tokens.set(token.id, slot);
+    return slot;
   };
 
   const group = (name: string): number => {
     const known = groups.get(name);
     if (known !== undefined || !owns) return known ?? 0;
-    const place = memory.allot(placeCells);
+    const place = memory.allot(slotCells);
     ratesOf(place);
     groups.set(name, place);
     return place;
@@ -180,7 +196,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     visitor(id) {
       const known = users.get(id) ?? strangers.get(id);
       if (known === undefined && !owns) return 0;
-      const place = known ?? memory.allot(placeCells);
+      const place = known ?? memory.allot(slotCells);
       if (known === undefined) strangers.set(id, place);
       return visitsOf(place) === 0 ? 0 : place;
     },
@@ -188,34 +204,34 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     seeUser(user) {
       const known = users.get(user.id);
       if (known !== undefined) {
-        // Back again: what is open still counts, so the row's balance says less than the purse.
-        memory.set(known + Purse.gone, 0);
+        // Back again: what is open still counts, so the row's balance says less than the slot.
+        memory.set(known + UserSlot.gone, 0);
         return;
       }
-      const purse = memory.allot(placeCells);
-      if (!leased) memory.set(purse + Purse.balance, user.balance);
-      memory.set(purse + Purse.used, user.used);
+      const slot = memory.allot(slotCells);
+      if (!leased) memory.set(slot + UserSlot.balance, user.balance);
+      memory.set(slot + UserSlot.used, user.used);
       seen.set(user.id, { version: user.balanceVersion, ahead: new Set() });
-      users.set(user.id, purse);
-      memory.set(purse + Purse.overrun, user.overrun);
+      users.set(user.id, slot);
+      memory.set(slot + UserSlot.overrun, user.overrun);
       for (const event of early.get(user.id) ?? []) credit(event);
       early.delete(user.id);
-      if (countsVisits) visitsOf(purse);
+      if (countsVisits) visitsOf(slot);
     },
     seeToken,
     forgetUser(id) {
-      const purse = users.get(id);
-      if (purse !== undefined) memory.set(purse + Purse.gone, 1);
+      const slot = users.get(id);
+      if (slot !== undefined) memory.set(slot + UserSlot.gone, 1);
     },
     forgetToken(id) {
-      const cap = tokens.get(id);
-      if (cap !== undefined) memory.set(cap + Cap.gone, 1);
+      const slot = tokens.get(id);
+      if (slot !== undefined) memory.set(slot + KeySlot.gone, 1);
     },
     prepare({ groupLimits, modelRequests }) {
       for (const name of groupLimits.keys()) group(name);
       if (modelRequests === null || countsVisits) return;
       countsVisits = true;
-      for (const purse of users.values()) visitsOf(purse);
+      for (const slot of users.values()) visitsOf(slot);
     },
     credit,
     places: (ofUsers, ofTokens) => ({

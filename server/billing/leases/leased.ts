@@ -3,9 +3,9 @@
  * One thread's alone, which waits for locks: whoever died at one is buried by another.
  */
 
-import type { Money } from '../balances/money.ts';
+import type { Money } from '../balances/balances.ts';
 import { userStripe } from '../balances/shared-memory.ts';
-import { Cap, Purse } from '../balances/slots.ts';
+import { KeySlot, UserSlot } from '../balances/slots.ts';
 
 /** A balance, or the limit of one of its owner's keys. */
 export interface LeaseSubject {
@@ -35,8 +35,8 @@ export function createLeased({ memory, accounts }: Pick<Money, 'memory' | 'accou
     if (purse === 0 || place === 0) return null;
     const stripe = userStripe(purse);
     return kind === 'account'
-      ? { stripe, there: place + Purse.balance, spent: [place + Purse.held] }
-      : { stripe, there: place + Cap.limit, spent: [place + Cap.used, place + Cap.held] };
+      ? { stripe, there: place + UserSlot.balance, spent: [place + UserSlot.held] }
+      : { stripe, there: place + KeySlot.limit, spent: [place + KeySlot.used, place + KeySlot.held] };
   };
   const locked = <T>(stripe: number, step: () => T): T => {
     memory.lock(stripe);
@@ -75,13 +75,13 @@ export function createLeased({ memory, accounts }: Pick<Money, 'memory' | 'accou
     drop(owners) {
       for (const purse of accounts.users.values())
         locked(userStripe(purse), () => {
-          for (const cell of [Purse.balance, Purse.held, Purse.most]) put(purse + cell, 0);
+          for (const cell of [UserSlot.balance, UserSlot.held, UserSlot.most]) put(purse + cell, 0);
         });
       for (const [id, cap] of accounts.tokens) {
         const purse = accounts.user(owners.get(id) ?? 0);
         locked(userStripe(purse), () => {
-          put(cap + Cap.limit, get(cap + Cap.used));
-          for (const cell of [Cap.held, Cap.most]) put(cap + cell, 0);
+          put(cap + KeySlot.limit, get(cap + KeySlot.used));
+          for (const cell of [KeySlot.held, KeySlot.most]) put(cap + cell, 0);
         });
       }
     },

@@ -1,24 +1,24 @@
 /**
  * For how long, and under which number, this machine may spend what it has leased: in cells that all its threads look at right
- * before money is spent. It runs from the moment a sign of life was sent, by whichever of two clocks ran further, so that a
+ * before money is spent. It runs from the moment a heartbeat was sent, by whichever of two clocks ran further, so that a
  * machine that slept wakes up too late to spend.
  */
 import type { Memory } from '../balances/shared-memory.ts';
 
-export interface Tenure {
+export interface NodeLease {
   /** Number under which the machine leases; 0 = none. What was begun under another one is not counted here any more. */
   epoch(): number;
   /** To be asked right before money is spent. */
-  lasts(): boolean;
+  isValid(): boolean;
 }
 
 /** For the thread that speaks with the books. */
-export interface OwnTenure extends Tenure {
-  /** A sign of life is on its way. @returns to be called when the database has confirmed it. */
-  sent(): () => void;
-  /** Nothing is spent until the next begins, and its first sign of life is confirmed. */
+export interface OwnNodeLease extends NodeLease {
+  /** A heartbeat is on its way. @returns to be called when the database has confirmed it. */
+  heartbeatSent(): () => void;
+  /** Nothing is spent until the next begins, and its first heartbeat is confirmed. */
   ended(): void;
-  /** @param leaseSeconds for which the database lets it live after each sign of life. */
+  /** @param leaseSeconds for which the database lets it live after each heartbeat. */
   begins(epoch: number, leaseSeconds?: number): void;
 }
 
@@ -35,15 +35,15 @@ const marginMs = 3000;
 /** Below the first that memory gives out. */
 const Cell = { epoch: 1, steady: 2, wall: 3, lifeMs: 4 } as const;
 
-export function createTenure(memory: Pick<Memory, 'get' | 'set'>, { steady, wall }: Clocks): OwnTenure {
+export function createNodeLease(memory: Pick<Memory, 'get' | 'set'>, { steady, wall }: Clocks): OwnNodeLease {
   const { get, set } = memory;
   return {
     epoch: () => get(Cell.epoch),
-    lasts: () =>
+    isValid: () =>
       get(Cell.epoch) !== 0 &&
       get(Cell.steady) !== 0 &&
       Math.max(steady() - get(Cell.steady), Math.abs(wall() - get(Cell.wall))) < get(Cell.lifeMs),
-    sent() {
+    heartbeatSent() {
       const at = { steady: steady(), wall: wall() };
       return () => {
         if (at.steady <= get(Cell.steady)) return;

@@ -1,7 +1,8 @@
 /** What is looked at before anything of a request is read: whether its bill could be stored, its rates, and whether there is anything left to pay with. */
 
+import type { Account, BudgetShortage } from '../../billing/balances/account.ts';
 import type { Balances } from '../../billing/balances/balances.ts';
-import type { BudgetAnswer } from '../../billing/balances/budgets.ts';
+import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts';
 import type { Ledger } from '../../billing/ledger/commands.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -66,50 +67,43 @@ export class Gate {
 
   /** For a part of a request that the site has counted: this machine alone counts it. @throws AppError storage_unavailable, limit_*. */
   part(principal: Principal, arriving: Arriving, site?: SiteVisit): Admission {
-    const row = this.rowFor(principal, arriving);
+    const { limits, balances } = this.core;
+    // Requests under way are counted together with their row, so that another thread can end them.
+    const open = limits.countsRunning(principal) ? this.rowFor(principal, arriving) : noRow;
     try {
-      return this.core.limits.enter(principal, { row, site });
+      return limits.enter(principal, { open, site });
     } catch (error) {
-      this.core.balances.money.open.over(row);
+      balances.money.open.over(open);
       throw error;
     }
   }
 
   /** It never ran, and counts in nothing. */
   withdraw(admission: Admission): void {
-    const { row } = admission;
     admission.withdraw();
-    this.core.balances.money.open.over(row);
+    this.core.balances.money.open.over(admission.open);
   }
 
   /** It is over and cost nothing: it could not be read, or is free. */
   ended(admission: Admission, success: boolean): void {
-    const { row } = admission;
-    admission.ended({ tokens: 0, charged: 0, success });
-    this.core.balances.money.open.over(row);
+    admission.ended(0, success);
+    this.core.balances.money.open.over(admission.open);
   }
 
-  /** Requests under way are counted together with their row, so that another thread can end them. */
-  private rowFor(principal: Principal, { requestId, startedMs }: Arriving): number {
-    if (!this.core.limits.countsRunning(principal)) return 0;
-    const { accounts, open, tenure } = this.core.balances.money;
-    const { user, token, group } = principal;
-    const row = open.begin({
+  private rowFor({ user, token, group }: Principal, { requestId, startedMs }: Arriving): OpenRequest {
+    const { balances } = this.core;
+    const open = balances.money.open.begin(balances.account(user.id, token?.id ?? 0), {
       ref: requestId,
       model: '',
       group,
-      user: accounts.user(user.id),
-      token: token === null ? 0 : accounts.token(token.id),
-      userId: user.id,
-      tokenId: token?.id ?? 0,
       startedMs,
       streams: false,
       promptTokens: 0,
       house: false,
-      epoch: tenure?.epoch() ?? 0,
+      epoch: balances.money.nodeLease?.epoch() ?? 0,
     });
-    if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
-    return row;
+    if (open === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
+    return open;
   }
 
   private async countedBySite(rates: SiteRates, principal: Principal, arriving: Arriving): Promise<Admission> {
@@ -125,57 +119,44 @@ export class Gate {
 
   /** @throws AppError token_budget_*, *_exhausted; what was counted in is withdrawn then. */
   private canPay(principal: Principal, admission: Admission): Admission | Promise<Admission> {
-    const { borrowing, limits } = this.core;
-    const budget = principal.token === null ? null : limits.usedUp(principal.token);
-    const refusal = budget === null ? this.exhausted(principal) : this.overBudget(budget);
-    if (refusal === null || (budget === null && this.mayBorrow(principal))) return admission;
-    const refuse = (error: unknown): never => {
-      this.withdraw(admission);
-      throw error;
-    };
-    return borrowing === null || budget !== null
-      ? refuse(refusal)
-      : this.borrowed(borrowing, principal, refusal).then(() => admission, refuse);
-  }
-
-  /** @returns why nothing can be paid; null = something can, or may be free. */
-  private exhausted(principal: Principal): AppError | null {
-    const { state, balances } = this.core;
+    const { state, borrowing, balances } = this.core;
     const { user, token, group, pinnedChannel } = principal;
+    const account = balances.account(user.id, token?.id ?? 0);
+    const budget = token === null || token.limits === null ? null : account.budgetUsedUp(token.limits);
+    if (budget !== null) return this.refuse(admission, this.overBudget(budget));
     const settings = state.settings();
-    const lacking = balances.lacking(user.id, token?.id ?? 0, isPaidByHouse(settings, principal));
+    const free = isPaidByHouse(settings, principal);
+    const lacking = account.lacking(free);
     // A price is only known with the model, which is not read yet. An administrator may name any channel, and so any group's models.
-    if (lacking === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return null;
-    return new AppError(
-      lacking.who === 'user' ? 'user_exhausted' : 'token_exhausted',
-      shortage(lacking.remain, 1, settings),
+    if (lacking === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return admission;
+    const code = lacking.who === 'user' ? 'user_exhausted' : 'token_exhausted';
+    const refusal = new AppError(code, shortage(lacking.remain, 1, settings));
+    if (borrowing === null) return this.refuse(admission, refusal);
+    // What the request needs is asked for once, when it is known; whoever got nothing is asked about before the next is read.
+    const borrower = borrowerOf(principal, free);
+    if (!borrowing.wasRefused(borrower)) return admission;
+    return this.borrowed(borrowing, borrower, account, refusal).then(
+      () => admission,
+      (error: unknown) => this.refuse(admission, error),
     );
   }
 
-  private overBudget({ period, remain, seconds }: BudgetAnswer): AppError {
+  private refuse(admission: Admission, error: unknown): never {
+    this.withdraw(admission);
+    throw error;
+  }
+
+  private overBudget({ period, remain, seconds }: BudgetShortage): AppError {
     return new AppError(period === 'day' ? 'token_budget_day' : 'token_budget_month', {
       ...shortage(remain, 1, this.core.state.settings()),
       seconds: Math.ceil(seconds),
     });
   }
 
-  private borrowerFor(principal: Principal): Borrower {
-    return borrowerOf(principal, isPaidByHouse(this.core.state.settings(), principal));
-  }
-
-  /** What the request needs is asked for once, when it is known; whoever got nothing is asked about before the next is read. */
-  private mayBorrow(principal: Principal): boolean {
-    const { borrowing } = this.core;
-    return borrowing !== null && !borrowing.wasRefused(this.borrowerFor(principal));
-  }
-
   /** Nothing lies here, but other machines may have some. */
-  private async borrowed(lender: Borrowing, principal: Principal, refusal: AppError): Promise<void> {
-    const { state, balances, now } = this.core;
-    const borrower = this.borrowerFor(principal);
-    const { user, token } = principal;
-    const room = () => balances.available(user.id, token?.id ?? 0, borrower.house);
-    const loan = await lender.borrow(borrower, 1, room);
+  private async borrowed(lender: Borrowing, borrower: Borrower, account: Account, refusal: AppError): Promise<void> {
+    const { state, now } = this.core;
+    const loan = await lender.borrow(borrower, 1, () => account.available(borrower.house));
     if (loan === 'lent') return;
     // What lies here says less than the books: another machine may have taken back the part that was not lacking.
     const code =

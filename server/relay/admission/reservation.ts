@@ -1,6 +1,8 @@
 /** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
 
+import type { Account } from '../../billing/balances/account.ts';
 import type { Balances } from '../../billing/balances/balances.ts';
+import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enums.ts';
 import {
@@ -21,7 +23,7 @@ import { type Tried, triedOnly } from '../shared/failure.ts';
 import type { Figures } from '../shared/figures.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import { type Borrower, type Borrowing, borrowerOf } from './lender.ts';
-import type { Admission } from './limits.ts';
+import { type Admission, unlimited } from './limits.ts';
 import { holdFor } from './meter.ts';
 import type { Finish, RequestObserver } from './observer.ts';
 import type { Plan } from './plan.ts';
@@ -76,6 +78,8 @@ export class Reservation {
   readonly admission: Admission;
   readonly free: boolean;
   readonly owner: ReservationOwner | null;
+  /** Whose money it is. */
+  readonly account: Account;
   readonly tokenId: number;
   /** Quota that is held now. */
   held: number;
@@ -85,10 +89,12 @@ export class Reservation {
   heldTokens: number;
   /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
   overcommit = 1;
+  /** What is held may grow with what is delivered. */
+  staged = false;
   /** Begins with less than it may cost at most: the hold grows ahead of what is delivered. */
   grows = false;
-  /** Of the open request, for recovery when this thread ends; 0 = it is free. */
-  row = 0;
+  /** For recovery when this thread ends. */
+  open: OpenRequest = noRow;
   /** Number of the node's lease under which it was let in; 0 = nothing is leased. */
   epoch = 0;
   /** Items of the answer that was made here, which its client may name later; null = none can be named. */
@@ -113,10 +119,11 @@ export class Reservation {
     this.free = free;
     this.owner = owner;
     this.tokenId = principal.token?.id ?? 0;
+    this.account = core.balances.account(principal.user.id, this.tokenId);
     this.held = free ? 0 : plan.hold;
     this.most = free ? 0 : plan.most;
     this.heldTokens = plan.held;
-    this.epoch = core.balances.money.tenure?.epoch() ?? 0;
+    this.epoch = core.balances.money.nodeLease?.epoch() ?? 0;
   }
 
   /** Money may lie on other machines. */
@@ -169,13 +176,13 @@ export class Reservation {
   /** So much more of the response has gone out; costs next to nothing. */
   delivered(frames: number, channel: ChannelSnapshot): void {
     if (this.finished !== null) return;
-    const { open } = this.core.balances.money;
+    const { cells } = this.open;
     if (channel.id !== this.channelId) {
       this.channelId = channel.id;
-      open.servedBy(this.row, channel.id);
+      cells[Row.channelId] = channel.id;
     }
     this.frames += frames;
-    open.delivered(this.row, this.frames);
+    cells[Row.delivered] = this.frames;
   }
 
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
@@ -186,10 +193,10 @@ export class Reservation {
 
   /** Writes what is owed so far, so that a crash charges it. */
   checkpoint(usage: Usage, channel: ChannelSnapshot): void {
-    const { core, tokenId, inquiry, principal, plan, row, epoch } = this;
+    const { core, tokenId, inquiry, principal, plan, epoch } = this;
     if (this.finished !== null || this.free) return;
     const amount = quotaOf(usage, plan.prices);
-    core.balances.money.open.used(row, usage);
+    this.open.used(usage);
     const log = this.entry(LogType.consume, amount, usage, {
       endReason: 'recovered',
       usageSource: 'partial',
@@ -222,21 +229,23 @@ export class Reservation {
   }
 
   private room(): number {
-    return this.core.balances.available(this.principal.user.id, this.tokenId, this.plan.house);
+    return this.account.available(this.plan.house);
   }
 
   private holdUpTo(total: number): boolean {
-    const { core, principal, plan, row, epoch, overcommit } = this;
+    const { core, principal, plan, open, epoch, overcommit } = this;
     const more = total - this.held;
     if (more <= 0) return true;
     this.lacking = 0;
     // Nobody would give it back.
     if (this.finished !== null) return false;
     const beyond = Math.max(0, total - this.most);
-    if (beyond > 0 && !this.admission.extend(beyond)) return false;
-    const terms = { most: beyond, overcommit, house: plan.house, row, epoch };
-    if (!core.balances.hold(principal.user.id, this.tokenId, more, terms).ok) {
-      this.lacking = more;
+    const limits = beyond === 0 ? null : (principal.token?.limits ?? null);
+    const terms = { most: beyond, budget: beyond, limits, overcommit, house: plan.house, open, epoch };
+    const answer = this.account.hold(more, terms);
+    if (!answer.ok) {
+      // No budget is had elsewhere.
+      if (answer.who !== 'budget') this.lacking = more;
       return false;
     }
     this.held = total;
@@ -286,7 +295,7 @@ export class Reservation {
     const logged = usage === null || core.settings().logConsumption;
     const log = logged ? this.entry(type, amount, usage, finish) : null;
     this.charged = usage === null ? null : amount;
-    if (usage !== null) core.balances.money.open.used(this.row, usage);
+    if (usage !== null) this.open.used(usage);
     this.giveBack(amount, input + output, usage === null);
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
     const durable = core.ledger
@@ -334,14 +343,14 @@ export class Reservation {
 
   /** One step for all threads: what was used leaves the balance, what was held comes back, limits take note. @param failed nothing was used. */
   private giveBack(charged: number, tokens: number, failed: boolean): void {
-    const { balances } = this.core;
-    const { tokenId, held, most, row, epoch } = this;
-    const userId = this.principal.user.id;
-    const { house } = this.plan;
-    balances.alone(userId, () => {
-      this.admission.ended({ tokens, charged, success: !failed });
-      balances.settle(userId, tokenId, { held, charged, most, house, row, vain: failed, epoch });
-    });
+    const { admission, account, held, most, open, epoch } = this;
+    const spent = { held, charged, most, budget: most, house: this.plan.house, open, failed, epoch };
+    if (admission === unlimited) account.settle(spent);
+    else
+      account.locked(() => {
+        admission.ended(tokens, !failed);
+        account.settle(spent);
+      });
   }
 
   /** @param refusal why the ledger's rules turned it down; null = they did not. */
@@ -349,7 +358,7 @@ export class Reservation {
     const { core } = this;
     core.figures.committed(core.now() - endedMs);
     if (refusal !== null) core.settlementRefused(this.inquiry.requestId, refusal);
-    core.balances.money.open.over(this.row);
+    core.balances.money.open.over(this.open);
   }
 }
 

@@ -1,4 +1,6 @@
 /** The step that holds a request's money: how much is looked up and taken in one go under the user's lock; before it may be waited for a lease, for the whole site's rates, or for an exact count of the prompt. */
+import type { HoldRefusal } from '../../billing/balances/account.ts';
+import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts';
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import { Feature } from '../../routing/features.ts';
@@ -6,6 +8,7 @@ import type { Authorise } from '../intake/authorise.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import { countedTexts, leastCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/shortage.ts';
+import type { RelaySettings } from '../state/settings.ts';
 import { affordableOutput, asksForThought, leastWorth, shorten } from './answer-limit.ts';
 import { checkWords } from './blocked-words.ts';
 import type { TokenCounter } from './counting/counter.ts';
@@ -45,8 +48,9 @@ const plenty = 64;
  */
 export function reserve(core: ReserveCore, one: Reservation): void | Promise<void> {
   const { overcommit, overrunLine } = one.plan.settings;
-  const exact = overcommit === 1 || core.balances.overrunOf(one.principal.user.id) >= overrunLine;
+  const exact = overcommit === 1 || one.account.overrun() >= overrunLine;
   if (!exact) one.overcommit = overcommit;
+  one.staged = isStaged(one);
   const { plan, admission } = one;
   const counted = admission.site?.reserve(plan.promptTokens, plan.estimate.maxTokens) ?? null;
   return counted === null ? reserveHere(core, one) : counted.then(() => reserveHere(core, one));
@@ -54,7 +58,7 @@ export function reserve(core: ReserveCore, one: Reservation): void | Promise<voi
 
 function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> {
   const { borrowing } = core;
-  if (borrowing !== null && balanceRoom(core, one) < one.most) return reserveWithLease(core, borrowing, one);
+  if (borrowing !== null && balanceRoom(one) < one.most) return reserveWithLease(core, borrowing, one);
   const reserved = tryReserve(core, one, borrowing === null);
   if (borrowing === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
   if (reserved === true) return;
@@ -66,8 +70,8 @@ function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> 
 async function reserveWithLease(core: ReserveCore, borrowing: Borrowing, one: Reservation): Promise<void> {
   const { principal, inquiry, plan } = one;
   // What is leased counts as often in what requests may cost together, and once in what they hold.
-  const times = isStaged(one) ? one.overcommit : 1;
-  const room = () => Math.floor(balanceRoom(core, one) / times);
+  const times = one.staged ? one.overcommit : 1;
+  const room = () => Math.floor(balanceRoom(one) / times);
   for (let loans = 1; loans < mostLoans; loans++) {
     one.planAgain(inquiry, plan);
     const loan = await borrowing.borrow(borrowerOf(principal, plan.house), Math.ceil(one.most / times), room);
@@ -84,15 +88,24 @@ async function reserveWithLease(core: ReserveCore, borrowing: Borrowing, one: Re
 
 /** What there is must not change between the look and the hold. @param shortens a longer response than can be paid is asked for shorter, or refused. @returns false where it does not fit and is not shortened. */
 function tryReserve(core: ReserveCore, one: Reservation, shortens: boolean): boolean | Promise<boolean> {
-  const reserved = core.balances.alone(one.principal.user.id, () => lookAndHold(core, one, shortens));
+  const { memory } = core.balances.money;
+  const { stripe } = one.account;
+  let reserved: boolean | 'uncounted';
+  memory.lock(stripe);
+  try {
+    reserved = lookAndHold(core, one, shortens);
+  } finally {
+    memory.unlock(stripe);
+  }
   return reserved === 'uncounted' ? countAndHold(core, one, shortens) : reserved;
 }
 
 function lookAndHold(core: ReserveCore, one: Reservation, shortens: boolean): boolean | 'uncounted' {
   const { inquiry, plan } = one;
-  const room = roomFor(core, one);
+  const room = roomFor(one);
   const fits = one.most <= room;
-  const begins = canBegin(core, one);
+  // A stream that may cost more than there is begins with what there is.
+  const begins = !one.staged || leastFor(one) <= one.account.available(plan.house);
   if (!(fits && begins)) {
     const { texts, objects } = inquiry.prompt;
     const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
@@ -116,8 +129,8 @@ async function countAndHold(core: ReserveCore, one: Reservation, shortens: boole
     one.held = exact.hold;
     one.most = exact.hold;
   }
-  return core.balances.alone(one.principal.user.id, () => {
-    const room = roomFor(core, one);
+  return one.account.locked(() => {
+    const room = roomFor(one);
     if (one.most > room) return shortens && holdShorter(core, one, room);
     hold(core, one);
     return true;
@@ -141,74 +154,73 @@ function holdShorter(core: ReserveCore, one: Reservation, room: number): true {
   return true;
 }
 
-/** Takes it: of the limits first, then of the balance. @throws AppError limit_tpm, token_budget_*, *_exhausted. */
+/** Takes it: of the rates first, then of the key's budgets, its limit and the balance. @throws AppError limit_tpm, token_budget_*, *_exhausted. */
 function hold(core: ReserveCore, one: Reservation): void {
-  const { principal, plan, admission, most, overcommit, tokenId } = one;
-  const { house } = plan;
-  if (isStaged(one)) holdPart(core, one);
-  one.row = openRow(core, one);
+  const { principal, plan, admission, most, overcommit, account } = one;
+  if (one.staged) holdPart(core, one);
+  one.open = openRow(core, one);
   try {
-    reserveLimits(core, one);
-    const terms = { most, overcommit, house, row: one.row };
-    const held = core.balances.hold(principal.user.id, tokenId, one.held, terms);
+    admission.reserve({ tokens: plan.promptTokens, output: plan.estimate.maxTokens });
+    const held = account.hold(one.held, {
+      most,
+      budget: most,
+      limits: principal.token?.limits ?? null,
+      overcommit,
+      house: plan.house,
+      open: one.open,
+    });
     if (held.ok) return;
     admission.release();
-    throw new AppError(
-      held.who === 'user' ? 'user_exhausted' : 'token_exhausted',
-      shortage(held.remain, one.held, core.settings()),
-    );
+    throw refusalOf(held, one, core.settings());
   } catch (error) {
-    if (admission.row === 0) core.balances.money.open.over(one.row);
+    if (admission.open === noRow) core.balances.money.open.over(one.open);
     throw error;
   }
 }
 
+/** Budgets count all that a request may cost; the others what it holds. Whoever is refused reads money. */
+function refusalOf(lacking: HoldRefusal, { most, held }: Reservation, settings: RelaySettings): AppError {
+  const { remain } = lacking;
+  if (lacking.who !== 'budget')
+    return new AppError(
+      lacking.who === 'user' ? 'user_exhausted' : 'token_exhausted',
+      shortage(remain, held, settings),
+    );
+  const seconds = Math.ceil(lacking.seconds);
+  return new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
+    ...shortage(remain, most, settings),
+    seconds,
+  });
+}
+
 /** @returns the row for recovery: the gate's own, or a new one. @throws AppError storage_unavailable. */
-function openRow(core: ReserveCore, one: Reservation): number {
-  const { inquiry, principal, plan, admission, tokenId } = one;
-  const { accounts, open, tenure } = core.balances.money;
-  one.epoch = tenure?.epoch() ?? 0;
-  const facts = {
+function openRow(core: ReserveCore, one: Reservation): OpenRequest {
+  const { inquiry, principal, plan, admission, account } = one;
+  const { open, nodeLease } = core.balances.money;
+  one.epoch = nodeLease?.epoch() ?? 0;
+  const begun = {
+    ref: inquiry.requestId,
+    group: principal.group,
+    startedMs: inquiry.startedMs,
     model: inquiry.model,
     streams: inquiry.stream,
     promptTokens: plan.promptTokens,
     house: plan.house,
     epoch: one.epoch,
   };
-  if (admission.row !== 0) {
-    open.read(admission.row, facts);
-    return admission.row;
+  if (admission.open !== noRow) {
+    admission.open.read(begun);
+    return admission.open;
   }
-  const userId = principal.user.id;
-  const row = open.begin({
-    ...facts,
-    ref: inquiry.requestId,
-    group: principal.group,
-    user: accounts.user(userId),
-    token: tokenId === 0 ? 0 : accounts.token(tokenId),
-    userId,
-    tokenId,
-    startedMs: inquiry.startedMs,
-  });
+  const row = open.begin(account, begun);
   if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
   return row;
 }
 
-/** Limits count quota; whoever is refused reads money. @throws AppError limit_tpm, token_budget_*. */
-function reserveLimits(core: ReserveCore, { admission, plan, most, row }: Reservation): void {
-  try {
-    admission.reserve({ tokens: plan.promptTokens, output: plan.estimate.maxTokens, hold: most, row });
-  } catch (error) {
-    if (!(error instanceof AppError) || typeof error.params.need !== 'number') throw error;
-    const { remain, need, ...rest } = error.params;
-    throw new AppError(error.code, { ...rest, ...shortage(Number(remain), Number(need), core.settings()) }, error);
-  }
-}
-
 /** Begins with a modest hold, unless there is plenty: then nothing has to be read along to see what it costs so far. */
 function holdPart(core: ReserveCore, one: Reservation): void {
-  const { principal, plan, most } = one;
-  const available = core.balances.available(principal.user.id, one.tokenId, plan.house);
+  const { account, plan, most } = one;
+  const available = account.available(plan.house);
   if (most * plenty <= available) return;
   const { estimate: size } = plan;
   const modest = Math.min(size.maxTokens, core.settings().stake * (size.answer?.choices ?? 1));
@@ -221,21 +233,16 @@ function holdPart(core: ReserveCore, one: Reservation): void {
 }
 
 /** What a request may cost at most for the balance, and the key's limit, to let it in. */
-function balanceRoom({ balances }: ReserveCore, one: Reservation): number {
-  const { principal, plan, tokenId } = one;
-  const spare = balances.spare(principal.user.id, tokenId, one.overcommit, plan.house);
-  return isStaged(one) ? spare : Math.min(spare, balances.available(principal.user.id, tokenId, plan.house));
+function balanceRoom({ account, plan, overcommit, staged }: Reservation): number {
+  const spare = account.spare(overcommit, plan.house);
+  return staged ? spare : Math.min(spare, account.available(plan.house));
 }
 
-function roomFor(core: ReserveCore, one: Reservation): number {
-  const { token } = one.principal;
-  const room = balanceRoom(core, one);
-  return token === null ? room : Math.min(room, core.limits.room(token));
+function roomFor(one: Reservation): number {
+  const room = balanceRoom(one);
+  const limits = one.principal.token?.limits ?? null;
+  return limits === null ? room : Math.min(room, one.account.budgetRoom(limits));
 }
-
-/** A stream that may cost more than there is begins with what there is. */
-const canBegin = ({ balances }: ReserveCore, one: Reservation): boolean =>
-  !isStaged(one) || leastFor(one) <= balances.available(one.principal.user.id, one.tokenId, one.plan.house);
 
 /** Quota of the shortest answer that is worth asking for. */
 function leastFor({ plan: { estimate: size }, most, inquiry: { body } }: Reservation): number {

@@ -27,7 +27,8 @@ export async function answerBilling(deps: BillingDeps, request: Request, asked: 
   const { user, token } = deps.authorise.identify(request, peer);
   const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings();
   const tokenId = tokenStat && token !== null ? token.id : null;
-  const standing = (await deps.lender?.standing(user.id, tokenId)) ?? deps.balances.standing(user.id, tokenId);
+  const standing =
+    (await deps.lender?.standing(user.id, tokenId)) ?? deps.balances.account(user.id, tokenId ?? 0).standing();
   const told = (quota: number): number => (inCurrency ? quota / quotaPerUnit : quota);
   if (path.exec(asked)?.[1] === 'usage')
     return Response.json({ object: 'list', total_usage: told(standing.used) * 100 });

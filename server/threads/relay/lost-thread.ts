@@ -5,10 +5,9 @@
  */
 
 import type { Balances } from '../../billing/balances/balances.ts';
-import { createBudgets } from '../../billing/balances/budgets.ts';
-import { Row, RowState, rowsIn, usageIn } from '../../billing/balances/open-requests.ts';
+import { openRequestAt, Row, RowState, rowsIn, usageIn } from '../../billing/balances/open-requests.ts';
 import { groupStripe, userStripe } from '../../billing/balances/shared-memory.ts';
-import { Flow } from '../../billing/balances/slots.ts';
+import { RateSlot } from '../../billing/balances/slots.ts';
 import type { Ledger, LedgerCommand, LogEntry } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enums.ts';
 import {
@@ -69,24 +68,23 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
   const owed = owedOf(deps, row);
   const { amount } = owed;
   if (get(Row.state) === RowState.open) {
-    const budgets = createBudgets(balances.money);
     const charged = amount ?? 0;
     await alone(
       deps,
       [userStripe(get(Row.user)), ...(get(Row.group) === 0 ? [] : [groupStripe(get(Row.group))])],
       () => {
-        const fewer = (place: number) => memory.put(place + Flow.running, memory.get(place + Flow.running) - 1);
+        const fewer = (place: number) => memory.put(place + RateSlot.running, memory.get(place + RateSlot.running) - 1);
         if (get(Row.tokenRuns) === 1) fewer(get(Row.token));
         if (get(Row.groupRuns) === 1) fewer(get(Row.group));
-        if (get(Row.token) !== 0) budgets.settle(get(Row.token), get(Row.budgetHeld), charged, deps.now() / 1000);
-        for (const cell of [Row.tokenRuns, Row.groupRuns, Row.budgetHeld]) memory.put(row + cell, 0);
-        balances.settle(get(Row.userId), get(Row.tokenId), {
+        for (const cell of [Row.tokenRuns, Row.groupRuns]) memory.put(row + cell, 0);
+        balances.account(get(Row.userId), get(Row.tokenId)).settle({
           held: get(Row.held),
           most: get(Row.most),
           charged,
           house: get(Row.house) === 1,
-          row,
-          vain: amount === null,
+          budget: get(Row.budgetHeld),
+          open: openRequestAt(memory, row),
+          failed: amount === null,
           epoch: get(Row.epoch),
         });
       },

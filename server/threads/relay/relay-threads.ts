@@ -109,7 +109,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
         return;
       case 'heard':
         for (const other of threads.values()) if (other !== thread) post(other, message);
-        if (balances.money.tenure === null) return;
+        if (balances.money.nodeLease === null) return;
         break;
       case 'rows': {
         const rows = giveRows();
@@ -172,7 +172,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     const { handedOn } = deps.order;
     const order = { ...deps.order, port, shared: true, mark: `-${number}`, handedOn: number === 1 ? handedOn : '' };
     const news = { ...newsOf(state.snapshot()), chunks: [] };
-    const leased = balances.money.tenure !== null;
+    const leased = balances.money.nodeLease !== null;
     post(
       thread,
       {

@@ -92,8 +92,10 @@ export function createServing(deps: ServingDeps): Serving {
     starved: createStarvation(say, () => performance.now()),
     crowded: overload.crowded,
     wait: overload.wait,
-    ...(deps.balances.money.tenure === null ? {} : { lender: lenderOver(ledger), ...ratesOf(deps, say) }),
-    ...(order.shared || deps.balances.money.tenure !== null ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
+    ...(deps.balances.money.nodeLease === null ? {} : { lender: lenderOver(ledger), ...ratesOf(deps, say) }),
+    ...(order.shared || deps.balances.money.nodeLease !== null
+      ? { tell: (news) => tell({ kind: 'heard', news }) }
+      : {}),
   });
   let door: FrontDoor | null = null;
   const stop = createStop({

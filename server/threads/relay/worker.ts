@@ -1,10 +1,9 @@
 /** Thread entry: one relay of several. The first message brings everything it needs. */
 
-import { createBalances } from '../../billing/balances/balances.ts';
-import { createMoney } from '../../billing/balances/money.ts';
+import { Balances, createMoney } from '../../billing/balances/balances.ts';
 import { rowsTogether } from '../../billing/balances/open-requests.ts';
 import { attachMemory } from '../../billing/balances/shared-memory.ts';
-import { createTenure } from '../../billing/leases/node-lease.ts';
+import { createNodeLease } from '../../billing/leases/node-lease.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type CountAnswer, type CountingThread, createTokenCounter } from '../../relay/admission/counting/counter.ts';
@@ -42,8 +41,12 @@ function countingThread(): CountingThread {
 function start(given: RelayStart): (message: ToRelay) => void {
   const memory = attachMemory(given.memory, given.thread);
   const steady = createSteadyClock(given.clock);
-  const money = createMoney(memory, undefined, given.leased ? createTenure(memory, { steady, wall: Date.now }) : null);
-  const balances = createBalances(money);
+  const money = createMoney(
+    memory,
+    undefined,
+    given.leased ? createNodeLease(memory, { steady, wall: Date.now }) : null,
+  );
+  const balances = new Balances(money);
   for (const first of given.rows) money.open.add(first);
   const state = createRelayState(nobody);
   const ledger = createLedgerClient(given.ledger as unknown as LedgerPort);

@@ -69,8 +69,8 @@ export const books: readonly Break[] = [
   row(
     'an outbox needs a durable folder',
     'server/cluster/books.ts',
-    'standbyOf(files.outbox, order.durable, tenure, told)',
-    'standbyOf(files.outbox, true, tenure, told)',
+    'standbyOf(files.outbox, order.durable, nodeLease, told)',
+    'standbyOf(files.outbox, true, nodeLease, told)',
   )
     .keeps('correction 5')
     .notices('tests/postgres/outage.test.ts', 'exactness 5'),

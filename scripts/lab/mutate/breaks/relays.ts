@@ -4,16 +4,16 @@ import { type Break, row } from './row.ts';
 export const relays: readonly Break[] = [
   row(
     'a hold is looked for and taken under the user’s lock',
-    'server/billing/balances/balances.ts',
-    'memory.lock(stripe);\n      try {\n        return take(',
-    'try {\n        return take(',
+    'server/billing/balances/account.ts',
+    'memory.lock(stripe);\n    try {\n      return this.take(',
+    'try {\n      return this.take(',
   )
     .keeps('rule 1', 'correction 9')
     .notices('tests/relay/relay-threads.test.ts', 'exactness 9'),
   row(
     'windows of a group have their own lock',
     'server/relay/admission/limits.ts',
-    'if (group !== 0) memory.lock(groupStripe(group));',
+    'if (this.group !== 0) memory.lock(groupStripe(this.group));',
     '',
   )
     .keeps('rule 1', 'correction 9')
@@ -21,7 +21,7 @@ export const relays: readonly Break[] = [
   row(
     'who is refused by the balance is in no window and has no place',
     'server/relay/admission/gate.ts',
-    'this.withdraw(admission);\n      throw error;',
+    'this.withdraw(admission);\n    throw error;',
     'throw error;',
   )
     .keeps('rule 1')
@@ -35,17 +35,17 @@ export const relays: readonly Break[] = [
     .keeps('rule 1')
     .notices('tests/relay/gate.test.ts', 'refused for its model'),
   row(
-    'who is refused by a budget has not come',
-    'server/relay/admission/limits.ts',
-    'admission.withdraw();\n        throw error;',
-    'throw error;',
+    'what a budget does not have is not held',
+    'server/billing/balances/account.ts',
+    "if (lacking !== null) return { ok: false, who: 'budget', ...lacking };",
+    '',
   )
     .keeps('rule 1')
     .notices('tests/relay/limits.test.ts', 'a refused budget'),
   row(
     'what a dead thread had begun to change is undone',
     'server/billing/balances/shared-memory.ts',
-    'if (chunk !== undefined) chunk[cell & offsets] = left[2 + 2 * index] ?? 0;',
+    'chunks[first >>> chunkBits]?.set(left.subarray(at + 1, at + 1 + count), first & offsets);',
     '',
   )
     .keeps('rule 2', 'correction 6')
@@ -70,15 +70,15 @@ export const relays: readonly Break[] = [
     'a row is another request’s when the bill is durable',
     'server/relay/admission/reservation.ts',
     'this.giveBack(amount, input + output, usage === null);',
-    'this.giveBack(amount, input + output, usage === null);\n    core.balances.money.open.over(this.row);',
+    'this.giveBack(amount, input + output, usage === null);\n    core.balances.money.open.over(this.open);',
   )
     .keeps('rule 2', 'rule 3', 'correction 6')
     .notices('tests/relay/commit-wait.test.ts', 'exactness 6'),
   row(
     'the place of a user who is gone stays theirs',
     'server/billing/balances/slots.ts',
-    'if (purse !== undefined) memory.set(purse + Purse.gone, 1);',
-    'if (purse !== undefined && memory.get(purse) !== -1) users.delete(id);',
+    'if (slot !== undefined) memory.set(slot + UserSlot.gone, 1);',
+    'if (slot !== undefined && memory.get(slot) !== -1) users.delete(id);',
   )
     .keeps('rule 3', 'correction 7')
     .notices('tests/relay/balances.test.ts', 'removed and comes back'),
@@ -93,16 +93,16 @@ export const relays: readonly Break[] = [
   row(
     'what is leased is changed by leases alone',
     'server/billing/balances/slots.ts',
-    'if (!leased) add(purse + Purse.balance, event.delta);',
-    'add(purse + Purse.balance, event.delta);',
+    'if (!leased) add(slot + UserSlot.balance, event.delta);',
+    'add(slot + UserSlot.balance, event.delta);',
   )
     .keeps('rule 5', 'correction 7')
     .notices('tests/relay/tenure.test.ts', 'exactness 7'),
   row(
     'and so is what is leased of a key',
     'server/billing/balances/slots.ts',
-    'if (cap !== undefined && !leased) add(cap + Cap.used, event.token.used);',
-    'if (cap !== undefined) add(cap + Cap.used, event.token.used);',
+    'if (key !== undefined && !leased) add(key + KeySlot.used, event.token.used);',
+    'if (key !== undefined) add(key + KeySlot.used, event.token.used);',
   )
     .keeps('rule 5', 'correction 7')
     .notices('tests/relay/tenure.test.ts', 'exactness 7'),
@@ -140,9 +140,9 @@ export const relays: readonly Break[] = [
     .notices('tests/relay/shortened.test.ts', 'passes on what it likes'),
   row(
     'all that open requests may cost is within the balance',
-    'server/billing/balances/balances.ts',
-    'Math.floor(get(purse + Purse.balance) * overcommit) - get(purse + Purse.most)',
-    'Math.floor(get(purse + Purse.balance) * overcommit) - get(purse + Purse.held)',
+    'server/billing/balances/account.ts',
+    'const spare = Math.floor(total * overcommit) - mostOfAll;',
+    'const spare = Math.floor(total * overcommit) - held;',
   )
     .keeps('rule 4', 'correction 12')
     .notices('tests/relay/balances.test.ts', 'may cost together'),
@@ -165,7 +165,7 @@ export const relays: readonly Break[] = [
   row(
     'who owes is not overcommitted',
     'server/relay/admission/reserve.ts',
-    'overcommit === 1 || core.balances.overrunOf(one.principal.user.id) >= overrunLine',
+    'overcommit === 1 || one.account.overrun() >= overrunLine',
     'overcommit === 1 || overrunLine < 0',
   )
     .keeps('rule 4', 'correction 12')

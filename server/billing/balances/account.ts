@@ -1,0 +1,370 @@
+/**
+ * What one user, and the key in use, may still spend: the balance, the key's limit, and the key's budgets of a day and a month.
+ * Its slots are found once. One step under the user's lock looks and holds, one gives the hold back and charges: no gap
+ * between check and take, whichever thread it is.
+ */
+import { nextPeriod, type Period, periodStart } from '../../contract/periods.ts';
+import type { TokenLimits } from '../../contract/snapshot.ts';
+import type { NodeLease } from '../leases/node-lease.ts';
+import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
+import { type Memory, userStripe } from './shared-memory.ts';
+import { type Accounts, KeySlot, slotCells, UserSlot } from './slots.ts';
+
+/** Where accounts lie. */
+export interface SharedMoney {
+  readonly memory: Memory;
+  /** Who has which slot. */
+  readonly accounts: Accounts;
+  /** Where several machines serve one site: whether what lies here may be spent; null = it is all there is. */
+  readonly nodeLease: NodeLease | null;
+}
+
+export interface HoldTerms {
+  /** What the request may cost at most, as far as it was not said before; default: the amount. */
+  readonly most?: number;
+  /** What the key's budgets are to have for it besides. */
+  readonly budget?: number;
+  /** Of the key; absent or null = no budget bounds it. */
+  readonly limits?: TokenLimits | null;
+  /** With 1, the default, all that open requests may cost together stays within the balance. */
+  readonly overcommit?: number;
+  /** The balance is left alone; the key's limit is not. */
+  readonly house?: boolean;
+  readonly open?: OpenRequest;
+  /** Number of the lease under which the request was let in; absent = it is just being let in. */
+  readonly epoch?: number;
+}
+
+export interface BudgetShortage {
+  readonly period: Period;
+  readonly remain: number;
+  /** Until the next period begins. */
+  readonly seconds: number;
+}
+
+export type HoldRefusal =
+  | { readonly ok: false; readonly who: 'user' | 'token'; readonly remain: number }
+  | ({ readonly ok: false; readonly who: 'budget' } & BudgetShortage);
+export type HoldAnswer = { readonly ok: true } | HoldRefusal;
+
+export interface Spent {
+  readonly held: number;
+  readonly charged: number;
+  /** What was said of it at most; default: the hold. */
+  readonly most?: number;
+  /** What the key's budgets held of it. */
+  readonly budget?: number;
+  readonly house?: boolean;
+  /** It has ended with that. */
+  readonly open?: OpenRequest;
+  /** Nothing was used. */
+  readonly failed?: boolean;
+  /** Number of the lease under which it was let in. */
+  readonly epoch?: number;
+}
+
+export interface Shortage {
+  readonly who: 'user' | 'token';
+  readonly remain: number;
+}
+
+const unbounded = Number.MAX_SAFE_INTEGER;
+const usual: HoldTerms = {};
+const noCells = new Float64Array(slotCells);
+/** Those that settlements change. */
+const userMoney = UserSlot.most + 1;
+const keyMoney = KeySlot.budgetHeld + 1 - KeySlot.used;
+
+/** When the current day and month began, in epoch seconds: asked for each request, and looked up once a day. */
+export class Calendar {
+  day = Number.NaN;
+  month = 0;
+
+  /** @param now epoch milliseconds. */
+  constructor(readonly now: () => number) {}
+
+  /** Epoch seconds. */
+  turn(): number {
+    const now = this.now() / 1000;
+    if (now - this.day >= 0 && now - this.day < 86_400) return now;
+    this.day = periodStart('day', now);
+    this.month = periodStart('month', now);
+    return now;
+  }
+}
+
+export class Account implements Owner {
+  /** Slots; 0 = nobody has told of the user, or no key is involved. */
+  readonly user: number;
+  readonly token: number;
+  /** The lock that all of it is under. */
+  readonly stripe: number;
+  private readonly memory: Memory;
+  private readonly nodeLease: NodeLease | null;
+  private readonly balance: Float64Array;
+  private readonly key: Float64Array;
+
+  constructor(
+    { memory, accounts, nodeLease }: SharedMoney,
+    private readonly calendar: Calendar,
+    readonly userId: number,
+    /** 0 = no key is involved. */
+    readonly tokenId: number,
+  ) {
+    this.memory = memory;
+    this.nodeLease = nodeLease;
+    this.user = accounts.user(userId);
+    this.token = tokenId === 0 ? 0 : accounts.token(tokenId);
+    this.stripe = userStripe(this.user);
+    this.balance = this.user === 0 ? noCells : memory.cells(this.user, slotCells);
+    this.key = this.token === 0 ? noCells : memory.cells(this.token, slotCells);
+  }
+
+  /** All that the step asks and does is one: no other thread comes in between. It must not wait. */
+  locked<T>(step: () => T): T {
+    this.memory.lock(this.stripe);
+    try {
+      return step();
+    } finally {
+      this.memory.unlock(this.stripe);
+    }
+  }
+
+  /** What a request could hold now. Exact under the lock, a hint without it. */
+  available(house = false): number {
+    const { balance, key } = this;
+    if (!this.maySpend(house)) return 0;
+    const own = house ? unbounded : (balance[UserSlot.balance] ?? 0) - (balance[UserSlot.held] ?? 0);
+    const ofKey =
+      this.token === 0 || key[KeySlot.unlimited] === 1
+        ? unbounded
+        : (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0) - (key[KeySlot.held] ?? 0);
+    return Math.max(0, Math.min(own, ofKey));
+  }
+
+  /** What a request may cost at most to be let in now. Exact under the lock, a hint without it. */
+  spare(overcommit: number, house: boolean): number {
+    const { balance, key } = this;
+    if (!this.maySpend(house)) return 0;
+    const own = house
+      ? unbounded
+      : Math.floor((balance[UserSlot.balance] ?? 0) * overcommit) - (balance[UserSlot.most] ?? 0);
+    const ofKey =
+      this.token === 0 || key[KeySlot.unlimited] === 1
+        ? unbounded
+        : Math.floor(((key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0)) * overcommit) - (key[KeySlot.most] ?? 0);
+    return Math.max(0, Math.min(own, ofKey));
+  }
+
+  /** Whose money is used up, so that nothing could be held; null = something could. Takes the lock only where something is lacking. */
+  lacking(house: boolean): Shortage | null {
+    if (this.key[KeySlot.gone] !== 1 && this.available(house) >= 1) return null;
+    return this.locked(() => this.shortage(house));
+  }
+
+  /** What both budgets have left; Infinity where none is bounded. Exact under the lock, a hint without it. */
+  budgetRoom(limits: TokenLimits | null): number {
+    if (!this.hasBudget(limits)) return Number.POSITIVE_INFINITY;
+    const { dayBudget, monthBudget } = limits;
+    this.calendar.turn();
+    return Math.min(this.budgetLeft('day', dayBudget), this.budgetLeft('month', monthBudget));
+  }
+
+  /** The budget of which nothing is left; null = none. */
+  budgetUsedUp(limits: TokenLimits | null): BudgetShortage | null {
+    if (!this.hasBudget(limits)) return null;
+    return this.locked(() => this.budgetShortage(limits, 0));
+  }
+
+  /** Takes `amount` out of reach of other requests, all of it or nothing. */
+  hold(amount: number, terms: HoldTerms = usual): HoldAnswer {
+    const { memory, stripe } = this;
+    memory.lock(stripe);
+    try {
+      return this.take(amount, terms);
+    } finally {
+      memory.unlock(stripe);
+    }
+  }
+
+  /** Gives a hold back and charges what was really used. The balance is lowered first and the hold given back second: err on the side of less. */
+  settle(spent: Spent): void {
+    const { memory, stripe, nodeLease, balance, key } = this;
+    const { held, charged, most = held, budget = 0, house = false, open = noRow, epoch } = spent;
+    // What it held was given up with the lease it was let in under.
+    const isStale = nodeLease !== null && epoch !== undefined && epoch !== nodeLease.epoch();
+    memory.lock(stripe);
+    try {
+      if (this.user !== 0) {
+        memory.note(this.user, userMoney);
+        if (!house && !isStale) {
+          balance[UserSlot.balance] = (balance[UserSlot.balance] ?? 0) - charged;
+          balance[UserSlot.held] = (balance[UserSlot.held] ?? 0) - held;
+          balance[UserSlot.most] = (balance[UserSlot.most] ?? 0) - most;
+        }
+        balance[UserSlot.used] = (balance[UserSlot.used] ?? 0) + charged;
+      }
+      if (this.token !== 0) {
+        if (isStale) memory.add(this.token + KeySlot.limit, charged);
+        memory.note(this.token + KeySlot.used, keyMoney);
+        key[KeySlot.used] = (key[KeySlot.used] ?? 0) + charged;
+        if (!isStale) {
+          key[KeySlot.held] = (key[KeySlot.held] ?? 0) - held;
+          key[KeySlot.most] = (key[KeySlot.most] ?? 0) - most;
+        }
+        if (nodeLease === null) this.chargeBudgets(budget, charged);
+      }
+      if (open.row === 0) return;
+      const { cells } = open;
+      memory.note(open.row, moneyCells);
+      cells[Row.held] = 0;
+      cells[Row.most] = 0;
+      cells[Row.budgetHeld] = 0;
+      cells[Row.charged] = spent.failed === true ? -1 : charged;
+      cells[Row.state] = RowState.ended;
+    } finally {
+      memory.unlock(stripe);
+    }
+  }
+
+  /** What the user, or the key, has left and has used; `limit` Infinity = without end. */
+  standing(): { readonly limit: number; readonly used: number } {
+    const { balance, key, tokenId } = this;
+    return this.locked(() => {
+      if (tokenId === 0) {
+        const used = balance[UserSlot.used] ?? 0;
+        return { limit: (balance[UserSlot.balance] ?? 0) + used, used };
+      }
+      const limit = key[KeySlot.unlimited] === 1 ? Number.POSITIVE_INFINITY : (key[KeySlot.limit] ?? 0);
+      return { limit, used: key[KeySlot.used] ?? 0 };
+    });
+  }
+
+  /** What the user owes to the overrun account. */
+  overrun(): number {
+    return this.balance[UserSlot.overrun] ?? 0;
+  }
+
+  private maySpend(house: boolean): boolean {
+    return this.user !== 0 && this.balance[UserSlot.gone] !== 1 && (this.nodeLease === null || this.isLeased(house));
+  }
+
+  /** What lies here is this machine's to spend, or nothing of it is needed: of neither the balance nor the key's limit. */
+  private isLeased(house: boolean, epoch?: number): boolean {
+    const { nodeLease, token, key } = this;
+    if (nodeLease === null || (house && (token === 0 || key[KeySlot.unlimited] === 1))) return true;
+    return (epoch === undefined || epoch === nodeLease.epoch()) && nodeLease.isValid();
+  }
+
+  private shortage(house: boolean): Shortage | null {
+    const { balance, key } = this;
+    if (this.user === 0 || balance[UserSlot.gone] === 1) return { who: 'user', remain: 0 };
+    if (!this.isLeased(house)) return { who: house ? 'token' : 'user', remain: 0 };
+    if (this.token !== 0) {
+      if (key[KeySlot.gone] === 1) return { who: 'token', remain: 0 };
+      const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0) - (key[KeySlot.held] ?? 0);
+      if (key[KeySlot.unlimited] !== 1 && left < 1) return { who: 'token', remain: Math.max(0, left) };
+    }
+    const free = (balance[UserSlot.balance] ?? 0) - (balance[UserSlot.held] ?? 0);
+    return house || free >= 1 ? null : { who: 'user', remain: Math.max(0, free) };
+  }
+
+  /** Under the lock. */
+  private take(amount: number, terms: HoldTerms): HoldAnswer {
+    const { most = amount, budget = 0, limits = null, overcommit = 1, house = false, open = noRow, epoch } = terms;
+    const { memory, balance, key, token, nodeLease } = this;
+    if (this.user === 0 || balance[UserSlot.gone] === 1) return refused('user', 0);
+    if (nodeLease !== null && !this.isLeased(house, epoch)) return refused(house ? 'token' : 'user', 0);
+    if (token !== 0) {
+      const lacking = limits === null ? null : this.budgetShortage(limits, budget);
+      if (lacking !== null) return { ok: false, who: 'budget', ...lacking };
+      if (key[KeySlot.gone] === 1) return refused('token', 0);
+      if (key[KeySlot.unlimited] !== 1) {
+        const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0);
+        const room = left - (key[KeySlot.held] ?? 0);
+        if (room < amount) return refused('token', room);
+        const spare = Math.floor(left * overcommit) - (key[KeySlot.most] ?? 0);
+        if (most > 0 && spare < most) return refused('token', spare);
+      }
+    }
+    if (!house) {
+      const total = balance[UserSlot.balance] ?? 0;
+      const held = balance[UserSlot.held] ?? 0;
+      const mostOfAll = balance[UserSlot.most] ?? 0;
+      if (total - held < amount || (amount > 0 && total <= 0)) return refused('user', total - held);
+      const spare = Math.floor(total * overcommit) - mostOfAll;
+      if (most > 0 && spare < most) return refused('user', spare);
+      memory.note(this.user, userMoney);
+      balance[UserSlot.held] = held + amount;
+      balance[UserSlot.most] = mostOfAll + most;
+    }
+    if (token !== 0) {
+      memory.note(token + KeySlot.used, keyMoney);
+      key[KeySlot.held] = (key[KeySlot.held] ?? 0) + amount;
+      key[KeySlot.most] = (key[KeySlot.most] ?? 0) + most;
+      // Also without a limit: one may be set while the request runs.
+      if (nodeLease === null) key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) + budget;
+    }
+    if (open.row !== 0) {
+      const { cells } = open;
+      memory.note(open.row, moneyCells);
+      cells[Row.held] = (cells[Row.held] ?? 0) + amount;
+      cells[Row.most] = (cells[Row.most] ?? 0) + most;
+      if (token !== 0) cells[Row.budgetHeld] = (cells[Row.budgetHeld] ?? 0) + budget;
+    }
+    return taken;
+  }
+
+  /** Where several machines serve one site, what this one may use of a key's budgets is part of what it leased of the key. */
+  private hasBudget(limits: TokenLimits | null): limits is TokenLimits {
+    if (limits === null || this.token === 0 || this.nodeLease !== null) return false;
+    return limits.dayBudget > 0 || limits.monthBudget > 0;
+  }
+
+  /** Under the lock. */
+  private budgetShortage(limits: TokenLimits, amount: number): BudgetShortage | null {
+    if (!this.hasBudget(limits)) return null;
+    const now = this.calendar.turn();
+    const need = Math.max(1, amount);
+    const ofDay = this.budgetLeft('day', limits.dayBudget);
+    if (ofDay < need) return { period: 'day', remain: ofDay, seconds: nextPeriod('day', now) - now };
+    const ofMonth = this.budgetLeft('month', limits.monthBudget);
+    return ofMonth < need ? { period: 'month', remain: ofMonth, seconds: nextPeriod('month', now) - now } : null;
+  }
+
+  /** After the calendar was turned. A sum that was counted in an earlier period is over. */
+  private budgetLeft(period: Period, limit: number): number {
+    if (limit === 0) return Number.POSITIVE_INFINITY;
+    const { key, calendar } = this;
+    const [start, sum] =
+      period === 'day'
+        ? [key[KeySlot.dayStart], key[KeySlot.dayUsed]]
+        : [key[KeySlot.monthStart], key[KeySlot.monthUsed]];
+    const used = calendar[period] > (start ?? 0) ? 0 : (sum ?? 0);
+    return Math.max(0, limit - used - (key[KeySlot.budgetHeld] ?? 0));
+  }
+
+  /** Under the lock, with the key's money noted. The sums are kept for every key: a budget may be set later. */
+  private chargeBudgets(held: number, charged: number): void {
+    const { key, calendar } = this;
+    calendar.turn();
+    if (calendar.day > (key[KeySlot.dayStart] ?? 0)) {
+      key[KeySlot.dayStart] = calendar.day;
+      key[KeySlot.dayUsed] = 0;
+    }
+    if (calendar.month > (key[KeySlot.monthStart] ?? 0)) {
+      key[KeySlot.monthStart] = calendar.month;
+      key[KeySlot.monthUsed] = 0;
+    }
+    key[KeySlot.dayUsed] = (key[KeySlot.dayUsed] ?? 0) + charged;
+    key[KeySlot.monthUsed] = (key[KeySlot.monthUsed] ?? 0) + charged;
+    key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) - held;
+  }
+}
+
+const taken: HoldAnswer = { ok: true };
+const refused = (who: 'user' | 'token', remain: number): HoldRefusal => ({
+  ok: false,
+  who,
+  remain: Math.max(0, remain),
+});
