@@ -11,7 +11,7 @@ globalThis.Worker = class extends Plain {
     super(entry, options);
     const name = names.find((one) => String(entry).includes(one === 'counter' ? 'counting' : `/${one}/`));
     if (name !== undefined) threads.set(name, this);
-    if (String(entry).includes('/serving/')) threads.set(`relay${++relays}`, this);
+    if (String(entry).includes('/threads/relay/')) threads.set(`relay${++relays}`, this);
   }
 };
 
