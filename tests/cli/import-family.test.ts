@@ -195,6 +195,27 @@ test('what served nobody there serves nobody here: marks that time and quota no 
   expect(await runner.json(['channel', 'get', '3'])).toMatchObject({ auto_ban: 0 });
 });
 
+test('settings of later versions act under the names that they have here, and others are named with their consequence', async () => {
+  const options = [
+    { key: 'group_ratio_setting.group_ratio', value: '{"default":1,"gold":1.5}' },
+    { key: 'GroupRatio', value: '{"default":1,"gold":3}' },
+    { key: 'general_setting.quota_display_type', value: 'TOKENS' },
+    { key: 'billing_setting.billing_mode', value: '{"gpt-4o":"tiered_expr"}' },
+    { key: 'ModelRequestRateLimitGroup', value: '{"gold":[10,5]}' },
+    { key: 'nothing.of_ours', value: '1' },
+  ];
+  const report = await moveIn({ options, channels: [channel(1, { models: 'gpt-4o,gpt-4o-mini' })] });
+  const stored = async (key: string) => ((await runner.json(['option', 'get', key])) as { value: string }).value;
+  expect(JSON.parse(await stored('GroupRatio'))).toEqual({ default: 1, gold: 1.5 });
+  expect(await stored('DisplayInCurrencyEnabled')).toBe('false');
+  expect(report.notes.filter((note) => note.startsWith('options '))).toEqual([
+    'options billing_setting.billing_mode: models billed by an expression are billed by their ratios here: set their prices before serving',
+    'options ModelRequestRateLimitGroup: limits of requests by group stay behind: set GroupLimits',
+    'options nothing.of_ours: there is no such option here',
+  ]);
+  expect(report.prices.differences).toMatchObject([{ model: 'gpt-4o', there: null }]);
+});
+
 test('settings that are kept and do nothing here are named, unless they say what everybody has', async () => {
   const options = [
     { key: 'StreamCacheQueueLength', value: '10' },

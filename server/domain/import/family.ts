@@ -5,9 +5,8 @@ import type { SqliteDatabase } from '../../../db/open.ts';
 import type { RedemptionsTable } from '../../../db/schema/tables.ts';
 import { type Ledger, redeemRef } from '../../billing/ledger/commands.ts';
 import type { Language } from '../../contract/enums.ts';
-import { RedemptionStatus, Role } from '../../contract/enums.ts';
-import { AppError, formatError } from '../../contract/errors.ts';
-import { isOptionKey, optionRow } from '../../contract/options.ts';
+import { RedemptionStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
 import { sayIn } from '../../contract/singular.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -18,6 +17,7 @@ import { createReporter, type ImportReport, type Reporter } from './report.ts';
 import { channelRows, logRow, statusOf, tokenRow, userRow } from './rows.ts';
 import { losses } from './schema.ts';
 import { importPasskeys, importSecondFactors, secretsOf } from './second-factors.ts';
+import { importSettings } from './settings.ts';
 import { type Family, jsonObjectOf, listOf, numberOf, type Source, textOf, timeOf } from './source.ts';
 
 export interface ImportDeps {
@@ -68,7 +68,7 @@ export async function importFamily(deps: ImportDeps, source: Source, family: Fam
   const move: Move = { deps, source, family, target, reporter };
 
   reporter.losses(losses(source, deps.now));
-  await importOptions(move);
+  await importSettings(source, deps.options, reporter);
   const people = await importUsers(move);
   const tokens = await importTokens(move, people);
   const { spenders: channels, models, groups } = await importChannels(move);
@@ -232,7 +232,7 @@ async function importPrices({ deps, source, family, reporter }: Move, models: Se
   const set = new Map([...source.rows('options')].map(({ key, value }) => [textOf(key), textOf(value)]));
   const option: SourceOption = (key) => {
     const text = jsonObjectOf(set.get(key));
-    return text === '' ? null : (JSON.parse(text) as Record<string, number>);
+    return text === '' ? null : (JSON.parse(text) as Record<string, unknown>);
   };
   const differences = priceDifferences(family, option, models, deps.options);
   if (deps.keepPrices) await keepPrices(differences, deps.options);
@@ -289,30 +289,6 @@ async function importLogs({ source, family, target, reporter }: Move): Promise<v
   for (const row of source.rows('logs')) {
     await target.log(logRow(row, family));
     reporter.taken('logs');
-  }
-}
-
-async function importOptions({ deps, source, reporter }: Move): Promise<void> {
-  const refused = (error: AppError) => ({
-    zh: formatError(error.code, error.params, 'zh'),
-    en: formatError(error.code, error.params, 'en'),
-  });
-  for (const row of source.rows('options')) {
-    const key = textOf(row.key);
-    if (!isOptionKey(key))
-      reporter.skipped('options', key, { zh: '此处没有该设置', en: 'there is no such option here' });
-    else {
-      try {
-        await deps.options.set(key, textOf(row.value), Role.root, 'import');
-        reporter.taken('options');
-        const { tab, publicAs, fallback, help } = optionRow(key);
-        if (tab === 'legacy' && publicAs === null && textOf(row.value) !== fallback)
-          reporter.note(`options ${key}: ${help.zh}`, `options ${key}: ${help.en}`);
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        reporter.skipped('options', key, refused(error));
-      }
-    }
   }
 }
 

@@ -26,13 +26,16 @@ export interface PriceDifference {
   readonly here: ModelPrice | null;
 }
 
-type Table = Readonly<Record<string, number>>;
+type Table = Readonly<Record<string, unknown>>;
 /** The map that an option of the source holds, null where it was never changed. */
 export type SourceOption = (key: string) => Table | null;
 
 /** Models are named by strangers: `constructor` is no entry. */
+const memberOf = (table: Table | null | undefined, name: string): unknown =>
+  table !== null && table !== undefined && Object.hasOwn(table, name) ? table[name] : undefined;
+
 const entry = (table: Table | null | undefined, name: string): number | undefined => {
-  const value: unknown = table !== null && table !== undefined && Object.hasOwn(table, name) ? table[name] : undefined;
+  const value = memberOf(table, name);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 };
 
@@ -68,6 +71,8 @@ function priceThere(family: Family, option: SourceOption, model: string): ModelP
     return { perCall, ratio, completion, cacheRead: null, cacheWrite: null, tiers: false };
   }
   const name = withoutBudget(listedName(model));
+  // Its ratios do not count there; the expression is not computed here.
+  if (memberOf(option('billing_setting.billing_mode'), name) === 'tiered_expr') return 'unknown';
   const own = builtIn['new-api'] as unknown as Record<string, Table>;
   const value = (key: string): number | undefined => entry(option(key) ?? own[key], name);
   const perCall = value('ModelPrice') ?? null;
