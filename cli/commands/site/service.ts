@@ -13,6 +13,8 @@ export interface Facts {
   /** It was named: whose files are in it stays as it is. */
   readonly isGiven: boolean;
   readonly port: string;
+  /** Of a package, which has made it; absent = systemd makes one up, or whoever owns the folder. */
+  readonly user?: string;
   readonly say: Context['say'];
 }
 
@@ -61,7 +63,7 @@ SystemCallArchitectures=native`;
 
 const privileged = 1024;
 
-export function systemd({ program, dataDir, isGiven, port, say }: Facts): Printed {
+export function systemd({ program, dataDir, isGiven, port, user, say }: Facts): Printed {
   const isHidden = program === '' || hidden.test(program);
   const start = isHidden ? installed : program;
   const from = program === '' ? 'dist/gateway' : program;
@@ -71,7 +73,7 @@ export function systemd({ program, dataDir, isGiven, port, say }: Facts): Printe
     : 'ProtectHome=yes';
   const whose = isGiven
     ? `User=${ownerOf(dataDir)}\nReadWritePaths=${unitPath(dataDir)}\n${home}`
-    : 'DynamicUser=yes\nStateDirectory=gateway\nStateDirectoryMode=0700\nProtectHome=yes';
+    : `${user === undefined ? 'DynamicUser=yes' : `User=${user}\nGroup=${user}`}\nStateDirectory=gateway\nStateDirectoryMode=0700\nProtectHome=yes`;
   const capabilities =
     Number(port) < privileged
       ? 'AmbientCapabilities=CAP_NET_BIND_SERVICE\nCapabilityBoundingSet=CAP_NET_BIND_SERVICE'
