@@ -14,6 +14,8 @@ export interface Migration {
 interface Types {
   readonly integer: string;
   readonly text: string;
+  /** Behind a table whose key is of several columns. */
+  readonly rowless: string;
 }
 
 interface SharedMigration {
@@ -22,8 +24,43 @@ interface SharedMigration {
   readonly breaks?: boolean;
 }
 
+/** What traffic was counted in when its table was made. */
+const trafficCountersAt7 = [
+  ...['requests', 'retried', 'saved', 'attempts', 'refused'],
+  ...['tokens_in', 'tokens_out', 'tokens_cached', 'charge', 'stream_tokens', 'stream_ms', 'latency_ms', 'first_ms'],
+  ...['error_upstream', 'error_rate_limited', 'error_auth', 'error_timeout', 'error_network', 'error_invalid'],
+  ...['error_refused', 'error_client_left'],
+  ...['failed_upstream', 'failed_rate_limited', 'failed_auth', 'failed_timeout', 'failed_network', 'failed_invalid'],
+  ...Array.from({ length: 23 }, (_, at) => `latency_${at}`),
+  ...Array.from({ length: 23 }, (_, at) => `first_${at}`),
+];
+
 /** For both engines, newest last. Names begin with 0007 or more. */
-const shared: readonly SharedMigration[] = [];
+const shared: readonly SharedMigration[] = [
+  {
+    name: '0007-traffic',
+    statements: ({ integer, text, rowless }) => [
+      `CREATE TABLE traffic (
+  span ${integer} NOT NULL,
+  kind ${text} NOT NULL,
+  at ${integer} NOT NULL,
+  subject_id ${integer} NOT NULL,
+  user_id ${integer} NOT NULL,
+  part ${text} NOT NULL,
+  answered ${integer} NOT NULL DEFAULT 0,
+  streak ${integer} NOT NULL DEFAULT 0,
+  streak_at ${integer} NOT NULL DEFAULT 0,
+  failed_at ${integer} NOT NULL DEFAULT 0,
+  words ${text} NOT NULL DEFAULT '',
+  ${trafficCountersAt7.map((name) => `${name} ${integer} NOT NULL DEFAULT 0`).join(',\n  ')},
+  PRIMARY KEY (span, kind, at, subject_id, user_id, part)
+)${rowless}`,
+      "CREATE INDEX traffic_subject ON traffic (span, kind, subject_id, at) WHERE part <> ''",
+      "CREATE INDEX traffic_part ON traffic (span, kind, part, at) WHERE part <> ''",
+      'CREATE INDEX traffic_user ON traffic (span, kind, user_id, at) WHERE user_id <> 0',
+    ],
+  },
+];
 
 const sharedFor = (types: Types): readonly Migration[] =>
   shared.map((one) => ({ ...one, statements: one.statements(types) }));
@@ -96,7 +133,7 @@ export const sqliteMigrations: readonly Migration[] = [
     name: '0006-code-expiry',
     statements: ['ALTER TABLE redemptions ADD COLUMN expires_at INTEGER NOT NULL DEFAULT 0'],
   },
-  ...sharedFor({ integer: 'INTEGER', text: 'TEXT' }),
+  ...sharedFor({ integer: 'INTEGER', text: 'TEXT', rowless: ' STRICT, WITHOUT ROWID' }),
 ];
 
 export const postgresMigrations: readonly Migration[] = [
@@ -139,7 +176,7 @@ export const postgresMigrations: readonly Migration[] = [
     name: '0005-code-expiry',
     statements: ['ALTER TABLE redemptions ADD COLUMN expires_at bigint NOT NULL DEFAULT 0'],
   },
-  ...sharedFor({ integer: 'bigint', text: 'text COLLATE "C"' }),
+  ...sharedFor({ integer: 'bigint', text: 'text COLLATE "C"', rowless: '' }),
 ];
 
 /** @param schema name of a file's newest migration. */

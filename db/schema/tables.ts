@@ -3,12 +3,19 @@
  * as a row in migrations.ts. Times are epoch seconds unless the name says `_ms`; money is integer quota; flags are 0 and 1;
  * JSON is text, so that rows are equal in both engines.
  */
+import { type TrafficCounter, trafficCounters } from '../../server/contract/traffic.ts';
 import { int, type RowOf, real, rowid, serial, type Table, table, text } from './columns.ts';
 
 const inCredit = 'quota BETWEEN 1 AND 1000000000000000';
 const open = "WHERE status NOT IN ('SUCCESS', 'FAILURE')";
 
 /** In the order in which `db move` brings them over. */
+/** What is added up of traffic. */
+const counters = Object.fromEntries(trafficCounters.map((name) => [name, int.default(0)])) as Record<
+  TrafficCounter,
+  typeof int
+>;
+
 export const tables = {
   meta: table({ key: text.key, value: text }),
 
@@ -448,6 +455,41 @@ export const tables = {
     },
   ),
 
+  /** Traffic in windows of five minutes, hours and days. Nodes add into the same row. */
+  traffic: table(
+    {
+      /** Seconds of the window. */
+      span: int,
+      /** `all`, `channel`, `model`, `route` (channel and model), `token`, `use` (key and model), `save` (a channel that failed and the one that served). */
+      kind: text,
+      /** At which the window begins. */
+      at: int,
+      /** The channel or the key; 0 = neither. */
+      subject_id: int,
+      /** Owner of the key. */
+      user_id: int,
+      /** The model, or the number of the channel that served. */
+      part: text,
+      /** 1 = the channel answered at least once. */
+      answered: int.default(0),
+      /** Failures of the channel since it answered last, and when they began. */
+      streak: int.default(0),
+      streak_at: int.default(0),
+      /** Last failure, and what the upstream said of it. */
+      failed_at: int.default(0),
+      words: text.default(''),
+      ...counters,
+    },
+    {
+      key: ['span', 'kind', 'at', 'subject_id', 'user_id', 'part'],
+      indexes: [
+        "INDEX traffic_subject ON traffic (span, kind, subject_id, at) WHERE part <> ''",
+        "INDEX traffic_part ON traffic (span, kind, part, at) WHERE part <> ''",
+        'INDEX traffic_user ON traffic (span, kind, user_id, at) WHERE user_id <> 0',
+      ],
+    },
+  ),
+
   /** Open requests long enough to survive a crash. Written by the ledger alone. */
   holds: table(
     {
@@ -566,4 +608,5 @@ export type PriceVersionsTable = Schema['price_versions'];
 export type DrawingTasksTable = Schema['drawing_tasks'];
 export type TasksTable = Schema['tasks'];
 export type UsageHoursTable = Schema['usage_hours'];
+export type TrafficTable = Schema['traffic'];
 export type LogsTable = Schema['logs'];

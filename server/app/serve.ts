@@ -261,6 +261,9 @@ const hearControl =
       case 'heard':
         relays.heard(data.news);
         break;
+      case 'traffic':
+        relays.traffic();
+        break;
       case 'taskAnswered':
         // Numbers below zero are those of the server before this one.
         if (data.id < 0) before?.taskAnswered({ ...data, id: -data.id });

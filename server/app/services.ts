@@ -54,6 +54,7 @@ import { createTaskLists, type TaskListsService } from '../domain/tasks/lists.ts
 import { createTasks, type TasksService } from '../domain/tasks/service.ts';
 import { createChatLinks } from '../domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from '../domain/tokens/service.ts';
+import { TrafficKeeper } from '../domain/traffic/keeper.ts';
 import { createUsage, type UsageService } from '../domain/usage/service.ts';
 import { type AccessTokensService, createAccessTokens } from '../domain/users/access-tokens.ts';
 import { type AccountService, createAccount } from '../domain/users/account.ts';
@@ -109,6 +110,7 @@ export interface Services {
   readonly tasks: TasksService & KeptItems;
   readonly taskLists: TaskListsService;
   readonly usage: UsageService;
+  readonly trafficKeeper: TrafficKeeper;
   readonly priceList: ReturnType<typeof createPriceList>;
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
@@ -306,6 +308,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     pricing: createPricing({ ...deps, options, logs }),
     taskLists: createTaskLists({ ...deps, options }),
     usage: createUsage(deps),
+    trafficKeeper: new TrafficKeeper({ ...deps, options }),
     priceList: createPriceList({ options, channels }),
     tasks: {
       ...createTasks({

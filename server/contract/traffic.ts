@@ -37,8 +37,11 @@ const sums = [
 ] as const;
 type Sum = (typeof sums)[number] | `error_${RequestError}` | `failed_${AttemptError}`;
 
-const buckets = (name: 'latency' | 'first'): `${'latency' | 'first'}_${number}`[] =>
-  Array.from({ length: trafficBuckets }, (_, at) => `${name}_${at}` as const);
+type Bucket = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | 20 | 21 | 22;
+type BucketCounter = `${'latency' | 'first'}_${Bucket}`;
+
+const buckets = (name: 'latency' | 'first'): BucketCounter[] =>
+  Array.from({ length: trafficBuckets }, (_, at) => `${name}_${at as Bucket}` as const);
 
 /** Everything that is added, in the order of a row's array. */
 export const trafficCounters = [
@@ -48,7 +51,7 @@ export const trafficCounters = [
   ...buckets('latency'),
   ...buckets('first'),
 ] as const;
-export type TrafficCounter = Sum | `latency_${number}` | `first_${number}`;
+export type TrafficCounter = Sum | BucketCounter;
 
 const indexes = new Map<string, number>(trafficCounters.map((name, at) => [name, at]));
 /** Where a counter stands in a row's array. */

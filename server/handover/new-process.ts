@@ -152,7 +152,7 @@ function createBills({ balances, ledger, control }: HoldDeps, line: Line<FromSuc
     control(message: ToControl): void {
       // Numbers below zero are the other's.
       if (message.kind === 'task') control({ ...message, id: -message.id });
-      if (message.kind === 'trouble') control(message);
+      if (message.kind === 'trouble' || message.kind === 'traffic') control(message);
     },
     async over(): Promise<void> {
       await Promise.all(writing);

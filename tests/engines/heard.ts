@@ -20,6 +20,7 @@ import { createSessionsRepository } from '../../db/repositories/sessions.ts';
 import { createTasksRepository } from '../../db/repositories/tasks.ts';
 import { createTokensRepository } from '../../db/repositories/tokens.ts';
 import { createTopUpsRepository } from '../../db/repositories/top-ups.ts';
+import { createTrafficRepository } from '../../db/repositories/traffic.ts';
 import { createUsageRepository } from '../../db/repositories/usage.ts';
 import { createUsersRepository } from '../../db/repositories/users.ts';
 import { createWebhookSecretsRepository } from '../../db/repositories/webhook-secrets.ts';
@@ -50,6 +51,7 @@ const repositoriesOf = (database: Database, now: () => number) => ({
   sessions: createSessionsRepository(database),
   tokens: createTokensRepository(database),
   topUps: createTopUpsRepository(database),
+  traffic: createTrafficRepository(database),
   usage: createUsageRepository(database),
   users: createUsersRepository(database),
   webhookSecrets: createWebhookSecretsRepository(database),

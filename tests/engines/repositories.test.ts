@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { engines, type TestEngine } from '../support/engines.ts';
 import { type Heard, listening } from './heard.ts';
 import { shortLived } from './short-lived.ts';
-import { fillLog, keysAndChannels, paper, people, signingIn, theLog } from './walk.ts';
+import { fillLog, keysAndChannels, paper, people, signingIn, theLog, theTraffic } from './walk.ts';
 
 interface Walked {
   readonly heard: readonly Heard[];
@@ -22,6 +22,7 @@ async function walk(engine: TestEngine): Promise<Walked> {
     await paper(repositories);
     await fillLog(database, database.engine === 'postgres' ? 'usage_hour_parts' : 'usage_hours');
     await theLog(repositories);
+    await theTraffic(repositories);
     await shortLived(repositories, clock);
     return { heard, methods };
   } finally {

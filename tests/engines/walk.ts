@@ -1,7 +1,10 @@
 /** One long walk through every repository: people, keys, channels, money on paper, the log. */
+
 import type { Database } from '../../db/open.ts';
 import type { LogFilter } from '../../db/repositories/logs.ts';
+import type { TrafficRow } from '../../db/repositories/traffic.ts';
 import { logSorts, redemptionSorts, sortsOf, tokenSorts, userSorts } from '../../server/contract/sorts.ts';
+import { type TrafficCounter, trafficCounters } from '../../server/contract/traffic.ts';
 import type { Repositories } from './heard.ts';
 
 const day = 86_400;
@@ -556,4 +559,44 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
   await alerts.spend(start + 5 * 3600);
   await alerts.spend(start - 5 * 3600);
   await alerts.spenders(start + 3600);
+}
+
+const counts = Object.fromEntries(trafficCounters.map((name, at) => [name, at % 3])) as Record<TrafficCounter, number>;
+
+/** Windows of two channels and two keys, added twice, read by each way and swept. */
+export async function theTraffic({ traffic }: Repositories): Promise<void> {
+  const at = start - (start % 86_400);
+  const row = (kind: string, subject_id: number, part: string, more: Partial<TrafficRow> = {}): TrafficRow => ({
+    ...{ span: 300, kind, at, subject_id, user_id: 0, part },
+    ...{ answered: 0, streak: 1, streak_at: at + 1, failed_at: at + 1, words: '401 no' },
+    ...counts,
+    ...more,
+  });
+  const rows = [
+    row('all', 0, ''),
+    row('channel', 2, ''),
+    row('channel', 1, '', { at: at + 300, answered: 1, streak: 0, streak_at: 0 }),
+    row('route', 1, 'GPT-4o'),
+    row('route', 1, 'gpt-4o'),
+    row('use', 7, 'gpt-4o', { user_id: 3 }),
+    row('token', 7, '', { user_id: 3, span: 86_400 }),
+    row('save', 1, '2'),
+  ];
+  await traffic.add(rows, { writer: '', work: 'one:1' });
+  await traffic.add(rows, { writer: '', work: 'one:1' });
+  await traffic.add(rows.toReversed(), { writer: 'other', work: 'two:1' });
+  const range = { from: at, to: at + 600 };
+  await traffic.sums({ span: 300, kind: 'all', ...range }, ['at']);
+  await traffic.sums({ span: 300, kind: 'all', ...range }, []);
+  await traffic.sums({ span: 300, kind: 'channel', ...range }, ['subject_id', 'at']);
+  await traffic.sums({ span: 300, kind: 'route', ...range, subjectId: 1 }, ['part', 'at']);
+  await traffic.sums({ span: 300, kind: 'route', ...range, part: 'gpt-4o' }, ['subject_id']);
+  await traffic.sums({ span: 300, kind: 'use', ...range, userId: 3, subjectId: 7, part: 'gpt-4o' }, ['part']);
+  await traffic.sums({ span: 86_400, kind: 'token', ...range, userId: 4 }, ['subject_id']);
+  await traffic.sums({ span: 300, kind: 'save', ...range, subjectId: 1 }, ['part']);
+  await traffic.windows(300, at);
+  await traffic.windows(300, at, 1);
+  await traffic.sweep({ 300: at + 300, 3600: 0, 86400: 0 });
+  await traffic.sums({ span: 300, kind: 'all', ...range }, []);
+  await traffic.windows(300, at);
 }

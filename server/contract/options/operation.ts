@@ -2,6 +2,8 @@
 import { choice, decimal, integer, lines, toggle } from '../option-kinds.ts';
 import { option } from './row.ts';
 
+const trafficPanel = { tab: 'operation', panel: 'logs', role: 100 } as const;
+
 export const operationOptions = {
   QuotaPerUnit: option({
     kind: decimal(1),
@@ -205,6 +207,33 @@ export const operationOptions = {
       en: 'Older usage logs are deleted automatically and permanently; balances are not touched.',
     },
     role: 100,
+  }),
+  'traffic_setting.minute_hours': option({
+    ...trafficPanel,
+    kind: integer(24, 720),
+    fallback: '48',
+    label: { zh: '5 分钟流量统计保留小时数', en: 'Keep 5-minute traffic figures (hours)' },
+    help: {
+      zh: '渠道状态和最近几小时的图表由此得出；更早的数据仍按小时和天保留。',
+      en: 'The state of channels and charts of the last hours come from these; older figures stay by the hour and day.',
+    },
+  }),
+  'traffic_setting.hour_days': option({
+    ...trafficPanel,
+    kind: integer(7, 400),
+    fallback: '35',
+    label: { zh: '每小时流量统计保留天数', en: 'Keep hourly traffic figures (days)' },
+    help: { zh: '超过天数的每小时统计会自动删除。', en: 'Older hourly figures are deleted automatically.' },
+  }),
+  'traffic_setting.day_days': option({
+    ...trafficPanel,
+    kind: integer(31, 4000),
+    fallback: '400',
+    label: { zh: '每日流量统计保留天数', en: 'Keep daily traffic figures (days)' },
+    help: {
+      zh: '超过天数的每日统计会自动删除；日志不受影响。',
+      en: 'Older daily figures are deleted automatically; the log is not touched.',
+    },
   }),
   ResponseItemDays: option({
     kind: integer(0, 30),

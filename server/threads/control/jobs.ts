@@ -28,6 +28,7 @@ export function startJobs({ services, feed, turns, sweepNodes, report, now }: Jo
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();
     if (days > 0) await services.logs.prune(Math.floor(now() / 1000) - days * 86_400);
+    await services.trafficKeeper.sweep();
     await services.tasks.sweepItems(services.options.get('ResponseItemDays'));
     await feed.trim();
     await sweepNodes();

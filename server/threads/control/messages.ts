@@ -4,6 +4,7 @@ import type { DatabasePlace } from '../../../db/place.ts';
 import type { ErrorParams } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { StorageStanding } from '../../contract/storage.ts';
+import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { Trouble } from '../../contract/trouble.ts';
 import type { Standing } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
@@ -39,6 +40,8 @@ export type ToControl =
   | { readonly kind: 'storage'; readonly standing: StorageStanding }
   /** For the relays of other machines. */
   | { readonly kind: 'heard'; readonly news: Hearsay }
+  /** What a relay of this machine has counted since it was asked last. */
+  | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** Every relay thread has applied the changes up to `seq`. */
   | { readonly kind: 'applied'; readonly seq: number }
   | { readonly kind: 'close' };
@@ -55,6 +58,8 @@ export type FromControl =
       readonly stream: boolean;
     }
   | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
+  /** Asks every relay of this machine for its traffic. */
+  | { readonly kind: 'traffic' }
   /** From the relays of other machines. */
   | { readonly kind: 'heard'; readonly news: Hearsay }
   | { readonly kind: 'taskAnswered'; readonly id: number; readonly value: unknown; readonly failed: boolean }

@@ -12,6 +12,7 @@ import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client
 import { AppError } from '../../contract/errors.ts';
 import { type StorageStanding, soundStorage } from '../../contract/storage.ts';
 import { troubleOf } from '../../contract/storage-reasons.ts';
+import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { Trouble } from '../../contract/trouble.ts';
 import type { Standing } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
@@ -127,6 +128,7 @@ async function start(order: ControlStart) {
     sweepNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
     now: Date.now,
   });
+  const traffic = keepTraffic(services, report);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   // Without a guard in the way this thread ends, and with it the server; until the proof is there, no guarded call leaves.
   void guardProof();
@@ -152,10 +154,12 @@ async function start(order: ControlStart) {
       storage = standing;
     },
     tell: (news: Hearsay) => company?.tell(news),
+    traffic: traffic.take,
     applied: publisher.applied,
     troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
     close: async () => {
       stopJobs();
+      await traffic.stop();
       unwatchKey();
       company?.stop();
       publisher.stop();
@@ -167,6 +171,38 @@ async function start(order: ControlStart) {
       rmSync(files.localSocket, { force: true });
       services.tasks.closeItems();
       await database.close();
+    },
+  };
+}
+
+/** Between two questions; what was counted since the last one is lost when a relay thread or this one dies. */
+const trafficMs = 5000;
+
+/** Asks the relays for what they have counted, and has it written. One refusal of the database is reported, not each. */
+function keepTraffic({ trafficKeeper: keeper }: Services, report: (error: unknown) => void) {
+  let failing = false;
+  const flush = () =>
+    keeper.flush().then(
+      () => {
+        failing = false;
+      },
+      (error: unknown) => {
+        if (!failing) report(error);
+        failing = true;
+      },
+    );
+  const timer = setInterval(() => {
+    self.postMessage({ kind: 'traffic' });
+    void flush();
+  }, trafficMs);
+  return {
+    take(windows: readonly TrafficWindow[]): void {
+      keeper.add(windows);
+      void flush();
+    },
+    stop(): Promise<void> {
+      clearInterval(timer);
+      return flush();
     },
   };
 }
@@ -238,6 +274,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'stood') control.stood(message.id, message.standings);
         if (message.kind === 'storage') control.stands(message.standing);
         if (message.kind === 'heard') control.tell(message.news);
+        if (message.kind === 'traffic') control.traffic(message.windows);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.trouble);
         if (message.kind === 'applied') control.applied(message.seq);

@@ -4,6 +4,7 @@ import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
 import type { Places } from '../../billing/balances/slots.ts';
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { Trouble } from '../../contract/trouble.ts';
 import type { Standing } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
@@ -95,6 +96,8 @@ export type ToRelay =
   | { readonly kind: 'heard'; readonly news: Hearsay }
   | { readonly kind: 'busy'; readonly id: number }
   | { readonly kind: 'figures'; readonly id: number }
+  /** What was counted since the last time is for the control thread. */
+  | { readonly kind: 'traffic' }
   /** The ledger writes, and nothing is sold all the same. */
   | { readonly kind: 'suspend'; readonly reason: string }
   | { readonly kind: 'stop'; readonly graceMs: number; readonly delayMs: number }
@@ -115,6 +118,7 @@ export type FromRelay =
   | ({ readonly kind: 'count' } & CountRequest)
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
   | { readonly kind: 'figured'; readonly id: number; readonly figures: ThreadFigures }
   /** It has few rows left. */

@@ -24,6 +24,7 @@ export function createOneRelay(deps: RelaysDeps): Relays {
     test: (order) => serving.receive({ kind: 'test', ...order }),
     channels: (id, ids) => serving.receive({ kind: 'standing', id, ids }),
     heard: (news) => serving.receive({ kind: 'heard', news }),
+    traffic: () => serving.receive({ kind: 'traffic' }),
     taskAnswered: (answer) => serving.receive({ kind: 'taskAnswered', ...answer }),
     tasksLost: () => serving.receive({ kind: 'tasksLost' }),
     figures: async () => [{ thread: 1, figures: serving.figures() }],

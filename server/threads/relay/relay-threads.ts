@@ -312,6 +312,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     },
     channels,
     heard: (news) => each({ kind: 'heard', news }),
+    traffic: () => each({ kind: 'traffic' }),
     taskAnswered(answer) {
       const thread = threads.get(answer.id % threadsBits);
       if (thread !== undefined)

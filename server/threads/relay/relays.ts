@@ -22,6 +22,8 @@ export interface Relays {
   channels(id: number, ids: readonly number[]): void;
   /** What relays of other machines have learnt. */
   heard(news: Hearsay): void;
+  /** Each hands what it has counted to the control thread. */
+  traffic(): void;
   taskAnswered(answer: TaskCallAnswer): void;
   /** The thread that keeps tasks is gone. */
   tasksLost(): void;
@@ -69,6 +71,7 @@ export function passOn(
     case 'task':
     case 'trouble':
     case 'heard':
+    case 'traffic':
       control(message);
       return true;
     case 'say':

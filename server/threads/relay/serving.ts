@@ -110,7 +110,12 @@ export function createServing(deps: ServingDeps): Serving {
     counter: deps.counter,
     keep: { owed: files.owed, mark: order.mark, say, now: Date.now },
   });
+  const handTraffic = () => {
+    const windows = relay.takeTraffic();
+    if (windows.length > 0) tell({ kind: 'traffic', windows });
+  };
   const leave = async () => {
+    handTraffic();
     await within(onlookers.stop(), lastSpansMs);
     tell({ kind: 'stopped' });
   };
@@ -150,6 +155,8 @@ export function createServing(deps: ServingDeps): Serving {
           return tell({ kind: 'busy', id: message.id, ports: [...connections.busy()] });
         case 'figures':
           return tell({ kind: 'figured', id: message.id, figures: figures() });
+        case 'traffic':
+          return handTraffic();
         case 'suspend':
           return ledger.suspend(message.reason);
         case 'stop':

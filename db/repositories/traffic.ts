@@ -1,0 +1,185 @@
+/** Traffic by channel, key and model: windows that several writers add into, and what is read of them. */
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
+import { type TrafficCounter, type TrafficSpan, trafficCounters, trafficSpans } from '../../server/contract/traffic.ts';
+import type { Database } from '../open.ts';
+import type { TrafficTable } from '../schema/tables.ts';
+
+export type TrafficRow = Selectable<TrafficTable>;
+export const trafficKinds = ['all', 'channel', 'model', 'route', 'token', 'use', 'save'] as const;
+export type TrafficKind = (typeof trafficKinds)[number];
+
+/** Which windows of which rows. */
+export interface TrafficFilter {
+  readonly span: TrafficSpan;
+  readonly kind: TrafficKind;
+  /** Epoch seconds; the second end is excluded. */
+  readonly from: number;
+  readonly to: number;
+  readonly subjectId?: number | undefined;
+  readonly userId?: number | undefined;
+  readonly part?: string | undefined;
+}
+
+export type TrafficGroup = 'at' | 'subject_id' | 'part';
+
+/** What was counted of one group; what it is not grouped by is 0 or ''. */
+export type TrafficSum = Readonly<Record<TrafficCounter, number>> & {
+  readonly at: number;
+  readonly subject_id: number;
+  readonly part: string;
+};
+
+/** Of one channel in one window of five minutes. */
+export type ChannelWindow = Pick<
+  TrafficRow,
+  | 'at'
+  | 'subject_id'
+  | 'attempts'
+  | 'failed_upstream'
+  | 'failed_rate_limited'
+  | 'failed_auth'
+  | 'failed_timeout'
+  | 'failed_network'
+  | 'saved'
+  | 'answered'
+  | 'streak'
+  | 'streak_at'
+  | 'failed_at'
+  | 'words'
+>;
+
+const key = ['span', 'kind', 'at', 'subject_id', 'user_id', 'part'] as const;
+const windowColumns = [
+  'at',
+  'subject_id',
+  'attempts',
+  'failed_upstream',
+  'failed_rate_limited',
+  'failed_auth',
+  'failed_timeout',
+  'failed_network',
+  'saved',
+  'answered',
+  'streak',
+  'streak_at',
+  'failed_at',
+  'words',
+] as const;
+/** Rows of one call: a row has some eighty values, and one engine takes 32,766 in a statement. */
+export const mostTrafficRows = 300;
+
+const old = (name: string): RawBuilder<number> => sql`${sql.ref(`traffic.${name}`)}`;
+const added = (name: string): RawBuilder<number> => sql`${sql.ref(`excluded.${name}`)}`;
+
+/** Counters are added; a streak that is broken by an answer begins anew; the words are those of the last failure. */
+const merged = {
+  ...(Object.fromEntries(trafficCounters.map((name) => [name, sql`${old(name)} + ${added(name)}`])) as Record<
+    TrafficCounter,
+    RawBuilder<number>
+  >),
+  answered: sql<number>`CASE WHEN ${added('answered')} = 1 THEN 1 ELSE ${old('answered')} END`,
+  streak: sql<number>`CASE WHEN ${added('answered')} = 1 THEN ${added('streak')} ELSE ${old('streak')} + ${added('streak')} END`,
+  streak_at: sql<number>`CASE
+    WHEN ${added('answered')} = 1 OR ${old('streak')} = 0 THEN ${added('streak_at')} ELSE ${old('streak_at')} END`,
+  failed_at: sql<number>`CASE
+    WHEN ${added('failed_at')} >= ${old('failed_at')} THEN ${added('failed_at')} ELSE ${old('failed_at')} END`,
+  words: sql<string>`CASE WHEN ${added('failed_at')} >= ${old('failed_at')} THEN ${added('words')} ELSE ${old('words')} END`,
+};
+
+const byKey = (one: Insertable<TrafficTable>, other: Insertable<TrafficTable>): number => {
+  for (const name of key) {
+    if (one[name] < other[name]) return -1;
+    if (one[name] > other[name]) return 1;
+  }
+  return 0;
+};
+
+export function createTrafficRepository({ query }: Database) {
+  return {
+    /**
+     * Adds at most `mostTrafficRows` to those that are there, in one order for all writers, so that none waits for another in a circle.
+     * @param mark names the writer and this work of his, which is done once: its end may be unknown when a connection breaks.
+     */
+    add: (rows: readonly Insertable<TrafficTable>[], mark: { writer: string; work: string }): Promise<void> =>
+      query.transaction().execute(async (transaction) => {
+        const name = `traffic:${mark.writer}`;
+        const done = await transaction
+          .insertInto('meta')
+          .values({ key: name, value: mark.work })
+          .onConflict((conflict) =>
+            conflict.column('key').doUpdateSet({ value: mark.work }).where(sql<boolean>`meta.value <> ${mark.work}`),
+          )
+          .executeTakeFirst();
+        if ((done.numInsertedOrUpdatedRows ?? 0n) === 0n) return;
+        await transaction
+          .insertInto('traffic')
+          .values(rows.toSorted(byKey))
+          .onConflict((conflict) => conflict.columns(key).doUpdateSet(merged))
+          .execute();
+      }),
+    sums: async (filter: TrafficFilter, by: readonly TrafficGroup[]): Promise<TrafficSum[]> => {
+      const { span, kind, from, to, subjectId, userId, part } = filter;
+      const rows = await query
+        .selectFrom('traffic')
+        .select(by)
+        .select((eb) => trafficCounters.map((name) => eb.fn.sum<number>(name).as(name)))
+        .where('span', '=', span)
+        .where('kind', '=', kind)
+        .where('at', '>=', from)
+        .where('at', '<', to)
+        // Said as the indexes say it.
+        .$if(subjectId !== undefined, (q) => q.where('subject_id', '=', subjectId ?? 0))
+        .$if(subjectId !== undefined && part === undefined && (kind === 'route' || kind === 'use'), (q) =>
+          q.where(sql<boolean>`part <> ''`),
+        )
+        .$if(part !== undefined, (q) => q.where('part', '=', part ?? '').where(sql<boolean>`part <> ''`))
+        .$if(userId !== undefined, (q) => q.where('user_id', '=', userId ?? 0).where(sql<boolean>`user_id <> 0`))
+        .$if(by.length > 0, (q) =>
+          q
+            .groupBy(by)
+            .orderBy(by[0] ?? 'at')
+            .$if(by.length > 1, (r) => r.orderBy(by[1] ?? 'at')),
+        )
+        .execute();
+      return (rows as unknown as Partial<TrafficSum>[]).map(
+        (row) => ({ at: 0, subject_id: 0, part: '', ...row }) as TrafficSum,
+      );
+    },
+    /** Newest first. @param channelId of all without it. */
+    windows: (span: TrafficSpan, from: number, channelId?: number): Promise<ChannelWindow[]> =>
+      query
+        .selectFrom('traffic')
+        .select(windowColumns)
+        .where('span', '=', span)
+        .where('kind', '=', 'channel')
+        .where('at', '>=', from)
+        .where('attempts', '>', 0)
+        .$if(channelId !== undefined, (q) => q.where('subject_id', '=', channelId ?? 0))
+        .orderBy('at', 'desc')
+        .orderBy('subject_id')
+        .execute(),
+    /** Deletes windows that began before a time of their span, one after the other, so that others write meanwhile. */
+    sweep: async (before: Readonly<Record<TrafficSpan, number>>): Promise<void> => {
+      for (const span of trafficSpans)
+        for (const kind of trafficKinds)
+          for (;;) {
+            const oldest = await query
+              .selectFrom('traffic')
+              .select('at')
+              .where('span', '=', span)
+              .where('kind', '=', kind)
+              .where('at', '<', before[span])
+              .orderBy('at')
+              .limit(1)
+              .executeTakeFirst();
+            if (oldest === undefined) break;
+            await query
+              .deleteFrom('traffic')
+              .where('span', '=', span)
+              .where('kind', '=', kind)
+              .where('at', '=', oldest.at)
+              .execute();
+          }
+    },
+  };
+}
