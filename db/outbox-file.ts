@@ -1,6 +1,7 @@
 /** Two files beside a node: what is owed to books that cannot be reached, durable when written; and what they acknowledged lately, in the hands of the system when written. */
 import BetterSqlite from 'better-sqlite3';
 import type { LedgerCommand } from '../server/billing/ledger/commands.ts';
+import type { BatchMark } from '../server/billing/ports.ts';
 import { keepPrivate } from './private-file.ts';
 
 export interface KeptRow {
@@ -14,13 +15,6 @@ export interface OutboxFile {
   remove(numbers: readonly number[]): void;
   count(): number;
   close(): void;
-}
-
-/** The last batch of one start of a node: epochs can be given out again by an older copy of the database, runs cannot. */
-export interface BatchMark {
-  readonly epoch: number;
-  readonly run: string;
-  readonly seq: number;
 }
 
 export interface AcknowledgedFile {

@@ -28,11 +28,11 @@ const importsOf = (path: string): { readonly target: string; readonly typeOnly: 
 const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ['contract is pure', /^server\/contract\//, /^server\/(contract|protocols\/canonical)/],
   [
-    'the database knows only the contract and the ledger’s language',
+    'the database knows only the contract, and of money the language, the rules and the ports',
     /^db\//,
-    /^(db|server\/contract|server\/billing\/ledger\/(commands|core))/,
+    /^(db|server\/contract|server\/billing\/(ports|ledger\/(commands|core)))/,
   ],
-  ['money', /^server\/billing\//, /^(db|server\/(contract|billing|protocols|relay\/state\/settings))/],
+  ['money knows no database and no relay', /^server\/billing\//, /^server\/(contract|billing|protocols)/],
   ['protocols know no database, no server, no provider', /^server\/protocols\//, /^server\/(contract|protocols)/],
   ['providers know only protocols', /^server\/providers\//, /^server\/(contract|protocols|providers)/],
   [

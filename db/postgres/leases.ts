@@ -1,56 +1,11 @@
 /** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
+import type { Acquire, Grant, LeaseKind, LeaseMove, MoveOutcome } from '../../server/billing/ports.ts';
 import type { Period } from '../../server/contract/periods.ts';
-import { type LeaseKind, leaseKey } from '../ledger/postgres/known.ts';
+import { leaseKey } from '../ledger/postgres/known.ts';
 import { changeLeases, type LeaseChange } from '../ledger/postgres/writes.ts';
 import { numbers } from './arrays.ts';
 import type { Answer, Statement } from './line.ts';
 import { begunOf } from './periods.ts';
-
-export interface Acquire {
-  readonly type: 'acquire';
-  readonly account: number;
-  /** 0 = none that has a limit or budget. */
-  readonly token: number;
-  /** What the request at hand still needs of both. */
-  readonly need: number;
-  readonly tokenNeed: number;
-  /** What this node is likely to use in the next seconds. */
-  readonly use: number;
-  /** That are live, this one included. */
-  readonly nodes: number;
-  /** What is left will do, where there is less than is needed. */
-  readonly partial?: boolean;
-}
-
-export interface GiveBack {
-  readonly type: 'give-back';
-  readonly kind: LeaseKind;
-  readonly subject: number;
-  /** Out of reach of this node's requests already. */
-  readonly amount: number;
-}
-
-export type LeaseMove = Acquire | GiveBack;
-
-export interface Grant {
-  readonly account: number;
-  readonly token: number;
-  /** 0 = nothing, not even what was needed. */
-  readonly granted: number;
-  readonly tokenGranted: number;
-  /** What there is in all, whoever has it. */
-  readonly most: number;
-  readonly tokenMost: number;
-  /** What of the token there is least of: of its limit, or of its budget for a period. */
-  readonly tokenBound: 'limit' | Period;
-  /** Other nodes that live and have some of what was not granted in full. */
-  readonly holders: readonly number[];
-}
-
-export interface MoveOutcome {
-  /** In the order of the acquisitions. */
-  readonly grants: readonly Grant[];
-}
 
 interface Purse {
   /** Balance, or the least of what is not spent of a token's limit and budgets. */

@@ -1,8 +1,8 @@
 /** A node's row: its number, its life by the database's clock, and what becomes of what it leased when that is over. */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import type { StoredHold } from '../../server/billing/ports.ts';
 import { reasonText } from '../../server/contract/storage-reasons.ts';
-import type { StoredHold } from '../ledger/sqlite/store.ts';
 import { numbers } from './arrays.ts';
 import type { Line, Statement } from './line.ts';
 

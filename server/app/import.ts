@@ -10,7 +10,6 @@ import { placeName } from '../../db/place.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import { openSandbox, openServerSandbox, type SandboxDatabase } from '../../db/sandbox.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
-import { createDirectLedger } from '../billing/ledger/direct.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
 import { type ImportDeps, importFamily } from '../domain/import/family.ts';
@@ -23,6 +22,7 @@ import { createVault, loadMasterKey, type Vault } from '../domain/secrets/vault.
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
+import { createDirectLedger } from '../threads/ledger/direct.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir } from './data-dir.ts';
 import { createServices, type Services } from './services.ts';
 

@@ -3,13 +3,14 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { BackupHeader } from '../../db/backup-file.ts';
 import type { KeptItems } from '../../db/kept-item.ts';
 import { createKeptItems } from '../../db/kept-items.ts';
+import { factsOf } from '../../db/ledger/facts.ts';
 import { createMemos } from '../../db/memos.ts';
 import type { Database } from '../../db/open.ts';
 import { createChannelsRepository } from '../../db/repositories/channels.ts';
 import type { Turns } from '../../db/turn.ts';
 import { createTurns } from '../../db/turns.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
-import { type InvariantReport, logReport, reportsOn } from '../billing/ledger/verify.ts';
+import { type InvariantReport, logReport, reportsOf } from '../billing/ledger/verify.ts';
 import { type StorageStanding, soundStorage } from '../contract/storage.ts';
 import { type BotCheck, createBotCheck } from '../domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from '../domain/accounts/service.ts';
@@ -333,7 +334,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     verifyLedger: async () => {
       const { checked, unequal, wrong } = await logs.verify({});
       const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
-      return [...(await reportsOn(deps.database)), logReport(checked, unequal, examples)];
+      return [...reportsOf(await factsOf(deps.database)), logReport(checked, unequal, examples)];
     },
   };
 }

@@ -18,13 +18,13 @@ import { createNodeLease, type OwnNodeLease } from '../billing/leases/node-lease
 import type { BooksAnswer, BooksQuestion, LedgerMessage } from '../billing/ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
 import { createEngine, type Engine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
-import { type Acknowledged, type NodeFiles, openNodeFiles } from '../billing/ledger/outbox.ts';
 import { type OwedPlace, type OwedReport, settleOwedFar } from '../billing/ledger/owed.ts';
 import type { RecoveryReport } from '../billing/ledger/recovery.ts';
 import { AppError } from '../contract/errors.ts';
 import { createSteadyClock } from '../threads/relay/clock.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { createLending, type Lending } from './lending.ts';
+import { type Acknowledged, type NodeFiles, openNodeFiles } from './node-files.ts';
 import { folderError } from './node-name.ts';
 import { createPocket } from './pocket.ts';
 import { createReach, type PlacesNews, type SharedMemory } from './reach.ts';

@@ -1,10 +1,10 @@
 /** Loans from the site's books to the relays of this machine: asked for by these, recalled by other nodes, given back when nobody uses them. */
 
-import type { Spared } from '../../db/ledger/postgres/batch.ts';
-import { type Grant, type LeaseMove, type MoveOutcome, smallFor } from '../../db/postgres/leases.ts';
+import { smallFor } from '../../db/postgres/leases.ts';
 import { createLeases, type LeaseAnswer } from '../billing/leases/leases.ts';
 import type { NodeLease } from '../billing/leases/node-lease.ts';
 import type { LedgerCommand, LoanOrder } from '../billing/ledger/commands.ts';
+import type { Grant, LeaseMove, MoveOutcome, Spared } from '../billing/ports.ts';
 import type { MemoryReach, PlacesNews } from './reach.ts';
 import { createTelling, heard } from './telling.ts';
 import { createUses } from './uses.ts';

@@ -1,5 +1,5 @@
 /** What is leased where nothing is relayed: it lies in a pocket until it is given back. */
-import type { LeaseKind } from '../../db/ledger/postgres/known.ts';
+import type { LeaseKind } from '../billing/ports.ts';
 import type { MemoryReach } from './reach.ts';
 
 export function createPocket(): MemoryReach {

@@ -1,10 +1,10 @@
 /** The memory of this machine's relays as the keeper of its leases sees it. */
-import type { Spared } from '../../db/ledger/postgres/batch.ts';
-import type { LeaseKind } from '../../db/ledger/postgres/known.ts';
+
 import type { Memory, MemoryParts } from '../billing/balances/shared-memory.ts';
 import { createAccounts, type Places } from '../billing/balances/slots.ts';
 import { createLeased } from '../billing/leases/leased.ts';
 import type { Reach } from '../billing/leases/leases.ts';
+import type { LeaseKind, Spared } from '../billing/ports.ts';
 import type { ClockReading } from '../threads/relay/clock.ts';
 
 /** Where users and keys have their cells, from the thread that gives these out. */

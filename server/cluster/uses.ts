@@ -1,6 +1,7 @@
 /** Who spends how much here: what is likely to be needed for as long as a lease lasts, and what nobody uses any more. */
-import type { LeaseKind } from '../../db/ledger/postgres/known.ts';
+
 import type { LedgerCommand } from '../billing/ledger/commands.ts';
+import type { LeaseKind } from '../billing/ports.ts';
 
 /** A lease that was asked for, or came. */
 export interface Lent {

@@ -1,12 +1,15 @@
 /** Books of either engine, and all that is asked of them. */
-import { createLedgerStore, type Outcome } from '../../db/ledger/sqlite/store.ts';
+
+import { factsOf } from '../../db/ledger/facts.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import { expireNodes, orphans } from '../../db/postgres/nodes.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { endFor, recover } from '../../server/billing/ledger/recovery.ts';
-import { type InvariantReport, logReport, reportsOn } from '../../server/billing/ledger/verify.ts';
+import { type InvariantReport, logReport, reportsOf } from '../../server/billing/ledger/verify.ts';
+import type { Outcome } from '../../server/billing/ports.ts';
 import { recompute } from '../../server/contract/pricing/charge.ts';
 import { onServer, openChosen, rowsOf } from '../support/engines.ts';
 import { ledgerOn, type TestLedger } from '../support/ledger-on.ts';
@@ -100,7 +103,7 @@ export async function openChosenBooks(): Promise<Books> {
       );
       const wrong = logs.filter(({ other, quota }) => recompute(JSON.parse(other))?.quota !== quota);
       const names = wrong.map((row) => row.request_id);
-      return [...(await reportsOn(database)), logReport(logs.length, wrong.length, names)].filter(
+      return [...reportsOf(await factsOf(database)), logReport(logs.length, wrong.length, names)].filter(
         (one) => one.violations > 0,
       );
     },

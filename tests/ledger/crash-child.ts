@@ -1,7 +1,7 @@
 /** Spends, redeems, pays, rewards, transfers and refunds until it is killed; says which commands are durable. Arguments: database file, round. */
 import { openDatabase } from '../../db/open.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
-import { createDirectLedger } from '../../server/billing/ledger/direct.ts';
+import { createDirectLedger } from '../../server/threads/ledger/direct.ts';
 import { hold, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
 const [file = '', round = '0'] = process.argv.slice(2);

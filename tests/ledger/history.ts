@@ -1,8 +1,10 @@
 /** One seeded history: a few people, some dozen commands in batches, crashes and restarts, checked against the model step by step. */
+
 import { strict as assert } from 'node:assert';
-import { createLedgerStore, type Outcome } from '../../db/ledger/sqlite/store.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
+import type { Outcome } from '../../server/billing/ports.ts';
 import { randomOf } from '../support/random.ts';
 import { copyOf, createModel, type Model, play, restart } from './model.ts';
 import {

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../../db/open.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
-import { createDirectLedger } from '../../server/billing/ledger/direct.ts';
 import { createEngine } from '../../server/billing/ledger/engine.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
+import { createDirectLedger } from '../../server/threads/ledger/direct.ts';
 import { addUsers, balanceOf, deduct, grant, hold, openBooks, settle, violations } from './support.ts';
 
 let dir: string;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BalanceEvent, LedgerCommand } from '../../server/billing/ledger/commands.ts';
-import type { DirectLedger } from '../../server/billing/ledger/direct.ts';
+import type { DirectLedger } from '../../server/threads/ledger/direct.ts';
 import { type Books, openChosenBooks } from './books.ts';
 import { grant, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 

@@ -1,7 +1,8 @@
 /** Who waits for money that lies elsewhere believes what was said after its own question, and nothing older. */
+
 import { expect, test } from 'vitest';
-import type { Grant, LeaseMove } from '../../db/postgres/leases.ts';
 import { createLeases, type LeaseAnswer } from '../../server/billing/leases/leases.ts';
+import type { Grant, LeaseMove } from '../../server/billing/ports.ts';
 import { createTelling, heard } from '../../server/cluster/telling.ts';
 
 const [account, asker, holder, key] = [7, 1, 2, 70];

@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLedgerStore, type Outcome } from '../../db/ledger/sqlite/store.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database } from '../../db/open.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { createEngine, type EngineStore } from '../../server/billing/ledger/engine.ts';
-import { type NodeFiles, openNodeFiles } from '../../server/billing/ledger/outbox.ts';
+import type { Outcome } from '../../server/billing/ports.ts';
+import { type NodeFiles, openNodeFiles } from '../../server/cluster/node-files.ts';
 import { randomOf } from '../support/random.ts';
 import { addUsers, balanceOf, grant, openBooks, settle, violations } from './support.ts';
 

@@ -1,5 +1,6 @@
 /** Books in a temporary file or in memory, and commands as short calls. */
 import type { Database as RawDatabase } from 'better-sqlite3';
+import { ledgerFacts } from '../../db/ledger/sqlite/facts.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import {
@@ -17,7 +18,7 @@ import {
   type Transfer,
   topUpRef,
 } from '../../server/billing/ledger/commands.ts';
-import { bookReports, type InvariantReport, logReport } from '../../server/billing/ledger/verify.ts';
+import { type InvariantReport, logReport, reportsOf } from '../../server/billing/ledger/verify.ts';
 import { recompute } from '../../server/contract/pricing/charge.ts';
 
 export async function openBooks(file = ':memory:'): Promise<SqliteDatabase> {
@@ -190,7 +191,9 @@ export function violations(database: SqliteDatabase): InvariantReport[] {
     .all();
   const wrong = rows.filter((row) => recompute(JSON.parse(row.other) as Record<string, unknown>)?.quota !== row.quota);
   const names = wrong.map((row) => row.request_id);
-  return [...bookReports(database), logReport(rows.length, wrong.length, names)].filter((one) => one.violations > 0);
+  return [...reportsOf(ledgerFacts(database.raw)), logReport(rows.length, wrong.length, names)].filter(
+    (one) => one.violations > 0,
+  );
 }
 
 export interface BreakableDisk {

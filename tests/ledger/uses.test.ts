@@ -1,6 +1,7 @@
 /** What is leased ahead of requests: as much as is likely to be used until a lease ends, and nothing that another node waits for. */
+
 import { beforeEach, expect, test } from 'vitest';
-import type { LeaseMove } from '../../db/postgres/leases.ts';
+import type { LeaseMove } from '../../server/billing/ports.ts';
 import { createLending } from '../../server/cluster/lending.ts';
 import { createPocket } from '../../server/cluster/pocket.ts';
 import { createUses, type Uses } from '../../server/cluster/uses.ts';

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { extractBackup } from '../../db/backup-file.ts';
+import { ledgerFacts } from '../../db/ledger/sqlite/facts.ts';
 import { movedTables } from '../../db/move/tables.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import type { DatabasePlace, PostgresPlace } from '../../db/place.ts';
@@ -13,7 +14,7 @@ import { cleanValues } from '../../db/postgres/text.ts';
 import { newestPostgres } from '../../db/schema/migrations.ts';
 import { moveToFile, moveToServer } from '../../server/app/move-database.ts';
 import { restore } from '../../server/app/offline.ts';
-import { bookReports } from '../../server/billing/ledger/verify.ts';
+import { reportsOf } from '../../server/billing/ledger/verify.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { restoreToServer } from '../../server/domain/backup/restore.ts';
 import { createMaintenance } from '../../server/domain/backup/service.ts';
@@ -155,7 +156,7 @@ test('a backup is one moment, whatever is posted meanwhile', async () => {
     const plain = join(folder(), 'plain.db');
     await extractBackup(backup, plain);
     const copy = openDatabase(plain);
-    expect(bookReports(copy).filter(({ violations }) => violations > 0)).toEqual([]);
+    expect(reportsOf(ledgerFacts(copy.raw)).filter(({ violations }) => violations > 0)).toEqual([]);
     expect(copy.raw.prepare<number>('SELECT count(*) FROM postings').pluck().get()).toBeGreaterThan(0);
     await copy.close();
   } finally {

@@ -1,10 +1,11 @@
 /** Several nodes of one site in one process, each with its ledger, its leases and its own stretch of network; between them the wire that carries who waits for what. */
-import type { LeaseKind } from '../../db/ledger/postgres/known.ts';
+
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { createLeases, type LeaseAnswer, type Leases } from '../../server/billing/leases/leases.ts';
 import { createNodeLease } from '../../server/billing/leases/node-lease.ts';
 import type { LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { createEngine, type Engine } from '../../server/billing/ledger/engine.ts';
+import type { LeaseKind } from '../../server/billing/ports.ts';
 import { hold, settle } from '../ledger/support.ts';
 import { type Stretch, startProxy } from './proxy.ts';
 import type { Site, TestNode } from './site.ts';

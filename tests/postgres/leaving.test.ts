@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Settle } from '../../server/billing/ledger/commands.ts';
-import { openNodeFiles } from '../../server/billing/ledger/outbox.ts';
 import { type Books, openBooks } from '../../server/cluster/books.ts';
+import { openNodeFiles } from '../../server/cluster/node-files.ts';
 import { log, settle } from '../ledger/support.ts';
 import { openSite, type Site } from './site.ts';
 

@@ -1,7 +1,8 @@
 /** Nodes that settle at the same moment: none waits for another but where both change the same user, and none stops all by telling of it. */
+
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { LeaseMove } from '../../db/postgres/leases.ts';
+import type { LeaseMove } from '../../server/billing/ports.ts';
 import { grant, settle } from '../ledger/support.ts';
 import { openSite, type Site, type TestNode } from './site.ts';
 

@@ -1,9 +1,10 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ledgerFacts } from '../../db/ledger/sqlite/facts.ts';
 import { sqliteOf } from '../../db/open.ts';
 import type { Account } from '../../server/billing/balances/account.ts';
 import { Balances } from '../../server/billing/balances/balances.ts';
-import { bookReports } from '../../server/billing/ledger/verify.ts';
+import { reportsOf } from '../../server/billing/ledger/verify.ts';
 import { capsuleOf } from '../../server/domain/secrets/vault.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countedBound, countedTexts, promptBound, readPrompt, sumOf } from '../../server/relay/intake/prompt.ts';
@@ -633,7 +634,7 @@ describe('thousands of mixtures of parallel requests', () => {
 
   test('the books agree', () => {
     // The keys of these users are in no table.
-    const wrong = bookReports(sqliteOf(gateway.database)).filter(
+    const wrong = reportsOf(ledgerFacts(sqliteOf(gateway.database).raw)).filter(
       ({ violations, examples }) => violations > 0 && !/^tokens/.test(examples[0] ?? ''),
     );
     expect(wrong).toEqual([]);

@@ -1,14 +1,16 @@
 /** The ledger in this process, on either engine. */
+
 import { randomUUID } from 'node:crypto';
 import { createPostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
-import { createLedgerStore, type Outcome } from '../../db/ledger/sqlite/store.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database, SqliteDatabase } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
-import { createDirectLedger, type DirectLedger } from '../../server/billing/ledger/direct.ts';
 import { createEngine } from '../../server/billing/ledger/engine.ts';
+import type { Outcome } from '../../server/billing/ports.ts';
 import { AppError } from '../../server/contract/errors.ts';
+import { createDirectLedger, type DirectLedger } from '../../server/threads/ledger/direct.ts';
 
 export interface TestLedger extends DirectLedger {
   /** In one commit. */

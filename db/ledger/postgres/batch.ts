@@ -17,19 +17,12 @@ import {
   type Effects,
   repeated,
 } from '../../../server/billing/ledger/core.ts';
+import type { HeldLog, LeaseKind, Outcome, Spared } from '../../../server/billing/ports.ts';
 import type { Statement } from '../../postgres/line.ts';
 import { eventOf } from '../sqlite/events.ts';
-import type { HeldLog, Outcome } from '../sqlite/store.ts';
 import { createTotals, type Totals } from '../totals.ts';
-import { type EndRow, type Known, type LeaseKind, leaseKey, noteRef } from './known.ts';
+import { type EndRow, type Known, leaseKey, noteRef } from './known.ts';
 import { newWrites, statementsFor, type Writes } from './writes.ts';
-
-/** What of a settlement this node's lease did not pay: it was taken off there in memory, and is still there. */
-export interface Spared {
-  readonly kind: LeaseKind;
-  readonly subject: number;
-  readonly amount: number;
-}
 
 export interface BatchOutcome extends Outcome {
   readonly spared: readonly Spared[];

@@ -1,6 +1,7 @@
 /** What a batch has to know before anything of it is decided: its rows, locked in the one order that every node keeps, accounts before tokens before codes and orders. */
 import { affiliatePot, type LedgerCommand, refundRef } from '../../../server/billing/ledger/commands.ts';
 import type { Posting } from '../../../server/billing/ledger/core.ts';
+import type { LeaseKind } from '../../../server/billing/ports.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Answer, Statement } from '../../postgres/line.ts';
 
@@ -23,8 +24,6 @@ export interface HeldRow {
   readonly epoch: number;
   readonly estimate: number;
 }
-
-export type LeaseKind = 'account' | 'token';
 
 export interface Known {
   readonly accounts: ReadonlyMap<number, AccountRow>;

@@ -3,10 +3,12 @@
  * node whose time has run out, makes the node's transactions follow one another, and tells after a lost connection whether
  * the last one was committed.
  */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LedgerCommand } from '../../../server/billing/ledger/commands.ts';
+import type { LeaseMove, MoveOutcome } from '../../../server/billing/ports.ts';
 import { reasonText, troubleOf } from '../../../server/contract/storage-reasons.ts';
-import { decideMoves, type LeaseMove, type MoveOutcome, readsForMoves } from '../../postgres/leases.ts';
+import { decideMoves, readsForMoves } from '../../postgres/leases.ts';
 import { type Answer, type Line, type Statement, staleCodes } from '../../postgres/line.ts';
 import { begin, beginning, type Fence, lookAt, type SeqMark, usualLeaseSeconds } from '../../postgres/nodes.ts';
 import { type BatchOutcome, decideBatch } from './batch.ts';

@@ -1,52 +1,13 @@
 /** The ledger's SQL: applies a batch of decided commands in one transaction, with counters added up before they are written. */
 import type { Database as RawDatabase } from 'better-sqlite3';
-import type {
-  BalanceEvent,
-  Hold,
-  LedgerCommand,
-  LedgerResult,
-  LogEntry,
-} from '../../../server/billing/ledger/commands.ts';
+import type { BalanceEvent, Hold, LedgerCommand, LedgerResult } from '../../../server/billing/ledger/commands.ts';
 import { decide, type Effects, repeated } from '../../../server/billing/ledger/core.ts';
+import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
 import { createLedgerReads } from './books.ts';
 import { eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
 import { createLedgerRows, isRepeated, type Rows } from './rows.ts';
 import { createLedgerSums, type Sums } from './sums.ts';
-
-export interface Outcome {
-  /** In the order of the commands. */
-  readonly results: readonly LedgerResult[];
-  /** To publish after the commit. */
-  readonly events: readonly BalanceEvent[];
-}
-
-export interface LedgerStore {
-  /** @throws the driver's error; then nothing was written. */
-  apply(commands: readonly LedgerCommand[]): Outcome;
-  isCommandsFault(error: unknown): boolean;
-  /** Numbers this run; holds of older runs are leftovers of a crash. */
-  nextEpoch(): number;
-  holds(olderThan: number): StoredHold[];
-  /** Number of the last posting; postings are never deleted. */
-  lastPosting(): number;
-  /** A durable write of nothing that matters. @throws the driver's error */
-  probe(): void;
-  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void;
-}
-
-export interface StoredHold {
-  readonly ref: string;
-  readonly user_id: number;
-  readonly token_id: number;
-  readonly channel_id: number;
-  readonly observed: number;
-  /** JSON of a `HeldLog`. */
-  readonly log: string;
-}
-
-/** The row that recovery would write, and who would pay. */
-export type HeldLog = LogEntry & { readonly house?: boolean };
 
 export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const reads = createLedgerReads(raw);

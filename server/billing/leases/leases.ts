@@ -4,10 +4,8 @@
  * believes to have more than the books say.
  */
 
-import type { Spared } from '../../../db/ledger/postgres/batch.ts';
-import type { LeaseKind } from '../../../db/ledger/postgres/known.ts';
-import type { Grant, LeaseMove, MoveOutcome } from '../../../db/postgres/leases.ts';
 import type { Period } from '../../contract/periods.ts';
+import type { Grant, LeaseKind, LeaseMove, MoveOutcome, Spared } from '../ports.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */
 export interface Reach {

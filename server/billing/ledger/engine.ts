@@ -1,9 +1,9 @@
 /** Queues commands and commits them in groups: whatever arrived while one commit ran forms the next, without any waiting time of its own. */
-import type { Outcome } from '../../../db/ledger/sqlite/store.ts';
+
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
+import type { Outbox, Outcome } from '../ports.ts';
 import { type BalanceEvent, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
-import type { Outbox } from './outbox.ts';
 
 export type StoreHealth = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 

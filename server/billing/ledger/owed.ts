@@ -1,8 +1,9 @@
 /** What is owed and could not be written to the database when the process ended: lines of JSON beside it, or elsewhere where that disk is full; the next start settles them. */
+
 import { lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LedgerStore } from '../../../db/ledger/sqlite/store.ts';
+import type { LedgerStore } from '../ports.ts';
 import { type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
 
 export interface OwedPlace {

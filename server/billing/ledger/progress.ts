@@ -2,8 +2,9 @@
  * How far the ledger had got, noted beside the database: SQLite takes a log with a damaged page for one that ends before it,
  * and says nothing of what stood behind.
  */
+
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { LedgerStore } from '../../../db/ledger/sqlite/store.ts';
+import type { LedgerStore } from '../ports.ts';
 
 export interface Missing {
   readonly postings: number;

@@ -1,5 +1,5 @@
 /** What a crash left behind: open requests of an earlier run are charged what had been seen of them, or voided. */
-import type { HeldLog, LedgerStore, StoredHold } from '../../../db/ledger/sqlite/store.ts';
+import type { HeldLog, LedgerStore, StoredHold } from '../ports.ts';
 import type { Settle, Void } from './commands.ts';
 
 export interface RecoveryReport {

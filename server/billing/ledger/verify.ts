@@ -1,7 +1,6 @@
 /** Checks the ledger's invariants against the database as it is. Source of the numbering: reliability reference 3.1. */
 
-import { ledgerFacts } from '../../../db/ledger/sqlite/facts.ts';
-import type { Database, SqliteDatabase } from '../../../db/open.ts';
+import type { LedgerFacts } from '../ports.ts';
 
 export interface InvariantReport {
   readonly id: string;
@@ -14,30 +13,6 @@ export interface InvariantReport {
   readonly examples: readonly string[];
   /** What is no violation and yet worth a word. */
   readonly note?: { readonly zh: string; readonly en: string };
-}
-
-/** Counts of what was looked at, and in words what is wrong. */
-export interface LedgerFacts {
-  readonly accounts: number;
-  readonly postings: number;
-  readonly redemptions: number;
-  readonly topUps: number;
-  readonly users: number;
-  readonly counters: number;
-  readonly total: number;
-  readonly overrun: { readonly paid: number; readonly open: number };
-  readonly wrongBalances: readonly string[];
-  readonly doubledRefs: readonly string[];
-  readonly conservation: readonly string[];
-  readonly wrongCounters: readonly string[];
-  readonly negative: readonly string[];
-  readonly wrongRedemptions: readonly string[];
-  readonly wrongTopUps: readonly string[];
-  readonly wrongTransfers: readonly string[];
-  readonly wrongAmounts: readonly string[];
-  /** Where several nodes share a balance. */
-  readonly leases?: number;
-  readonly wrongLeases?: readonly string[];
 }
 
 interface Words {
@@ -64,16 +39,6 @@ export const logReport = (checked: number, violations: number, examples: readonl
   violations,
 });
 
-/** I1 to I10, and I12 where there are leases: sums over the books. */
-export const bookReports = (database: SqliteDatabase): InvariantReport[] => reportsOf(ledgerFacts(database.raw));
-
-/** The same on either engine. */
-export async function reportsOn(database: Database): Promise<InvariantReport[]> {
-  if (database.engine === 'sqlite') return bookReports(database);
-  const { postgresFacts } = await import('../../../db/ledger/postgres/facts.ts');
-  return reportsOf(await postgresFacts(database));
-}
-
 const leaseReports = ({ leases = 0, wrongLeases }: LedgerFacts): InvariantReport[] =>
   wrongLeases === undefined
     ? []
@@ -89,6 +54,7 @@ const leaseReports = ({ leases = 0, wrongLeases }: LedgerFacts): InvariantReport
         ),
       ];
 
+/** I1 to I10, and I12 where there are leases: sums over the books. */
 export function reportsOf(facts: LedgerFacts): InvariantReport[] {
   const { overrun } = facts;
   return [

@@ -226,7 +226,7 @@ export const books: readonly Break[] = [
     .notices('tests/postgres/ledger.test.ts', 'what cannot be kept'),
   row(
     'what was acknowledged is kept for as long as a copy may lag behind',
-    'server/billing/ledger/outbox.ts',
+    'server/cluster/node-files.ts',
     'const keptForMs = 15 * 60_000;',
     'const keptForMs = 60_000;',
   )

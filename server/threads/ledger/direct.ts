@@ -1,10 +1,10 @@
 /** The ledger in the caller's own process: for the CLI without a server, and for tests. */
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../../../db/open.ts';
+import type { BalanceEvent, Ledger, LedgerResult } from '../../billing/ledger/commands.ts';
+import { createEngine } from '../../billing/ledger/engine.ts';
+import { recover } from '../../billing/ledger/recovery.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { BalanceEvent, Ledger, LedgerResult } from './commands.ts';
-import { createEngine } from './engine.ts';
-import { recover } from './recovery.ts';
 
 export interface DirectLedger extends Ledger {
   onBalance(listener: (event: BalanceEvent) => void): void;

@@ -2,27 +2,12 @@
 import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type BatchMark, type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../../db/outbox-file.ts';
-import { processStart } from '../../../db/process-start.ts';
-import { AppError } from '../../contract/errors.ts';
-import { reasonText } from '../../contract/storage-reasons.ts';
-import type { LedgerCommand } from './commands.ts';
-
-export interface Kept {
-  readonly number: number;
-  readonly command: LedgerCommand;
-}
-
-export interface Outbox {
-  /** Durable when it returns. @returns their numbers; the caller has them in hand until `release`. @throws when there is no room, or the disk refuses. */
-  keep(commands: readonly LedgerCommand[]): number[];
-  /** The oldest that nobody has in hand; now the caller has. */
-  take(most: number): Kept[];
-  release(numbers: readonly number[]): void;
-  /** They are in the books. */
-  drop(numbers: readonly number[]): void;
-  size(): number;
-}
+import { type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
+import { processStart } from '../../db/process-start.ts';
+import type { LedgerCommand } from '../billing/ledger/commands.ts';
+import type { BatchMark, Outbox } from '../billing/ports.ts';
+import { AppError } from '../contract/errors.ts';
+import { reasonText } from '../contract/storage-reasons.ts';
 
 /** Copies of the batches that the books confirmed lately, for as long as an older copy of the database may take over. */
 export interface Acknowledged {

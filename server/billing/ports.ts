@@ -1,0 +1,139 @@
+/** What the ledger and the leases ask of a database, and what a database tells them: implemented in `db/ledger/sqlite` and `db/ledger/postgres`. */
+import type { Period } from '../contract/periods.ts';
+import type { BalanceEvent, LedgerCommand, LedgerResult, LogEntry } from './ledger/commands.ts';
+
+export interface Outcome {
+  /** In the order of the commands. */
+  readonly results: readonly LedgerResult[];
+  /** To publish after the commit. */
+  readonly events: readonly BalanceEvent[];
+}
+
+export interface LedgerStore {
+  /** @throws the driver's error; then nothing was written. */
+  apply(commands: readonly LedgerCommand[]): Outcome;
+  isCommandsFault(error: unknown): boolean;
+  /** Numbers this run; holds of older runs are leftovers of a crash. */
+  nextEpoch(): number;
+  holds(olderThan: number): StoredHold[];
+  /** Number of the last posting; postings are never deleted. */
+  lastPosting(): number;
+  /** A durable write of nothing that matters. @throws the driver's error */
+  probe(): void;
+  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void;
+}
+
+export interface StoredHold {
+  readonly ref: string;
+  readonly user_id: number;
+  readonly token_id: number;
+  readonly channel_id: number;
+  readonly observed: number;
+  /** JSON of a `HeldLog`. */
+  readonly log: string;
+}
+
+/** The row that recovery would write, and who would pay. */
+export type HeldLog = LogEntry & { readonly house?: boolean };
+
+/** Counts of what was looked at, and in words what is wrong. */
+export interface LedgerFacts {
+  readonly accounts: number;
+  readonly postings: number;
+  readonly redemptions: number;
+  readonly topUps: number;
+  readonly users: number;
+  readonly counters: number;
+  readonly total: number;
+  readonly overrun: { readonly paid: number; readonly open: number };
+  readonly wrongBalances: readonly string[];
+  readonly doubledRefs: readonly string[];
+  readonly conservation: readonly string[];
+  readonly wrongCounters: readonly string[];
+  readonly negative: readonly string[];
+  readonly wrongRedemptions: readonly string[];
+  readonly wrongTopUps: readonly string[];
+  readonly wrongTransfers: readonly string[];
+  readonly wrongAmounts: readonly string[];
+  /** Where several nodes share a balance. */
+  readonly leases?: number;
+  readonly wrongLeases?: readonly string[];
+}
+
+/** The last batch of one start of a node: epochs can be given out again by an older copy of the database, runs cannot. */
+export interface BatchMark {
+  readonly epoch: number;
+  readonly run: string;
+  readonly seq: number;
+}
+
+export type LeaseKind = 'account' | 'token';
+
+export interface Acquire {
+  readonly type: 'acquire';
+  readonly account: number;
+  /** 0 = none that has a limit or budget. */
+  readonly token: number;
+  /** What the request at hand still needs of both. */
+  readonly need: number;
+  readonly tokenNeed: number;
+  /** What this node is likely to use in the next seconds. */
+  readonly use: number;
+  /** That are live, this one included. */
+  readonly nodes: number;
+  /** What is left will do, where there is less than is needed. */
+  readonly partial?: boolean;
+}
+
+export interface GiveBack {
+  readonly type: 'give-back';
+  readonly kind: LeaseKind;
+  readonly subject: number;
+  /** Out of reach of this node's requests already. */
+  readonly amount: number;
+}
+
+export type LeaseMove = Acquire | GiveBack;
+
+export interface Grant {
+  readonly account: number;
+  readonly token: number;
+  /** 0 = nothing, not even what was needed. */
+  readonly granted: number;
+  readonly tokenGranted: number;
+  /** What there is in all, whoever has it. */
+  readonly most: number;
+  readonly tokenMost: number;
+  /** What of the token there is least of: of its limit, or of its budget for a period. */
+  readonly tokenBound: 'limit' | Period;
+  /** Other nodes that live and have some of what was not granted in full. */
+  readonly holders: readonly number[];
+}
+
+export interface MoveOutcome {
+  /** In the order of the acquisitions. */
+  readonly grants: readonly Grant[];
+}
+
+/** What of a settlement this node's lease did not pay: it was taken off there in memory, and is still there. */
+export interface Spared {
+  readonly kind: LeaseKind;
+  readonly subject: number;
+  readonly amount: number;
+}
+
+export interface Kept {
+  readonly number: number;
+  readonly command: LedgerCommand;
+}
+
+export interface Outbox {
+  /** Durable when it returns. @returns their numbers; the caller has them in hand until `release`. @throws when there is no room, or the disk refuses. */
+  keep(commands: readonly LedgerCommand[]): number[];
+  /** The oldest that nobody has in hand; now the caller has. */
+  take(most: number): Kept[];
+  release(numbers: readonly number[]): void;
+  /** They are in the books. */
+  drop(numbers: readonly number[]): void;
+  size(): number;
+}
