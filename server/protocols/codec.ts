@@ -3,6 +3,7 @@ import type { Language } from '../contract/enums.ts';
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
 import type { Markers } from './shared/markers.ts';
 import type { ForeignBlock, Signing } from './shared/signatures.ts';
+import type { FrameRun } from './shared/sse.ts';
 import type { Target } from './target.ts';
 import type { Traits } from './traits.ts';
 
@@ -12,24 +13,23 @@ export interface SseFrame {
   readonly data: string;
 }
 
-/** A frame that is decoded only as far as it is looked at. */
-export interface LazyFrame {
-  text(): string;
-  event(): string;
-  data(): string;
-}
-
-/** One event with its bytes as they came, blank line included. */
-export interface RawFrame extends LazyFrame {
-  readonly bytes: Uint8Array;
-  readonly size: number;
-}
+/** What a frame is besides what it says. */
+export type FrameKind =
+  | 'plain'
+  /** Nothing but the end follows (`[DONE]`, message_stop, response.completed ...). */
+  | 'terminal'
+  /** It carries usage and nothing else; it is removed again when we asked for it and the client did not. */
+  | 'usage-only'
+  /** Behind an end it tells more of the answer after all: another candidate goes on. */
+  | 'more';
 
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
 export interface StreamReader {
   feed(frame: SseFrame): ChatEvent[];
+  /** Of the frame that was read last. Absent = the wire has plain ones alone. */
+  readonly frameKind?: FrameKind;
   /** How near the end is: what was being said is over and more may follow, or the upstream said why it stops. Absent = nobody can tell. */
-  standing?(): 'going' | 'paused' | 'stopped';
+  readonly progress?: 'going' | 'paused' | 'stopped';
   /** What the stream says of its answer as a whole, where the dialect keeps something of it; null = not yet. */
   answer?(): unknown;
   /** The upstream closed the stream. Emits the terminal event when the stream had none (an `error` when it broke off). */
@@ -118,21 +118,16 @@ export interface UpstreamHalf {
   decodeError(status: number, body: string): UpstreamError;
   /** Usage of a whole JSON answer, null when it reports none or nonsense. */
   readUsage(body: unknown): Usage | null;
-  /** True for the frame after which nothing but the end follows (`[DONE]`, message_stop, response.completed ...). */
-  isTerminal(frame: LazyFrame): boolean;
-  /** True for a frame that carries usage and nothing else; it is removed again when we asked for it and the client did not. */
-  isUsageOnly(frame: LazyFrame): boolean;
   /** A frame without one of them surely carries neither usage, finish reason nor error, and is not terminal: a watcher need not read it. null = each may. */
   readonly markers: Markers | null;
   /** Streams that are no server-sent events, by the answer's content type; absent = all are. @param asked a stream was asked for. */
   readonly framing?: (contentType: string, asked: boolean) => Framing | null;
-  /** True for a frame behind an end that tells more of the answer after all: another candidate goes on. Absent = never. */
-  saysMore?(frame: LazyFrame): boolean;
 }
 
 /** Upstream bytes as frames. */
 export interface Framing {
-  push(chunk: Uint8Array): readonly RawFrame[];
+  /** @returns the frames that a chunk completes. */
+  advance(chunk: Uint8Array): FrameRun;
   end(): Uint8Array;
 }
 

@@ -67,7 +67,7 @@ function sse({ damaged, pick, whole }: Damage): void {
       at += size;
     }
     return {
-      data: frames.map((frame) => frame.data()),
+      data: frames.map((frame) => frame.data),
       bytes: frames.reduce((sum, frame) => sum + frame.bytes.length, 0),
     };
   };

@@ -56,9 +56,10 @@ function check(id: ProtocolId, frames: readonly RawFrame[], isDamaged = false): 
   const { markers } = upstream;
   const reader = upstream.reader();
   for (const frame of frames) {
-    const raw = frame.text();
-    const mustBeRead = matters[id](compact(raw)) || upstream.isTerminal(frame) || upstream.isUsageOnly(frame);
-    const events = reader.feed({ event: frame.event(), data: frame.data() });
+    const raw = frame.text;
+    const events = reader.feed(frame);
+    const kind = reader.frameKind ?? 'plain';
+    const mustBeRead = matters[id](compact(raw)) || kind === 'terminal' || kind === 'usage-only';
     const isMarked = markers?.areIn(raw) ?? true;
     expect([raw, isMarked]).toEqual([raw, (markers?.firstIn(frame.bytes) ?? 0) >= 0]);
     if (!mustBeRead || isMarked) continue;

@@ -1,13 +1,10 @@
 /** Small rules that all dialects share, at their edges. */
 import { expect, test } from 'vitest';
-import {
-  createReader as createMessagesReader,
-  isTerminal as messagesEnd,
-} from '../../server/protocols/anthropic-messages/reader.ts';
+import { createReader as createMessagesReader } from '../../server/protocols/anthropic-messages/reader.ts';
 import { suffix as claudeSuffix } from '../../server/protocols/anthropic-messages/suffix.ts';
 import { encodeUsage } from '../../server/protocols/anthropic-messages/usage.ts';
 import type { Usage } from '../../server/protocols/canonical.ts';
-import { isTerminal as cohereEnd } from '../../server/protocols/cohere-chat/reader.ts';
+import { createReader as createCohereReader } from '../../server/protocols/cohere-chat/reader.ts';
 import { suffix as geminiSuffix } from '../../server/protocols/gemini-generate/suffix.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { readAnnotations, urlCitations } from '../../server/protocols/shared/citations.ts';
@@ -125,24 +122,25 @@ test('before anything is known the prompt is an estimate and the answer has begu
 });
 
 test('the end of a Messages stream is known by its event or by its data, and by nothing else', () => {
-  const frame = (event: string, data: string) => ({
-    text: () => `event: ${event}\ndata: ${data}\n\n`,
-    event: () => event,
-    data: () => data,
-  });
-  expect(messagesEnd(frame('message_stop', '{"type":"message_stop"}'))).toBe(true);
-  expect(messagesEnd(frame('', '{"type":"message_stop"}'))).toBe(true);
-  expect(messagesEnd(frame('content_block_delta', '{"delta":{"text":"message_stop"}}'))).toBe(false);
-  expect(messagesEnd(frame('message_delta', '{"type":"message_delta"}'))).toBe(false);
+  const kindOf = (event: string, data: string) => {
+    const reader = createMessagesReader();
+    reader.feed({ event, data });
+    return reader.frameKind;
+  };
+  expect(kindOf('message_stop', '{"type":"message_stop"}')).toBe('terminal');
+  expect(kindOf('message_stop', '')).toBe('terminal');
+  expect(kindOf('', '{"type":"message_stop"}')).toBe('terminal');
+  expect(kindOf('content_block_delta', '{"delta":{"text":"message_stop"}}')).toBe('plain');
+  expect(kindOf('message_delta', '{"type":"message_delta"}')).toBe('plain');
 });
 
 test('a Messages stream that said why it stops has stopped, whatever is missing behind it', () => {
   const reader = createMessagesReader();
   const feed = (event: object) => reader.feed({ event: '', data: JSON.stringify(event) });
   feed({ type: 'message_start', message: { id: 'm', usage: { input_tokens: 1, output_tokens: 1 } } });
-  expect(reader.standing?.()).toBe('going');
+  expect(reader.progress).toBe('going');
   feed({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } });
-  expect(reader.standing?.()).toBe('stopped');
+  expect(reader.progress).toBe('stopped');
 });
 
 test.each([
@@ -198,15 +196,15 @@ test('Gemini: a call that is required may be of any tool', () => {
 });
 
 test('Cohere: the words of an end in an answer are none', () => {
-  const frame = (event: string, data: object) => ({
-    text: () => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
-    event: () => event,
-    data: () => JSON.stringify(data),
-  });
+  const kindOf = (event: string, data: object) => {
+    const reader = createCohereReader();
+    reader.feed({ event, data: JSON.stringify(data) });
+    return reader.frameKind;
+  };
   const said = { type: 'content-delta', delta: { message: { content: { text: 'message-end' } } } };
-  expect(cohereEnd(frame('content-delta', said))).toBe(false);
-  expect(cohereEnd(frame('message-end', { type: 'message-end' }))).toBe(true);
-  expect(cohereEnd(frame('message-end', {}))).toBe(true);
+  expect(kindOf('content-delta', said)).toBe('plain');
+  expect(kindOf('message-end', { type: 'message-end' })).toBe('terminal');
+  expect(kindOf('message-end', {})).toBe('terminal');
 });
 
 test.each([

@@ -12,7 +12,7 @@ const read = (chunks: readonly Uint8Array[]) => {
   const splitter = new SseSplitter();
   const frames = chunks.flatMap((chunk) => splitter.push(chunk));
   return {
-    frames: frames.map((frame) => ({ event: frame.event(), data: frame.data(), text: frame.text() })),
+    frames: frames.map((frame) => ({ event: frame.event, data: frame.data, text: frame.text })),
     rest: splitter.end(),
   };
 };
@@ -74,7 +74,7 @@ test('events that one newline separates are told apart by the first that has dat
     const splitter = new SseSplitter();
     const frames = [];
     for (let at = 0; at < bytes.length; at += size) frames.push(...splitter.push(bytes.slice(at, at + size)));
-    return frames.map((frame) => frame.data());
+    return frames.map((frame) => frame.data);
   };
   const whole = dataOf(bytes.length);
   expect(whole).toEqual(['', '{"a":1}', '{"b":2}', '[DONE]']);

@@ -17,7 +17,7 @@ export function framesOf(bytes: Uint8Array, cuts: readonly number[] = []): strin
   const splitter = new SseSplitter();
   const places = [...new Set(cuts)].sort((a, b) => a - b);
   const frames = [0, ...places].flatMap((from, index) =>
-    splitter.push(bytes.slice(from, places[index] ?? bytes.length)).map((frame) => frame.text()),
+    splitter.push(bytes.slice(from, places[index] ?? bytes.length)).map((frame) => frame.text),
   );
   const rest = splitter.end();
   return rest.length > 0 ? [...frames, new TextDecoder().decode(rest)] : frames;

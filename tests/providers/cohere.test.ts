@@ -269,12 +269,11 @@ test('reranking: each path in its own form', async () => {
 });
 
 test('words that name the end are not the end', () => {
-  const ends = (value: object) =>
-    codecs['cohere-chat'].upstream.isTerminal({
-      text: () => `data: ${JSON.stringify(value)}`,
-      event: () => '',
-      data: () => JSON.stringify(value),
-    });
+  const ends = (value: object) => {
+    const reader = codecs['cohere-chat'].upstream.reader();
+    reader.feed({ event: '', data: JSON.stringify(value) });
+    return reader.frameKind === 'terminal';
+  };
   const said = { type: 'content-delta', delta: { message: { content: { text: 'message-end' } } } };
   expect([ends(said), ends({ type: 'message-end' }), ends({ type: 'content-end' })]).toEqual([false, true, false]);
 });

@@ -18,10 +18,10 @@ test('lines come out as they went in, wherever the pieces are cut; what is left 
         const heard: string[] = [];
         for (let at = 0, n = 0; at < whole.length; n++) {
           const next = at + (cuts[n % cuts.length] ?? 1);
-          for (const frame of framing.push(whole.slice(at, next))) {
-            const event = `data: ${frame.data()}\n\n`;
-            expect([frame.event(), frame.text(), textOf(frame.bytes)]).toEqual(['', event, event]);
-            heard.push(frame.data());
+          for (const frame of framing.advance(whole.slice(at, next)).frames()) {
+            const event = `data: ${frame.data}\n\n`;
+            expect([frame.event, frame.text, textOf(frame.bytes)]).toEqual(['', event, event]);
+            heard.push(frame.data);
           }
           at = next;
         }
@@ -35,8 +35,13 @@ test('lines come out as they went in, wherever the pieces are cut; what is left 
 
 test('empty lines are nothing, a line without end is refused at 16 MiB', () => {
   const framing = ndjsonFraming();
-  expect(framing.push(bytes('\n\n{"a":1}\n\n')).map((frame) => frame.data())).toEqual(['{"a":1}']);
+  expect(
+    framing
+      .advance(bytes('\n\n{"a":1}\n\n'))
+      .frames()
+      .map((frame) => frame.data),
+  ).toEqual(['{"a":1}']);
   const mebibyte = new Uint8Array(1 << 20).fill(120);
-  for (let n = 0; n < 16; n++) framing.push(mebibyte);
-  expect(() => framing.push(bytes('x'))).toThrow(RangeError);
+  for (let n = 0; n < 16; n++) framing.advance(mebibyte);
+  expect(() => framing.advance(bytes('x'))).toThrow(RangeError);
 });

@@ -98,8 +98,8 @@ test('the binary event stream reads the same however it is cut, and refuses dama
   });
   for (let cut = 0; cut <= bytes.length; cut++) {
     const framing = awsFraming(tell);
-    const frames = [...framing.push(bytes.subarray(0, cut)), ...framing.push(bytes.subarray(cut))];
-    expect(frames.map((frame) => [frame.event(), frame.data()])).toEqual([
+    const frames = [bytes.subarray(0, cut), bytes.subarray(cut)].flatMap((part) => framing.advance(part).frames());
+    expect(frames.map((frame) => [frame.event, frame.data])).toEqual([
       ['chunk', '{"n":1}'],
       ['chunk', '{"n":2}'],
     ]);
@@ -107,6 +107,6 @@ test('the binary event stream reads the same however it is cut, and refuses dama
   for (const place of [0, 5, 9, 14, 40, bytes.length - 1]) {
     const damaged = Buffer.from(bytes);
     damaged[place] = (damaged[place] ?? 0) ^ 0xff;
-    expect(() => awsFraming(tell).push(damaged)).toThrow(RangeError);
+    expect(() => awsFraming(tell).advance(damaged)).toThrow(RangeError);
   }
 });

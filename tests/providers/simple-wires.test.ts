@@ -113,8 +113,12 @@ test('a whole answer ends well unless it says otherwise; the last frame is known
   expect(upstream.decodeResponse({ end: 'length' }).at(-1)).toMatchObject({ reason: { unified: 'length' } });
   expect(upstream.readUsage({ usage: { ...emptyUsage, output: 4 } })?.output).toBe(4);
   expect([upstream.readUsage({}), upstream.readUsage(null)]).toEqual([null, null]);
-  const frame = (data: string) => ({ data: () => data }) as never;
-  expect([upstream.isTerminal(frame('{"last":true}')), upstream.isTerminal(frame('{}'))]).toEqual([true, false]);
+  const kindOf = (data: string) => {
+    const reader = upstream.reader();
+    reader.feed({ event: '', data });
+    return reader.frameKind;
+  };
+  expect([kindOf('{"last":true}'), kindOf('{}')]).toEqual(['terminal', 'plain']);
   expect(upstream.decodeError(418, '{"message":"teapot"}')).toMatchObject({ status: 418, message: 'teapot' });
 });
 

@@ -2,7 +2,7 @@ import { countTokens as encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
 import { countTokens } from '../../server/relay/admission/counting/count.ts';
 import { encodingFor } from '../../server/relay/admission/counting/encodings.ts';
-import { createDeliveredText } from '../../server/relay/shared/delivered-text.ts';
+import { DeliveredTextTally } from '../../server/relay/shared/delivered-text.ts';
 import { randomOf } from '../support/random.ts';
 
 const count = (text: string): number => countTokens((piece) => encode(piece, { allowedSpecial: 'all' }), text);
@@ -65,7 +65,7 @@ test('blanks in front of what is too long make the words behind them no cheaper'
 });
 
 test('words on their way are kept to a limit and measured beyond', () => {
-  const telling = createDeliveredText();
+  const telling = new DeliveredTextTally();
   for (let n = 0; n < 1000; n++) telling.add('x'.repeat(16 * 1024));
   expect(telling.units).toBe(1000 * 16 * 1024);
   expect(telling.texts.join('').length).toBeLessThan(3 * 1024 * 1024);

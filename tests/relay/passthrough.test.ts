@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { SseSplitter } from '../../server/protocols/shared/sse.ts';
-import { PassthroughRelay, type Piece } from '../../server/relay/upstream/frame-relay.ts';
+import { PassthroughRelay, type Piece, unreadLimit } from '../../server/relay/upstream/frame-relay.ts';
 import { fixtures } from '../protocols/fixtures.ts';
 import { scenarios } from '../protocols/scenarios.ts';
 import { encoder, streamOf } from '../protocols/support.ts';
@@ -31,14 +31,14 @@ function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean)
     if (count > 0) out.push(run.head(count));
     for (const frame of run.from(count).frames()) {
       out.push(bytesOf(relay.pass(frame)));
-      const state = [relay.isLast() ? 'last' : '', relay.awaitsBill() ? 'waits' : '', relay.billed() ? 'billed' : ''];
+      const state = [relay.isLast ? 'last' : '', relay.awaitsBill ? 'waits' : '', relay.billed ? 'billed' : ''];
       states.push(state.join(' ').trim());
-      if (relay.isLast() || relay.error() !== null) break;
+      if (relay.isLast || relay.error !== null) break;
     }
-    if (relay.isLast() || relay.error() !== null) break;
+    if (relay.isLast || relay.error !== null) break;
   }
-  const last = relay.isLast();
-  if (!last && relay.error() === null) out.push(bytesOf(relay.close(splitter.end())));
+  const last = relay.isLast;
+  if (!last && relay.error === null) out.push(bytesOf(relay.close(splitter.end())));
   const { texts, choices, units, thoughtUnits, spokenSeconds, calls } = relay.words();
   return {
     passed,
@@ -46,13 +46,13 @@ function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean)
     learnt: {
       out: Buffer.concat(out).toString('utf8'),
       last,
-      usage: relay.usage(),
+      usage: relay.usage,
       finish: relay.finish(),
-      error: relay.error(),
-      billed: relay.billed(),
+      error: relay.error,
+      billed: relay.billed,
       saidSince: relay.saidSinceUsage(),
-      responseId: relay.responseId(),
-      thinking: relay.thinking().thought,
+      responseId: relay.responseId,
+      thinking: relay.thought,
       words: { said: texts.join(''), choices, units, thoughtUnits, spokenSeconds, calls },
     },
   };
@@ -130,11 +130,11 @@ test('frames that were not read are counted in order when somebody asks, and aga
   for (const word of ['two ', 'three ']) expect(relay.passUnread(splitter.advance(frame(word)))).toBe(1);
   expect(relay.words().texts).toEqual(['one ', 'two ', 'three ']);
   expect(relay.passUnread(splitter.advance(frame('four')))).toBe(1);
-  expect(relay.overdue()).toBe(false);
+  expect(relay.unreadBytes > unreadLimit).toBe(false);
   expect(relay.passUnread(splitter.advance(frame('x'.repeat(20_000))))).toBe(1);
-  expect(relay.overdue()).toBe(true);
+  expect(relay.unreadBytes > unreadLimit).toBe(true);
   expect(relay.words().units).toBe('one two three four'.length + 20_000);
-  expect(relay.overdue()).toBe(false);
+  expect(relay.unreadBytes > unreadLimit).toBe(false);
 });
 
 test('words behind the end of one choice are read: what was reported with it was not the whole bill', () => {

@@ -1,32 +1,39 @@
 /** Many look, one timer beats; where nobody looks any more none does. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createPulse } from '../../server/relay/shared/pulse.ts';
+import { type Looking, Pulse } from '../../server/relay/shared/pulse.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('whoever looks at the same interval shares its timer, which ends with the last of them', () => {
-  const pulse = createPulse();
+test('what looks at the same interval shares its timer, which ends with the last of them', () => {
+  const pulse = new Pulse();
   const seen: string[] = [];
-  const one = pulse.every(100, () => seen.push('one'));
-  const two = pulse.every(100, () => seen.push('two'));
-  const other = pulse.every(250, () => seen.push('other'));
+  const looking = (name: string) => ({ look: () => void seen.push(name) });
+  const [one, two, other, again] = ['one', 'two', 'other', 'again'].map(looking) as [
+    Looking,
+    Looking,
+    Looking,
+    Looking,
+  ];
+  pulse.add(100, one);
+  pulse.add(100, two);
+  pulse.add(250, other);
   expect(vi.getTimerCount()).toBe(2);
   vi.advanceTimersByTime(250);
   expect(seen).toEqual(['one', 'two', 'one', 'two', 'other']);
-  one();
-  one();
-  other();
+  pulse.remove(100, one);
+  pulse.remove(100, one);
+  pulse.remove(250, other);
   expect(vi.getTimerCount()).toBe(1);
   vi.advanceTimersByTime(100);
   expect(seen.slice(5)).toEqual(['two']);
-  two();
+  pulse.remove(100, two);
   expect(vi.getTimerCount()).toBe(0);
-  // An end that is said again ends nobody else's.
-  const again = pulse.every(100, () => seen.push('again'));
-  two();
+  // What is removed again ends no other one.
+  pulse.add(100, again);
+  pulse.remove(100, two);
   vi.advanceTimersByTime(100);
   expect(seen.slice(6)).toEqual(['again']);
-  again();
+  pulse.remove(100, again);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,7 +1,6 @@
 /** A stream on its way to a client, with nothing behind it: no ledger, no channel, no clock but the test's own. */
-import type { RawFrame } from '../../server/protocols/codec.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
-import { emptyRun, SseSplitter } from '../../server/protocols/shared/sse.ts';
+import { emptyRun, type RawFrame, runOf, SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { type Opened, ResponseStream, type Streamed } from '../../server/relay/delivery/stream.ts';
 import { PassthroughRelay } from '../../server/relay/upstream/frame-relay.ts';
 import { openStream } from '../../server/relay/upstream/open-stream.ts';
@@ -54,14 +53,14 @@ export const openedStream = (read: () => Promise<{ done: boolean; value?: RawFra
     prepared: { channel: { id: 1 } },
     stream: {
       reader: { read, cancel: async () => undefined },
-      framing: { push: (frames: RawFrame[]) => frames },
+      framing: { advance: runOf },
       frameRelay: {
         pass: (frame: RawFrame) => frame.bytes,
         passUnread: () => 0,
-        isLast: () => false,
-        error: () => null,
-        awaitsBill: () => false,
-        overdue: () => false,
+        isLast: false,
+        error: null,
+        awaitsBill: false,
+        unreadBytes: 0,
       },
       head: [],
       ahead: emptyRun,

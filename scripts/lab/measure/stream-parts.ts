@@ -13,6 +13,7 @@ type GatewayModule = typeof import('../../../tests/support/gateway.ts');
 type SupportModule = typeof import('../../../tests/support/response-stream.ts');
 type RelayModule = typeof import('../../../server/relay/upstream/frame-relay.ts');
 type OpenModule = typeof import('../../../server/relay/upstream/open-stream.ts');
+type SseModule = typeof import('../../../server/protocols/shared/sse.ts');
 type RegistryModule = typeof import('../../../server/protocols/registry.ts');
 
 const args = process.argv.slice(2);
@@ -52,14 +53,15 @@ const shapesOf = (ending: readonly string[]): Readonly<Record<string, readonly U
 type Relay = (chunks: readonly Uint8Array[]) => Promise<void>;
 
 async function deliveryOf(root: string): Promise<Relay> {
-  const [support, relays, opening, registry] = (await Promise.all(
+  const [support, relays, opening, registry, sse] = (await Promise.all(
     [
       'tests/support/response-stream',
       'server/relay/upstream/frame-relay',
       'server/relay/upstream/open-stream',
       'server/protocols/registry',
+      'server/protocols/shared/sse',
     ].map((path) => import(join(root, `${path}.ts`))),
-  )) as [SupportModule, RelayModule & { verbatimRelay?: (...given: unknown[]) => never }, OpenModule, RegistryModule];
+  )) as [SupportModule, RelayModule, OpenModule, RegistryModule, SseModule];
   const { upstream } = registry.codecFor('openai-chat');
   return async (chunks) => {
     let next = 0;
@@ -73,13 +75,10 @@ async function deliveryOf(root: string): Promise<Relay> {
       },
       cancel: async () => undefined,
     };
-    const frameRelay =
-      relays.verbatimRelay === undefined
-        ? new relays.PassthroughRelay(upstream, true, Date.now)
-        : relays.verbatimRelay(upstream, true, Date.now);
+    const frameRelay = new relays.PassthroughRelay(upstream, true, Date.now);
     const opened = await opening.openStream({
       upstream: { getReader: () => reader } as never,
-      framing: opening.sseFraming(),
+      framing: new sse.SseSplitter(),
       frameRelay,
       firstMs: 60_000,
       idleMs: 60_000,

@@ -5,7 +5,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
-import { createReader, decodeResponse, isTerminal, markers } from './reader.ts';
+import { createReader, decodeResponse, markers } from './reader.ts';
 import { traits } from './traits.ts';
 import { readAnthropicUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
@@ -21,8 +21,6 @@ export const anthropicMessages: Codec = {
     reader: createReader,
     decodeError,
     readUsage: (body) => readAnthropicUsage(record(body)?.usage, record(body)?.container),
-    isTerminal,
-    isUsageOnly: () => false,
     markers,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },

@@ -1,7 +1,7 @@
 /** Reads Anthropic message streams and whole messages into events. */
 
 import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
-import type { LazyFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { type Json, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
@@ -21,14 +21,6 @@ export const finishes: Readonly<Record<string, UnifiedFinish>> = {
 };
 
 const finishReason = (raw: string): FinishReason => ({ unified: lookUp(finishes, raw) ?? 'other', raw });
-
-export const isTerminal = (frame: LazyFrame): boolean => {
-  const raw = frame.text();
-  return (
-    raw.includes('message_stop') &&
-    (frame.event() === 'message_stop' || record(parseJson(frame.data()))?.type === 'message_stop')
-  );
-};
 
 /** Usage comes with message_start and message_delta; ends and errors name themselves. Pings and unknown events say nothing. */
 export const markers = new Markers([{ word: 'message_' }, { word: '"error"' }, { word: '"usage"' }]);
@@ -50,29 +42,121 @@ const kinds: Readonly<Record<string, Block['kind']>> = {
   tool_use: 'tool-call',
 };
 
-/** The reader proper: events already parsed, so that a whole message is read by the same rules. */
-function createEventReader() {
-  const blocks = new Map<number, Block>();
-  let usage: Json | null = null;
-  let finish: FinishReason | null = null;
-  let refusal: string | null = null;
-  let container: unknown = null;
-  let started = false;
-  let ended = false;
-  /** A block was told to its end and no other one began. */
-  let between = false;
+/** Reads events, and whole messages by the same rules. */
+class AnthropicReader implements StreamReader {
+  frameKind: FrameKind = 'plain';
+  progress: 'going' | 'paused' | 'stopped' = 'going';
 
-  /** @param meant the upstream said that this is the end, though perhaps not why. */
-  const conclude = (meant: boolean): ChatEvent[] => {
-    if (ended) return [];
-    ended = true;
-    const told = stopAll();
-    if (refusal !== null) told.push({ type: 'refusal-delta', text: refusal });
-    if (finish !== null || meant) return [...told, { type: 'finish', reason: finish ?? finishReason('end_turn') }];
-    return [...told, { type: 'error', error: endedEarly }];
-  };
+  private readonly blocks = new Map<number, Block>();
+  private usage: Json | null = null;
+  private reason: FinishReason | null = null;
+  private refusal: string | null = null;
+  private container: unknown = null;
+  private started = false;
+  private ended = false;
 
-  const start = (index: number, raw: Record<string, unknown>): ChatEvent[] => {
+  feed({ event: name, data }: SseFrame): ChatEvent[] {
+    this.frameKind = name === 'message_stop' ? 'terminal' : 'plain';
+    if (data === '') return [];
+    // The small steps of a block are texts.
+    const event = record(data.includes('_delta"') ? parseJson(data) : parseExact(data));
+    if (event === null) return [];
+    if (event.type === 'message_stop') this.frameKind = 'terminal';
+    const events: ChatEvent[] = [];
+    this.take(event, events);
+    return events;
+  }
+
+  end(): ChatEvent[] {
+    const events: ChatEvent[] = [];
+    this.conclude(false, events);
+    return events;
+  }
+
+  answer(): unknown {
+    return this.container === null ? null : { container: this.container };
+  }
+
+  take(event: Record<string, unknown>, events: ChatEvent[]): void {
+    if (this.ended) {
+      const late = record(event.usage);
+      if (late === null) return;
+      this.usage = mergeUsage(this.usage, late);
+      const counted = readAnthropicUsage(this.usage, this.container);
+      if (counted !== null) events.push({ type: 'usage', usage: counted });
+      return;
+    }
+    const index = number(event.index) ?? 0;
+    switch (event.type) {
+      case 'message_start':
+        // Proxies double it; the first one counts.
+        if (!this.started) this.start(record(event.message) ?? {}, events);
+        return;
+      case 'content_block_start':
+        this.startBlock(index, record(event.content_block) ?? {}, events);
+        return;
+      case 'content_block_delta': {
+        const change = record(event.delta);
+        const block = this.blocks.get(index);
+        if (change !== null && block !== undefined) this.changeBlock(index, block, change, events);
+        return;
+      }
+      case 'content_block_stop':
+        this.stopBlock(index, events);
+        if (this.reason === null) this.progress = this.blocks.size === 0 ? 'paused' : 'going';
+        return;
+      case 'message_delta':
+        this.changeMessage(event, events);
+        return;
+      case 'message_stop':
+        this.conclude(true, events);
+        return;
+      case 'error':
+        this.ended = true;
+        this.progress = 'stopped';
+        this.stopBlocks(events);
+        events.push({ type: 'error', error: { ...decodeError(0, JSON.stringify(event)), status: null } });
+        return;
+    }
+  }
+
+  private start(message: Record<string, unknown>, events: ChatEvent[]): void {
+    this.started = true;
+    this.usage = mergeUsage(this.usage, record(message.usage));
+    this.container = message.container;
+    const counted = readAnthropicUsage(this.usage, this.container);
+    events.push({ type: 'response-start', id: text(message.id), model: text(message.model), created: null });
+    if (counted !== null) events.push({ type: 'usage', usage: counted });
+  }
+
+  private changeMessage(event: Record<string, unknown>, events: ChatEvent[]): void {
+    const more = record(event.usage);
+    this.usage = mergeUsage(this.usage, more);
+    const change = record(event.delta);
+    this.container = change?.container ?? this.container;
+    const reason = text(change?.stop_reason);
+    this.refusal ??= text(record(change?.stop_details)?.explanation);
+    if (reason !== null) {
+      this.reason ??= finishReason(reason);
+      this.progress = 'stopped';
+    }
+    const counted = readAnthropicUsage(this.usage, this.container);
+    if (counted !== null) events.push({ type: 'usage', usage: counted, ...(more === null ? { repeated: true } : {}) });
+  }
+
+  /** @param isMeant the upstream said that this is the end, though perhaps not why. */
+  private conclude(isMeant: boolean, events: ChatEvent[]): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.progress = 'stopped';
+    this.stopBlocks(events);
+    if (this.refusal !== null) events.push({ type: 'refusal-delta', text: this.refusal });
+    if (this.reason !== null || isMeant)
+      events.push({ type: 'finish', reason: this.reason ?? finishReason('end_turn') });
+    else events.push({ type: 'error', error: endedEarly });
+  }
+
+  private startBlock(index: number, raw: Record<string, unknown>, events: ChatEvent[]): void {
     const kind = lookUp(kinds, text(raw.type) ?? '') ?? 'other';
     const block: Block = {
       kind,
@@ -82,169 +166,116 @@ function createEventReader() {
       input: '',
       told: false,
     };
-    blocks.set(index, block);
-    between = false;
+    this.blocks.set(index, block);
+    if (this.reason === null) this.progress = 'going';
     switch (kind) {
-      case 'text':
-        return [{ type: 'text-start', index }, ...words('text-delta', index, text(raw.text))];
-      case 'reasoning':
-        return [{ type: 'reasoning-start', index }, ...words('reasoning-delta', index, text(raw.thinking))];
-      case 'tool-call': {
-        block.input = JSON.stringify(record(raw.input) ?? {});
-        return [{ type: 'tool-call-start', index, id: text(raw.id) ?? `toolu_${index}`, name: text(raw.name) ?? '' }];
+      case 'text': {
+        const words = text(raw.text);
+        events.push({ type: 'text-start', index });
+        if (words !== null) events.push({ type: 'text-delta', index, text: words });
+        return;
       }
+      case 'reasoning': {
+        const words = text(raw.thinking);
+        events.push({ type: 'reasoning-start', index });
+        if (words !== null) events.push({ type: 'reasoning-delta', index, text: words });
+        return;
+      }
+      case 'tool-call':
+        block.input = JSON.stringify(record(raw.input) ?? {});
+        events.push({
+          type: 'tool-call-start',
+          index,
+          id: text(raw.id) ?? `toolu_${index}`,
+          name: text(raw.name) ?? '',
+        });
+        return;
       case 'other':
-        return raw.type === 'redacted_thinking' ? [{ type: 'reasoning-start', index }] : [];
+        if (raw.type === 'redacted_thinking') events.push({ type: 'reasoning-start', index });
     }
-  };
+  }
 
-  const delta = (index: number, change: Record<string, unknown>): ChatEvent[] => {
-    const block = blocks.get(index);
-    if (block === undefined) return [];
+  private changeBlock(index: number, block: Block, change: Record<string, unknown>, events: ChatEvent[]): void {
     switch (change.type) {
       case 'text_delta':
-        return block.kind === 'text' ? words('text-delta', index, text(change.text)) : [];
+        if (block.kind === 'text' && typeof change.text === 'string' && change.text !== '')
+          events.push({ type: 'text-delta', index, text: change.text });
+        return;
       case 'thinking_delta':
-        return block.kind === 'reasoning' ? words('reasoning-delta', index, text(change.thinking)) : [];
+        if (block.kind === 'reasoning' && typeof change.thinking === 'string' && change.thinking !== '')
+          events.push({ type: 'reasoning-delta', index, text: change.thinking });
+        return;
       case 'signature_delta':
         block.signature = (block.signature ?? '') + (text(change.signature) ?? '');
-        return [];
+        return;
       case 'input_json_delta': {
         const piece = text(change.partial_json);
-        if (piece === null) return [];
+        if (piece === null) return;
         block.told = true;
-        if (block.kind === 'tool-call') return [{ type: 'tool-call-delta', index, arguments: piece }];
-        block.input += piece;
-        return [];
+        if (block.kind === 'tool-call') events.push({ type: 'tool-call-delta', index, arguments: piece });
+        else block.input += piece;
+        return;
       }
       case 'citations_delta':
         block.citations.push(...readCitations([change.citation]));
-        return [];
-      default:
-        return [];
     }
-  };
+  }
 
-  const stop = (index: number, block: Block | undefined): ChatEvent[] => {
-    blocks.delete(index);
-    between = blocks.size === 0;
-    switch (block?.kind) {
-      case 'text':
-        return [{ type: 'text-end', index, ...(block.citations.length === 0 ? {} : { citations: block.citations }) }];
+  private stopBlock(index: number, events: ChatEvent[]): void {
+    const block = this.blocks.get(index);
+    if (block === undefined) return;
+    this.blocks.delete(index);
+    switch (block.kind) {
+      case 'text': {
+        const { citations } = block;
+        events.push({ type: 'text-end', index, ...(citations.length === 0 ? {} : { citations }) });
+        return;
+      }
       case 'reasoning': {
         const { signature } = block;
-        return [{ type: 'reasoning-end', index, signature, redacted: null, origin: 'anthropic-messages' }];
+        events.push({ type: 'reasoning-end', index, signature, redacted: null, origin: 'anthropic-messages' });
+        return;
       }
       case 'tool-call':
-        return [
-          ...(block.told ? [] : [{ type: 'tool-call-delta' as const, index, arguments: block.input }]),
-          { type: 'tool-call-end', index },
-        ];
+        if (!block.told) events.push({ type: 'tool-call-delta', index, arguments: block.input });
+        events.push({ type: 'tool-call-end', index });
+        return;
       case 'other': {
         if (block.raw.type === 'redacted_thinking') {
           const redacted = text(block.raw.data) ?? '';
-          return [{ type: 'reasoning-end', index, signature: null, redacted, origin: 'anthropic-messages' }];
+          events.push({ type: 'reasoning-end', index, signature: null, redacted, origin: 'anthropic-messages' });
+          return;
         }
         const input = block.input === '' ? undefined : parseExact(block.input);
         const raw = input === undefined ? block.raw : { ...block.raw, input };
-        return [{ type: 'unknown', dialect: 'anthropic-messages', raw }];
+        events.push({ type: 'unknown', dialect: 'anthropic-messages', raw });
       }
-      default:
-        return [];
     }
-  };
-  const stopAll = (): ChatEvent[] => [...blocks].flatMap(([index, block]) => stop(index, block));
+  }
 
-  const take = (event: Record<string, unknown>): ChatEvent[] => {
-    if (ended) {
-      const late = record(event.usage);
-      if (late === null) return [];
-      usage = mergeUsage(usage, late);
-      const counted = readAnthropicUsage(usage, container);
-      return counted === null ? [] : [{ type: 'usage', usage: counted }];
-    }
-    const index = number(event.index) ?? 0;
-    switch (event.type) {
-      case 'message_start': {
-        // Proxies double it; the first one counts.
-        if (started) return [];
-        started = true;
-        const message = record(event.message) ?? {};
-        usage = mergeUsage(usage, record(message.usage));
-        container = message.container;
-        const counted = readAnthropicUsage(usage, container);
-        return [
-          { type: 'response-start', id: text(message.id), model: text(message.model), created: null },
-          ...(counted === null ? [] : [{ type: 'usage' as const, usage: counted }]),
-        ];
-      }
-      case 'content_block_start':
-        return start(index, record(event.content_block) ?? {});
-      case 'content_block_delta':
-        return delta(index, record(event.delta) ?? {});
-      case 'content_block_stop':
-        return stop(index, blocks.get(index));
-      case 'message_delta': {
-        usage = mergeUsage(usage, record(event.usage));
-        const change = record(event.delta);
-        container = change?.container ?? container;
-        const reason = text(change?.stop_reason);
-        refusal ??= text(record(change?.stop_details)?.explanation);
-        if (reason !== null) finish ??= finishReason(reason);
-        const counted = readAnthropicUsage(usage, container);
-        if (counted === null) return [];
-        return [{ type: 'usage', usage: counted, ...(record(event.usage) === null ? { repeated: true } : {}) }];
-      }
-      case 'message_stop':
-        return conclude(true);
-      case 'error':
-        ended = true;
-        return [...stopAll(), { type: 'error', error: { ...decodeError(0, JSON.stringify(event)), status: null } }];
-      default:
-        return [];
-    }
-  };
-
-  const standing = () => {
-    if (finish !== null || ended) return 'stopped' as const;
-    return between ? ('paused' as const) : ('going' as const);
-  };
-
-  return { take, standing, answer: () => (container === null ? null : { container }), end: () => conclude(false) };
+  private stopBlocks(events: ChatEvent[]): void {
+    for (const index of this.blocks.keys()) this.stopBlock(index, events);
+  }
 }
 
-const words = (type: 'text-delta' | 'reasoning-delta', index: number, said: string | null): ChatEvent[] =>
-  said === null ? [] : [{ type, index, text: said }];
-
-export function createReader(): StreamReader {
-  const reader = createEventReader();
-  return {
-    feed(frame) {
-      if (frame.data === '') return [];
-      // The small steps of a block are texts.
-      const event = record(frame.data.includes('_delta"') ? parseJson(frame.data) : parseExact(frame.data));
-      return event === null ? [] : reader.take(event);
-    },
-    standing: reader.standing,
-    answer: reader.answer,
-    end: reader.end,
-  };
-}
+export const createReader = (): StreamReader => new AnthropicReader();
 
 /** A whole message, as if it had been streamed block by block. */
 export function decodeResponse(body: unknown): ChatEvent[] {
   const message = record(body);
   if (message === null) return [];
-  const { take, end } = createEventReader();
-  if (message.type === 'error') return take(message);
+  const reader = new AnthropicReader();
+  const events: ChatEvent[] = [];
+  if (message.type === 'error') {
+    reader.take(message, events);
+    return events;
+  }
+  reader.take({ type: 'message_start', message }, events);
+  for (const [index, block] of records(message.content).entries()) {
+    reader.take({ type: 'content_block_start', index, content_block: block }, events);
+    reader.take({ type: 'content_block_stop', index }, events);
+  }
   const delta = { stop_reason: message.stop_reason ?? 'end_turn', stop_details: message.stop_details };
-  return [
-    ...take({ type: 'message_start', message }),
-    ...records(message.content).flatMap((block, index) => [
-      ...take({ type: 'content_block_start', index, content_block: block }),
-      ...take({ type: 'content_block_stop', index }),
-    ]),
-    ...take({ type: 'message_delta', delta }),
-    ...end(),
-  ];
+  reader.take({ type: 'message_delta', delta }, events);
+  return [...events, ...reader.end()];
 }

@@ -4,7 +4,7 @@ import { decodeRequest } from './decode-request.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { createReader, decodeResponse, isTerminal, markers } from './reader.ts';
+import { createReader, decodeResponse, markers } from './reader.ts';
 import { traits } from './traits.ts';
 import { readUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
@@ -18,8 +18,6 @@ export const cohereChat: Codec = {
     reader: createReader,
     decodeError,
     readUsage: (body) => readUsage(record(body)?.usage),
-    isTerminal,
-    isUsageOnly: () => false,
     markers,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },

@@ -1,9 +1,9 @@
 /** Reads Cohere's answers, whole and streamed: blocks of thoughts and words, a plan before calls, sources behind the words. */
 
 import type { ChatEvent, Citation, UnifiedFinish } from '../canonical.ts';
-import type { LazyFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { lookUp, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { readUsage } from './usage.ts';
 
@@ -35,6 +35,8 @@ function citationsIn(raw: Item): Citation[] {
 }
 
 type Kind = 'text' | 'reasoning' | 'tool-call';
+
+const last = 'message-end';
 
 export function createReader(): StreamReader {
   let next = 0;
@@ -105,14 +107,17 @@ export function createReader(): StreamReader {
     );
   };
 
-  return {
-    feed(frame) {
-      const body = ended ? null : record(parseExact(frame.data));
-      if (body === null) return [];
+  const reader = {
+    frameKind: 'plain' as FrameKind,
+    feed(frame: SseFrame): ChatEvent[] {
+      const body = record(parseExact(frame.data));
+      const type = text(body?.type) ?? frame.event;
+      reader.frameKind = type === last ? 'terminal' : 'plain';
+      if (ended || body === null) return [];
       const delta = record(body.delta) ?? {};
       const message = record(delta.message);
       const events: ChatEvent[] = [];
-      switch (text(body.type) ?? frame.event) {
+      switch (type) {
         case 'message-start':
           events.push({ type: 'response-start', id: text(body.id), model: null, created: null });
           break;
@@ -144,12 +149,13 @@ export function createReader(): StreamReader {
       }
       return events;
     },
-    end() {
+    end(): ChatEvent[] {
       if (ended) return [];
       ended = true;
       return [{ type: 'error', error: endedEarly }];
     },
   };
+  return reader;
 }
 
 /** A whole answer, as if it had been streamed. */
@@ -178,10 +184,5 @@ export function decodeResponse(body: unknown): ChatEvent[] {
   ];
 }
 
-const last = 'message-end';
-
 /** Nothing else tells what it cost, how it ended or what went wrong. */
 export const markers = new Markers([{ word: last }]);
-
-export const isTerminal = (frame: LazyFrame): boolean =>
-  frame.text().includes(last) && (text(record(parseJson(frame.data()))?.type) ?? frame.event()) === last;

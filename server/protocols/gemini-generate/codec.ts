@@ -5,7 +5,7 @@ import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
 import { jsonListFraming, reshapeFor } from './json-list.ts';
-import { createReader, decodeResponse, markers, saysMore } from './reader.ts';
+import { createReader, decodeResponse, markers } from './reader.ts';
 import { traits } from './traits.ts';
 import { readGeminiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
@@ -28,12 +28,9 @@ export const geminiGenerate: Codec = {
     decodeError,
     readUsage: readGeminiUsage,
     // The stream just ends: no frame says that it is the last.
-    isTerminal: () => false,
-    isUsageOnly: () => false,
     markers,
     // Relays of this dialect overlook that events were asked for, and answer with a list.
     framing: (contentType, asked) => (asked && contentType.includes('json') ? jsonListFraming() : null),
-    saysMore,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
 };

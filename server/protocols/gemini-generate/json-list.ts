@@ -1,6 +1,6 @@
 /** A stream as one JSON list that grows: written for clients that did not ask for events, read from upstreams that give none. */
 import type { Framing, Reshape } from '../codec.ts';
-import { createSseTextSplitter, type RawFrame, rawFrame } from '../shared/sse.ts';
+import { createSseTextSplitter, type RawFrame, rawFrame, runOf } from '../shared/sse.ts';
 
 const itemLimit = 64 * 1024 * 1024;
 const encoder = new TextEncoder();
@@ -29,7 +29,7 @@ export function jsonListFraming(): Framing {
   let quoted = false;
   let escaped = false;
   return {
-    push(chunk) {
+    advance(chunk) {
       const frames: RawFrame[] = [];
       let start = 0;
       for (let at = 0; at < chunk.length; at++) {
@@ -45,11 +45,11 @@ export function jsonListFraming(): Framing {
           size = 0;
         }
       }
-      if (depth === 0) return frames;
+      if (depth === 0) return runOf(frames);
       begun.push(chunk.slice(start));
       size += chunk.length - start;
       if (size > itemLimit) throw new RangeError('item too long');
-      return frames;
+      return runOf(frames);
     },
     // What is left is no whole object and says nothing.
     end: () => none,

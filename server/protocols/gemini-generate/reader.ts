@@ -1,7 +1,7 @@
 /** Reads Gemini answers and streams of them into events. Every frame is a whole answer whose parts are increments. */
 
 import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
-import type { LazyFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
@@ -36,19 +36,13 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
 /** Usage stands on most frames and is last told with the end, so it alone is no reason to look. */
 export const markers = new Markers([{ word: 'finishReason' }, { word: '"error"' }, { word: 'blockReason' }]);
 
-/** Of several candidates one may end before the others. */
-export const saysMore = (frame: LazyFrame): boolean => {
-  const raw = frame.text();
-  return raw.includes('"parts"') && !raw.includes('finishReason');
-};
-
 /** Where sources stand in longer texts is not told. */
 const citableUnits = 1024 * 1024;
 
 /** Answers already parsed, so that each candidate is read by the same rules. */
 interface AnswerReader {
   take(body: Record<string, unknown>): ChatEvent[];
-  standing(): 'going' | 'stopped';
+  progress(): 'going' | 'stopped';
   /** @param meant the upstream said that this is the end, though perhaps not why. */
   end(meant?: boolean): ChatEvent[];
 }
@@ -222,24 +216,36 @@ function createAnswerReader(): AnswerReader {
       }
       return events;
     },
-    standing: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),
+    progress: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),
     end: conclude,
   };
 }
 
 export function createReader(): StreamReader {
-  const { take, standing, end } = createAnswerReader();
-  return {
-    feed(frame) {
-      if (frame.data === '' || frame.data === '[DONE]') return [];
+  const { take, progress, end } = createAnswerReader();
+  const reader = {
+    frameKind: 'plain' as FrameKind,
+    progress: progress(),
+    feed({ data }: SseFrame): ChatEvent[] {
+      reader.frameKind = 'plain';
+      if (data === '' || data === '[DONE]') return [];
       // Words have no numbers of their own.
-      const parsed = frame.data.includes('functionCall') ? parseExact(frame.data) : parseJson(frame.data);
+      const parsed = data.includes('functionCall') ? parseExact(data) : parseJson(data);
       const body = record(Array.isArray(parsed) ? parsed[0] : parsed);
-      return body === null ? [] : take(body);
+      if (body === null) return [];
+      const events = take(body);
+      reader.progress = progress();
+      // Of several candidates one may end before the others.
+      if (reader.progress === 'stopped' && data.includes('"parts"') && !data.includes('finishReason'))
+        reader.frameKind = 'more';
+      return events;
     },
-    standing,
-    end: () => end(),
+    end(): ChatEvent[] {
+      reader.progress = 'stopped';
+      return end();
+    },
   };
+  return reader;
 }
 
 function reasonOf(raw: string, said: string | null): FinishReason {

@@ -51,8 +51,6 @@ function usageIn(body: Item) {
   return { ...emptyUsage, input: counts[0], output: counts[1], raw: { prompt_eval_count, eval_count } };
 }
 
-const ended = /"done"\s*:\s*true/;
-
 const wire = simpleWire({
   encodeRequest,
   frame: said,
@@ -63,7 +61,6 @@ const wire = simpleWire({
 
 export const upstream: UpstreamHalf = {
   ...wire.upstream,
-  isTerminal: (frame) => ended.test(frame.text()) && wire.upstream.isTerminal(frame),
   /** Errors have no other mark than their member. */
   markers: new Markers([{ word: '"done"', unless: [':false', ': false'] }, { word: '"error"' }]),
   framing: (contentType) => (contentType.includes('ndjson') ? ndjsonFraming() : null),

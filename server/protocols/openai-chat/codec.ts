@@ -5,7 +5,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
-import { createReader, decodeResponse, isTerminal, isUsageOnly, markers, saysMore } from './reader.ts';
+import { createReader, decodeResponse, markers } from './reader.ts';
 import { traits } from './traits.ts';
 import { readOpenAiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
@@ -21,10 +21,7 @@ export const openaiChat: Codec = {
     reader: createReader,
     decodeError,
     readUsage: (body) => readOpenAiUsage(record(body)?.usage, record(body)?.service_tier),
-    isTerminal,
-    isUsageOnly,
     markers,
-    saysMore,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
 };

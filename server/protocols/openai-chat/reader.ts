@@ -1,6 +1,6 @@
 /** Reads OpenAI chat completion streams and answers into events. */
 import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish, Usage } from '../canonical.ts';
-import type { LazyFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { list, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
@@ -33,17 +33,6 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
 
 export const finishReason = (raw: string): FinishReason => ({ unified: lookUp(finishes, raw) ?? 'other', raw });
 
-const isDone = (data: string): boolean => data.trim() === '[DONE]';
-
-export const isTerminal = (frame: LazyFrame): boolean => frame.text().includes('[DONE]') && isDone(frame.data());
-
-/** With include_usage the last chunk has an empty list of choices. */
-export const isUsageOnly = (frame: LazyFrame): boolean => {
-  const raw = frame.text();
-  if (!raw.includes('"usage"') || !/"choices"\s*:\s*\[\s*\]/.test(raw)) return false;
-  return record(record(parseJson(frame.data()))?.usage) !== null;
-};
-
 /** Most frames say that usage and finish reason are null. */
 export const markers = new Markers([
   { word: '"usage"', unless: [':null', ': null'] },
@@ -51,16 +40,6 @@ export const markers = new Markers([
   { word: '"error"' },
   { word: '[DONE]' },
 ]);
-
-/** Of several choices one may end before the others. */
-export const saysMore = (frame: LazyFrame): boolean => {
-  const choices = records(record(parseJson(frame.data()))?.choices);
-  const told = (value: unknown) => value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
-  return (
-    choices.every(({ finish_reason }) => text(finish_reason) === null) &&
-    choices.some((choice) => text(choice.text) !== null || Object.values(record(choice.delta) ?? {}).some(told))
-  );
-};
 
 interface ToolBlock {
   readonly index: number;
@@ -73,176 +52,331 @@ interface ToolBlock {
   empty: boolean;
 }
 
-/** Blocks of the first choice, numbered in order of appearance. Text and thoughts end when another kind begins; calls may come interleaved and end together. */
-interface Blocks {
-  next: number;
-  text: number | null;
-  reasoning: number | null;
-  /** What the thoughts' block is sealed with. */
-  seal: { signature: string | null; redacted: string | null; origin: ProtocolId | null };
-  /** The open thoughts came as plain words; details that repeat them are not told again. */
-  plain: boolean;
-  citations: Citation[];
-  /** A refusal's words came: `stop` is not the whole truth then. */
-  refused: boolean;
-  readonly tools: Map<number, ToolBlock>;
+/** Of several choices one may end before the others. */
+function saysMore(choices: readonly unknown[]): boolean {
+  const all = records(choices);
+  const isSaid = (value: unknown) => value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+  return (
+    all.every(({ finish_reason }) => text(finish_reason) === null) &&
+    all.some((choice) => text(choice.text) !== null || Object.values(record(choice.delta) ?? {}).some(isSaid))
+  );
 }
 
 const unsealed = { signature: null, redacted: null, origin: null } as const;
 
-function endReasoning(blocks: Blocks, events: ChatEvent[]): void {
-  if (blocks.reasoning === null) return;
-  const { signature, redacted, origin } = blocks.seal;
-  events.push({
-    type: 'reasoning-end',
-    index: blocks.reasoning,
-    signature,
-    redacted,
-    ...(origin === null ? {} : { origin }),
-  });
-  blocks.reasoning = null;
-  blocks.plain = false;
-  blocks.seal = { ...unsealed };
-}
+/** Reads chunks, and whole answers by the same rules. */
+class OpenAiChatReader implements StreamReader {
+  frameKind: FrameKind = 'plain';
+  progress: 'going' | 'stopped' = 'going';
 
-function endText(blocks: Blocks, events: ChatEvent[]): void {
-  if (blocks.text === null) return;
-  const { citations } = blocks;
-  events.push({ type: 'text-end', index: blocks.text, ...(citations.length === 0 ? {} : { citations }) });
-  blocks.text = null;
-  blocks.citations = [];
-}
-
-function endAll(blocks: Blocks): ChatEvent[] {
-  const events: ChatEvent[] = [];
-  endReasoning(blocks, events);
-  endText(blocks, events);
-  for (const { index, signature, empty } of blocks.tools.values()) {
-    if (empty) events.push({ type: 'tool-call-delta', index, arguments: '{}' });
-    const signed = signature === null ? {} : { signature, origin: 'gemini-generate' as const };
-    events.push({ type: 'tool-call-end', index, ...signed });
-  }
-  blocks.tools.clear();
-  return events;
-}
-
-interface ChunkReader {
-  /** @param whole it is a whole answer: where both stand, `message` has the words; in a stream `delta`. */
-  take(chunk: Record<string, unknown>, whole?: boolean): ChatEvent[];
-  standing(): 'going' | 'stopped';
-  /** @param meant the upstream said that this is the end, though perhaps not why. */
-  end(meant: boolean): ChatEvent[];
-}
-
-/** The reader proper: chunks already parsed, so that a whole answer is read by the same rules. */
-function createChunkReader(): ChunkReader {
-  const blocks: Blocks = {
-    next: 0,
-    text: null,
-    reasoning: null,
-    seal: { ...unsealed },
-    plain: false,
-    citations: [],
-    refused: false,
-    tools: new Map(),
-  };
-  let started = false;
-  let tier: string | null = null;
-  let finish: FinishReason | null = null;
-  let ended = false;
+  private started = false;
+  private ended = false;
+  private tier: string | null = null;
+  private reason: FinishReason | null = null;
   /** Most answers have one choice. */
-  let others: OtherChoices<ChunkReader> | null = null;
+  private others: OtherChoices<OpenAiChatReader> | null = null;
 
-  const conclude = (meant: boolean): ChatEvent[] => {
-    if (ended) return [];
-    ended = true;
-    const reason: FinishReason | null = finish ?? (meant ? { unified: 'stop', raw: null } : null);
-    if (reason !== null) {
-      const unified = blocks.refused && reason.unified === 'stop' ? 'refusal' : reason.unified;
-      return [...endAll(blocks), { type: 'finish', reason: { ...reason, unified } }];
+  // Blocks of the first choice, numbered in order of appearance. Text and thoughts end when another kind begins; calls
+  // may come interleaved and end together.
+  private next = 0;
+  private text: number | null = null;
+  private reasoning: number | null = null;
+  /** What the thoughts' block is sealed with. */
+  private seal: {
+    readonly signature: string | null;
+    readonly redacted: string | null;
+    readonly origin: ProtocolId | null;
+  } = unsealed;
+  /** The open thoughts came as plain words; details that repeat them are not emitted again. */
+  private isPlain = false;
+  private citations: Citation[] = [];
+  /** A refusal's words came: `stop` is not the whole truth then. */
+  private isRefused = false;
+  private tools: Map<number, ToolBlock> | null = null;
+
+  feed({ data }: SseFrame): ChatEvent[] {
+    this.frameKind = 'plain';
+    if (data === '') return [];
+    if (data.trim() === '[DONE]') {
+      this.frameKind = 'terminal';
+      return this.conclude(true);
     }
-    return [...endAll(blocks), { type: 'error', error: endedEarly }];
-  };
+    // Words have no numbers of their own; a few upstreams send arguments as an object.
+    const chunk = record(data.includes('tool_calls') ? parseExact(data) : parseJson(data));
+    if (chunk === null) return [];
+    const events = this.take(chunk, false);
+    const { choices } = chunk;
+    if (Array.isArray(choices)) {
+      // With include_usage the last chunk has an empty list of choices.
+      if (choices.length > 0) {
+        if (this.progress === 'stopped' && saysMore(choices)) this.frameKind = 'more';
+      } else if (record(chunk.usage) !== null) this.frameKind = 'usage-only';
+    }
+    return events;
+  }
 
-  const fail = (body: unknown): ChatEvent[] => {
-    ended = true;
+  end(): ChatEvent[] {
+    return this.conclude(false);
+  }
+
+  /** @param isWhole it is a whole answer: where both stand, `message` has the words; in a stream `delta`. */
+  take(chunk: Record<string, unknown>, isWhole: boolean): ChatEvent[] {
+    if (typeof chunk.service_tier === 'string' && chunk.service_tier !== '') this.tier = chunk.service_tier;
+    const choices = records(chunk.choices);
+    // What it cost may be reported behind the end, or behind an error.
+    if (this.ended) {
+      const late = this.usageIn(chunk, choices);
+      return late === null ? [] : [{ type: 'usage', usage: late }];
+    }
+    if (chunk.error !== undefined && chunk.error !== null) return this.fail(chunk);
+    // Why a stream was stopped early.
+    const stopped = chunk.x_groq === undefined ? null : text(record(chunk.x_groq)?.error);
+    if (stopped !== null) return this.fail({ error: { message: stopped } });
+    const events: ChatEvent[] = [];
+    // A first chunk may hold nothing but filter results, and no id.
+    if (!this.started && (choices.length > 0 || text(chunk.id) !== null)) {
+      this.started = true;
+      events.push({
+        type: 'response-start',
+        id: text(chunk.id),
+        model: text(chunk.model),
+        created: number(chunk.created),
+      });
+    }
+    const usage = this.usageIn(chunk, choices);
+    for (const choice of choices) {
+      if (typeof choice.index === 'number' && choice.index > 0) {
+        this.others ??= createOtherChoices(() => new OpenAiChatReader());
+        this.others.take(
+          choice.index,
+          (reader) => reader.take({ choices: [{ ...choice, index: 0 }] }, isWhole),
+          events,
+        );
+        continue;
+      }
+      if (choice.error !== undefined && record(choice.error) !== null) return [...events, ...this.fail(choice)];
+      const delta = isWhole
+        ? (record(choice.message) ?? record(choice.delta))
+        : (record(choice.delta) ?? record(choice.message));
+      if (delta !== null) this.readDelta(delta, events);
+      // Some relatives say every word in both forms.
+      if (typeof choice.text === 'string' && (delta === null || !speaks(delta))) this.readText(choice.text, events);
+      if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
+        this.reason ??= finishReason(choice.finish_reason);
+        this.progress = 'stopped';
+      }
+    }
+    if (this.text !== null && this.citations.length === 0 && (chunk.search_results ?? chunk.citations) !== undefined)
+      this.citations = pageCitations(chunk);
+    if (usage !== null) events.push({ type: 'usage', usage });
+    return events;
+  }
+
+  /** @param isMeant the upstream said that this is the end, though perhaps not why. */
+  conclude(isMeant: boolean): ChatEvent[] {
+    if (this.ended) return [];
+    this.ended = true;
+    this.progress = 'stopped';
+    const events: ChatEvent[] = [];
+    this.endAll(events);
+    const reason: FinishReason | null = this.reason ?? (isMeant ? { unified: 'stop', raw: null } : null);
+    if (reason === null) events.push({ type: 'error', error: endedEarly });
+    else {
+      const unified = this.isRefused && reason.unified === 'stop' ? 'refusal' : reason.unified;
+      events.push({ type: 'finish', reason: { ...reason, unified } });
+    }
+    return events;
+  }
+
+  private fail(body: unknown): ChatEvent[] {
+    this.ended = true;
+    this.progress = 'stopped';
     const said = record(record(body)?.error);
     // Groq and OpenRouter give the status that the error would have had in front of a stream.
     const code = number(said?.code);
     const status = number(said?.status_code) ?? (code !== null && code >= 400 && code < 600 ? code : null);
-    const error = { ...decodeError(0, JSON.stringify(body)), status };
-    return [...endAll(blocks), { type: 'error', error }];
-  };
+    const events: ChatEvent[] = [];
+    this.endAll(events);
+    events.push({ type: 'error', error: { ...decodeError(0, JSON.stringify(body)), status } });
+    return events;
+  }
 
-  return {
-    take(chunk, whole = false) {
-      tier = text(chunk.service_tier) ?? tier;
-      // What it cost may be reported behind the end, or behind an error.
-      if (ended) {
-        const late = usageIn(chunk, tier);
-        return late === null ? [] : [{ type: 'usage', usage: late }];
+  /** Some upstreams report it inside of a choice, one in a member of its own. */
+  private usageIn(chunk: Record<string, unknown>, choices: readonly Record<string, unknown>[]): Usage | null {
+    const { tier } = this;
+    let usage: Usage | null = null;
+    if (chunk.usage !== undefined && chunk.usage !== null) usage = readOpenAiUsage(chunk.usage, tier);
+    if (chunk.x_groq !== undefined) usage ??= readOpenAiUsage(record(chunk.x_groq)?.usage, tier);
+    for (const choice of choices) if (choice.usage !== undefined) usage ??= readOpenAiUsage(choice.usage, tier);
+    return usage;
+  }
+
+  private endReasoning(events: ChatEvent[]): void {
+    if (this.reasoning === null) return;
+    const { signature, redacted, origin } = this.seal;
+    events.push({
+      type: 'reasoning-end',
+      index: this.reasoning,
+      signature,
+      redacted,
+      ...(origin === null ? {} : { origin }),
+    });
+    this.reasoning = null;
+    this.isPlain = false;
+    this.seal = unsealed;
+  }
+
+  private endText(events: ChatEvent[]): void {
+    if (this.text === null) return;
+    const { citations } = this;
+    events.push({ type: 'text-end', index: this.text, ...(citations.length === 0 ? {} : { citations }) });
+    this.text = null;
+    this.citations = [];
+  }
+
+  private endAll(events: ChatEvent[]): void {
+    this.endReasoning(events);
+    this.endText(events);
+    if (this.tools === null) return;
+    for (const { index, signature, empty } of this.tools.values()) {
+      if (empty) events.push({ type: 'tool-call-delta', index, arguments: '{}' });
+      const signed = signature === null ? {} : { signature, origin: 'gemini-generate' as const };
+      events.push({ type: 'tool-call-end', index, ...signed });
+    }
+    this.tools = null;
+  }
+
+  private readText(words: string, events: ChatEvent[]): void {
+    if (words === '') return;
+    if (this.text === null) {
+      this.endReasoning(events);
+      this.text = this.next++;
+      events.push({ type: 'text-start', index: this.text });
+    }
+    events.push({ type: 'text-delta', index: this.text, text: words });
+  }
+
+  private openReasoning(events: ChatEvent[], id: string | null): number {
+    if (this.reasoning !== null) return this.reasoning;
+    this.endText(events);
+    this.reasoning = this.next++;
+    events.push({ type: 'reasoning-start', index: this.reasoning, ...(id === null ? {} : { id }) });
+    return this.reasoning;
+  }
+
+  /** Nearly every delta has words and nothing else: what is not there is not read. */
+  private readDelta(delta: Record<string, unknown>, events: ChatEvent[]): void {
+    const { content } = delta;
+    if (delta.reasoning_content !== undefined || delta.reasoning !== undefined) {
+      const thought = text(delta.reasoning_content) ?? text(delta.reasoning);
+      if (thought !== null) {
+        events.push({ type: 'reasoning-delta', index: this.openReasoning(events, null), text: thought });
+        this.isPlain = true;
       }
-      if (chunk.error !== undefined && chunk.error !== null) return fail(chunk);
-      // Why a stream was stopped early.
-      const stopped = text(record(chunk.x_groq)?.error);
-      if (stopped !== null) return fail({ error: { message: stopped } });
-      const events: ChatEvent[] = [];
-      const choices = records(chunk.choices);
-      // A first chunk may hold nothing but filter results, and no id.
-      if (!started && (choices.length > 0 || text(chunk.id) !== null)) {
-        started = true;
-        events.push(startEvent(chunk));
+    }
+    if (delta.reasoning_details !== undefined)
+      for (const detail of records(delta.reasoning_details)) this.readDetail(detail, events);
+    if (typeof content === 'string') this.readText(content, events);
+    else if (Array.isArray(content)) for (const part of records(content)) this.readPart(part, events);
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') {
+      this.isRefused = true;
+      events.push({ type: 'refusal-delta', text: delta.refusal });
+    }
+    if (delta.annotations !== undefined) this.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
+    if (delta.audio !== undefined) this.readAudio(record(delta.audio), events);
+    if (delta.images !== undefined)
+      for (const image of records(delta.images)) {
+        const url = text(record(image.image_url)?.url);
+        if (url !== null) events.push({ type: 'media', part: { type: 'image', source: mediaFrom(url) } });
       }
-      const usage = usageIn(chunk, tier);
-      for (const choice of choices) {
-        if (typeof choice.index === 'number' && choice.index > 0) {
-          others ??= createOtherChoices(createChunkReader);
-          others.take(choice.index, (reader) => reader.take({ choices: [{ ...choice, index: 0 }] }, whole), events);
-          continue;
-        }
-        if (record(choice.error) !== null) return [...events, ...fail(choice)];
-        const [first, second] = whole ? [choice.message, choice.delta] : [choice.delta, choice.message];
-        const delta = record(first) ?? record(second);
-        if (delta !== null) readDelta(delta, blocks, events);
-        // Some relatives say every word in both forms.
-        if (typeof choice.text === 'string' && (delta === null || !speaks(delta)))
-          readText(choice.text, blocks, events);
-        if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
-          finish ??= finishReason(choice.finish_reason);
-      }
-      if (blocks.text !== null && blocks.citations.length === 0) blocks.citations = pageCitations(chunk);
-      if (usage !== null) events.push({ type: 'usage', usage });
-      return events;
-    },
-    standing: () => (finish === null && !ended ? 'going' : 'stopped'),
-    end: conclude,
-  };
+    if (delta.tool_calls !== undefined) for (const call of records(delta.tool_calls)) this.readToolCall(call, events);
+    if (delta.function_call !== undefined) {
+      const legacy = record(delta.function_call);
+      // Some relatives send an empty one beside every answer.
+      if (legacy !== null && (text(legacy.name) ?? text(legacy.arguments) ?? '') !== '')
+        this.readToolCall({ index: 0, id: legacy.name, function: legacy }, events);
+    }
+  }
+
+  /** Some relatives send a list of parts, thoughts among them. */
+  private readPart(part: Record<string, unknown>, events: ChatEvent[]): void {
+    if (part.type !== 'thinking') this.readText(text(part.text) ?? '', events);
+    for (const piece of records(part.thinking)) {
+      const words = text(piece.text);
+      if (words !== null)
+        events.push({ type: 'reasoning-delta', index: this.openReasoning(events, null), text: words });
+    }
+  }
+
+  /** Speech and what it says; streamed speech is bare samples. */
+  private readAudio(audio: Record<string, unknown> | null, events: ChatEvent[]): void {
+    if (audio === null) return;
+    this.readText(text(audio.transcript) ?? '', events);
+    const data = text(audio.data);
+    if (data === null) return;
+    const format = text(audio.format) ?? 'pcm16';
+    const source = { kind: 'base64', data, mimeType: audioMime(format) } as const;
+    events.push({ type: 'media', part: { type: 'audio', source, format } });
+  }
+
+  /** OpenRouter repeats its words in `reasoning`; only what is sealed is new then. */
+  private readDetail(detail: Record<string, unknown>, events: ChatEvent[]): void {
+    const words = text(detail.text) ?? text(detail.summary);
+    const sealed = text(detail.signature) ?? text(detail.data);
+    if (words === null && sealed === null) return;
+    if (sealed !== null && (this.seal.signature ?? this.seal.redacted) !== null) this.endReasoning(events);
+    const index = this.openReasoning(events, text(detail.id));
+    if (words !== null && !this.isPlain) events.push({ type: 'reasoning-delta', index, text: words });
+    if (sealed === null) return;
+    const { signature, origin } = unmarkSignature(sealed, 'openai-chat');
+    const encrypted = detail.type === 'reasoning.encrypted';
+    this.seal = { signature: encrypted ? null : signature, redacted: encrypted ? signature : null, origin };
+  }
+
+  private readToolCall(call: Record<string, unknown>, events: ChatEvent[]): void {
+    const custom = record(call.custom);
+    const called = custom ?? record(call.function) ?? {};
+    const id = text(call.id);
+    const name = text(called.name);
+    const at = number(call.index);
+    this.tools ??= new Map();
+    const position = placeOf(at, id, name, this.tools);
+    let tool = this.tools.get(position);
+    const created = tool === undefined;
+    if (tool === undefined) {
+      this.endReasoning(events);
+      this.endText(events);
+      const signature = sealOf(call);
+      tool = { index: this.next++, at, id, custom: custom !== null, signature, empty: false };
+      this.tools.set(position, tool);
+      events.push({
+        type: 'tool-call-start',
+        index: tool.index,
+        id: id ?? `call_${position}`,
+        name: name ?? '',
+        ...(tool.custom ? { custom: true } : {}),
+        ...(signature === null ? {} : { signature, origin: 'gemini-generate' }),
+      });
+    }
+    tool.signature ??= sealOf(call);
+    const words = tool.custom ? text(called.input) : argumentsText(called.arguments);
+    if (words === null) return;
+    tool.empty = created && words === '{}';
+    if (!tool.empty) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
+  }
+}
+
+export const createReader = (): StreamReader => new OpenAiChatReader();
+
+/** A whole answer, as if it had been streamed in one piece. */
+export function decodeResponse(body: unknown): ChatEvent[] {
+  const reader = new OpenAiChatReader();
+  const answer = record(body);
+  return [...(answer === null ? [] : reader.take(answer, true)), ...reader.conclude(answer?.choices !== undefined)];
 }
 
 const speaks = ({ content, reasoning, reasoning_content, tool_calls }: Record<string, unknown>): boolean =>
-  [content, reasoning, reasoning_content, tool_calls].some((told) => told !== undefined && told !== null);
-
-/** Some upstreams report it inside of a choice, one in a member of its own. */
-function usageIn(chunk: Record<string, unknown>, tier: string | null): Usage | null {
-  let usage = readOpenAiUsage(chunk.usage, tier) ?? readOpenAiUsage(record(chunk.x_groq)?.usage, tier);
-  for (const choice of records(chunk.choices)) usage ??= readOpenAiUsage(choice.usage, tier);
-  return usage;
-}
-
-export function createReader(): StreamReader {
-  const reader = createChunkReader();
-  return {
-    feed(frame) {
-      if (frame.data === '') return [];
-      if (isDone(frame.data)) return reader.end(true);
-      // Words have no numbers of their own; a few upstreams send arguments as an object.
-      const chunk = record(frame.data.includes('tool_calls') ? parseExact(frame.data) : parseJson(frame.data));
-      return chunk === null ? [] : reader.take(chunk);
-    },
-    standing: reader.standing,
-    end: () => reader.end(false),
-  };
-}
+  [content, reasoning, reasoning_content, tool_calls].some((said) => said !== undefined && said !== null);
 
 /** Searching models list their sources beside the choices, on every chunk alike. */
 function pageCitations(chunk: Record<string, unknown>): Citation[] {
@@ -254,124 +388,6 @@ function pageCitations(chunk: Record<string, unknown>): Citation[] {
     if (url === null) return [];
     return [{ url, title: text(raw.title), quote: null, start: null, end: null, dialect: 'openai-chat' as const, raw }];
   });
-}
-
-const startEvent = (body: Record<string, unknown>): ChatEvent => ({
-  type: 'response-start',
-  id: text(body.id),
-  model: text(body.model),
-  created: number(body.created),
-});
-
-function readText(words: string, blocks: Blocks, events: ChatEvent[]): void {
-  if (words === '') return;
-  if (blocks.text === null) {
-    endReasoning(blocks, events);
-    blocks.text = blocks.next++;
-    events.push({ type: 'text-start', index: blocks.text });
-  }
-  events.push({ type: 'text-delta', index: blocks.text, text: words });
-}
-
-function openReasoning(blocks: Blocks, events: ChatEvent[], id: string | null): number {
-  if (blocks.reasoning !== null) return blocks.reasoning;
-  endText(blocks, events);
-  blocks.reasoning = blocks.next++;
-  events.push({ type: 'reasoning-start', index: blocks.reasoning, ...(id === null ? {} : { id }) });
-  return blocks.reasoning;
-}
-
-function readDelta(delta: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
-  const thought = text(delta.reasoning_content) ?? text(delta.reasoning);
-  if (thought !== null) {
-    events.push({ type: 'reasoning-delta', index: openReasoning(blocks, events, null), text: thought });
-    blocks.plain = true;
-  }
-  for (const detail of records(delta.reasoning_details)) readDetail(detail, blocks, events);
-  if (typeof delta.content === 'string') readText(delta.content, blocks, events);
-  else for (const part of records(delta.content)) readPart(part, blocks, events);
-  const refusal = text(delta.refusal);
-  if (refusal !== null) {
-    blocks.refused = true;
-    events.push({ type: 'refusal-delta', text: refusal });
-  }
-  if (delta.annotations !== undefined) blocks.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
-  const audio = record(delta.audio);
-  if (audio !== null) readAudio(audio, blocks, events);
-  for (const image of records(delta.images)) {
-    const url = text(record(image.image_url)?.url);
-    if (url !== null) events.push({ type: 'media', part: { type: 'image', source: mediaFrom(url) } });
-  }
-  for (const call of records(delta.tool_calls)) readToolCall(call, blocks, events);
-  const legacy = record(delta.function_call);
-  // Some relatives send an empty one beside every answer.
-  if (legacy !== null && (text(legacy.name) ?? text(legacy.arguments) ?? '') !== '')
-    readToolCall({ index: 0, id: legacy.name, function: legacy }, blocks, events);
-}
-
-/** Some relatives send a list of parts, thoughts among them. */
-function readPart(part: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
-  if (part.type !== 'thinking') readText(text(part.text) ?? '', blocks, events);
-  for (const piece of records(part.thinking)) {
-    const words = text(piece.text);
-    if (words !== null)
-      events.push({ type: 'reasoning-delta', index: openReasoning(blocks, events, null), text: words });
-  }
-}
-
-/** Speech and what it says; streamed speech is bare samples. */
-function readAudio(audio: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
-  readText(text(audio.transcript) ?? '', blocks, events);
-  const data = text(audio.data);
-  if (data === null) return;
-  const format = text(audio.format) ?? 'pcm16';
-  const source = { kind: 'base64', data, mimeType: audioMime(format) } as const;
-  events.push({ type: 'media', part: { type: 'audio', source, format } });
-}
-
-/** OpenRouter repeats its words in `reasoning`; only what is sealed is new then. */
-function readDetail(detail: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
-  const words = text(detail.text) ?? text(detail.summary);
-  const sealed = text(detail.signature) ?? text(detail.data);
-  if (words === null && sealed === null) return;
-  if (sealed !== null && (blocks.seal.signature ?? blocks.seal.redacted) !== null) endReasoning(blocks, events);
-  const index = openReasoning(blocks, events, text(detail.id));
-  if (words !== null && !blocks.plain) events.push({ type: 'reasoning-delta', index, text: words });
-  if (sealed === null) return;
-  const { signature, origin } = unmarkSignature(sealed, 'openai-chat');
-  const encrypted = detail.type === 'reasoning.encrypted';
-  blocks.seal = { signature: encrypted ? null : signature, redacted: encrypted ? signature : null, origin };
-}
-
-function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
-  const custom = record(call.custom);
-  const called = custom ?? record(call.function) ?? {};
-  const id = text(call.id);
-  const name = text(called.name);
-  const at = number(call.index);
-  const position = placeOf(at, id, name, blocks);
-  let tool = blocks.tools.get(position);
-  const created = tool === undefined;
-  if (tool === undefined) {
-    endReasoning(blocks, events);
-    endText(blocks, events);
-    const signature = sealOf(call);
-    tool = { index: blocks.next++, at, id, custom: custom !== null, signature, empty: false };
-    blocks.tools.set(position, tool);
-    events.push({
-      type: 'tool-call-start',
-      index: tool.index,
-      id: id ?? `call_${position}`,
-      name: name ?? '',
-      ...(tool.custom ? { custom: true } : {}),
-      ...(signature === null ? {} : { signature, origin: 'gemini-generate' }),
-    });
-  }
-  tool.signature ??= sealOf(call);
-  const words = tool.custom ? text(called.input) : argumentsText(called.arguments);
-  if (words === null) return;
-  tool.empty = created && words === '{}';
-  if (!tool.empty) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
 }
 
 const sealOf = (call: Record<string, unknown>): string | null =>
@@ -388,8 +404,12 @@ const argumentsText = (value: unknown): string | null => {
  * a name and another id is a new call too, and what follows without a name belongs to it: some upstreams number every
  * call 0.
  */
-function placeOf(index: number | null, id: string | null, name: string | null, blocks: Blocks): number {
-  const { tools } = blocks;
+function placeOf(
+  index: number | null,
+  id: string | null,
+  name: string | null,
+  tools: ReadonlyMap<number, ToolBlock>,
+): number {
   if (index === null) return name !== null ? tools.size : Math.max(0, tools.size - 1);
   let last: number | null = null;
   let lastId: string | null = null;
@@ -402,11 +422,4 @@ function placeOf(index: number | null, id: string | null, name: string | null, b
   const isAnother = name !== null && id !== null && lastId !== null;
   if (last !== null && !isAnother) return last;
   return tools.has(index) ? Math.max(...tools.keys()) + 1 : index;
-}
-
-/** A whole answer, as if it had been streamed in one piece. */
-export function decodeResponse(body: unknown): ChatEvent[] {
-  const reader = createChunkReader();
-  const answer = record(body);
-  return [...(answer === null ? [] : reader.take(answer, true)), ...reader.end(answer?.choices !== undefined)];
 }

@@ -1,10 +1,8 @@
 /** OpenAI's usage object: totals include their details, so the buckets are made disjoint here. */
 import type { Usage } from '../canonical.ts';
-import { type Json, record } from '../shared/json.ts';
+import { record } from '../shared/json.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
 import { detailCount, emptyUsage, readTerms, tokenCount } from '../shared/usage.ts';
-
-const none: Json = Object.freeze({});
 
 /**
  * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
@@ -14,30 +12,36 @@ const none: Json = Object.freeze({});
 export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
   const usage = record(value);
   if (usage === null) return null;
-  const promptDetails = record(usage.prompt_tokens_details) ?? record(usage.input_tokens_details) ?? none;
-  const outputDetails = record(usage.completion_tokens_details) ?? record(usage.output_tokens_details) ?? none;
+  const promptDetails = record(usage.prompt_tokens_details) ?? record(usage.input_tokens_details);
+  const outputDetails = record(usage.completion_tokens_details) ?? record(usage.output_tokens_details);
   const prompt = tokenCount(usage.prompt_tokens ?? usage.input_tokens);
   const output = tokenCount(usage.completion_tokens ?? usage.output_tokens);
   if (prompt === null || output === null || prompt + output === 0) return null;
   // Grok on Azure reports more cached tokens than the prompt has.
   const cached = Math.min(
     prompt,
-    detailCount(promptDetails.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens),
+    detailCount(promptDetails?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens),
   );
-  const written = Math.min(
-    prompt - cached,
-    detailCount(promptDetails.cache_write_tokens ?? promptDetails.cache_creation_input_tokens),
-  );
+  let written = 0;
+  let audioIn = 0;
+  let images = 0;
+  let video = 0;
+  if (promptDetails !== null) {
+    written = Math.min(
+      prompt - cached,
+      detailCount(promptDetails.cache_write_tokens ?? promptDetails.cache_creation_input_tokens),
+    );
+    audioIn = detailCount(promptDetails.audio_tokens);
+    images = detailCount(promptDetails.image_tokens);
+    // OpenRouter and DashScope tell video apart.
+    video = detailCount(promptDetails.video_tokens);
+  }
   const fresh = prompt - cached - written;
-  const audioIn = detailCount(promptDetails.audio_tokens);
-  const images = detailCount(promptDetails.image_tokens);
-  // OpenRouter and DashScope tell video apart.
-  const video = detailCount(promptDetails.video_tokens);
   const media = audioIn + images + video;
   // Some upstreams count cached sound or pictures in both details; only the cache is trusted to be inside the total then.
   const told = media <= fresh;
-  const reasoning = detailCount(outputDetails.reasoning_tokens);
-  const audioOut = detailCount(outputDetails.audio_tokens);
+  const reasoning = outputDetails === null ? 0 : detailCount(outputDetails.reasoning_tokens);
+  const audioOut = outputDetails === null ? 0 : detailCount(outputDetails.audio_tokens);
   // Some upstreams report reasoning outside of the completion count: their total says so.
   const outside = reasoning > 0 && usage.total_tokens === prompt + output + reasoning;
   const visible = output - (outside ? 0 : reasoning) - audioOut;

@@ -4,7 +4,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
-import { createReader, decodeResponse, isTerminal, markers } from './reader.ts';
+import { createReader, decodeResponse, markers } from './reader.ts';
 import { traits } from './traits.ts';
 import { readResponseUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
@@ -19,8 +19,6 @@ export const openaiResponses: Codec = {
     reader: createReader,
     decodeError,
     readUsage: readResponseUsage,
-    isTerminal,
-    isUsageOnly: () => false,
     markers,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },

@@ -1,7 +1,7 @@
 /** Reads response event streams and whole responses into events. Items are known by their place, for ids may change between events. */
 
 import type { ChatEvent, Citation, FinishReason } from '../canonical.ts';
-import type { LazyFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
@@ -10,9 +10,6 @@ import { hostedCall } from '../shared/tool-usage.ts';
 import { bundled } from '../shared/tools.ts';
 import { decodeError } from './errors.ts';
 import { readResponseUsage } from './usage.ts';
-
-const ends = /"type"\s*:\s*"response\.(?:completed|incomplete|failed)"/;
-export const isTerminal = (frame: LazyFrame): boolean => ends.test(frame.text());
 
 /** Everything but the small steps of an item. */
 export const markers = new Markers([
@@ -43,8 +40,6 @@ export function createReader(): StreamReader {
   let failed = false;
   let started = false;
   let answer: unknown = null;
-  /** The last word was that something is whole. */
-  let between = false;
 
   const openBlock = (
     key: string,
@@ -196,8 +191,11 @@ export function createReader(): StreamReader {
     return { unified: called ? 'tool_calls' : refused ? 'refusal' : 'stop', raw: text(response.status) };
   };
 
-  return {
-    feed(frame) {
+  const reader = {
+    frameKind: 'plain' as FrameKind,
+    progress: 'going' as 'going' | 'paused' | 'stopped',
+    feed(frame: SseFrame): ChatEvent[] {
+      reader.frameKind = 'plain';
       if (frame.data === '' || frame.data === '[DONE]') return [];
       // The small steps of an item are texts.
       const event = record(frame.data.includes('.delta"') ? parseJson(frame.data) : parseExact(frame.data));
@@ -209,7 +207,8 @@ export function createReader(): StreamReader {
       }
       const events: ChatEvent[] = [];
       const type = text(event.type) ?? frame.event;
-      between = type.endsWith('.done');
+      // The last word was that something is whole, or not.
+      reader.progress = type.endsWith('.done') ? 'paused' : 'going';
       const output = number(event.output_index) ?? 0;
       const place = `${output}:${number(event.content_index) ?? 0}`;
       const item = record(event.item) ?? {};
@@ -245,11 +244,14 @@ export function createReader(): StreamReader {
         case 'response.completed':
         case 'response.incomplete':
         case 'response.failed':
+          if (event.type === type) reader.frameKind = 'terminal';
+          reader.progress = 'stopped';
           conclude(type, record(event.response) ?? {}, frame.data, events);
           break;
         case 'error':
           ended = true;
           failed = true;
+          reader.progress = 'stopped';
           events.push({
             type: 'error',
             error: { ...decodeError(0, JSON.stringify(event.error ?? event)), status: null },
@@ -259,13 +261,14 @@ export function createReader(): StreamReader {
       return events;
     },
     answer: () => answer,
-    standing: () => (ended ? 'stopped' : between ? 'paused' : 'going'),
-    end() {
+    end(): ChatEvent[] {
       if (ended) return [];
       ended = true;
+      reader.progress = 'stopped';
       return [{ type: 'error', error: endedEarly }];
     },
   };
+  return reader;
 }
 
 /** A whole response, as if its last event alone had been streamed. */

@@ -30,7 +30,10 @@ export const list = (value: unknown): readonly unknown[] => (Array.isArray(value
 /** The objects of a list; everything else in it is passed over. */
 export const records = (value: unknown): readonly Record<string, unknown>[] => {
   if (!Array.isArray(value)) return none;
-  return value.every((item) => record(item) !== null) ? value : value.filter((item) => record(item) !== null);
+  for (const item of value)
+    if (typeof item !== 'object' || item === null || Array.isArray(item) || item instanceof ExactNumber)
+      return value.filter((one) => record(one) !== null);
+  return value;
 };
 
 /** A string that says something, else null. */

@@ -1,6 +1,6 @@
 /** Streams of JSON values, one a line, as frames of server-sent events. */
 import type { Framing, Reshape } from '../codec.ts';
-import { createSseTextSplitter, type RawFrame, rawFrame } from './sse.ts';
+import { createSseTextSplitter, type RawFrame, rawFrame, runOf } from './sse.ts';
 
 const lineLimit = 16 * 1024 * 1024;
 const lf = 10;
@@ -16,7 +16,7 @@ const frameOf = (line: Uint8Array): RawFrame => rawFrame(encoder.encode(`data: $
 export function ndjsonFraming(): Framing {
   let held: Uint8Array = new Uint8Array(0);
   return {
-    push(chunk) {
+    advance(chunk) {
       const bytes = held.length === 0 ? chunk : new Uint8Array(Buffer.concat([held, chunk]));
       const frames: RawFrame[] = [];
       let start = 0;
@@ -26,7 +26,7 @@ export function ndjsonFraming(): Framing {
       }
       held = bytes.slice(start);
       if (held.length > lineLimit) throw new RangeError('line too long');
-      return frames;
+      return runOf(frames);
     },
     // What is left is read as an event, so it is told as one.
     end: () => (held.length === 0 ? held : encoder.encode(`data: ${textOf(held)}`)),

@@ -1,7 +1,7 @@
 /** A wire without blocks: built from how it asks, what a frame says (words, whole calls, sources), and how it ends. */
 
 import type { ChatEvent, ChatRequest, Citation, UnifiedFinish, UpstreamError, Usage } from '../canonical.ts';
-import type { Dropped, StreamReader, UpstreamHalf, Wire } from '../codec.ts';
+import type { Dropped, FrameKind, SseFrame, StreamReader, UpstreamHalf, Wire } from '../codec.ts';
 import { endedEarly } from './ended-early.ts';
 import { parseExact, parseJson, record } from './json.ts';
 
@@ -30,7 +30,10 @@ export interface SimpleWire {
   readonly isLast?: (body: Record<string, unknown>) => boolean;
 }
 
-function createReader(read: (body: Record<string, unknown>, event: string) => Said): StreamReader {
+function createReader(
+  read: (body: Record<string, unknown>, event: string) => Said,
+  isLast?: (body: Record<string, unknown>) => boolean,
+): StreamReader {
   let open: { readonly kind: 'text' | 'reasoning'; readonly index: number } | null = null;
   let next = 0;
   let called = 0;
@@ -65,10 +68,12 @@ function createReader(read: (body: Record<string, unknown>, event: string) => Sa
     );
     called++;
   };
-  return {
-    feed(frame) {
-      const body = ended ? null : record(parseExact(frame.data));
-      if (body === null) return [];
+  const reader = {
+    frameKind: 'plain' as FrameKind,
+    feed(frame: SseFrame): ChatEvent[] {
+      const body = record(parseExact(frame.data));
+      reader.frameKind = isLast?.(body ?? {}) === true ? 'terminal' : 'plain';
+      if (ended || body === null) return [];
       const said = read(body, frame.event);
       const events: ChatEvent[] = [];
       if (!started) {
@@ -92,7 +97,7 @@ function createReader(read: (body: Record<string, unknown>, event: string) => Sa
       }
       return events;
     },
-    end() {
+    end(): ChatEvent[] {
       if (ended) return [];
       ended = true;
       const events: ChatEvent[] = [];
@@ -101,6 +106,7 @@ function createReader(read: (body: Record<string, unknown>, event: string) => Sa
       return events;
     },
   };
+  return reader;
 }
 
 export function simpleWire(wire: SimpleWire): Wire {
@@ -110,11 +116,9 @@ export function simpleWire(wire: SimpleWire): Wire {
       const reader = createReader(() => ({ ...wire.whole(answer), end: wire.whole(answer).end ?? 'stop' }));
       return reader.feed({ event: '', data: '{}' });
     },
-    reader: () => createReader(wire.frame),
+    reader: () => createReader(wire.frame, wire.isLast),
     decodeError: (status, body) => wire.decodeError(status, record(parseJson(body)) ?? {}),
     readUsage: (body) => wire.whole(record(body) ?? {}).usage ?? null,
-    isTerminal: (frame) => wire.isLast?.(record(parseJson(frame.data())) ?? {}) === true,
-    isUsageOnly: () => false,
     markers: null,
   };
   return { upstream, encodeRequest: wire.encodeRequest };

@@ -1,7 +1,5 @@
 /** Cuts a byte stream into server-sent events without copying or decoding more than it must; every frame keeps its exact bytes. */
-import type { Framing, RawFrame, SseFrame } from '../codec.ts';
-
-export type { RawFrame };
+import type { Framing, SseFrame } from '../codec.ts';
 
 /** A frame may carry a picture in base64 (2 MB were seen), hence not the usual 1 MiB. */
 export const frameLimit = 16 * 1024 * 1024;
@@ -10,10 +8,48 @@ const cr = 13;
 const nothing = new Uint8Array(0);
 const noEnds: readonly number[] = [];
 
+/** Called on plain bytes: a view of them as a buffer costs more than the text. */
+const toText = Buffer.prototype.toString;
+export const decode = (bytes: Uint8Array): string => toText.call(bytes, 'utf8');
+
+/** One event with its bytes as they came, blank line included. A class with plain fields, since a stream makes thousands. */
+export class RawFrame implements SseFrame {
+  readonly event: string;
+  readonly data: string;
+
+  /** @param source bytes that contain the frame, from `start` to `end`. @param text the frame's bytes as text. */
+  constructor(
+    private readonly source: Uint8Array,
+    private readonly start: number,
+    private readonly end: number,
+    readonly text: string,
+  ) {
+    // Nearly every frame is one data line.
+    if (text.startsWith('data: ') && text.indexOf('\n') === text.length - 2 && !text.includes('\r')) {
+      this.event = '';
+      this.data = text.slice(6, -2);
+    } else {
+      const { event, data } = parseFrame(text);
+      this.event = event;
+      this.data = data;
+    }
+  }
+
+  get size(): number {
+    return this.end - this.start;
+  }
+
+  get bytes(): Uint8Array {
+    return this.size === this.source.length ? this.source : this.source.subarray(this.start, this.end);
+  }
+}
+
+/** @param bytes one event. */
+export const rawFrame = (bytes: Uint8Array): RawFrame => new RawFrame(bytes, 0, bytes.length, decode(bytes));
+
 /** Whole frames that lie side by side: they can pass as one piece of bytes, or be looked at one by one. */
 export class FrameRun {
   readonly count: number;
-  #frames: readonly RawFrame[] | null = null;
 
   /** @param ends where each frame ends; the last one with the bytes. */
   constructor(
@@ -23,23 +59,29 @@ export class FrameRun {
     this.count = ends.length;
   }
 
+  /** What came together is decoded together: where it is all ASCII, places in the bytes are places in the text. */
   frames(): readonly RawFrame[] {
-    if (this.#frames !== null) return this.#frames;
+    const { bytes, ends } = this;
+    if (ends.length === 0) return noFrames;
+    const text = toText.call(bytes, 'utf8');
+    if (ends.length === 1) return [new RawFrame(bytes, 0, bytes.length, text)];
+    const isAscii = text.length === bytes.length;
     const frames: RawFrame[] = [];
-    const source = new Source(this.bytes);
     let start = 0;
-    for (const end of this.ends) {
-      frames.push(new Frame(source, start, end - start));
+    for (const end of ends) {
+      const own = isAscii ? text.slice(start, end) : toText.call(bytes, 'utf8', start, end);
+      frames.push(new RawFrame(bytes, start, end, own));
       start = end;
     }
-    this.#frames = frames;
     return frames;
   }
 
   /** One of them alone. */
   frame(index: number): RawFrame {
-    if (this.count === 1) return rawFrame(this.bytes);
-    return rawFrame(this.bytes.subarray(this.#startOf(index), this.ends[index]));
+    const { bytes, ends } = this;
+    const start = index === 0 ? 0 : (ends[index - 1] ?? 0);
+    const end = ends[index] ?? bytes.length;
+    return new RawFrame(bytes, start, end, toText.call(bytes, 'utf8', start, end));
   }
 
   /** The number of the frame that a byte belongs to. */
@@ -51,25 +93,23 @@ export class FrameRun {
 
   /** The bytes of the first frames. */
   head(count: number): Uint8Array {
-    return count === this.count ? this.bytes : this.bytes.subarray(0, this.#startOf(count));
+    if (count === this.count) return this.bytes;
+    return this.bytes.subarray(0, count === 0 ? 0 : this.ends[count - 1]);
   }
 
   /** Without the first frames. */
   from(count: number): FrameRun {
     if (count === 0) return this;
-    if (count === this.count) return emptyRun;
-    const start = this.#startOf(count);
+    const start = this.ends[count - 1];
+    if (count === this.count || start === undefined) return emptyRun;
     return new FrameRun(
       this.bytes.subarray(start),
       this.ends.slice(count).map((end) => end - start),
     );
   }
-
-  #startOf(index: number): number {
-    return index === 0 ? 0 : (this.ends[index - 1] ?? this.bytes.length);
-  }
 }
 
+const noFrames: readonly RawFrame[] = [];
 export const emptyRun = new FrameRun(nothing, noEnds);
 
 /** Frames that were made one by one, as one run. */
@@ -86,7 +126,8 @@ export function runOf(frames: readonly RawFrame[]): FrameRun {
 
 /** All frames of bytes that were whole frames before; what has no end is one too. */
 export function framesIn(bytes: Uint8Array): readonly RawFrame[] {
-  const ends = frameEnds(bytes, 0, bytes.indexOf(cr) >= 0);
+  const ends: number[] = [];
+  frameEnds(bytes, 0, ends);
   if ((ends.at(-1) ?? 0) < bytes.length) ends.push(bytes.length);
   return new FrameRun(bytes, ends).frames();
 }
@@ -119,7 +160,15 @@ export class SseSplitter implements Framing {
     const joined = this.#size > 0;
     if (joined) this.#hold(chunk);
     const bytes = joined ? this.#held.subarray(0, this.#size) : chunk;
-    const ends = frameEnds(bytes, joined ? this.#scanned : 0, this.#sawCr);
+    const from = joined ? this.#scanned : 0;
+    const ends: number[] = [];
+    if (this.#sawCr) frameEnds(bytes, from, ends);
+    else
+      for (let at = bytes.indexOf(lf, from); at >= 0; ) {
+        const isEnd = bytes[at + 1] === lf;
+        if (isEnd) ends.push(at + 2);
+        at = bytes.indexOf(lf, isEnd ? at + 2 : at + 1);
+      }
     if (!this.#known) {
       const before = this.#beforeLines(bytes, ends);
       if (before !== null) {
@@ -243,32 +292,20 @@ class LineSplitter {
   }
 }
 
-/** @returns where each complete frame ends. */
-function frameEnds(bytes: Uint8Array, from: number, withCr: boolean): number[] {
-  const ends: number[] = [];
-  if (!withCr) {
-    for (let at = bytes.indexOf(lf, from); at >= 0; ) {
-      if (bytes[at + 1] === lf) {
-        ends.push(at + 2);
-        at = bytes.indexOf(lf, at + 2);
-      } else {
-        at = bytes.indexOf(lf, at + 1);
-      }
-    }
-    return ends;
-  }
+/** Where lines may end in all three ways. @param ends receives where each complete frame ends. */
+function frameEnds(bytes: Uint8Array, from: number, ends: number[]): void {
   const end = lineEnds(bytes);
   let at = from;
   for (;;) {
     const line = end(at);
     // A CR at the very end may be the first half of CR LF; the next chunk tells.
-    if (line === null || line.next >= bytes.length) return ends;
+    if (line === null || line.next >= bytes.length) return;
     const blank = bytes[line.next];
     if (blank !== lf && blank !== cr) {
       at = line.next;
       continue;
     }
-    if (blank === cr && line.next + 1 >= bytes.length) return ends;
+    if (blank === cr && line.next + 1 >= bytes.length) return;
     const past = blank === cr && bytes[line.next + 1] === lf ? line.next + 2 : line.next + 1;
     ends.push(past);
     at = past;
@@ -290,79 +327,18 @@ function lineEnds(bytes: Uint8Array): (from: number) => { readonly next: number 
   };
 }
 
-/** @param bytes one event; decoded when somebody looks at it. */
-export const rawFrame = (bytes: Uint8Array): RawFrame => new Frame(new Source(bytes), 0, bytes.length);
-
-/** What came together is decoded together: where it is all ASCII, places in the bytes are places in the text. */
-class Source {
-  readonly bytes: Uint8Array;
-  #text: string | null = null;
-  #plain = false;
-
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
-  }
-
-  part(start: number, size: number): Uint8Array {
-    return size === this.bytes.length ? this.bytes : this.bytes.subarray(start, start + size);
-  }
-
-  textOf(start: number, size: number): string {
-    if (this.#text === null) {
-      this.#text = decode(this.bytes);
-      this.#plain = this.#text.length === this.bytes.length;
-    }
-    if (size === this.bytes.length) return this.#text;
-    return this.#plain ? this.#text.slice(start, start + size) : decode(this.part(start, size));
-  }
-}
-
-/** Called on plain bytes: a view of them as a buffer costs more than the text. */
-const toText = Buffer.prototype.toString;
-export const decode = (bytes: Uint8Array): string => toText.call(bytes, 'utf8');
-
-/** A class, since a stream makes thousands: three closures for each would be most of its cost. */
-class Frame implements RawFrame {
-  readonly size: number;
-  readonly #start: number;
-  readonly #source: Source;
-  #parsed: SseFrame | null = null;
-
-  constructor(source: Source, start: number, size: number) {
-    this.#source = source;
-    this.#start = start;
-    this.size = size;
-  }
-
-  get bytes(): Uint8Array {
-    return this.#source.part(this.#start, this.size);
-  }
-
-  text(): string {
-    return this.#source.textOf(this.#start, this.size);
-  }
-
-  event(): string {
-    return this.#fields().event;
-  }
-
-  data(): string {
-    return this.#fields().data;
-  }
-
-  #fields(): SseFrame {
-    this.#parsed ??= parseFrame(this.text());
-    return this.#parsed;
-  }
-}
-
 /** Field rules of the event stream format: one leading space is dropped, comments and unknown fields are ignored. */
 export function parseFrame(source: string): SseFrame {
   const body = source.charCodeAt(0) === 0xfeff ? source.slice(1) : source;
-  // Nearly every frame is one data line.
-  if (body.startsWith('data: ') && body.indexOf('\n') === body.length - 2 && !body.includes('\r')) {
-    return { event: '', data: body.slice(6, -2) };
-  }
+  // Dialects that name their events send a line with the name and a line of data.
+  const second = body.startsWith('event: ') ? body.indexOf('\n') + 1 : -1;
+  if (
+    second > 0 &&
+    body.startsWith('data: ', second) &&
+    body.indexOf('\n', second) === body.length - 2 &&
+    !body.includes('\r')
+  )
+    return { event: body.slice(7, second - 1).trim(), data: body.slice(second + 6, -2) };
   let event = '';
   let data = '';
   let hasData = false;
@@ -379,7 +355,7 @@ export function parseFrame(source: string): SseFrame {
 }
 
 export interface SseTextSplitter {
-  push(chunk: string): SseFrame[];
+  push(chunk: string): readonly SseFrame[];
   /** The event without a blank line behind it; null when there is none. */
   end(): SseFrame | null;
 }
@@ -396,13 +372,11 @@ export function createSseTextSplitter(limit: number = frameLimit): SseTextSplitt
       // The first half of a surrogate pair waits for the second.
       half = last >= 0xd800 && last <= 0xdbff ? joined.slice(-1) : '';
       const whole = half === '' ? joined : joined.slice(0, -1);
-      return splitter.push(encoder.encode(whole)).map((frame) => ({ event: frame.event(), data: frame.data() }));
+      return splitter.push(encoder.encode(whole));
     },
     end() {
       const rest = splitter.end();
-      if (rest.length === 0) return null;
-      const frame = rawFrame(rest);
-      return { event: frame.event(), data: frame.data() };
+      return rest.length === 0 ? null : rawFrame(rest);
     },
   };
 }

@@ -24,12 +24,12 @@ export function toolCallsIn(usage: Readonly<Record<string, unknown>>): ToolCalls
   const { server_tool_use: requests, server_side_tool_usage_details: details } = usage;
   if (requests !== undefined) countsBySuffix(requests, '_requests', calls);
   if (details !== undefined) countsBySuffix(details, '_calls', calls);
-  const sources = detailCount(usage.num_sources_used);
+  const sources = usage.num_sources_used === undefined ? 0 : detailCount(usage.num_sources_used);
   if (sources > 0) calls.live_search = sources;
   // Model Studio's count of its own searches.
-  const plugged = detailCount(record(record(usage.plugins)?.search)?.count);
+  const plugged = usage.plugins === undefined ? 0 : detailCount(record(record(usage.plugins)?.search)?.count);
   if (plugged > 0) calls.enable_search = plugged;
-  const queries = detailCount(usage.num_search_queries);
+  const queries = usage.num_search_queries === undefined ? 0 : detailCount(usage.num_search_queries);
   if (queries > 0) calls.search_query = queries;
   const { search_context_size: size } = usage;
   // One request for each answer, dearer with the context that was searched.

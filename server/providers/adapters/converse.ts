@@ -1,7 +1,7 @@
 /** Bedrock's Converse wire, for the models that are not Claude. */
 
 import type { ChatEvent, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
-import type { LazyFrame, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
+import type { StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import { lookUp, number, parseExact, parseJson, record, records, text } from '../../protocols/shared/json.ts';
 import { detailCount, emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
@@ -164,8 +164,6 @@ const upstream: UpstreamHalf = {
     };
   },
   readUsage: (body) => readUsage(record(body)?.usage),
-  isTerminal: (_frame: LazyFrame) => false,
-  isUsageOnly: () => false,
   markers: null,
 };
 

@@ -39,12 +39,16 @@ const upstream: UpstreamHalf = {
   decodeResponse: (body) => inner.decodeResponse(plain(body)),
   reader(): StreamReader {
     const reader = inner.reader();
-    return { feed: ({ event, data }) => reader.feed({ event, data: plainText(data) }), end: reader.end };
+    return {
+      feed: ({ event, data }) => reader.feed({ event, data: plainText(data) }),
+      end: () => reader.end(),
+      get frameKind() {
+        return reader.frameKind === 'terminal' ? ('terminal' as const) : ('plain' as const);
+      },
+    };
   },
   decodeError: (status, body) => inner.decodeError(status, plainText(body)),
   readUsage: (body) => inner.readUsage(plain(body)),
-  isTerminal: inner.isTerminal,
-  isUsageOnly: () => false,
   markers: null,
 };
 

@@ -1,5 +1,5 @@
 /** AWS's binary event stream as frames of server-sent events: prelude, headers, payload, two checksums. */
-import { type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
+import { type RawFrame, rawFrame, runOf } from '../../protocols/shared/sse.ts';
 import type { Framing } from '../adapter.ts';
 
 const preludeSize = 12;
@@ -19,7 +19,7 @@ export function awsFraming(
 ): Framing {
   let held: Uint8Array = nothing;
   return {
-    push(chunk) {
+    advance(chunk) {
       held = held.length === 0 ? chunk : new Uint8Array(Buffer.concat([held, chunk]));
       const frames: RawFrame[] = [];
       while (held.length >= preludeSize) {
@@ -38,7 +38,7 @@ export function awsFraming(
         if (told !== null) frames.push(rawFrame(encoder.encode(`event: ${told.event}\ndata: ${told.data}\n\n`)));
         held = held.subarray(size);
       }
-      return frames;
+      return runOf(frames);
     },
     end: () => nothing,
   };

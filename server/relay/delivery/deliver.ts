@@ -187,10 +187,10 @@ async function gathered(
 ): Promise<Response> {
   const { stream } = outcome;
   const { prepared } = outcome;
-  const thinks = () => thinksUnseen(one, prepared, stream.frameRelay.thinking());
+  const thinks = () => thinksUnseen(one, prepared, stream.frameRelay);
   disconnect.expecting(() => stream.frameRelay.nearEnd() || thinks());
   const broken = !(await readToEnd(stream, core.idleMs()));
-  const usage = stream.frameRelay.usage();
+  const usage = stream.frameRelay.usage;
   const gone = disconnect.isGone;
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
@@ -224,7 +224,7 @@ async function gathered(
 
 function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconnect: ClientDisconnect): Response {
   const { prepared, stream, response } = outcome;
-  if (prepared.namesKept) noteKept(core.affinity, one, prepared, { id: stream.frameRelay.responseId() });
+  if (prepared.namesKept) noteKept(core.affinity, one, prepared, { id: stream.frameRelay.responseId });
   const relay = new ResponseStream(core, one, disconnect, outcome);
   const headers = ownHeaders(one, outcome.tried);
   addShown(headers, response);

@@ -326,7 +326,7 @@ export function reportOutcome(
 
 /** What the upstream itself reported inside of its stream; null = nothing, though it may have broken off. */
 export function reportedIn(outcome: Lasting): UpstreamFailure | null {
-  const error = outcome.kind === 'stream' ? outcome.stream.frameRelay.error() : null;
+  const error = outcome.kind === 'stream' ? outcome.stream.frameRelay.error : null;
   return error === null || error === endedEarly ? null : inBodyFailure(error, outcome.prepared);
 }
 

@@ -1,6 +1,7 @@
 /** One upstream event stream on its way to its client: what goes out, what waits for the bill, and how the stream ends. */
 import type { EndReason } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { ClientError, ClientHalf, Reshape } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
@@ -12,14 +13,14 @@ import type { Reservation } from '../admission/reservation.ts';
 import { createDeadlines, type Deadline } from '../shared/deadlines.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { failureError, isLasting } from '../shared/failure.ts';
-import { createPulse } from '../shared/pulse.ts';
+import { type Looking, Pulse } from '../shared/pulse.ts';
 import { clientError, toldTo } from '../shared/render-error.ts';
 import { shortage } from '../shared/shortage.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
-import type { FrameRelay, Piece } from '../upstream/frame-relay.ts';
-import { type Bytes, isWholeBill, type OpenStream, readLate, runOfChunk } from '../upstream/open-stream.ts';
+import { type FrameRelay, type Piece, unreadLimit } from '../upstream/frame-relay.ts';
+import { type Bytes, isWholeBill, type OpenStream, readLate } from '../upstream/open-stream.ts';
 import type { SendCore } from '../upstream/send.ts';
 import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
 import { noteKept } from './response-items.ts';
@@ -55,7 +56,7 @@ const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
 /** Nothing is waited for where nobody has to wait. */
 type Maybe = boolean | Promise<boolean>;
 
-const pulse = createPulse();
+const pulse = new Pulse();
 const deadlines = createDeadlines(50);
 /** A reset overtakes what the client has not read yet. */
 const readMs = 50;
@@ -74,7 +75,7 @@ export function brokenError({ inquiry }: Reservation, outcome: Streamed | null):
   return clientError(error, inquiry.requestId, failure);
 }
 
-export class ResponseStream {
+export class ResponseStream implements Looking {
   /** What the client gets instead of events. */
   readonly reshape: Reshape | null;
   private readonly client: ClientHalf;
@@ -88,6 +89,7 @@ export class ResponseStream {
   private ended = false;
 
   private outcome: Streamed | null = null;
+  private channel: ChannelSnapshot | null = null;
   private reader: Bytes | null = null;
 
   // Silence of the upstream, of us and of the client.
@@ -114,7 +116,7 @@ export class ResponseStream {
   // The reservation, where it grows with what is delivered.
   private readonly grows: boolean;
   private covered: number;
-  private coveredText = new CoveredText();
+  private readonly coveredText = new CoveredText();
   private checkedMs = 0;
 
   private readonly watch: WordWatch | null;
@@ -174,7 +176,8 @@ export class ResponseStream {
     this.lastByteMs = this.startedMs;
     this.lastWriteMs = this.startedMs;
     this.checkedMs = this.startedMs;
-    const unwatch = pulse.every(Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs), () => this.look());
+    const lookMs = Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs);
+    pulse.add(lookMs, this);
     try {
       if (opening instanceof Promise) this.ping();
       const opened = opening instanceof Promise ? await opening : opening;
@@ -188,6 +191,7 @@ export class ResponseStream {
         return this.close();
       }
       this.outcome = opened;
+      this.channel = opened.prepared.channel;
       await this.deliverAll(opened.stream);
       return this.close();
     } catch {
@@ -206,7 +210,7 @@ export class ResponseStream {
         return true;
       }
     } finally {
-      unwatch();
+      pulse.remove(lookMs, this);
       this.billDeadline?.end();
       // Whatever went wrong above: its money ends, and nothing is left open.
       const closing = closeUnfinished(this.reservation);
@@ -215,26 +219,30 @@ export class ResponseStream {
   }
 
   private async deliverAll(stream: OpenStream): Promise<void> {
+    const { deps, disconnect } = this;
     const { reader, framing, frameRelay } = stream;
     this.reader = reader;
-    this.lastByteMs = this.deps.now();
-    this.disconnect.expecting(() => frameRelay.nearEnd() || this.thinks());
+    this.lastByteMs = deps.now();
+    disconnect.expecting(() => frameRelay.nearEnd() || this.thinks());
     if (await this.deliverOpening(stream)) return;
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      this.lastByteMs = this.deps.now();
-      const over = this.deliver(frameRelay, runOfChunk(framing, value));
-      if (over === true || (over !== false && (await over))) return;
-      const overdrawn = this.isOverdrawn(frameRelay);
-      if (overdrawn === true || (overdrawn !== false && (await overdrawn))) return;
+      this.lastByteMs = deps.now();
+      const run = framing.advance(value);
+      if (run.count > 0) {
+        const over = this.grows ? this.deliverCovered(stream, run) : this.deliver(stream, run);
+        if (over === true || (over !== false && (await over))) return;
+      }
+      if (this.lastByteMs - this.checkedMs < deps.checkpointMs && frameRelay.unreadBytes <= unreadLimit) continue;
+      if (await this.isOverdrawn(frameRelay)) return;
     }
-    const wasLast = frameRelay.isLast();
-    const before = this.watch === null ? 0 : frameRelay.words().texts.length;
+    const wasLast = frameRelay.isLast;
+    const before = this.textsBefore(frameRelay);
     const rest = frameRelay.close(framing.end());
     if (this.saysStopWord(frameRelay, before)) return this.cutAtWord();
     // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
-    if (wasLast || frameRelay.finish() !== null || (frameRelay.usage() !== null && frameRelay.error() === null)) {
+    if (wasLast || frameRelay.finish() !== null || (frameRelay.usage !== null && frameRelay.error === null)) {
       await this.end('completed');
       this.release();
       if (rest !== null) this.emit(rest);
@@ -246,53 +254,64 @@ export class ResponseStream {
   }
 
   /** What was read while the stream was opened. @returns whether that was all. */
-  private async deliverOpening({ frameRelay, head, last, ahead, done }: OpenStream): Promise<boolean> {
+  private async deliverOpening(stream: OpenStream): Promise<boolean> {
+    const { frameRelay, head, last, ahead, done } = stream;
     if (this.saysStopWord(frameRelay, 0)) {
       this.cutAt = nothingDelivered;
       await this.cutAtWord();
       return true;
     }
-    let bytes = 0;
-    for (const piece of head) bytes += piece.length;
-    if (await this.uncovered(frameRelay, bytes)) return true;
-    this.countDelivered(head.length);
-    if (frameRelay.awaitsBill()) this.held.push(...head);
+    if (this.grows) {
+      let bytes = 0;
+      for (const piece of head) bytes += piece.length;
+      if (await this.uncovered(frameRelay, bytes)) return true;
+    }
+    if (this.channel !== null) this.reservation.delivered(head.length, this.channel);
+    if (frameRelay.awaitsBill) this.held.push(...head);
     else {
       for (const piece of head) this.add(piece);
       this.put();
-      await this.taken();
+      if (this.full !== null) await this.taken();
     }
     if (last !== null) {
-      await this.readLate(ahead.frames());
+      await readLate(stream, ahead.frames());
       await this.end('completed');
       this.emit(last);
     }
-    const flushed = this.flush();
-    if (flushed !== null) await flushed;
-    return (await this.deliver(frameRelay, ahead)) || done || (await this.isOverdrawn(frameRelay));
+    const flushed = this.flushSink();
+    if (flushed instanceof Promise) await flushed;
+    this.lastWriteMs = this.lastByteMs;
+    if (ahead.count === 0) this.goesOn();
+    else if (await this.deliverCovered(stream, ahead)) return true;
+    if (this.held.length > 0) this.awaitBill();
+    return done || (await this.isOverdrawn(frameRelay));
   }
 
-  /** What came in one chunk goes on in one piece where it is covered, else frame by frame as far as it is. @returns whether the answer is over. */
-  private deliver(frameRelay: FrameRelay, run: FrameRun): Maybe {
-    return this.covers(frameRelay, run.bytes.length)
-      ? this.send(frameRelay, run)
-      : this.sendEach(frameRelay, run.frames());
+  /** What the reservation covers goes on in one piece, else frame by frame as far as it can be extended. */
+  private deliverCovered(stream: OpenStream, run: FrameRun): Maybe {
+    return this.covers(stream.frameRelay, run.bytes.length)
+      ? this.deliver(stream, run)
+      : this.deliverEach(stream, run.frames());
   }
 
-  private async sendEach(frameRelay: FrameRelay, frames: readonly RawFrame[]): Promise<boolean> {
+  private async deliverEach(stream: OpenStream, frames: readonly RawFrame[]): Promise<boolean> {
     for (const frame of frames)
-      if ((await this.uncovered(frameRelay, frame.size)) || (await this.send(frameRelay, runOf([frame])))) return true;
+      if ((await this.uncovered(stream.frameRelay, frame.size)) || (await this.deliver(stream, runOf([frame]))))
+        return true;
     return false;
   }
 
-  private send(frameRelay: FrameRelay, run: FrameRun): Maybe {
-    this.countDelivered(run.count);
+  /** Frames at the beginning that nobody has to look at go out in one piece, the others one by one. @returns whether the answer is over. */
+  private deliver(stream: OpenStream, run: FrameRun): Maybe {
+    const { frameRelay } = stream;
+    // For whoever has to end the request when this process is gone.
+    if (this.channel !== null) this.reservation.delivered(run.count, this.channel);
     const unread = this.watch === null ? frameRelay.passUnread(run) : 0;
-    if (unread > 0) this.write(run.head(unread));
-    if (unread === run.count && this.full === null) return this.sent(unread > 0);
+    if (unread > 0) this.write(unread === run.count ? run.bytes : run.head(unread));
+    if (unread === run.count && this.full === null) return this.sent(true);
     const chunk: Chunk = { frames: run.from(unread).frames(), next: 0, wrote: unread > 0 };
     const last = this.pass(frameRelay, chunk);
-    return last !== undefined || this.full !== null ? this.sendSlowly(frameRelay, chunk, last) : this.sent(chunk.wrote);
+    return last !== undefined || this.full !== null ? this.deliverSlowly(stream, chunk, last) : this.sent(chunk.wrote);
   }
 
   /** As far as nothing has to be waited for. @returns the piece of the frame that ends the answer, undefined = none did. */
@@ -300,17 +319,17 @@ export class ResponseStream {
     const { frames } = chunk;
     while (chunk.next < frames.length && this.full === null) {
       const frame = frames[chunk.next++] as RawFrame;
-      const before = this.watch === null ? 0 : frameRelay.words().texts.length;
+      const before = this.watch === null ? 0 : this.textsBefore(frameRelay);
       const piece = frameRelay.pass(frame);
-      if (this.saysStopWord(frameRelay, before)) {
+      if (this.watch !== null && this.saysStopWord(frameRelay, before)) {
         this.put();
         return null;
       }
-      if (frameRelay.isLast() || frameRelay.error() !== null) {
+      if (frameRelay.isLast || frameRelay.error !== null) {
         this.put();
         return piece;
       }
-      if (!this.billOverdue && frameRelay.awaitsBill()) {
+      if (!this.billOverdue && frameRelay.awaitsBill) {
         this.put();
         if (piece !== null) this.held.push(piece);
         continue;
@@ -321,58 +340,59 @@ export class ResponseStream {
       }
       if (piece === null) continue;
       chunk.wrote = true;
-      this.add(piece);
+      if (typeof piece === 'string') this.text += piece;
+      else this.write(piece);
     }
-    this.put();
+    if (this.text !== '') this.put();
     return undefined;
   }
 
   /** The end, or a client that is slow. */
-  private async sendSlowly(frameRelay: FrameRelay, chunk: Chunk, ended: Piece | null | undefined): Promise<boolean> {
+  private async deliverSlowly(stream: OpenStream, chunk: Chunk, ended: Piece | null | undefined): Promise<boolean> {
+    const { frameRelay } = stream;
     for (let last = ended; ; last = this.pass(frameRelay, chunk)) {
-      await this.taken();
+      if (this.full !== null) await this.taken();
       if (last === undefined) {
         if (chunk.next >= chunk.frames.length) return this.sent(chunk.wrote);
       } else if (this.cutAt !== null) {
         await this.cutAtWord();
         return true;
-      } else if (frameRelay.error() !== null) {
-        await this.readLate(chunk.frames.slice(chunk.next));
+      } else if (frameRelay.error !== null) {
+        await readLate(stream, chunk.frames.slice(chunk.next));
         this.disconnect.upstream.abort();
         await this.end('upstream_broken', 'error');
         this.release();
         this.fail(this.breakError());
         return true;
       } else {
-        if (!this.billOverdue) await this.readLate(chunk.frames.slice(chunk.next));
+        if (!this.billOverdue) await readLate(stream, chunk.frames.slice(chunk.next));
         await this.end('completed');
         this.release();
-        if (last !== null) this.add(last);
-        this.put();
+        if (last !== null) this.write(last);
         chunk.wrote = true;
-        await this.taken();
+        if (this.full !== null) await this.taken();
       }
     }
   }
 
+  /** Resolves when the client takes more. */
   private sent(wrote: boolean): Maybe {
     if (this.held.length > 0) this.awaitBill();
-    const flushed = wrote ? this.flush() : null;
-    return flushed === null ? this.goesOn() : flushed.then(() => this.goesOn());
+    const { disconnect } = this;
+    if (wrote) {
+      const flushed = disconnect.isGone ? null : this.sink.flush();
+      this.lastWriteMs = this.lastByteMs;
+      if (flushed instanceof Promise) return flushed.then(() => this.goesOn());
+    }
+    return disconnect.forBillAlone ? this.goesOn() : false;
   }
 
   /** @throws where the client has left, the upstream was read on for the bill, and the answer goes on instead. */
   private goesOn(): false {
-    const { disconnect } = this;
     const frameRelay = this.outcome?.stream.frameRelay;
-    if (frameRelay === undefined || !disconnect.forBillAlone) return false;
-    if (!frameRelay.isLast() && !frameRelay.nearEnd() && !this.thinks()) throw new Error('client gone');
+    if (frameRelay === undefined || !this.disconnect.forBillAlone) return false;
+    if (!frameRelay.isLast && !frameRelay.nearEnd() && !this.thinks()) throw new Error('client gone');
     return false;
-  }
-
-  /** Some upstreams report behind the end what the answer cost. */
-  private async readLate(ahead: readonly RawFrame[]): Promise<void> {
-    if (this.outcome !== null) await readLate(this.outcome.stream, ahead);
   }
 
   // --- the client's side
@@ -408,7 +428,8 @@ export class ResponseStream {
   }
 
   private write(piece: Piece): void {
-    const written = this.emit(piece);
+    if (this.disconnect.isGone) return;
+    const written = this.reshape === null ? this.sink.write(piece) : this.emit(piece);
     if (written instanceof Promise) this.full = this.full === null ? written : Promise.all([this.full, written]);
   }
 
@@ -433,13 +454,6 @@ export class ResponseStream {
     }
   }
 
-  /** @returns a promise where the client has not taken it all yet. */
-  private flush(): Promise<void> | null {
-    const flushed = this.flushSink();
-    this.lastWriteMs = this.lastByteMs;
-    return flushed instanceof Promise ? flushed : null;
-  }
-
   /** Whole texts alone, so that it never breaks a frame. */
   private ping(): void {
     this.emit(this.pingText);
@@ -458,7 +472,7 @@ export class ResponseStream {
   private release(): void {
     this.billDeadline?.end();
     this.billDeadline = null;
-    for (const piece of this.held.splice(0)) this.emit(piece);
+    if (this.held.length > 0) for (const piece of this.held.splice(0)) this.emit(piece);
   }
 
   private fail(error: ClientError): void {
@@ -485,7 +499,7 @@ export class ResponseStream {
 
   // --- silence
 
-  private look(): void {
+  look(): void {
     const { pingMs, reader } = this;
     const { upstream } = this.disconnect;
     const at = this.deps.now();
@@ -506,12 +520,6 @@ export class ResponseStream {
   }
 
   // --- money
-
-  /** For whoever has to end the request when this process is gone. */
-  private countDelivered(frames: number): void {
-    const channel = this.outcome?.prepared.channel;
-    if (channel !== undefined) this.reservation.delivered(frames, channel);
-  }
 
   /** Extends the reservation ahead of what is delivered. @returns false when it cannot be paid for. */
   private covers(frameRelay: FrameRelay, bytes: number): boolean {
@@ -553,16 +561,15 @@ export class ResponseStream {
   private isOverdrawn(frameRelay: FrameRelay): Maybe {
     const isDue = this.lastByteMs - this.checkedMs >= this.deps.checkpointMs;
     if (isDue) this.checkedMs = this.lastByteMs;
-    if (!(isDue || frameRelay.overdue()) || frameRelay.isLast() || frameRelay.billed()) return false;
+    if (!(isDue || frameRelay.unreadBytes > unreadLimit) || frameRelay.isLast || frameRelay.billed) return false;
     if (this.isAffordable(frameRelay.words(), isDue)) return false;
     return this.borrows(() => this.isAffordable(frameRelay.words(), false)).then((goesOn) => !goesOn);
   }
 
   /** @param durably what is owed is written down too. */
   private isAffordable({ units, spokenSeconds }: DeliveredText, durably: boolean): boolean {
-    const { reservation } = this;
-    const channel = this.outcome?.prepared.channel;
-    if (channel === undefined) return true;
+    const { reservation, channel } = this;
+    if (channel === null) return true;
     const guess: Usage = {
       ...emptyUsage,
       input: Math.ceil(reservation.plan.promptTokens),
@@ -574,6 +581,10 @@ export class ResponseStream {
   }
 
   // --- the operator's words
+
+  private textsBefore(frameRelay: FrameRelay): number {
+    return this.watch === null ? 0 : frameRelay.words().texts.length;
+  }
 
   /** @param before how many texts the client has. @returns whether the frame just read completes a word of the list. */
   private saysStopWord(frameRelay: FrameRelay, before: number): boolean {
@@ -596,7 +607,7 @@ export class ResponseStream {
   /** Whether the upstream may have thought something that the client does not see. */
   private thinks(): boolean {
     const { outcome, reservation } = this;
-    return outcome !== null && thinksUnseen(reservation, outcome.prepared, outcome.stream.frameRelay.thinking());
+    return outcome !== null && thinksUnseen(reservation, outcome.prepared, outcome.stream.frameRelay);
   }
 
   /** Settles, once. Resolves when the bill is durable: until then the client gets pings. */
@@ -610,7 +621,7 @@ export class ResponseStream {
     // What came with the end or behind it is the whole bill, however the stream ended.
     const whole = isWholeBill(frameRelay, reason === 'completed');
     // Words that are read to find out may bring a later report.
-    const usage = frameRelay.usage();
+    const { usage } = frameRelay;
     const nowMs = deps.now();
     const end: StreamEnd = {
       endReason: this.endReasonOf(reason),

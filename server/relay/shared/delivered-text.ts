@@ -46,7 +46,7 @@ export const textBefore = (
 
 /** What a whole answer delivers. */
 export function textOfEvents(events: readonly ChatEvent[]): DeliveredText {
-  const tally = createDeliveredText();
+  const tally = new DeliveredTextTally();
   for (const event of events) tally.take(event);
   return tally;
 }
@@ -62,24 +62,6 @@ export function textByChoice({ texts, choices }: DeliveredText): readonly string
   return [...joined.values()];
 }
 
-/** The words of an event; null = it has none. The name of a call is written by the model like its arguments. */
-export function wordOf(event: ChatEvent): string | null {
-  switch (event.type) {
-    case 'text-delta':
-    case 'reasoning-delta':
-    case 'refusal-delta':
-      return event.text;
-    case 'tool-call-start':
-      return event.name === '' ? null : event.name;
-    case 'tool-call-delta':
-      return event.arguments;
-    case 'other-choice':
-      return wordOf(event.event);
-    default:
-      return null;
-  }
-}
-
 export class DeliveredTextTally implements DeliveredText {
   readonly texts: string[] = [];
   choices: number[] | null = null;
@@ -88,10 +70,11 @@ export class DeliveredTextTally implements DeliveredText {
   spokenSeconds = 0;
   calls?: Record<string, number>;
 
-  add(text: string): void {
+  add(text: string, choice = 0): void {
     if (this.units < keptUnits) {
+      if (choice > 0) this.choices ??= this.texts.map(() => 0);
       this.texts.push(text);
-      this.choices?.push(0);
+      this.choices?.push(choice);
     }
     this.units += text.length;
   }
@@ -101,31 +84,44 @@ export class DeliveredTextTally implements DeliveredText {
     this.spokenSeconds += secondsIn(base64, usualRate);
   }
 
-  /** What an event delivers. */
-  take(event: ChatEvent, choice = 0): void {
-    if (event.type === 'other-choice') {
-      this.take(event.event, event.choice);
-      return;
+  /** What an event delivers. The name of a call is written by the model like its arguments. @returns whether it has words. */
+  take(event: ChatEvent, choice = 0): boolean {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        this.add(event.text, choice);
+        return true;
+      case 'reasoning-delta':
+        this.thoughtUnits += event.text.length;
+        this.add(event.text, choice);
+        return true;
+      case 'tool-call-start':
+        if (event.name === '') return false;
+        this.add(event.name, choice);
+        return true;
+      case 'tool-call-delta':
+        this.add(event.arguments, choice);
+        return true;
+      case 'other-choice':
+        return this.take(event.event, event.choice);
+      case 'unknown':
+        this.count(hostedCall(event.raw));
+        return false;
+      case 'media': {
+        const { part } = event;
+        this.count(event.hosted ?? null);
+        if (part.type === 'audio' && part.source.kind === 'base64') this.speak(part.source.data);
+        return false;
+      }
+      default:
+        return false;
     }
-    const word = wordOf(event);
-    if (word !== null) {
-      if (event.type === 'reasoning-delta') this.thoughtUnits += word.length;
-      if (choice > 0) this.choices ??= this.texts.map(() => 0);
-      const kept = this.texts.length;
-      this.add(word);
-      if (choice > 0 && this.choices !== null && this.texts.length > kept) this.choices[kept] = choice;
-      return;
-    }
-    // A tool that the provider ran.
-    const ran =
-      event.type === 'unknown' ? hostedCall(event.raw) : event.type === 'media' ? (event.hosted ?? null) : null;
-    if (ran !== null) {
-      this.calls ??= {};
-      addCall(this.calls, ran);
-    }
-    if (event.type === 'media' && event.part.type === 'audio' && event.part.source.kind === 'base64')
-      this.speak(event.part.source.data);
+  }
+
+  /** @param tool that the provider ran; null = it ran none. */
+  private count(tool: string | null): void {
+    if (tool === null) return;
+    this.calls ??= {};
+    addCall(this.calls, tool);
   }
 }
-
-export const createDeliveredText = (): DeliveredTextTally => new DeliveredTextTally();

@@ -1,38 +1,37 @@
 /** Regular looks at many things: one timer for each interval, however many look. */
 
-export interface Pulse {
-  /** Calls `look` every `ms`, the first time after at most so long. @returns ends it. */
-  every(ms: number, look: () => void): () => void;
+export interface Looking {
+  look(): void;
 }
 
 interface Beat {
-  readonly looks: Set<() => void>;
+  readonly all: Set<Looking>;
   readonly timer: ReturnType<typeof setInterval>;
 }
 
-export function createPulse(): Pulse {
-  const beats = new Map<number, Beat>();
+export class Pulse {
+  private readonly beats = new Map<number, Beat>();
 
-  const begin = (ms: number): Beat => {
-    const looks = new Set<() => void>();
+  /** One looks every `ms`, the first time after at most so long. */
+  add(ms: number, one: Looking): void {
+    const known = this.beats.get(ms);
+    if (known !== undefined) {
+      known.all.add(one);
+      return;
+    }
+    const all = new Set([one]);
     const timer = setInterval(() => {
-      for (const look of looks) look();
+      for (const each of all) each.look();
     }, ms);
-    const beat = { looks, timer };
-    beats.set(ms, beat);
-    return beat;
-  };
+    this.beats.set(ms, { all, timer });
+  }
 
-  return {
-    every(ms, look) {
-      const beat = beats.get(ms) ?? begin(ms);
-      beat.looks.add(look);
-      return () => {
-        beat.looks.delete(look);
-        if (beat.looks.size > 0 || beats.get(ms) !== beat) return;
-        clearInterval(beat.timer);
-        beats.delete(ms);
-      };
-    },
-  };
+  remove(ms: number, one: Looking): void {
+    const beat = this.beats.get(ms);
+    if (beat === undefined) return;
+    beat.all.delete(one);
+    if (beat.all.size > 0) return;
+    clearInterval(beat.timer);
+    this.beats.delete(ms);
+  }
 }

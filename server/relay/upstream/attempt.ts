@@ -3,13 +3,14 @@ import type { ChatEvent, UpstreamError } from '../../protocols/canonical.ts';
 import type { Framing, ResponseContext } from '../../protocols/codec.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
+import { SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { redacted, statusFailure, type Tried, type UpstreamFailure } from '../shared/failure.ts';
 import { isCompacted, lacksCompaction, uncompacted } from './condense.ts';
 import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, PassthroughRelay, TranslatingRelay } from './frame-relay.ts';
-import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
+import { type OpenStream, openStream } from './open-stream.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import { beginsWithEvent, peeked, typeOf } from './response-body.ts';
 import { type Failed, type FailedAttempt, firstByteTimeout, Sender, send } from './send.ts';
@@ -89,14 +90,14 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     let framing =
       prepared.framing?.(type) ??
       prepared.upstream.framing?.(type, asksStream) ??
-      (type.includes('text/event-stream') ? sseFraming() : null);
+      (type.includes('text/event-stream') ? new SseSplitter() : null);
     // Some relays stream under another content type, or under none.
     if (framing === null && response.body !== null && operation === 'chat' && (asksStream || !isJson(type))) {
       const timer = setTimeout(() => abort.abort(), this.firstByteMs(call));
       try {
         const { first, body } = await peeked(response.body);
         response = new Response(body, response);
-        if (beginsWithEvent(first)) framing = sseFraming();
+        if (beginsWithEvent(first)) framing = new SseSplitter();
       } catch {
         return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
       } finally {

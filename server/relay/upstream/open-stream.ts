@@ -1,7 +1,7 @@
 /** Opens an upstream's event stream as far as its first content, or reads all of it. */
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { Framing } from '../../protocols/codec.ts';
-import { emptyRun, type FrameRun, type RawFrame, rawFrame, runOf, SseSplitter } from '../../protocols/shared/sse.ts';
+import { emptyRun, type FrameRun, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import type { FrameRelay, Piece } from './frame-relay.ts';
 
@@ -23,12 +23,6 @@ export interface OpenStream {
 }
 
 export type Bytes = ReadableStreamDefaultReader<Uint8Array>;
-
-export const sseFraming = (): Framing => new SseSplitter();
-
-/** The frames that a chunk completes. */
-export const runOfChunk = (framing: Framing, chunk: Uint8Array): FrameRun =>
-  framing instanceof SseSplitter ? framing.advance(chunk) : runOf(framing.push(chunk));
 
 export type Opening =
   | { readonly ok: true; readonly stream: OpenStream }
@@ -60,91 +54,57 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
   const reader = options.upstream.getReader();
   const head: Piece[] = [];
   let firstByteMs: number | null = null;
-  let idle = false;
+  let isSilent = false;
   const silence = silences.start(options.firstMs, () => {
-    idle = true;
+    isSilent = true;
     void reader.cancel().catch(() => undefined);
   });
-  const give = (reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening => {
+  const fail = (reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening => {
     void reader.cancel().catch(() => undefined);
-    return { ok: false, reason: idle ? 'timeout' : reason, error, usage: frameRelay.usage() };
+    return { ok: false, reason: isSilent ? 'timeout' : reason, error, usage: frameRelay.usage };
   };
+  const open = (last: Piece | null, ahead: FrameRun, done: boolean): Opening =>
+    isEmpty(frameRelay)
+      ? fail('empty')
+      : { ok: true, stream: { reader, framing, frameRelay, head, last, ahead, done, firstByteMs, sentMs } };
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (value !== undefined) {
         firstByteMs ??= options.now();
         silence.restart(options.idleMs);
-      }
-      const run = value === undefined ? emptyRun : runOfChunk(framing, value);
-      const seen = firstContent(frameRelay, run, head);
-      if (seen !== null) {
-        const error = frameRelay.error();
-        if (error !== null) return give('error', error);
-        if (isEmpty(frameRelay)) return give('empty');
-        const { last, count } = seen;
-        const ahead = run.from(count);
-        return {
-          ok: true,
-          stream: { reader, framing, frameRelay, head, last, ahead, done: false, firstByteMs, sentMs },
-        };
+        const run = framing.advance(value);
+        for (let index = 0; index < run.count; index++) {
+          const piece = frameRelay.pass(run.frame(index));
+          if (frameRelay.error !== null) return fail('error', frameRelay.error);
+          if (frameRelay.isLast) return open(piece ?? '', run.from(index + 1), false);
+          if (piece !== null) head.push(piece);
+          if (frameRelay.hasContent()) return open(null, run.from(index + 1), false);
+        }
       }
       if (!done) continue;
-      const piece = frameRelay.close(framing.end());
-      if (frameRelay.finish() === null) {
-        const error = frameRelay.error();
-        return error === null || error.code === null ? give('broken') : give('error', error);
-      }
-      if (isEmpty(frameRelay)) return give('empty');
-      return {
-        ok: true,
-        stream: {
-          reader,
-          framing,
-          frameRelay,
-          head,
-          last: piece ?? '',
-          firstByteMs,
-          sentMs,
-          ahead: emptyRun,
-          done: true,
-        },
-      };
+      const rest = frameRelay.close(framing.end());
+      if (frameRelay.finish() !== null) return open(rest ?? '', emptyRun, true);
+      const { error } = frameRelay;
+      return error === null || error.code === null ? fail('broken') : fail('error', error);
     }
   } catch {
-    return give('broken');
+    return fail('broken');
   } finally {
     silence.end();
   }
 }
 
-/** @param head receives what goes to the client. @returns where the frames brought the first content, an end or an error; null = nowhere. */
-function firstContent(
-  frameRelay: FrameRelay,
-  run: FrameRun,
-  head: Piece[],
-): { readonly last: Piece | null; readonly count: number } | null {
-  for (let count = 1; count <= run.count; count++) {
-    const frame = run.frame(count - 1);
-    const piece = frameRelay.pass(frame);
-    if (frameRelay.error() !== null) return { last: null, count };
-    if (frameRelay.isLast()) return { last: piece ?? '', count };
-    if (piece !== null) head.push(piece);
-    if (frameRelay.hasContent()) return { last: null, count };
-  }
-  return null;
-}
-
 /** An answer that ended well, says nothing and costs nothing is a failure in disguise; one that was cut off or filtered is not. */
 export function isEmpty(frameRelay: FrameRelay): boolean {
-  if (frameRelay.hasContent() || frameRelay.usage() !== null) return false;
+  if (frameRelay.hasContent() || frameRelay.usage !== null) return false;
   const reason = frameRelay.finish()?.reason.unified;
   return reason === 'stop' || reason === 'other';
 }
 
 /** Whether what was reported is all that the answer cost. @param complete it came to its end. */
 export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean =>
-  frameRelay.usage() !== null && (frameRelay.billed() || (complete && !frameRelay.saidSinceUsage()));
+  frameRelay.usage !== null && (frameRelay.billed || (complete && !frameRelay.saidSinceUsage()));
 
 /** So long the stream is read on behind its end where nothing of it says what it cost. */
 const lateMs = 500;
@@ -153,14 +113,14 @@ const lateMs = 500;
 export async function readLate({ reader, framing, frameRelay, done }: OpenStream, ahead: readonly RawFrame[]) {
   if (isWholeBill(frameRelay, true)) return;
   for (const frame of ahead) frameRelay.late(frame);
-  if (done || frameRelay.billed()) return;
+  if (done || frameRelay.billed) return;
   const { promise: tooLate, resolve } = Promise.withResolvers<null>();
   const limit = silences.start(lateMs, () => resolve(null));
   try {
-    while (!frameRelay.billed()) {
+    while (!frameRelay.billed) {
       const read = await Promise.race([reader.read(), tooLate]);
       if (read === null) break;
-      if (read.value !== undefined) for (const frame of framing.push(read.value)) frameRelay.late(frame);
+      if (read.value !== undefined) for (const frame of framing.advance(read.value).frames()) frameRelay.late(frame);
       if (!read.done) continue;
       const rest = framing.end();
       if (rest.length > 0) frameRelay.late(rawFrame(rest));
@@ -185,7 +145,7 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
   let size = 0;
   try {
     for (const frame of stream.ahead.frames()) frameRelay.pass(frame);
-    for (let done = stream.done; !done && !frameRelay.isLast(); ) {
+    for (let done = stream.done; !done && !frameRelay.isLast; ) {
       const read = await reader.read();
       done = read.done;
       silence.restart(idleMs);
@@ -194,9 +154,9 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
         cut();
         return false;
       }
-      if (read.value !== undefined) for (const frame of framing.push(read.value)) frameRelay.pass(frame);
+      if (read.value !== undefined) for (const frame of framing.advance(read.value).frames()) frameRelay.pass(frame);
     }
-    if (frameRelay.isLast()) await readLate(stream, []);
+    if (frameRelay.isLast) await readLate(stream, []);
     else if (!stream.done) frameRelay.close(framing.end());
   } catch {
     return false;
@@ -204,5 +164,5 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
     silence.end();
   }
   cut();
-  return frameRelay.error() === null && frameRelay.finish() !== null;
+  return frameRelay.error === null && frameRelay.finish() !== null;
 }

@@ -60,7 +60,7 @@ export function thinksUnseen(one: Pick<Reservation, 'inquiry'>, asked: Asked, { 
  * @param nowMs epoch milliseconds. @returns null where nothing was delivered, or the upstream reported it.
  */
 export function thoughtTime({ frameRelay, sentMs }: OpenStream, nowMs: number): ThoughtTime | null {
-  const { firstWordMs, usageAfterWord } = frameRelay.thinking();
+  const { firstWordMs, usageAfterWord } = frameRelay;
   const { units, spokenSeconds } = frameRelay.words();
   if (usageAfterWord || units + spokenSeconds === 0) return null;
   const until = firstWordMs ?? nowMs;

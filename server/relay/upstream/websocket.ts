@@ -1,5 +1,4 @@
 /** Upstreams that answer over a socket: the request is its first message, each answer becomes an event of an ordinary stream. */
-import { rawFrame } from '../../protocols/shared/sse.ts';
 import type { UpstreamCall } from './call.ts';
 
 export interface SocketDeps {
@@ -30,6 +29,7 @@ export async function askBySocket(deps: SocketDeps, call: UpstreamCall, signal: 
     end(false);
     return signal.aborted ? null : refusal(deps, { ...call, headers: {} }, signal);
   }
+  const reader = call.upstream.reader();
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
       finish = (failed) => (failed ? controller.error(new Error('aborted')) : controller.close());
@@ -37,9 +37,10 @@ export async function askBySocket(deps: SocketDeps, call: UpstreamCall, signal: 
       socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
         if (over || typeof data !== 'string') return;
         // A line break in JSON is a blank.
-        const frame = rawFrame(encoder.encode(`data: ${data.replace(/[\r\n]+/g, ' ')}\n\n`));
-        controller.enqueue(frame.bytes);
-        if (call.upstream.isTerminal(frame)) end(false);
+        const line = data.replace(/[\r\n]+/g, ' ');
+        controller.enqueue(encoder.encode(`data: ${line}\n\n`));
+        reader.feed({ event: '', data: line });
+        if (reader.frameKind === 'terminal') end(false);
       });
     },
     cancel() {

@@ -6,7 +6,7 @@ import { type Json, number, record, records, text } from '../../../protocols/sha
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import { countedTexts, promptBound, readPrompt } from '../../intake/prompt.ts';
-import { createDeliveredText, type DeliveredTextTally } from '../../shared/delivered-text.ts';
+import { DeliveredTextTally } from '../../shared/delivered-text.ts';
 import { heardTokens, secondsIn, spokenTokens } from '../../shared/sound.ts';
 import { createSession, type Session } from './session.ts';
 import { type Context, contextOf, nothingKnown, sum, turnUsage } from './usage.ts';
@@ -67,7 +67,7 @@ const wordDeltas: ReadonlySet<string> = new Set([
   'response.mcp_call_arguments.delta',
 ]);
 const soundDeltas: ReadonlySet<string> = new Set(['response.output_audio.delta', 'response.audio.delta']);
-const nothingRead = (): Reading => ({ words: createDeliveredText(), seconds: 0, text: 0, images: 0 });
+const nothingRead = (): Reading => ({ words: new DeliveredTextTally(), seconds: 0, text: 0, images: 0 });
 
 /** What stands in front of a conversation that nobody sees: roles, turns, what the upstream says by itself. */
 const framingTokens = 64;
@@ -131,7 +131,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
   const begin = (id: string): Turn => {
     const asked = asks.shift() ?? (session.listens() ? undefined : doubtful.shift());
     const most = asked ?? next(null, session.limit());
-    const fresh = { said: createDeliveredText(), seconds: 0, parts: new Set<string>(), counted: null };
+    const fresh = { said: new DeliveredTextTally(), seconds: 0, parts: new Set<string>(), counted: null };
     const turn: Turn = { read: reading, known, most, ...fresh };
     reading = nothingRead();
     open.set(id, turn);
