@@ -16,12 +16,14 @@ export function readFrame(data: string | Uint8Array): Json {
 /** Some servers match names regardless of case, in all of Unicode. */
 const fold = (name: string): string => name.toUpperCase().toLowerCase();
 
-const named = (value: unknown, name: string): unknown[] =>
-  Object.entries(record(value) ?? {}).flatMap(([key, member]) =>
-    fold(key) === name && member !== null ? [member] : [],
-  );
-
-const inside = (values: readonly unknown[], name: string): unknown[] => values.flatMap((value) => named(value, name));
+/** @param into receives the members of that name, of all the values. */
+function gather(values: readonly unknown[], name: string, into: unknown[] = []): unknown[] {
+  for (const value of values) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
+    for (const [key, member] of Object.entries(value)) if (member !== null && fold(key) === name) into.push(member);
+  }
+  return into;
+}
 
 export interface NamedModels {
   /** For what is said. */
@@ -31,14 +33,12 @@ export interface NamedModels {
 }
 
 export function modelsIn(event: Json): NamedModels {
-  const sessions = named(event, 'session');
-  const places = [event, ...sessions, ...named(event, 'response')];
-  const inputs = inside(inside(sessions, 'audio'), 'input');
-  const writers = [
-    ...inside([event, ...sessions], 'input_audio_transcription'),
-    ...inside([event, ...sessions, ...inputs], 'transcription'),
-  ];
-  return { speaking: inside(places, 'model'), writing: inside(writers, 'model') };
+  const sessions = gather([event], 'session');
+  const inputs = gather(gather(sessions, 'audio'), 'input');
+  const writers = gather([event, ...sessions], 'input_audio_transcription');
+  gather([event, ...sessions, ...inputs], 'transcription', writers);
+  const speakers = [event, ...sessions, ...gather([event], 'response')];
+  return { speaking: gather(speakers, 'model'), writing: gather(writers, 'model') };
 }
 
 /** The event with the name the upstream knows the conversation's model by. */

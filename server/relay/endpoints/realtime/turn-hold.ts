@@ -4,6 +4,7 @@ import { quotaOf } from '../../../contract/pricing/charge.ts';
 import type { Prices } from '../../../contract/pricing/prices.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import type { Json } from '../../../protocols/shared/json.ts';
+import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import type { Turns } from './turns.ts';
 import { sum } from './usage.ts';
@@ -32,7 +33,8 @@ export function createTurnHold(
   beside: () => Usage,
 ): TurnHold {
   const carries = (next: Usage | null): boolean => {
-    const owed = sum(turns.most(), beside());
+    const more = beside();
+    const owed = more === emptyUsage ? turns.most() : sum(turns.most(), more);
     const usage = next === null ? owed : sum(owed, next);
     return quotaOf(usage, prices) <= charge.held || charge.extendTo(usage);
   };
@@ -43,6 +45,9 @@ export function createTurnHold(
       if (limit <= leastAnswer) return 0;
     }
   };
+  /** What is owed at most, and beside it, when that was last found to be carried. */
+  let carried: Usage | null = null;
+  let carriedBeside: Usage | null = null;
   /** Set where the session's limit is ours. */
   let lowered: number | null = null;
   let wishes = 0;
@@ -78,7 +83,12 @@ export function createTurnHold(
     },
     delivered: () => {
       turns.stretch(leastAnswer);
-      return carries(null);
+      // Most events are pieces of an answer that is held for already.
+      if (turns.most() === carried && beside() === carriedBeside) return true;
+      if (!carries(null)) return false;
+      carried = turns.most();
+      carriedBeside = beside();
+      return true;
     },
   };
 }

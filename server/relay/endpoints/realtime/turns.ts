@@ -98,6 +98,8 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
   /** Tokens of the conversation as the last answer left it. */
   let known = 0;
   let context: Context = nothingKnown;
+  /** What `most` says; null = something changed since it was asked. */
+  let most: Usage | null = null;
   const session = createSession();
 
   /** What the answers before the next one leave behind for it to read. */
@@ -130,9 +132,10 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
   };
   const begin = (id: string): Turn => {
     const asked = asks.shift() ?? (session.listens() ? undefined : doubtful.shift());
-    const most = asked ?? next(null, session.limit());
+    most = null;
+    const held = asked ?? next(null, session.limit());
     const fresh = { said: new DeliveredTextTally(), seconds: 0, parts: new Set<string>(), counted: null };
-    const turn: Turn = { read: reading, known, most, ...fresh };
+    const turn: Turn = { read: reading, known, most: held, ...fresh };
     reading = nothingRead();
     open.set(id, turn);
     return turn;
@@ -152,6 +155,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
     const id = text(response.id) ?? '';
     const turn = open.get(id) ?? begin(id);
     open.delete(id);
+    most = null;
     const usage = turnUsage(response);
     if (usage !== null) {
       reported++;
@@ -217,7 +221,10 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
         reading.seconds += secondsIn(part.audio, session.rateIn());
     },
     next,
-    ask: (most) => void asks.push(most),
+    ask(held) {
+      most = null;
+      asks.push(held);
+    },
     received(event) {
       const type = text(event.type) ?? '';
       if (wordDeltas.has(type)) {
@@ -264,11 +271,13 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
           return;
         case 'error':
           // Nobody says which request it answers; what is asked for after all begins all the same.
+          most = null;
           doubtful = [...doubtful, ...asks].slice(-8);
           asks = [];
       }
     },
     add(usage) {
+      most = null;
       reported++;
       total = sum(total, usage);
     },
@@ -286,20 +295,25 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
       });
     },
     most() {
-      let owed = [...untold.map(boundOf), ...asks].reduce(sum, total);
-      for (const turn of open.values()) owed = sum(owed, turn.most);
-      return owed;
+      if (most !== null) return most;
+      most = [...untold.map(boundOf), ...asks, ...[...open.values()].map((turn) => turn.most)].reduce(sum, total);
+      return most;
     },
     stretch(more) {
       for (const turn of open.values()) {
         const beyond = surelyWritten(turn) - completionTokensOf(turn.most);
         if (beyond <= 0) continue;
         const kind = turn.most.audioOutput > 0 ? 'audioOutput' : 'output';
+        most = null;
         turn.most = sum(turn.most, { ...emptyUsage, [kind]: beyond + more });
       }
     },
     async count() {
-      for (const turn of untold) turn.counted ??= await countOf(turn);
+      for (const turn of untold) {
+        if (turn.counted !== null) continue;
+        turn.counted = await countOf(turn);
+        most = null;
+      }
       const counts = await Promise.all([...open.values()].map(countOf));
       return [...untold.map(boundOf), ...counts].reduce(sum, total);
     },
