@@ -37,18 +37,20 @@ export function readAnthropicUsage(value: unknown, container?: unknown): Usage |
   };
 }
 
+const noTokens = bucketsOf(emptyUsage);
+
 function readCounts(usage: Json): Buckets | null {
   const totals = tokenCounts([usage.input_tokens, usage.output_tokens]);
   if (totals === null) return null;
   const [input, output] = totals;
   const written = record(usage.cache_creation);
-  const fiveMinutes = detailCount(written?.ephemeral_5m_input_tokens);
-  const oneHour = detailCount(written?.ephemeral_1h_input_tokens);
+  const fiveMinutes = written === null ? 0 : detailCount(written.ephemeral_5m_input_tokens);
+  const oneHour = written === null ? 0 : detailCount(written.ephemeral_1h_input_tokens);
   // The split may come without its sum.
   const creation = detailCount(usage.cache_creation_input_tokens) || fiveMinutes + oneHour;
   const thinking = Math.min(output, detailCount(record(usage.output_tokens_details)?.thinking_tokens));
   return {
-    ...bucketsOf(emptyUsage),
+    ...noTokens,
     input,
     cacheRead: detailCount(usage.cache_read_input_tokens),
     cacheWrite5m: creation - Math.min(creation, oneHour),
@@ -66,7 +68,7 @@ function withIterations(usage: Json, whole: Buckets): Buckets & { readonly parts
   const listed = records(usage.iterations);
   if (listed.length === 0) return whole;
   const parts = listed.map((iteration): UsagePart => {
-    const counts = readCounts(iteration) ?? bucketsOf(emptyUsage);
+    const counts = readCounts(iteration) ?? noTokens;
     return { ...counts, kind: text(iteration.type) ?? 'message', model: text(iteration.model) };
   });
   const sum = ofParts(parts);

@@ -4,6 +4,9 @@ import { record } from '../shared/json.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
 import { detailCount, emptyUsage, readTerms, tokenCount } from '../shared/usage.ts';
 
+const detailsOf = (usual: unknown, other: unknown) =>
+  usual === undefined && other === undefined ? null : (record(usual) ?? record(other));
+
 /**
  * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
  * @param tier the answer's own service tier, which stands beside the usage.
@@ -12,8 +15,8 @@ import { detailCount, emptyUsage, readTerms, tokenCount } from '../shared/usage.
 export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
   const usage = record(value);
   if (usage === null) return null;
-  const promptDetails = record(usage.prompt_tokens_details) ?? record(usage.input_tokens_details);
-  const outputDetails = record(usage.completion_tokens_details) ?? record(usage.output_tokens_details);
+  const promptDetails = detailsOf(usage.prompt_tokens_details, usage.input_tokens_details);
+  const outputDetails = detailsOf(usage.completion_tokens_details, usage.output_tokens_details);
   const prompt = tokenCount(usage.prompt_tokens ?? usage.input_tokens);
   const output = tokenCount(usage.completion_tokens ?? usage.output_tokens);
   if (prompt === null || output === null || prompt + output === 0) return null;

@@ -32,7 +32,17 @@ export class Markers {
     for (const { bytes: word, endings } of this.needles) {
       for (let at = search.call(bytes, word); at >= 0; at = search.call(bytes, word, at + word.length)) {
         if (first >= 0 && at >= first) break;
-        if (isFollowedBy(endings, bytes, at + word.length)) continue;
+        const behind = at + word.length;
+        let isHarmless = false;
+        for (const ending of endings) {
+          let n = 0;
+          while (n < ending.length && bytes[behind + n] === ending[n]) n++;
+          if (n === ending.length) {
+            isHarmless = true;
+            break;
+          }
+        }
+        if (isHarmless) continue;
         first = at;
         break;
       }
@@ -42,21 +52,13 @@ export class Markers {
 
   /** Whether there is one in the text of a frame. */
   areIn(text: string): boolean {
-    return this.needles.some(({ word, unless }) => {
+    for (const { word, unless } of this.needles)
       for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
         const behind = at + word.length;
-        if (!unless.some((ending) => text.startsWith(ending, behind))) return true;
+        let isHarmless = false;
+        for (const ending of unless) isHarmless ||= text.startsWith(ending, behind);
+        if (!isHarmless) return true;
       }
-      return false;
-    });
+    return false;
   }
-}
-
-function isFollowedBy(endings: readonly Uint8Array[], bytes: Uint8Array, at: number): boolean {
-  for (const ending of endings) {
-    let n = 0;
-    while (n < ending.length && bytes[at + n] === ending[n]) n++;
-    if (n === ending.length) return true;
-  }
-  return false;
 }

@@ -40,7 +40,8 @@ export class RawFrame implements SseFrame {
   }
 
   get bytes(): Uint8Array {
-    return this.size === this.source.length ? this.source : this.source.subarray(this.start, this.end);
+    const { source, start, end } = this;
+    return end - start === source.length ? source : source.subarray(start, end);
   }
 }
 

@@ -256,7 +256,7 @@ export class ResponseStream implements Looking {
   /** What was read while the stream was opened. @returns whether that was all. */
   private async deliverOpening(stream: OpenStream): Promise<boolean> {
     const { frameRelay, head, last, ahead, done } = stream;
-    if (this.saysStopWord(frameRelay, 0)) {
+    if (this.watch !== null && this.saysStopWord(frameRelay, 0)) {
       this.cutAt = nothingDelivered;
       await this.cutAtWord();
       return true;
@@ -269,8 +269,11 @@ export class ResponseStream implements Looking {
     if (this.channel !== null) this.reservation.delivered(head.length, this.channel);
     if (frameRelay.awaitsBill) this.held.push(...head);
     else {
-      for (const piece of head) this.add(piece);
-      this.put();
+      for (const piece of head) {
+        if (typeof piece === 'string') this.text += piece;
+        else this.write(piece);
+      }
+      if (this.text !== '') this.put();
       if (this.full !== null) await this.taken();
     }
     if (last !== null) {
@@ -281,8 +284,9 @@ export class ResponseStream implements Looking {
     const flushed = this.flushSink();
     if (flushed instanceof Promise) await flushed;
     this.lastWriteMs = this.lastByteMs;
-    if (ahead.count === 0) this.goesOn();
-    else if (await this.deliverCovered(stream, ahead)) return true;
+    if (ahead.count === 0) {
+      if (this.disconnect.forBillAlone) this.goesOn();
+    } else if (await this.deliverCovered(stream, ahead)) return true;
     if (this.held.length > 0) this.awaitBill();
     return done || (await this.isOverdrawn(frameRelay));
   }
@@ -309,7 +313,7 @@ export class ResponseStream implements Looking {
     const unread = this.watch === null ? frameRelay.passUnread(run) : 0;
     if (unread > 0) this.write(unread === run.count ? run.bytes : run.head(unread));
     if (unread === run.count && this.full === null) return this.sent(true);
-    const chunk: Chunk = { frames: run.from(unread).frames(), next: 0, wrote: unread > 0 };
+    const chunk: Chunk = { frames: (unread === 0 ? run : run.from(unread)).frames(), next: 0, wrote: unread > 0 };
     const last = this.pass(frameRelay, chunk);
     return last !== undefined || this.full !== null ? this.deliverSlowly(stream, chunk, last) : this.sent(chunk.wrote);
   }
@@ -326,11 +330,11 @@ export class ResponseStream implements Looking {
         return null;
       }
       if (frameRelay.isLast || frameRelay.error !== null) {
-        this.put();
+        if (this.text !== '') this.put();
         return piece;
       }
       if (!this.billOverdue && frameRelay.awaitsBill) {
-        this.put();
+        if (this.text !== '') this.put();
         if (piece !== null) this.held.push(piece);
         continue;
       }
@@ -396,11 +400,6 @@ export class ResponseStream implements Looking {
   }
 
   // --- the client's side
-
-  private add(piece: Piece): void {
-    if (typeof piece === 'string') this.text += piece;
-    else this.write(piece);
-  }
 
   /** The text that was added goes out. */
   private put(): void {

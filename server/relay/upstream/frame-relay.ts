@@ -129,6 +129,7 @@ const saidBy = ({ units, spokenSeconds }: DeliveredText): number => units + spok
 
 /** Frames are kept unread up to this many bytes. */
 export const unreadLimit = 16 * 1024;
+const largePiece = 1024;
 const noBytes = new Uint8Array(0);
 
 /**
@@ -138,8 +139,13 @@ const noBytes = new Uint8Array(0);
 export class PassthroughRelay extends FrameRelay {
   /** Reads the words; null = nobody asked for them yet. */
   private wordReader: StreamReader | null = null;
-  /** Frames whose words were not read yet: copied into one buffer, for frames of their own are several times the size of their words. */
+  /**
+   * Frames whose words were not read yet: large pieces as they are, and behind them the small ones copied into one buffer,
+   * for a small piece of its own takes several times its size.
+   */
+  private unreadPieces: Uint8Array[] | null = null;
   private unread = noBytes;
+  private unreadSize = 0;
   /** Until the first words, and from the finish reason on, each frame is read. */
   private readsEach = true;
   private proven: boolean;
@@ -240,32 +246,43 @@ export class PassthroughRelay extends FrameRelay {
   }
 
   private keepUnread(bytes: Uint8Array): void {
-    const size = this.unreadBytes + bytes.length;
+    this.unreadBytes += bytes.length;
+    if (bytes.length >= largePiece) {
+      this.unreadPieces ??= [];
+      if (this.unreadSize > 0) this.unreadPieces.push(this.unread.subarray(0, this.unreadSize));
+      this.unreadPieces.push(bytes);
+      this.unread = noBytes;
+      this.unreadSize = 0;
+      return;
+    }
+    const size = this.unreadSize + bytes.length;
     if (size > this.unread.length) {
       const grown = new Uint8Array(Math.max(1024, 2 * this.unread.length, size));
-      grown.set(this.unread.subarray(0, this.unreadBytes));
+      grown.set(this.unread.subarray(0, this.unreadSize));
       this.unread = grown;
     }
-    this.unread.set(bytes, this.unreadBytes);
-    this.unreadBytes = size;
+    this.unread.set(bytes, this.unreadSize);
+    this.unreadSize = size;
   }
 
   private readWords(): StreamReader {
     this.wordReader ??= this.upstream.reader();
-    const { wordReader, delivered, unread, unreadBytes } = this;
-    if (unreadBytes === 0) return wordReader;
+    const { wordReader, delivered, unreadPieces, unread, unreadSize } = this;
+    if (this.unreadBytes === 0) return wordReader;
+    this.unreadPieces = null;
     this.unread = noBytes;
+    this.unreadSize = 0;
     this.unreadBytes = 0;
-    for (const frame of framesIn(unread.subarray(0, unreadBytes))) {
-      for (const event of wordReader.feed(frame)) {
-        delivered.take(event);
-        if (event.type !== 'usage' || event.repeated === true) continue;
-        this.deliveredAtUsage = saidBy(delivered);
-        if (this.billed) continue;
-        this.usage = event.usage;
-        this.usageAfterWord ||= this.deliveredAtUsage > 0 && this.firstWordMs !== null;
-      }
-    }
+    for (const piece of [...(unreadPieces ?? []), unread.subarray(0, unreadSize)])
+      for (const frame of framesIn(piece))
+        for (const event of wordReader.feed(frame)) {
+          delivered.take(event);
+          if (event.type !== 'usage' || event.repeated === true) continue;
+          this.deliveredAtUsage = saidBy(delivered);
+          if (this.billed) continue;
+          this.usage = event.usage;
+          this.usageAfterWord ||= this.deliveredAtUsage > 0 && this.firstWordMs !== null;
+        }
     return wordReader;
   }
 }
