@@ -36,8 +36,8 @@ test.each([
 ])('a stream of 64 MiB and %i bytes that is gathered for its client', async (more, isWhole) => {
   const stream = {
     reader: bodyOf(more).getReader(),
-    framing: { push: () => [], end: () => [] },
-    frameRelay: { pass: () => [], close: () => [], isLast: () => false, error: () => null, finish: () => ({}) },
+    framing: { advance: () => emptyRun, end: () => [] },
+    frameRelay: { pass: () => [], close: () => [], isLast: false, error: null, finish: () => ({}) },
     ahead: emptyRun,
     done: false,
   } as unknown as OpenStream;
