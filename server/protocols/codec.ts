@@ -3,15 +3,9 @@ import type { Language } from '../contract/enums.ts';
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
 import type { Markers } from './shared/markers.ts';
 import type { ForeignBlock, Signing } from './shared/signatures.ts';
-import type { FrameRun } from './shared/sse.ts';
+import type { Framing, SseFrame } from './shared/sse.ts';
 import type { Target } from './target.ts';
 import type { Traits } from './traits.ts';
-
-/** One server-sent event: `event` is '' when the stream names none, `data` the joined data lines. */
-export interface SseFrame {
-  readonly event: string;
-  readonly data: string;
-}
 
 /** What a frame is besides what it says. */
 export type FrameKind =
@@ -122,13 +116,6 @@ export interface UpstreamHalf {
   readonly markers: Markers | null;
   /** Streams that are no server-sent events, by the answer's content type; absent = all are. @param asked a stream was asked for. */
   readonly framing?: (contentType: string, asked: boolean) => Framing | null;
-}
-
-/** Upstream bytes as frames. */
-export interface Framing {
-  /** @returns the frames that a chunk completes. */
-  advance(chunk: Uint8Array): FrameRun;
-  end(): Uint8Array;
 }
 
 /** A wire as far as an upstream is asked in it. */

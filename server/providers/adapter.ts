@@ -1,6 +1,7 @@
 /** What a provider with ways of its own does differently, in five pure parts: protocol, endpoint, body, auth, framing. */
 import type { ProtocolId, UpstreamError } from '../protocols/canonical.ts';
-import type { Dropped, Framing, Wire } from '../protocols/codec.ts';
+import type { Dropped, Wire } from '../protocols/codec.ts';
+import type { Framing } from '../protocols/shared/sse.ts';
 import type { Provider } from './provider.ts';
 
 export type { Framing, Wire };

@@ -1,10 +1,11 @@
 /** Reads Anthropic message streams and whole messages into events. */
 
 import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
-import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { type Json, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import type { SseFrame } from '../shared/sse.ts';
 import { readCitations } from './citations.ts';
 import { decodeError } from './errors.ts';
 import { mergeUsage, readAnthropicUsage } from './usage.ts';

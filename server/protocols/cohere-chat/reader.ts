@@ -1,10 +1,11 @@
 /** Reads Cohere's answers, whole and streamed: blocks of thoughts and words, a plan before calls, sources behind the words. */
 
 import type { ChatEvent, Citation, UnifiedFinish } from '../canonical.ts';
-import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { lookUp, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import type { SseFrame } from '../shared/sse.ts';
 import { readUsage } from './usage.ts';
 
 type Item = Record<string, unknown>;

@@ -1,6 +1,6 @@
 /** A stream as one JSON list that grows: written for clients that did not ask for events, read from upstreams that give none. */
-import type { Framing, Reshape } from '../codec.ts';
-import { createSseTextSplitter, type RawFrame, rawFrame, runOf } from '../shared/sse.ts';
+import type { Reshape } from '../codec.ts';
+import { createSseTextSplitter, type Framing, type RawFrame, rawFrame, runOf } from '../shared/sse.ts';
 
 const itemLimit = 64 * 1024 * 1024;
 const encoder = new TextEncoder();

@@ -1,11 +1,12 @@
 /** Reads Gemini answers and streams of them into events. Every frame is a whole answer whose parts are increments. */
 
 import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
-import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
+import type { SseFrame } from '../shared/sse.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
 import { gatherArguments, isPartial, type PartialArguments } from './partial-arguments.ts';

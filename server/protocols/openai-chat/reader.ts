@@ -1,6 +1,6 @@
 /** Reads OpenAI chat completion streams and answers into events. */
 import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish, Usage } from '../canonical.ts';
-import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { list, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
@@ -8,6 +8,7 @@ import { Markers } from '../shared/markers.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
+import type { SseFrame } from '../shared/sse.ts';
 import { decodeError } from './errors.ts';
 import { readOpenAiUsage } from './usage.ts';
 

@@ -1,11 +1,12 @@
 /** Reads response event streams and whole responses into events. Items are known by their place, for ids may change between events. */
 
 import type { ChatEvent, Citation, FinishReason } from '../canonical.ts';
-import type { FrameKind, SseFrame, StreamReader } from '../codec.ts';
+import type { FrameKind, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import type { SseFrame } from '../shared/sse.ts';
 import { hostedCall } from '../shared/tool-usage.ts';
 import { bundled } from '../shared/tools.ts';
 import { decodeError } from './errors.ts';

@@ -1,6 +1,6 @@
 /** Streams of JSON values, one a line, as frames of server-sent events. */
-import type { Framing, Reshape } from '../codec.ts';
-import { createSseTextSplitter, type RawFrame, rawFrame, runOf } from './sse.ts';
+import type { Reshape } from '../codec.ts';
+import { createSseTextSplitter, type Framing, type RawFrame, rawFrame, runOf } from './sse.ts';
 
 const lineLimit = 16 * 1024 * 1024;
 const lf = 10;

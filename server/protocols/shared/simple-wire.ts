@@ -1,9 +1,10 @@
 /** A wire without blocks: built from how it asks, what a frame says (words, whole calls, sources), and how it ends. */
 
 import type { ChatEvent, ChatRequest, Citation, UnifiedFinish, UpstreamError, Usage } from '../canonical.ts';
-import type { Dropped, FrameKind, SseFrame, StreamReader, UpstreamHalf, Wire } from '../codec.ts';
+import type { Dropped, FrameKind, StreamReader, UpstreamHalf, Wire } from '../codec.ts';
 import { endedEarly } from './ended-early.ts';
 import { parseExact, parseJson, record } from './json.ts';
+import type { SseFrame } from './sse.ts';
 
 export interface Said {
   readonly text?: string | null;

@@ -1,5 +1,16 @@
 /** Cuts a byte stream into server-sent events without copying or decoding more than it must; every frame keeps its exact bytes. */
-import type { Framing, SseFrame } from '../codec.ts';
+/** One server-sent event: `event` is '' when the stream names none, `data` the joined data lines. */
+export interface SseFrame {
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Upstream bytes as frames. */
+export interface Framing {
+  /** @returns the frames that a chunk completes. */
+  advance(chunk: Uint8Array): FrameRun;
+  end(): Uint8Array;
+}
 
 /** A frame may carry a picture in base64 (2 MB were seen), hence not the usual 1 MiB. */
 export const frameLimit = 16 * 1024 * 1024;

@@ -1,9 +1,9 @@
 /** One attempt at an upstream: the call, and what its response is: a stream, a whole response, or bytes. */
 import type { ChatEvent, UpstreamError } from '../../protocols/canonical.ts';
-import type { Framing, ResponseContext } from '../../protocols/codec.ts';
+import type { ResponseContext } from '../../protocols/codec.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
-import { SseSplitter } from '../../protocols/shared/sse.ts';
+import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { redacted, statusFailure, type Tried, type UpstreamFailure } from '../shared/failure.ts';

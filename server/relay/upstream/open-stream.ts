@@ -1,7 +1,6 @@
 /** Opens an upstream's event stream as far as its first content, or reads all of it. */
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
-import type { Framing } from '../../protocols/codec.ts';
-import { emptyRun, type FrameRun, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
+import { emptyRun, type FrameRun, type Framing, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import type { FrameRelay, Piece } from './frame-relay.ts';
 
