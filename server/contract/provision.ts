@@ -5,8 +5,8 @@ const list = z.union([z.string(), z.array(z.string())]);
 const json = z.union([z.string(), z.record(z.string(), z.unknown())]);
 const optional = <T extends z.ZodMiniType>(type: T) => z.optional(type);
 const named = z.string().check(z.minLength(1));
-/** Quota, or dollars as `5usd`. */
-const amount = z.union([z.int().check(z.minimum(0)), z.string().check(z.regex(/^\d+(\.\d+)?usd$/i))]);
+/** Quota, or dollars as `5usd`: read like the amounts of the console and of the flags. */
+const amount = z.union([z.int().check(z.minimum(0)), named]);
 /** Epoch seconds, `never`, a date, or a span like `30d` from when the object was made. */
 const expiry = z.union([z.int(), named]);
 

@@ -137,6 +137,30 @@ const applied = async (runner: Runner, text: string) =>
     changes: { kind: string; name: string; notes?: { en: string }[] }[];
   };
 
+test.each([
+  ['codes: [{name: gift, quota: "$5", expires: 2w}]', 2_500_000],
+  ['codes: [{name: gift, quota: "1,000"}]', 1000],
+])('amounts are read as in the console and in flags: %s', async (text, quota) => {
+  const runner = createRunner(dir);
+  await applied(runner, `users: [${rootLine}]\n${text}`);
+  expect(await runner.json(['redemption', 'list'])).toMatchObject([{ name: 'gift', quota }]);
+});
+
+test.each([
+  ['codes: [{name: gift, quota: 0.0000004usd}]', 'the nearest amount is'],
+  ['codes: [{name: gift, quota: "1.000,5"}]', 'can be read in two ways'],
+  ['codes: [{name: gift, quota: 5eur}]', 'not in "eur"'],
+  ['codes: [{name: gift, quota: 5, expires: 2033-02-30}]', 'write never, 1h, 30d or a date'],
+  ['codes: [{name: gift, quota: 5, expires: "5"}]', 'write never, 1h, 30d or a date'],
+  ['tokens: [{name: ci, quota: -5usd}]', 'must not be negative'],
+])('what means no amount and no moment is refused with the reason, and nothing is stored: %s', async (text, reason) => {
+  const runner = createRunner(dir);
+  await applied(runner, `users: [${rootLine}]`);
+  await expect(runner.run(['apply', '-f', site(`label: new\n${text}`)])).rejects.toThrow(reason);
+  expect(await runner.json(['redemption', 'list'])).toEqual([]);
+  expect(await runner.json(['token', 'list'])).toEqual([]);
+});
+
 test('a user without a password is there, says so, and logs in with none', async () => {
   const runner = createRunner(dir);
   const { changes } = await applied(runner, `users: [${rootLine}, {username: ann, quota: 5usd}]`);

@@ -1,5 +1,6 @@
 /** What the tail shows of a row, in a narrow terminal and in a wide one. */
 import { expect, test } from 'vitest';
+import { columns } from '../../cli/commands/logs/filters.ts';
 import { tailHeading, tailLine } from '../../cli/commands/logs/tail-line.ts';
 import type { Log } from '../../server/contract/entities.ts';
 
@@ -36,4 +37,16 @@ test('U.D: a failure says why, in its own line', () => {
   const [line = '', why = ''] = tailLine(failed, money, { room: 80, colour: false, language: 'en' }).split('\n');
   expect(line).toContain('FAILED');
   expect(why.trim()).toBe('Rate limit reached for requests per min. Limit: 500');
+});
+
+test.each([
+  ['en', 'Model test'],
+  ['zh', '模型测试'],
+] as const)('the test of a channel is named in the language of the terminal: %s', (language, name) => {
+  const tested = { ...row, token_name: '模型测试' };
+  expect(tailLine(tested, money, { room: 140, colour: false, language })).toContain(`carol/${name} `);
+  const token = columns({ ...money, column: () => ({ name: 'cost', value: () => '' }) } as never, language).find(
+    (column) => column.name === 'token',
+  );
+  expect(token?.value(tested, [tested])).toBe(name);
 });

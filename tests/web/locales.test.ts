@@ -102,7 +102,7 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   // What people type for a currency, or for no limit.
   ['server/contract/amounts.ts', /^[\u4e00-\u9fff]{1,4}$/],
   // What people type for a key that never ends.
-  ['cli/parts/expiry.ts', /^永不/],
+  ['server/contract/expiry.ts', /^永不/],
   // Halves of a sentence that is put together.
   ['cli/program.ts', /^，是否指/],
   ['cli/commands/channel/fields.ts', /^是否指/],

@@ -1,6 +1,8 @@
 /** Which log rows a command speaks of, and how rows look in a terminal. */
 import type { Log } from '../../../server/contract/entities.ts';
+import type { Language } from '../../../server/contract/enums.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { type Flag, type FlagValues, text } from '../../command.ts';
 import { type Column, isoTime } from '../../output.ts';
 import type { Money } from '../../parts/money.ts';
@@ -9,12 +11,12 @@ import { pastMoment } from '../../parts/when.ts';
 
 const types = ['unknown', 'topup', 'consume', 'manage', 'system', 'error'] as const;
 
-export const columns = (money: Money): readonly Column<Log>[] => [
+export const columns = (money: Money, language: Language): readonly Column<Log>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'time', value: (row) => isoTime(row.created_at) },
   { name: 'type', value: (row) => types[row.type] ?? 'unknown' },
   { name: 'user', value: (row) => row.username },
-  { name: 'token', value: (row) => row.token_name, spare: 1 },
+  { name: 'token', value: (row) => storedIn(row.token_name, language), spare: 1 },
   { name: 'model', value: (row) => row.model_name },
   { name: 'channel', value: (row) => (row.channel === 0 ? '' : String(row.channel)), right: true, spare: 2 },
   { name: 'in', value: (row) => String(row.prompt_tokens), right: true },

@@ -24,7 +24,7 @@ export const list: CommandRun = async (context, flags) => {
     rows.push(...items.slice(0, limit - rows.length));
     if (items.length < size) break;
   }
-  context.output.list(rows, columns(await moneyOf(context)), (row) => String(row.id));
+  context.output.list(rows, columns(await moneyOf(context), context.language), (row) => String(row.id));
 };
 
 export const get: CommandRun = async (context, _flags, ref) => {

@@ -13,7 +13,7 @@ interface Part {
   readonly right?: true;
   /** Shown from so many cells of a line on. */
   readonly from?: number;
-  readonly value: (row: Log, money: Money) => string;
+  readonly value: (row: Log, money: Money, language: Language) => string;
 }
 
 const two = (value: number): string => String(value).padStart(2, '0');
@@ -33,7 +33,8 @@ const parts: readonly Part[] = [
     name: 'user/key',
     cells: 20,
     from: 100,
-    value: (row) => [row.username, row.token_name].filter((one) => one !== '').join('/'),
+    value: (row, _money, language) =>
+      [row.username, storedIn(row.token_name, language)].filter((one) => one !== '').join('/'),
   },
   {
     name: 'channel',
@@ -78,7 +79,7 @@ export function tailHeading({ room, colour }: TailLook): string {
 export function tailLine(row: Log, money: Money, look: TailLook & { readonly language: Language }): string {
   const { room, colour } = look;
   const line = shownIn(room)
-    .map((part) => put(part.value(row, money), part))
+    .map((part) => put(part.value(row, money, look.language), part))
     .join('  ')
     .trimEnd();
   const says = row.type === 2 ? '' : safeLine(storedIn(row.content, look.language));

@@ -57,9 +57,17 @@ export function tellReady({ output, dataDir, language }: Context, { gateway, lin
   if (gateway.metricsPort !== null)
     output.note(`${words.metrics}: http://${metricsHost}:${gateway.metricsPort}/metrics`);
   if (recovered.settled + recovered.voided > 0)
-    output.note(`recovered: ${recovered.settled} settled, ${recovered.voided} voided`);
+    output.note(
+      language === 'zh'
+        ? `恢复：已结算 ${recovered.settled} 笔，作废 ${recovered.voided} 笔`
+        : `recovered: ${recovered.settled} settled, ${recovered.voided} voided`,
+    );
   if (owed.files.length > 0)
-    output.note(`owed by an earlier run: ${owed.settled} settled from ${owed.files.join(', ')}`);
+    output.note(
+      language === 'zh'
+        ? `上次运行未记账：已从 ${owed.files.join(', ')} 结算 ${owed.settled} 笔`
+        : `owed by an earlier run: ${owed.settled} settled from ${owed.files.join(', ')}`,
+    );
   if (gateway.descriptors !== null) output.note(`${words.open}: ${gateway.descriptors}`);
   output.note(words.stop);
 }

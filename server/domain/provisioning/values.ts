@@ -1,18 +1,24 @@
 /** Amounts and times of a declarative file as numbers. */
+import { parseMoney } from '../../contract/amounts.ts';
 import { AppError } from '../../contract/errors.ts';
+import { readExpiry } from '../../contract/expiry.ts';
+import type { Complaint } from '../../contract/option-kinds.ts';
 
-const bad = (name: string, value: unknown): AppError =>
-  new AppError('params_invalid', { detail: `${name}: ${String(value)}` });
-
-/** `500000` or `5usd`. @throws AppError params_invalid */
-export function amountOf(name: string, value: number | string, quotaPerUnit: number): number {
-  const usd = /^(\d+(?:\.\d+)?)usd$/i.exec(String(value));
-  const quota = usd === null ? Number(value) : Math.round(Number(usd[1]) * quotaPerUnit);
-  if (!Number.isSafeInteger(quota) || quota < 0) throw bad(name, value);
-  return quota;
+function bad(name: string, value: unknown, { zh, en }: Complaint): AppError {
+  const named = `${name}: ${String(value)}`;
+  return new AppError('params_invalid', {
+    detail: named,
+    detail_zh: `${name}：${String(value)}：${zh}`,
+    detail_en: `${named}: ${en}`,
+  });
 }
 
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+/** `500000` is quota, `5usd` is money. @throws AppError params_invalid */
+export function amountOf(name: string, value: number | string, quotaPerUnit: number): number {
+  const amount = parseMoney(String(value), { plain: 'quota', quotaPerUnit });
+  if (amount.kind === 'invalid') throw bad(name, value, amount.problem);
+  return amount.kind === 'value' ? amount.value : 0;
+}
 
 /**
  * Epoch seconds, `never`, a date, or a span like `30d`, which counts from when the object was made: applied again it
@@ -21,10 +27,8 @@ const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d:
  */
 export function expiryOf(value: number | string, madeAt: number, never: number): number {
   if (typeof value === 'number') return value;
-  if (value === 'never') return never;
-  const span = /^(\d{1,9})([smhd])$/.exec(value);
-  if (span !== null) return madeAt + Number(span[1]) * (unitSeconds[span[2] ?? ''] ?? 0);
-  const at = Date.parse(value);
-  if (Number.isNaN(at)) throw bad('expires', value);
-  return Math.floor(at / 1000);
+  const expiry = readExpiry(value);
+  if (expiry.kind === 'unreadable') throw bad('expires', value, expiry.problem);
+  if (expiry.kind === 'never') return never;
+  return expiry.kind === 'span' ? madeAt + expiry.seconds : expiry.seconds;
 }

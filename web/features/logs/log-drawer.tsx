@@ -107,7 +107,7 @@ export function LogDrawer({ log, onClose, onStep }: LogDrawerProps) {
                 {t('logs.openChannel')}
               </Link>
             ) : null}
-            {log.token_name === '' ? null : (
+            {log.token_id === 0 || log.token_name === '' ? null : (
               <Link href={`/token?q=${encodeURIComponent(log.token_name)}`} className="button">
                 {t('logs.openToken')}
               </Link>
