@@ -10,7 +10,8 @@ export const sqliteDialect: Dialect = {
   // The unary plus makes an expression of it.
   unindexed: (column) => sql`+${sql.ref(column)}`,
   position: (text, part) => sql<number>`instr(${text}, ${part})`,
-  jsonNumber: (column, member) => sql<number | null>`json_extract(${sql.ref(column)}, ${sql.lit(`$.${member}`)})`,
+  jsonNumber: (column, member) =>
+    sql<number | null>`json_extract(nullif(${sql.ref(column)}, ''), ${sql.lit(`$.${member}`)})`,
   channelUse: null,
   months: null,
   async alone(transaction, table) {

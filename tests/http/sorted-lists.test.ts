@@ -168,3 +168,16 @@ test('one row of the log is read by its owner alone, without what operators see'
   const strange = await api.send('GET', '/api/log/self/one/own', undefined, other.headers);
   expect(strange.body).toMatchObject({ success: false, code: 'not_found' });
 });
+
+test('rows that came without facts from another gateway are sorted by their duration and summed', async () => {
+  const { query } = api.gateway.database;
+  const imported = { type: 2, user_id: 1, username: 'tester', model_name: 'imported', quota: 5, other: '' };
+  await query
+    .insertInto('logs')
+    .values([1, 2].map((n) => ({ ...imported, created_at: at + n, use_time: n })) as never)
+    .execute();
+  const rows = await get('/api/log/?type=2&model_name=imported&p=1&page_size=10&sort=-duration');
+  expect(rows.map(({ use_time }) => use_time)).toEqual([2, 1]);
+  const { body } = await api.send('GET', '/api/log/stat/by?by=model', undefined, admin);
+  expect(body.data).toContainEqual(expect.objectContaining({ name: 'imported', requests: 2, quota: 10 }));
+});
