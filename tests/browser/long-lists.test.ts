@@ -2,33 +2,42 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Inside, openInside } from './inside.ts';
 import { settled } from './support.ts';
+import { type ListTable, rowsSeen, tablesOf } from './tables.ts';
 
 let inside: Inside;
+let tables: Readonly<Record<string, ListTable>>;
 
 beforeAll(async () => {
   inside = await openInside();
-  const { ask, set } = inside;
-  const models = Array.from({ length: 300 }, (_, n) => `priced-${String(n).padStart(3, '0')}`);
-  await set({ ModelRatio: JSON.stringify(Object.fromEntries(models.map((name) => [name, 1]))) });
-  const channel = { type: 1, base_url: 'http://127.0.0.1:9', models: models.join(',') };
-  const key = Array.from({ length: 200 }, (_, n) => `sk-${n}`).join('\n');
-  await ask('POST', '/api/channel/', { ...channel, name: 'many', key });
-  for (let n = 0; n < 150; n++)
-    await ask('POST', '/api/token/', { name: `key-${String(n).padStart(3, '0')}`, remain_quota: 5_000_000 });
+  tables = await tablesOf(inside);
 }, 120_000);
 afterAll(() => inside?.stage.close());
 
+/** The whole table of figures is made by `lab/measure/rows`. */
 test.each([
-  ['channel?size=1000', /many_\d+/],
-  ['token?size=1000', /key-\d+/],
-  ['pricing', /priced-\d+/],
-])('%s shows its rows at first, whatever their number', async (path, name) => {
+  ['channels', 201],
+  ['log, endless', 201],
+  ['models and prices', 101],
+  ['tokens', 101],
+  ['own orders', 21],
+  ['spending by model', 201],
+])('every row of %s comes into sight for a reader who scrolls by screens, %i of them', async (name, rows) => {
+  const table = tables[name];
+  if (table === undefined) throw new Error(name);
+  await table.fill(rows);
   for (const width of [1440, 390]) {
     await inside.page.setViewportSize({ width, height: 800 });
-    const page = await inside.open(path);
-    const rows = page.locator('tr[data-row]').filter({ hasText: name });
-    await expect.poll(() => rows.count()).toBeGreaterThan(5);
-    expect(await rows.first().isVisible()).toBe(true);
+    expect([width, await rowsSeen(inside, table)]).toEqual([width, rows]);
+  }
+});
+
+test('a size of pages that cannot be had is none: no row falls between two pages', async () => {
+  const table = tables.tokens;
+  if (table === undefined) throw new Error('tokens');
+  await table.fill(101);
+  for (const size of ['1000', '-5', 'many']) {
+    const path = `token?size=${size}`;
+    expect([size, await rowsSeen(inside, { ...table, path })]).toEqual([size, 101]);
   }
 });
 

@@ -11,6 +11,12 @@ export const rememberedSize = (): number => {
   return pageSizes.includes(size) ? size : 10;
 };
 
+/** What an address asks for, if it can be had: the server sends no longer pages, and rows beyond them would be on none. */
+export const sizeIn = (text: string): number => {
+  const size = Number(text);
+  return pageSizes.includes(size) ? size : rememberedSize();
+};
+
 export interface PagerProps {
   /** The first page is 1. */
   readonly page: number;
@@ -90,7 +96,7 @@ export function usePaging(): Paging {
   const url = useUrl();
   return {
     page: url.page,
-    size: Number(url.get('size')) || rememberedSize(),
+    size: sizeIn(url.get('size')),
     onPage: (page) => url.set('p', String(page)),
     onSize: (size) => url.set('size', String(size)),
   };

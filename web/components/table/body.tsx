@@ -8,6 +8,11 @@ import { Line } from './line.tsx';
 /** Beyond this, rows out of sight are not built. */
 export const virtualFrom = 100;
 const overscan = 6;
+/** A row with the line under it. Cards on a phone are several times as high as a row, and each its own. */
+function heightOf(row: HTMLTableRowElement): number {
+  const next = row.nextElementSibling;
+  return row.offsetHeight + (next instanceof HTMLElement && next.className === 'note' ? next.offsetHeight : 0);
+}
 /** The end is near when this many rows are left. */
 const nearEnd = 60;
 
@@ -32,10 +37,12 @@ function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
   const { t } = useTranslation();
   const labelOf = useCallback((id: number) => t('table.row', { id }), [t]);
   const many = rows.length > virtualFrom || onEnd !== undefined;
-  const virtual = useVirtualizer({
+  const virtual = useVirtualizer<HTMLElement, HTMLTableRowElement>({
     count: many ? rows.length : 0,
     getScrollElement: () => scroller,
     estimateSize: () => rowHeight,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    measureElement: heightOf,
     overscan,
   });
   const windowed = virtual.getVirtualItems();
@@ -45,7 +52,8 @@ function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
   useEffect(() => {
     if (near) onEnd?.();
   }, [near, rows.length, onEnd]);
-  const shown = many ? windowed.flatMap(({ index }) => rows[index] ?? []) : rows;
+  const firstShown = many ? (first?.index ?? 0) : 0;
+  const shown = many ? rows.slice(firstShown, (last?.index ?? -1) + 1) : rows;
   const span = columns.length + (chosen === null ? 0 : 1);
   const gap = (height: number) => (
     <tr>
@@ -55,10 +63,12 @@ function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
   return (
     <tbody>
       {first !== undefined && first.start > 0 ? gap(first.start) : null}
-      {shown.map((row) => (
+      {shown.map((row, index) => (
         <Line
           key={row.id}
           row={row}
+          index={many ? firstShown + index : undefined}
+          measure={many ? virtual.measureElement : undefined}
           columns={columns}
           selected={chosen === null ? null : chosen.has(row.id)}
           onSelect={onSelect}

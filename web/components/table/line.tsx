@@ -12,6 +12,9 @@ export interface LineProps<Row extends { readonly id: number }> {
   /** Names the box that chooses a row. */
   readonly labelOf: (id: number) => string;
   readonly note: ((row: Row) => ReactNode) | undefined;
+  /** Of many: which row this is, and who wants to know its height. */
+  readonly index: number | undefined;
+  readonly measure: ((row: HTMLTableRowElement | null) => void) | undefined;
 }
 
 /** Buttons and links inside a row do their own work. */
@@ -37,12 +40,14 @@ function PlainCells<Row>({ row, columns }: CellsProps<Row>): ReactNode {
 const Cells = memo(PlainCells) as typeof PlainCells;
 
 function PlainLine<Row extends { readonly id: number }>(props: LineProps<Row>) {
-  const { row, columns, selected, onSelect, onOpen, note, labelOf } = props;
+  const { row, columns, selected, onSelect, onOpen, note, labelOf, index, measure } = props;
   const problem = note?.(row);
   return (
     <>
       <tr
+        ref={measure}
         data-row={row.id}
+        data-index={index}
         tabIndex={-1}
         aria-selected={selected ?? undefined}
         className={problem ? 'has-note' : undefined}

@@ -12,6 +12,7 @@ import { useList } from '../../lib/read.ts';
 import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
 const kinds = ['model', 'user', 'channel'] as const;
+/** More are shown when somebody asks. */
 const most = 20;
 
 interface Row {
@@ -88,11 +89,14 @@ export function Breakdown({ range, username }: BreakdownProps) {
   const money = useMoney();
   const facts = useMoneyFacts();
   const [by, setBy] = useState<(typeof kinds)[number]>('model');
+  const [all, setAll] = useState(false);
   const list = useList({
     queryKey: ['breakdown', by, range, username],
     queryFn: () => call('log.breakdown', { ...range, username, by }),
   });
   const rows = list.data;
+  const shown = all ? rows : rows?.slice(0, most);
+  const left = (rows?.length ?? 0) - (shown?.length ?? 0);
   const priced = (rows ?? []).filter(({ cost }) => cost !== null);
   const total: Row | null =
     rows === undefined || rows.length < 2
@@ -135,7 +139,7 @@ export function Breakdown({ range, username }: BreakdownProps) {
         <table className="sheet-table">
           <Heads by={by} />
           <tbody>
-            {(rows ?? []).slice(0, most).map((row) => (
+            {(shown ?? []).map((row) => (
               <tr key={row.name}>{line(row)}</tr>
             ))}
           </tbody>
@@ -146,6 +150,11 @@ export function Breakdown({ range, username }: BreakdownProps) {
           )}
         </table>
       </section>
+      {left > 0 ? (
+        <button type="button" className="button m-3" onClick={() => setAll(true)}>
+          {t('dashboard.more', { count: left })}
+        </button>
+      ) : null}
       {rows?.length === 0 ? <p className="px-4 py-5 text-ink-2">{t('dashboard.empty')}</p> : null}
       {rows !== undefined && priced.length < rows.length ? (
         <p className="px-4 py-2 text-[12px] text-ink-3">

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import { logSorts } from '../../../server/contract/sorts.ts';
 import { PageHead } from '../../components/page.tsx';
-import { Pager, rememberedSize } from '../../components/pager.tsx';
+import { Pager, sizeIn } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
@@ -48,7 +48,7 @@ export function LogsPage() {
   const { page } = url;
   const openId = url.get('open');
   const [held, setHeld] = useState(false);
-  const size = url.get('size') === 'all' ? null : Number(url.get('size')) || rememberedSize();
+  const size = url.get('size') === 'all' ? null : sizeIn(url.get('size'));
   const live = url.get('live') !== 'off' && size !== null && page === 1 && !held && openId === '';
   const filters = filtersIn(url, admin);
   const filtered = Object.values(filters).some((value) => value !== '' && value !== 0);

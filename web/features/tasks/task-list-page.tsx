@@ -7,7 +7,7 @@ import { useSearchParams } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Pager, rememberedSize } from '../../components/pager.tsx';
+import { Pager, sizeIn } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { SavedFilters } from '../../components/table/saved-filters.tsx';
@@ -59,7 +59,7 @@ export function TaskListPage<Row extends TaskRow>({
   const [query, setQuery] = useSearchParams();
   const [open, setOpen] = useState<Row | null>(null);
   const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
-  const size = Number(query.get('size')) || rememberedSize();
+  const size = sizeIn(query.get('size') ?? '');
   const [id, channel] = [query.get('id') ?? '', query.get('channel') ?? ''];
   const [from, to] = [query.get('from') ?? window.from, query.get('to') ?? window.to];
   const noChannel = channel !== '' && !/^\d{1,15}$/.test(channel);

@@ -6,6 +6,7 @@ import { Card } from '../../components/card.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Pager, usePaging } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
@@ -21,9 +22,11 @@ type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][num
 export function WalletPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
+  const paging = usePaging();
+  const { page, size } = paging;
   const orders = useList({
-    queryKey: ['orders'],
-    queryFn: () => call('wallet.orders_self', { p: 1, page_size: 20 }),
+    queryKey: ['orders', page, size],
+    queryFn: () => call('wallet.orders_self', { p: page, page_size: size }),
   });
   const refresh = async () => {
     await client.invalidateQueries({ queryKey: ['self'] });
@@ -65,6 +68,7 @@ export function WalletPage() {
         list={orders}
         empty={<Empty text={t('wallet.noOrders')} />}
       />
+      <Pager {...paging} total={orders.data?.total} />
     </>
   );
 }

@@ -13,8 +13,6 @@ export interface ChangesProps {
   readonly onClose: () => void;
 }
 
-const most = 200;
-
 export function Changes({ title, changes, action, past, onConfirm, onClose }: ChangesProps) {
   const { t } = useTranslation();
   return (
@@ -42,7 +40,7 @@ export function Changes({ title, changes, action, past, onConfirm, onClose }: Ch
                 </tr>
               </thead>
               <tbody>
-                {changes.slice(0, most).map(({ key, name, before, after }) => (
+                {changes.map(({ key, name, before, after }) => (
                   <tr key={`${key}/${name}`}>
                     <td className="text-ink-3">{key}</td>
                     <td>{name}</td>
@@ -53,9 +51,6 @@ export function Changes({ title, changes, action, past, onConfirm, onClose }: Ch
               </tbody>
             </table>
           </section>
-          {changes.length > most ? (
-            <p className="px-5 pt-2 text-ink-3">{t('prices.more', { count: changes.length - most })}</p>
-          ) : null}
           <div className="flex justify-end gap-2 p-5">
             <button type="button" className="button" onClick={onClose} data-autofocus>
               {t('app.cancel')}
