@@ -13,6 +13,10 @@ const claude = /claude/i;
 const formulas: Readonly<Record<Family, readonly Formula[]>> = {
   'one-api': [
     {
+      zh: '源站从未改过的价格按 2025 年 2 月的 one-api 计；更早的版本可能不同，不认识的模型按倍率 30 扣费',
+      en: 'prices that were never changed at the source are taken to be those of one-api of February 2025; an earlier one may charge others, and 30 for a model that it does not know',
+    },
+    {
       zh: 'one-api 把每次扣费向上取整，OpenAI 的缓存输入按全价；此处四舍五入，缓存输入按缓存倍率，扣费因此略低',
       en: 'one-api rounds every charge up and charges cached input of OpenAI in full; here charges are rounded to the nearest unit and cached input costs its own ratio, so that they are slightly lower',
     },
@@ -27,6 +31,10 @@ const formulas: Readonly<Record<Family, readonly Formula[]>> = {
     },
   ],
   'new-api': [
+    {
+      zh: '源站从未改过的价格按 2026 年 8 月的 new-api 计；其他版本可能不同',
+      en: 'prices that were never changed at the source are taken to be those of new-api of August 2026; another version may charge others',
+    },
     {
       zh: 'new-api 每次至少扣 1；此处四舍五入，不足 0.5 的不扣',
       en: 'new-api charges at least 1 for a request; here charges are rounded to the nearest unit, and less than half a unit is nothing',
