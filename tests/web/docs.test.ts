@@ -76,6 +76,17 @@ test('every command and every option that is named exists', () => {
   expect(unknown).toEqual([]);
 });
 
+/** Words that the console and the terminal do not use for these things. */
+const otherWords = {
+  en: /\bdialects?\b|\bspeaks?\b|\bsecond factor|\bfor good\b|\bfolders?\b|\blog rows?\b|\bbanned\b|\bset-up\b|\be-mail/i,
+  zh: /账号|练习上游|花费|方言|日志行|通道|系数|登出/,
+} as const;
+
+test.each(docsLanguages)('the pages in %s use the words of the console', (language) => {
+  const found = written.flatMap(({ slug }) => otherWords[language].exec(textOf(slug, language))?.[0] ?? []);
+  expect(found).toEqual([]);
+});
+
 test('headings get the ids that GitHub gives them', () => {
   expect([headingId('Behind a proxy with TLS'), headingId('What `explain` shows: all?')]).toEqual([
     'behind-a-proxy-with-tls',

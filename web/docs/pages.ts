@@ -37,7 +37,7 @@ export const docsSections: readonly DocsSection[] = [
     pages: [
       page('channels', { en: 'Channels', zh: '渠道' }),
       page('billing', { en: 'Prices and billing', zh: '价格与计费' }),
-      page('users', { en: 'Users and keys', zh: '用户与密钥' }),
+      page('users', { en: 'Users and keys', zh: '用户与令牌' }),
       page('api', { en: 'API and scripts', zh: 'API 与脚本' }),
     ],
   },
