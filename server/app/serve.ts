@@ -325,7 +325,7 @@ async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
     standing: relays.standing(),
     oldestOwedMs: ledger.owed().oldestMs,
     version,
-    quotaPerUnit: state.settings().priceTables.quotaPerUnit,
+    quotaPerUnit: state.settings.priceTables.quotaPerUnit,
     leaseSeconds,
   }));
   return serveMetrics(address, { token: env.GATEWAY_METRICS_TOKEN ?? '', ...exposition });

@@ -26,7 +26,6 @@ import { createHearsay } from './routing/hearsay.ts';
 import { createBusyAnswers } from './shared/busy-answers.ts';
 import { createDeadlines, type Deadlines } from './shared/deadlines.ts';
 import { createFigures, type Figures } from './shared/figures.ts';
-import type { RelaySettings } from './state/settings.ts';
 import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
 import type { Cuttable, Drains } from './upstream/client-disconnect.ts';
@@ -39,7 +38,6 @@ const connectMs = 15_000;
 
 export class RelayCore {
   readonly state: RelayState;
-  readonly settings: () => RelaySettings;
   readonly now: () => number;
   readonly steady: () => number;
   readonly fetch: typeof fetch;
@@ -103,7 +101,6 @@ export class RelayCore {
   constructor(private readonly deps: RelayDeps) {
     const { state, limits, lender, rates, observer, now, steady, tell } = deps;
     this.state = state;
-    this.settings = state.settings;
     this.now = now;
     this.steady = steady;
     this.fetch = deps.fetch;
@@ -117,7 +114,7 @@ export class RelayCore {
     this.borrowing = lender === undefined ? null : createBorrowing(lender);
     this.rates = rates ?? null;
     const { money } = deps.balances;
-    this.limits = new Limits({ steady, settings: state.settings, money, nodes: state.nodes });
+    this.limits = new Limits({ steady, settings: () => state.settings, money, nodes: state.nodes });
     this.gate = new Gate(this);
     this.counter = deps.counter;
     const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();
@@ -145,7 +142,7 @@ export class RelayCore {
     this.items = createItemKeeping({
       store: deps.tasks,
       capsule: deps.capsule,
-      days: () => state.settings().itemDays,
+      days: () => state.settings.itemDays,
     });
     this.tasks = deps.tasks;
     this.connect = createConnect({ fetch: deps.fetch, connectMs });
@@ -168,7 +165,7 @@ export class RelayCore {
 
   /** Milliseconds that an upstream may be silent. */
   idleMs(): number {
-    return Math.min(this.longestIdleMs, this.state.settings().idleMs);
+    return Math.min(this.longestIdleMs, this.state.settings.idleMs);
   }
 
   /** @throws AppError once the relay was closed. */

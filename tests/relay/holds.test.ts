@@ -622,7 +622,7 @@ describe('thousands of mixtures of parallel requests', () => {
 
   test('overcommitted four times, the loss stays within three balances', async () => {
     await gateway.option('HoldOvercommit', '4');
-    expect(gateway.state.settings().overcommit).toBe(4);
+    expect(gateway.state.settings.overcommit).toBe(4);
     const told = await mixtures(often(600, 2000), 7);
     await gateway.option('HoldOvercommit', '1');
     figure(`overcommitted four times: ${saidOf(told)}, balances below zero ${lows().length}`);

@@ -261,7 +261,7 @@ describe('a thread that dies', () => {
       return Promise.resolve({ status: 'done' });
     };
     const ledger: Ledger = { execute, healthy: () => ({ ok: true }) };
-    const settings = state.settings();
+    const settings = state.settings;
     const rows = [allotRows(memory)];
     const told = { settled: 0, voided: 0 };
     for (let life = 0; life < 20_000; life++) {

@@ -144,7 +144,7 @@ test('R9: models that think take their time', async () => {
 
 test('R9: an upstream that falls silent in the middle is cut after the silence that the operator allows', async () => {
   await gateway.option('general_setting.upstream_idle_seconds', '5');
-  expect(gateway.state.settings().idleMs).toBe(5000);
+  expect(gateway.state.settings.idleMs).toBe(5000);
 });
 
 test('R12: our own shortage is ours: 503, nobody else is asked, and no channel is blamed', async () => {

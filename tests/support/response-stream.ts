@@ -25,7 +25,7 @@ export function responseStream(opening: Streamed | Promise<Opened>, options: Str
   } = options;
   const deps = {
     now,
-    settings: () => ({ pingMs: null, stopWords: [], stake: 0 }),
+    state: { settings: { pingMs: null, stopWords: [], stake: 0 } },
     idleMs: () => idleMs,
     billMs,
     checkpointMs: 1e9,

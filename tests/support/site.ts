@@ -64,8 +64,8 @@ export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
     connections: createConnections(defaultConnectionLimits, null, Date.now),
     mayServe: () => true,
     controlSocket,
-    trustsProxy: (address) => gateway.state.settings().trustsProxy(address),
-    secureHost: () => gateway.state.settings().secureHost,
+    trustsProxy: (address) => gateway.state.settings.trustsProxy(address),
+    secureHost: () => gateway.state.settings.secureHost,
     consoleAsset: (request) =>
       request.method === 'GET' || request.method === 'HEAD'
         ? new Response('<!doctype html>', { headers: { 'content-type': 'text/html; charset=utf-8' } })

@@ -124,7 +124,7 @@ export class Gate {
     const account = balances.account(user.id, token?.id ?? 0);
     const budget = token === null || token.limits === null ? null : account.budgetUsedUp(token.limits);
     if (budget !== null) return this.refuse(admission, this.overBudget(budget));
-    const settings = state.settings();
+    const settings = state.settings;
     const free = isPaidByHouse(settings, principal);
     const lacking = account.lacking(free);
     // A price is only known with the model, which is not read yet. An administrator may name any channel, and so any group's models.
@@ -148,7 +148,7 @@ export class Gate {
 
   private overBudget({ period, remain, seconds }: BudgetShortage): AppError {
     return new AppError(period === 'day' ? 'token_budget_day' : 'token_budget_month', {
-      ...shortage(remain, 1, this.core.state.settings()),
+      ...shortage(remain, 1, this.core.state.settings),
       seconds: Math.ceil(seconds),
     });
   }
@@ -161,7 +161,7 @@ export class Gate {
     // What lies here says less than the books: another machine may have taken back the part that was not lacking.
     const code =
       loan === 'token-exhausted' ? 'token_exhausted' : loan === 'exhausted' ? 'user_exhausted' : refusal.code;
-    const named = code === refusal.code ? refusal : new AppError(code, shortage(0, 1, state.settings()), refusal);
+    const named = code === refusal.code ? refusal : new AppError(code, shortage(0, 1, state.settings), refusal);
     throw toldFor(loan, named, now() / 1000);
   }
 }

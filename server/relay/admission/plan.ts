@@ -29,7 +29,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   const { state, health } = deps;
   const { group, user, pinnedChannel: pinned } = principal;
   const { model, prompt } = inquiry;
-  const settings = state.settings();
+  const settings = state.settings;
   const continued = (prompt.features & Feature.stored) === 0 ? nothingContinued : continuedBy(deps, inquiry, user.id);
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const key = { model, group, userGroup: user.group, acceptUnset };

@@ -21,7 +21,7 @@ import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
 import type { Figures } from '../shared/figures.ts';
-import type { RelaySettings } from '../state/settings.ts';
+import type { RelayState } from '../state/state.ts';
 import { type Borrower, type Borrowing, borrowerOf } from './lender.ts';
 import { type Admission, unlimited } from './limits.ts';
 import { holdFor } from './meter.ts';
@@ -35,7 +35,7 @@ export interface ReservationCore {
   /** null = all the money of the site is in reach. */
   readonly borrowing: Borrowing | null;
   readonly now: () => number;
-  readonly settings: () => RelaySettings;
+  readonly state: Pick<RelayState, 'settings'>;
   /** The end of a response waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
   readonly commitCeilingMs: number;
   readonly commitDeadlines: Deadlines;
@@ -292,7 +292,7 @@ export class Reservation {
     const output = usage === null ? 0 : completionTokensOf(usage);
     const endedMs = core.now();
     const type = usage === null ? LogType.error : LogType.consume;
-    const logged = usage === null || core.settings().logConsumption;
+    const logged = usage === null || core.state.settings.logConsumption;
     const log = logged ? this.entry(type, amount, usage, finish) : null;
     this.charged = usage === null ? null : amount;
     if (usage !== null) this.open.used(usage);

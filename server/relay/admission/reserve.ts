@@ -29,7 +29,7 @@ export interface ReserveCore extends ReservationCore {
 /** The step before: where the request may go and what it may cost. @throws AppError model_not_allowed, sensitive_words, storage_unavailable, channel_*, model_price_unset. */
 export function planFor(core: ReserveCore, inquiry: Inquiry, principal: Principal, free: boolean): Plan {
   core.authorise.allowModel(principal, inquiry.model);
-  checkWords(core.settings(), inquiry.prompt);
+  checkWords(core.state.settings, inquiry.prompt);
   checkStorage(core.ledger);
   return makePlan(core.planning, inquiry, principal, free);
 }
@@ -139,7 +139,7 @@ async function countAndHold(core: ReserveCore, one: Reservation, shortens: boole
 
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
 function holdShorter(core: ReserveCore, one: Reservation, room: number): true {
-  const shorter = core.settings().passThrough ? null : shorten(one.inquiry, one.plan, room);
+  const shorter = core.state.settings.passThrough ? null : shorten(one.inquiry, one.plan, room);
   if (shorter === null) {
     // Refused by whoever has too little: said with the least that would do.
     const least = leastFor(one);
@@ -171,7 +171,7 @@ function hold(core: ReserveCore, one: Reservation): void {
     });
     if (held.ok) return;
     admission.release();
-    throw refusalOf(held, one, core.settings());
+    throw refusalOf(held, one, core.state.settings);
   } catch (error) {
     if (admission.open === noRow) core.balances.money.open.over(one.open);
     throw error;
@@ -223,7 +223,7 @@ function holdPart(core: ReserveCore, one: Reservation): void {
   const available = account.available(plan.house);
   if (most * plenty <= available) return;
   const { estimate: size } = plan;
-  const modest = Math.min(size.maxTokens, core.settings().stake * (size.answer?.choices ?? 1));
+  const modest = Math.min(size.maxTokens, core.state.settings.stake * (size.answer?.choices ?? 1));
   const quota = holdFor(size, modest);
   const less = quota <= available ? 0 : affordableOutput(size, available);
   // Nothing left to begin with: the balance refuses it.

@@ -17,7 +17,7 @@ import type { DeliveredText } from '../shared/delivered-text.ts';
 import { failedAttempt, failureError, mayRetry, type Tried, type UpstreamFailure } from '../shared/failure.ts';
 import { candidError, clientError, retryAfterOf } from '../shared/render-error.ts';
 import { spokenTokens } from '../shared/sound.ts';
-import type { RelaySettings } from '../state/settings.ts';
+import type { RelayState } from '../state/state.ts';
 import { inBodyFailure, type Outcome } from '../upstream/attempt.ts';
 import type { Prepared } from '../upstream/prepare.ts';
 import type { Failed, SendCore } from '../upstream/send.ts';
@@ -27,7 +27,7 @@ import type { ItemKeeping } from './response-items.ts';
 /** What all requests of a relay are settled with. */
 export interface SettleCore {
   readonly counter: TokenCounter;
-  readonly settings: () => RelaySettings;
+  readonly state: Pick<RelayState, 'settings'>;
   readonly items: ItemKeeping;
 }
 

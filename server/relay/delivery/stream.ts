@@ -130,7 +130,7 @@ export class ResponseStream implements Looking {
     private readonly opening: Streamed | Promise<Opened>,
   ) {
     const { inquiry } = reservation;
-    const settings = deps.settings();
+    const settings = deps.state.settings;
     this.client = codecFor(inquiry.protocol).client;
     this.reshape = reshapeFor(reservation);
     this.pingText = inquiry.route.session === true ? playgroundPing : this.client.ping;
@@ -527,7 +527,7 @@ export class ResponseStream implements Looking {
     if (coveredText.mostTokens + bytes > this.covered && this.covered < this.reservation.plan.estimate.maxTokens) {
       coveredText.count(frameRelay.words());
       const needed = coveredText.mostTokens + bytes;
-      const ahead = needed + this.deps.settings().stake;
+      const ahead = needed + this.deps.state.settings.stake;
       if (needed > this.covered && !this.reserve(ahead) && !this.reserve(needed)) return false;
     }
     coveredText.unread += bytes;
@@ -552,7 +552,7 @@ export class ResponseStream implements Looking {
     const { requestId } = this.reservation.inquiry;
     this.disconnect.upstream.abort();
     await this.end('quota_cut');
-    this.fail(clientError(new AppError('user_exhausted', shortage(0, 1, this.deps.settings())), requestId));
+    this.fail(clientError(new AppError('user_exhausted', shortage(0, 1, this.deps.state.settings)), requestId));
     return false;
   }
 
@@ -597,7 +597,7 @@ export class ResponseStream implements Looking {
   private async cutAtWord(): Promise<void> {
     this.disconnect.upstream.abort();
     await this.end('word_cut');
-    const error = new AppError('answer_stopped', shortage(0, 1, this.deps.settings()));
+    const error = new AppError('answer_stopped', shortage(0, 1, this.deps.state.settings));
     this.fail(clientError(error, this.reservation.inquiry.requestId));
   }
 

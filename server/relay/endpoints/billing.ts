@@ -25,7 +25,7 @@ export interface BillingDeps {
 export async function answerBilling(deps: BillingDeps, request: Request, asked: string, peer: Peer): Promise<Response> {
   if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
   const { user, token } = deps.authorise.identify(request, peer);
-  const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings();
+  const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings;
   const tokenId = tokenStat && token !== null ? token.id : null;
   const standing =
     (await deps.lender?.standing(user.id, tokenId)) ?? deps.balances.account(user.id, tokenId ?? 0).standing();

@@ -15,9 +15,9 @@ import { type Prepared, prepare } from '../upstream/prepare.ts';
 import { type SendCore, send } from '../upstream/send.ts';
 import { parseBody, readWhole } from '../upstream/whole.ts';
 
-export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' | 'settings' | 'health'> {
+export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' | 'health'> {
   readonly counter: TokenCounter;
-  readonly state: Pick<RelayState, 'candidates'>;
+  readonly state: Pick<RelayState, 'candidates' | 'settings'>;
 }
 
 /** Agents ask before they begin; an estimate now is better than a count later. */
@@ -84,7 +84,7 @@ export class TokenCounts {
   private mayLeave({ protocol, body, prompt }: Inquiry): boolean {
     if ((codecFor(protocol).traits.kept?.asked(body) ?? []).length > 0) return false;
     try {
-      checkWords(this.core.settings(), prompt);
+      checkWords(this.core.state.settings, prompt);
       return true;
     } catch {
       return false;
@@ -95,7 +95,7 @@ export class TokenCounts {
     for (const channel of this.core.state.candidates(group, inquiry.model).flat()) {
       if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
       if (this.core.health.condition(channel) !== 'up') continue;
-      const prepared = prepare(inquiry, channel, this.core.health.pickKey(channel), this.core.settings());
+      const prepared = prepare(inquiry, channel, this.core.health.pickKey(channel), this.core.state.settings);
       if (prepared instanceof AppError) throw prepared;
       if (prepared !== null) return prepared;
     }

@@ -94,5 +94,5 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
 function knownOf(state: RelayState, group: string, name: string): Target {
   const channel = state.candidates(group, name)[0]?.[0];
   const slug = channel === undefined ? '' : (providerByType(channel.type)?.slug ?? '');
-  return targetFor(slug, mapModel(channel?.modelMapping ?? {}, name), state.settings().modelRules);
+  return targetFor(slug, mapModel(channel?.modelMapping ?? {}, name), state.settings.modelRules);
 }

@@ -158,7 +158,7 @@ export class Authorise {
   private callerOf(token: TokenSnapshot | undefined, peer: Peer): Caller {
     if (token === undefined) throw new AppError('token_invalid');
     const { state, now } = this.deps;
-    const settings = state.settings();
+    const settings = state.settings;
     checkStatus(token, now() / 1000, settings);
     const user = state.user(token.userId);
     if (user === undefined) throw new AppError('token_invalid');

@@ -38,6 +38,6 @@ export function withoutEmptyLimit(inquiry: Inquiry): Inquiry {
 export function inChosenGroup(state: RelayState, principal: Principal, inquiry: Inquiry): Principal {
   const { group } = inquiry.body;
   if (typeof group !== 'string' || group === '' || group === principal.group) return principal;
-  if (!state.settings().usableGroups.has(group)) throw new AppError('playground_group');
+  if (!state.settings.usableGroups.has(group)) throw new AppError('playground_group');
   return { ...principal, group };
 }

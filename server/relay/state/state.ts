@@ -9,7 +9,8 @@ export interface RelayState {
   apply(news: Snapshot | SnapshotDelta): void;
   /** Resolves when the first snapshot has been applied. */
   readonly ready: Promise<void>;
-  settings(): RelaySettings;
+  /** A new object after each change of an option. */
+  readonly settings: RelaySettings;
   tokenByHmac(hmac: string): TokenSnapshot | undefined;
   token(id: number): TokenSnapshot | undefined;
   user(id: number): UserSnapshot | undefined;
@@ -53,7 +54,6 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   const channels = new CandidateIndex<ChannelSnapshot>();
   const plans = new RoutePlans();
   const options = new Map<string, string>();
-  let settings = compileSettings(options);
   /** By user's group, then group. */
   const free = new Map<string, Map<string, boolean>>();
   let revision = 0;
@@ -81,8 +81,9 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     accounts.seeUser(user);
   };
 
-  return {
+  const state: RelayState & { settings: RelaySettings } = {
     ready,
+    settings: compileSettings(options),
     apply(news) {
       revision++;
       seq = news.seq;
@@ -112,13 +113,12 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
         else options.set(key, value);
       }
       if (news.kind === 'snapshot' || Object.keys(news.options).length > 0) {
-        settings = compileSettings(options);
+        state.settings = compileSettings(options);
         free.clear();
       }
       if (news.kind === 'snapshot') arrived();
       for (const watcher of watchers) watcher();
     },
-    settings: () => settings,
     tokenByHmac: (hmac) => hmacs.get(hmac),
     token: (id) => tokens.get(id),
     user: (id) => users.get(id),
@@ -127,7 +127,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     candidates: (group, model) => channels.list(group, model),
     plan(key) {
       const list = channels.list(key.group, key.model);
-      return list.length === 0 ? null : plans.find(key, list, settings);
+      return list.length === 0 ? null : plans.find(key, list, state.settings);
     },
     configured: (group, model) => channels.isConfigured(group, model),
     mayBeFree(group, userGroup) {
@@ -135,9 +135,9 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
       free.set(userGroup, own);
       const known = own.get(group);
       if (known !== undefined) return known;
-      const groups = group === '' ? [userGroup, ...settings.usableGroups] : [group];
+      const groups = group === '' ? [userGroup, ...state.settings.usableGroups] : [group];
       const found = groups.some((name) =>
-        mayCostNothing(settings.priceTables, channels.models(name), { group: name, userGroup }),
+        mayCostNothing(state.settings.priceTables, channels.models(name), { group: name, userGroup }),
       );
       own.set(group, found);
       return found;
@@ -160,4 +160,5 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     }),
     nodes: () => nodes,
   };
+  return state;
 }

@@ -16,7 +16,7 @@ import {
   type UpstreamFailure,
   withKeywords,
 } from '../shared/failure.ts';
-import type { RelaySettings } from '../state/settings.ts';
+import type { RelayState } from '../state/state.ts';
 import type { UpstreamCall } from './call.ts';
 import type { ClientDisconnect } from './client-disconnect.ts';
 import type { NativeCompactions } from './condense.ts';
@@ -27,7 +27,7 @@ import { type Prepared, plainVariant, prepare, type Variant } from './prepare.ts
 export interface SendCore {
   readonly dispatch: Dispatch;
   readonly now: () => number;
-  readonly settings: () => RelaySettings;
+  readonly state: Pick<RelayState, 'settings'>;
   readonly health: Health;
   readonly token: AuthFacts['token'];
   readonly affinity: Affinity;

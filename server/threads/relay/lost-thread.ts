@@ -120,7 +120,7 @@ function owedOf(deps: LostDeps, row: number): Owed {
   const get = (cell: number) => memory.get(row + cell);
   const noted = usageIn(memory, row);
   const { model, group, userGroup } = namesOf(deps, row);
-  const tables = deps.state.settings().priceTables;
+  const tables = deps.state.settings.priceTables;
   const prices = resolvePrices(tables, model, { group, userGroup, acceptUnset: true });
   if (get(Row.state) === RowState.ended) {
     const amount = get(Row.charged);
@@ -207,7 +207,7 @@ function commandFor(deps: LostDeps, row: number, owed: Owed): LedgerCommand {
     amount,
     at,
     house: get(Row.house) === 1,
-    log: deps.state.settings().logConsumption ? log : null,
+    log: deps.state.settings.logConsumption ? log : null,
     tokens: promptTokensOf(usage) + completionTokensOf(usage),
     model,
     username,

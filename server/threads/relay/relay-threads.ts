@@ -291,11 +291,11 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       const started = Array.from({ length: deps.count }, (_, index) => launch(index + 1));
       await Promise.all(started.map(({ ready }) => ready.promise));
       const listener: Listener = { port, timeout: () => undefined, requestIP: () => null };
-      connections.watch(listener, (address) => state.settings().trustsProxy(address));
+      connections.watch(listener, (address) => state.settings.trustsProxy(address));
       return port;
     },
     async news(news) {
-      accounts.prepare(state.settings());
+      accounts.prepare(state.settings);
       const message = newsOf(news);
       const applied = [...threads.values()].map((thread) => {
         post(thread, { ...message, chunks: newChunks(thread) });

@@ -190,7 +190,7 @@ function ratesOf({ order, state }: ServingDeps, say: (line: string) => void): { 
   const url = order.env.REDIS_URL ?? '';
   if (url === '') return {};
   const { run } = createRedis({ open: () => redisAt(url), say, wait: (ms) => Bun.sleep(ms) });
-  return { rates: createSiteRates({ run, settings: state.settings }) };
+  return { rates: createSiteRates({ run, settings: () => state.settings }) };
 }
 
 /** The site's books, as the relay speaks of them. */
@@ -232,9 +232,9 @@ function openDoor(
       shared: order.sharesPort,
       handedOn: order.handedOn,
       mayServe: () => ledger.healthy().ok,
-      trustsProxy: (address) => state.settings().trustsProxy(address),
-      secureHost: () => state.settings().secureHost,
-      consoleAsset: createConsoleAssets(state.settings),
+      trustsProxy: (address) => state.settings.trustsProxy(address),
+      secureHost: () => state.settings.secureHost,
+      consoleAsset: createConsoleAssets(() => state.settings),
     });
   } catch (error) {
     throw portError(error, order.host, order.port);

@@ -15,7 +15,6 @@ import type { Deadline, Deadlines } from '../../shared/deadlines.ts';
 import type { Tried } from '../../shared/failure.ts';
 import { clientError, toldTo } from '../../shared/render-error.ts';
 import { shortage } from '../../shared/shortage.ts';
-import type { RelaySettings } from '../../state/settings.ts';
 import type { RelayState } from '../../state/state.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
@@ -45,8 +44,7 @@ export interface Conversation {
 export interface ConversationCore {
   readonly authorise: Authorise;
   readonly counter: TokenCounter;
-  readonly settings: () => RelaySettings;
-  readonly state: Pick<RelayState, 'onNews'>;
+  readonly state: Pick<RelayState, 'onNews' | 'settings'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly conversationDeadlines: Deadlines;
@@ -165,7 +163,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
     leave('rejected', code);
     client?.close(refusal, code);
   };
-  const exhausted = () => new AppError('user_exhausted', shortage(0, 1, core.settings()));
+  const exhausted = () => new AppError('user_exhausted', shortage(0, 1, core.state.settings));
   /** The upstream is not asked for its bill: only what was delivered can be paid for. */
   const cut = () => {
     if (over || left !== null) return;
@@ -303,7 +301,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
       if (model !== inquiry.model) throw new AppError('realtime_model_fixed', { model: String(model) });
     for (const model of writing) core.authorise.allowModel(principal, String(model));
     const type = text(event.type);
-    const settings = core.settings();
+    const settings = core.state.settings;
     if (settings.blockedWords.length > 0 && type !== 'input_audio_buffer.append')
       checkWords(settings, readPrompt({ ...event, item: withoutSound(event.item) }));
     if (type === 'input_audio_buffer.append') return heard(event, data);

@@ -17,6 +17,7 @@ import { type FailedAttempt, type SendCore, Sender } from '../../upstream/send.t
 import { type Conversation, type ConversationCore, converse } from './conversation.ts';
 
 export interface RealtimeCore extends ReserveCore, SendCore, ConversationCore {
+  readonly state: ConversationCore['state'];
   readonly authorise: Authorise;
   readonly gate: Gate;
   readonly connect: Connect;

@@ -27,7 +27,7 @@ const accepted = new Set([1, 21, 22]);
 const modeWords = /--(fast|relax|turbo)\b/g;
 
 function bodyFor(core: TasksCore, body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) {
-  const { keepAccountFilter, notifies, clearsMode, serverAddress } = core.state.settings().drawing;
+  const { keepAccountFilter, notifies, clearsMode, serverAddress } = core.state.settings.drawing;
   const { accountFilter, notifyHook: _, prompt, ...rest } = body;
   const wished = mode === '' ? {} : { accountFilter: { modes: [mode.toUpperCase()] } };
   return {
@@ -52,7 +52,7 @@ export async function draw(
   const { action } = order;
   const earlier = order.taskId === '' ? null : await core.tasks.drawing(principal.user.id, order.taskId);
   if (order.taskId !== '' && earlier === null) return complaint(400, 4, 'task_not_found');
-  const mustBeDone = core.state.settings().drawing.checksSuccess && action !== 'MODAL';
+  const mustBeDone = core.state.settings.drawing.checksSuccess && action !== 'MODAL';
   if (earlier !== null && mustBeDone && earlier.status !== 'SUCCESS')
     return complaint(400, 4, 'task_status_not_success');
   const asked: Inquiry = {
@@ -88,7 +88,7 @@ export async function seedOf(core: TasksCore, drawing: Drawing, inquiry: Inquiry
   const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
   const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
   const key = core.health.pickKey(channel);
-  const prepared = prepare(asked, channel, key, core.settings());
+  const prepared = prepare(asked, channel, key, core.state.settings);
   if (prepared instanceof AppError) throw prepared;
   const told = prepared === null ? null : await askForTask(core, prepared, new AbortController());
   return told === null || !('body' in told)

@@ -44,11 +44,11 @@ export async function answerTask(core: TasksCore, route: TaskRoute, arrived: Tas
   const principal = arrived.identify();
   switch (route.kind) {
     case 'draw': {
-      if (!core.state.settings().drawing.draws) throw new AppError('drawing_closed');
+      if (!core.state.settings.drawing.draws) throw new AppError('drawing_closed');
       return draw(core, await readOrder(core, arrived, principal, 'drawing'), route);
     }
     case 'sing': {
-      if (!core.state.settings().drawing.sings) throw new AppError('tasks_closed');
+      if (!core.state.settings.drawing.sings) throw new AppError('tasks_closed');
       return sing(core, await readOrder(core, arrived, principal, 'music'), route.action);
     }
     case 'drawing': {
@@ -100,7 +100,7 @@ const originOf = (request: Request): string => new URL(request.url).origin;
 
 /** What a client of midjourney-proxy reads. */
 function drawingView({ state }: TasksCore, drawing: Drawing, origin: string) {
-  const { forwardImages, serverAddress } = state.settings().drawing;
+  const { forwardImages, serverAddress } = state.settings.drawing;
   const picture =
     drawing.image_url !== '' && forwardImages
       ? `${serverAddress || origin}/mj/image/${drawing.mj_id}`
