@@ -114,7 +114,7 @@ export class RelayCore {
     this.borrowing = lender === undefined ? null : createBorrowing(lender);
     this.rates = rates ?? null;
     const { money } = deps.balances;
-    this.limits = new Limits({ steady, settings: () => state.settings, money, nodes: state.nodes });
+    this.limits = new Limits({ steady, state, money, nodes: state.nodes });
     this.gate = new Gate(this);
     this.counter = deps.counter;
     const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();

@@ -36,7 +36,10 @@ export const limitIn = (value: unknown): number =>
 /** The longest answer that the members allow, 0 = they do not say. */
 export function namedLimit(body: Members, { names, nested }: LimitMembers): number {
   let most = 0;
-  for (const name of names) most = Math.max(most, limitIn(body[name]));
+  for (const name of names) {
+    const value = body[name];
+    if (value !== undefined) most = Math.max(most, limitIn(value));
+  }
   if (nested === undefined) return most;
   for (const object of nested.objects) {
     const config = record(body[object]);

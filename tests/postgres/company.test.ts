@@ -197,7 +197,7 @@ test('limits are shared by all that may let somebody in and by those who have la
   let nodes = 0;
   const machine = () => {
     const own = new Limits({
-      settings: () => settings,
+      state: { settings },
       steady: () => clock.now,
       nodes: () => nodes,
     });

@@ -188,7 +188,7 @@ test('away, frozen or emptied: nobody waits long or is refused for it, each mach
 test('without anybody who counts for all, each of several machines lets in its part of a limit, and one at least', () => {
   let nodes = 3;
   const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 30, success: 0 } });
-  const limits = new Limits({ settings: () => settings, steady: () => 1e9, nodes: () => nodes });
+  const limits = new Limits({ state: { settings }, steady: () => 1e9, nodes: () => nodes });
   const admitted = (who: Principal, site?: SiteVisit): number => {
     for (let n = 0; n < 100; n++) {
       try {

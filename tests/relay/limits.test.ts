@@ -70,7 +70,7 @@ function setUp(options: Record<string, string> = {}) {
   const settings = compileSettings(new Map(Object.entries(options)));
   const money = createMoney();
   const balances = new Balances(money, () => clock.now);
-  const limits = new Limits({ settings: () => settings, steady: () => clock.now, money });
+  const limits = new Limits({ state: { settings }, steady: () => clock.now, money });
   const accountOf = ({ user, token }: Principal) => {
     money.accounts.seeUser(user);
     if (token !== null) money.accounts.seenToken(token);

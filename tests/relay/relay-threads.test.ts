@@ -411,7 +411,7 @@ function live(
   mark: string,
 ): void {
   const balances = new Balances(money);
-  const limits = new Limits({ settings: () => settings, steady: () => 1e9, money });
+  const limits = new Limits({ state: { settings }, steady: () => 1e9, money });
   const account = balances.account(1, 7);
   const open: { readonly row: OpenRequest; readonly ref: string; readonly admission: Admission; held: number }[] = [];
   for (const ref of ['a', 'b', 'c']) {

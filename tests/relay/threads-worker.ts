@@ -35,7 +35,7 @@ self.onmessage = ({ data }) => {
   for (const first of data.rows) money.open.add(first);
   const balances = new Balances(money);
   const settings = compileSettings(new Map(Object.entries(data.options)));
-  const limits = new Limits({ settings: () => settings, steady: () => 1e9, money });
+  const limits = new Limits({ state: { settings }, steady: () => 1e9, money });
   const random = randomOf(data.seed);
   const { user, token } = data.principal;
   const tokenId = token?.id ?? 0;

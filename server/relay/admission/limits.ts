@@ -12,6 +12,7 @@ import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/inquiry.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
+import type { RelayState } from '../state/state.ts';
 import type { SiteVisit } from './site-rates.ts';
 
 /** Where a request is counted that is about to be read. */
@@ -58,7 +59,7 @@ export const unlimited: Admission = {
 };
 
 export interface LimitsDeps {
-  readonly settings: () => RelaySettings;
+  readonly state: Pick<RelayState, 'settings'>;
   /** Milliseconds of a clock that never goes back. */
   readonly steady: () => number;
   /** Where it is counted; the caller's own when absent. */
@@ -97,28 +98,28 @@ export class Limits {
   readonly windows: Windows;
   readonly steady: () => number;
   private readonly money: Money;
-  private readonly settings: () => RelaySettings;
+  private readonly state: Pick<RelayState, 'settings'>;
   private readonly nodes: (() => number) | null;
   /** Of the users' rule, by their span. */
   private readonly spans = new Map<number, Windows>();
 
-  constructor({ settings, steady, money = createMoney(), nodes }: LimitsDeps) {
+  constructor({ state, steady, money = createMoney(), nodes }: LimitsDeps) {
     this.money = money;
     this.memory = money.memory;
     this.windows = createWindows(money.memory, minuteMs);
     this.steady = steady;
-    this.settings = settings;
+    this.state = state;
     this.nodes = nodes ?? null;
   }
 
   /** Whether the caller's requests under way are counted: their row must be known by then. */
   countsRunning({ token, group }: Principal): boolean {
-    return (token !== null && token.limits !== null) || this.settings().groupLimits.has(group);
+    return (token !== null && token.limits !== null) || this.state.settings.groupLimits.has(group);
   }
 
   /** Counts the request in before anything of it is read. @throws AppError limit_*: who ran out, how much is left, when it resets (`seconds`). */
   enter(principal: Principal, { open = noRow, site }: Entering): Admission {
-    const settings = this.settings();
+    const { settings } = this.state;
     const { user } = principal;
     const rule = user.id === 0 ? null : settings.modelRequests;
     const scopes = this.countsRunning(principal) ? this.scopesOf(principal, settings) : noScopes;

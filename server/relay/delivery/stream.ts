@@ -136,7 +136,7 @@ export class ResponseStream implements Looking {
     this.pingText = inquiry.route.session === true ? playgroundPing : this.client.ping;
     this.pingMs = settings.pingMs;
     this.idleMs = deps.idleMs();
-    this.watch = createWordWatch(settings.stopWords);
+    this.watch = settings.stopWords.length === 0 ? null : createWordWatch(settings.stopWords);
     this.grows = reservation.grows;
     this.covered = reservation.heldTokens;
   }

@@ -56,7 +56,7 @@ function lastBefore(text: string, end: number): number {
  * @param most members.
  */
 export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline {
-  let at = firstFrom(text, 0);
+  let at = text.charCodeAt(0) <= 32 ? firstFrom(text, 0) : 0;
   if (text.charCodeAt(at) !== 123) return { ok: false, reason: 'not_object' };
   const members: Member[] = [];
   let depth = 0;
@@ -156,9 +156,13 @@ export function editMembers(text: string, shape: Outline & { ok: true }, edits: 
   }
   if (first !== undefined) out += text.slice(before, end);
   for (const [key, value] of edits)
-    if (value !== undefined && !members.some((member) => member.key === key))
-      out += `${kept++ > 0 ? ',' : ''}${JSON.stringify(key)}:${value}`;
+    if (value !== undefined && !hasKey(members, key)) out += `${kept++ > 0 ? ',' : ''}${JSON.stringify(key)}:${value}`;
   return out + text.slice(end);
+}
+
+function hasKey(members: readonly Member[], key: string): boolean {
+  for (const member of members) if (member.key === key) return true;
+  return false;
 }
 
 export interface DeepEdit {

@@ -40,10 +40,12 @@ export class Deadlines {
   /** Calls `expire` about `ms` from now unless it is ended before. */
   start(ms: number, expire: () => void): Deadline {
     const entry = new Entry(this, performance.now() + ms, expire);
-    this.add(entry);
+    this.open.add(entry);
+    this.timer ??= setInterval(() => this.sweep(), this.tickMs);
     return entry;
   }
 
+  /** Once more, after it has expired or ended. */
   add(entry: Entry): void {
     entry.isOpen = true;
     this.open.add(entry);
