@@ -65,8 +65,8 @@ export async function importSite(order: ImportOrder): Promise<ImportReport> {
       const vault = createVault(loadMasterKey(files.secretKey, env));
       return await importToFile({ ...order, files, nativeBinding, vault }, files.database);
     }
-    const { openVisitor } = await import('../cluster/visitor.ts');
-    const { database, vault, ledger, close } = await openVisitor(place, files, env);
+    const { openCliNode } = await import('../cluster/cli-node.ts');
+    const { database, vault, ledger, close } = await openCliNode(place, files, env);
     try {
       const work = { ...order, files, nativeBinding, vault };
       if (order.from !== 'litellm') return await importToServer(database, work);

@@ -111,7 +111,7 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
     const { database, vault, ledger, close } =
       place.engine === 'sqlite'
         ? await openFileParts(files, env, reader)
-        : await import('../cluster/visitor.ts').then(({ openVisitor }) => openVisitor(place, files, env));
+        : await import('../cluster/cli-node.ts').then(({ openCliNode }) => openCliNode(place, files, env));
     const services = await createServices({
       database,
       dataFolder: { folder: files.dir, nativeBinding },

@@ -74,7 +74,7 @@ export async function databaseSchema(
 ): Promise<{ readonly schema: string; readonly newest: string }> {
   const { dir, database: file } = dataDirFiles(dataDir);
   const place = databasePlace({ database: file }, env);
-  if (place.engine === 'postgres') return (await import('../cluster/visitor.ts')).schemaOn(place);
+  if (place.engine === 'postgres') return (await import('../cluster/cli-node.ts')).schemaOn(place);
   if (!existsSync(file)) return { schema: '', newest: newestSqlite };
   const database = openDatabase(file, { nativeBinding: nativeBindingFor(dir, addonPath), readonly: true });
   try {

@@ -7,8 +7,8 @@ import type { LedgerClient } from '../billing/ledger/client.ts';
 import { controlName } from '../billing/ledger/names.ts';
 import type { OwedReport } from '../billing/ledger/owed.ts';
 import type { Missing } from '../billing/ledger/progress.ts';
+import { createBalanceStore, placesFor } from '../cluster/balance-store.ts';
 import { nodeOrder } from '../cluster/order.ts';
-import { createPurses, placesFor } from '../cluster/purses.ts';
 import { AppError } from '../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
@@ -95,7 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const { balances, shared, bury } = createPurses(place, options.relays);
+    const { balances, shared, bury } = createBalanceStore(place, options.relays);
     const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
     const ledgerThread = await startLedger({
       ...{ files, nativeBinding, follows: before !== null, node },

@@ -3,9 +3,9 @@ import type { DatabasePlace } from '../../db/place.ts';
 import type { DataDirFiles } from '../app/data-dir.ts';
 import { AppError } from '../contract/errors.ts';
 import { version } from '../embedded/version.ts';
-import type { NodeOrder } from './books.ts';
+import type { SharedMemory } from './lease-store-shared.ts';
+import type { NodeOrder } from './node-ledger.ts';
 import { type NodeFolder, nodeName } from './node-name.ts';
-import type { SharedMemory } from './reach.ts';
 
 /** What a node owes lies there, and so does its name: whoever finds the one goes by the other. */
 export const nodeFolder = (files: DataDirFiles, env: Readonly<Record<string, string | undefined>>): NodeFolder => {

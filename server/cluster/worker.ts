@@ -5,8 +5,8 @@ import { controlName } from '../billing/ledger/names.ts';
 import { AppError } from '../contract/errors.ts';
 import { type HostPort, hostLedger } from '../threads/ledger/host.ts';
 import type { LedgerReport } from '../threads/ledger/worker.ts';
-import { type NodeOrder, openBooks } from './books.ts';
-import type { PlacesNews } from './reach.ts';
+import type { PlacesNews } from './lease-store-shared.ts';
+import { type NodeOrder, openNodeLedger } from './node-ledger.ts';
 
 type Incoming =
   | string
@@ -23,7 +23,7 @@ declare const self: {
 async function start(order: Extract<Incoming, { kind: 'start' }>) {
   const ports = new Map<string, MessagePort>();
   const toMain = (message: LedgerMessage) => self.postMessage(JSON.stringify(message));
-  const books = await openBooks(order.node, {
+  const books = await openNodeLedger(order.node, {
     message: toMain,
     health(health) {
       toMain({ kind: 'health', health });

@@ -1,8 +1,8 @@
 /** A conversation goes on while its money comes from another machine: nothing is refused, cut or made shorter for where it lies. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLeased } from '../../server/billing/leases/leased.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
 import type { FrontDoor } from '../../server/http/front-door.ts';
-import type { Lender } from '../../server/relay/admission/lender.ts';
+import type { Lender } from '../../server/relay/admission/lease-client.ts';
 import type { Conversation } from '../../server/relay/endpoints/realtime/conversation.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -23,7 +23,7 @@ let free = 0;
 const account = () => ({ kind: 'account', userId: gateway.userId, id: gateway.userId }) as const;
 const leasedHere = () => {
   const { accounts, memory } = gateway.balances.money;
-  return createLeased({ accounts, memory });
+  return createLeasedBalances({ accounts, memory });
 };
 const lender: Lender = {
   async lend(_to, _more, wish) {

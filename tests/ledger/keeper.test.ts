@@ -1,7 +1,7 @@
 /** The keeper's one connection: what it does there takes several steps, and several things are done at once. */
 import { expect, test } from 'vitest';
 import type { Line } from '../../db/postgres/line.ts';
-import { createKeeper } from '../../server/cluster/keeper.ts';
+import { createNodeHeartbeat } from '../../server/cluster/heartbeat.ts';
 
 /** A server that answers in a while, and finds a node that is gone whenever it is asked. */
 function slowLine(said: string[]): Line {
@@ -23,7 +23,7 @@ function slowLine(said: string[]): Line {
 test('no transaction begins inside of another, and nothing that is said alone gets into one', async () => {
   const said: string[] = [];
   const quiet = () => undefined;
-  const keeper = createKeeper({
+  const keeper = createNodeHeartbeat({
     connect: async () => slowLine(said),
     name: 'n',
     epoch: () => 7,
@@ -36,7 +36,7 @@ test('no transaction begins inside of another, and nothing that is said alone ge
   });
   keeper.start();
   keeper.stop();
-  await Promise.all([keeper.leave(false), keeper.standing(1, null), keeper.bury()]);
+  await Promise.all([keeper.leave(false), keeper.standing(1, null), keeper.recoverOwnEpochs()]);
   let open = false;
   for (const text of said) {
     const isAlone = /left_at|used_quota AS used/.test(text);

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { createLeases, type LeaseAnswer } from '../../server/billing/leases/leases.ts';
 import type { Grant, LeaseMove } from '../../server/billing/ports.ts';
-import { createTelling, heard } from '../../server/cluster/telling.ts';
+import { createLeaseMessages, heard } from '../../server/cluster/lease-messages.ts';
 
 const [account, asker, holder, key] = [7, 1, 2, 70];
 
@@ -215,7 +215,7 @@ test('what was granted in full and has been taken back is asked for again, and i
 test('recalls of one turn travel together: whoever was named in any of them gives back', () => {
   const sent: string[] = [];
   const works: (() => void)[] = [];
-  const telling = createTelling({
+  const telling = createLeaseMessages({
     wire: { tell: (text) => void sent.push(text) },
     epoch: () => asker,
     later: (work) => void works.push(work),
@@ -315,7 +315,7 @@ test('what was granted under a number that the node has lost is not in reach und
 test('an answer is for the node that asked', () => {
   const sent: string[] = [];
   const works: (() => void)[] = [];
-  const telling = createTelling({
+  const telling = createLeaseMessages({
     wire: { tell: (text) => void sent.push(text) },
     epoch: () => holder,
     later: (work) => void works.push(work),

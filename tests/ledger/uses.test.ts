@@ -2,9 +2,9 @@
 
 import { beforeEach, expect, test } from 'vitest';
 import type { LeaseMove } from '../../server/billing/ports.ts';
-import { createLending } from '../../server/cluster/lending.ts';
-import { createPocket } from '../../server/cluster/pocket.ts';
-import { createUses, type Uses } from '../../server/cluster/uses.ts';
+import { createLeaseDemand, type Uses } from '../../server/cluster/lease-demand.ts';
+import { createLeaseManager } from '../../server/cluster/lease-manager.ts';
+import { createLocalLeaseStore } from '../../server/cluster/lease-store-local.ts';
 import { settle } from './support.ts';
 
 const spanMs = 30_000;
@@ -18,7 +18,7 @@ let uses: Uses;
 
 beforeEach(() => {
   [at, idle, free, asked, back] = [1000, 0, 1_000_000, [], []];
-  uses = createUses({
+  uses = createLeaseDemand({
     now: () => at,
     spanMs,
     idle: () => idle,
@@ -101,8 +101,8 @@ test('what nobody used for a span goes back', () => {
 test('what was used under a number that the node has lost is no forecast under the next', async () => {
   const moves: LeaseMove[] = [];
   let epoch = 1;
-  const reach = createPocket();
-  const lending = createLending({
+  const reach = createLocalLeaseStore();
+  const lending = createLeaseManager({
     reach,
     nodeLease: { epoch: () => epoch, isValid: () => true },
     async move(sent) {
@@ -122,7 +122,7 @@ test('what was used under a number that the node has lost is no forecast under t
     tell: () => undefined,
     now: () => at,
   });
-  const lend = () => lending.lend({ userId: 7, tokenId: 0, house: false, more: 100, wish: 100 });
+  const lend = () => lending.acquire({ userId: 7, tokenId: 0, house: false, more: 100, wish: 100 });
   lending.began(1);
   await lend();
   lending.settled([settle('r', 7, 60)], []);

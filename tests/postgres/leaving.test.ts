@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Settle } from '../../server/billing/ledger/commands.ts';
-import { type Books, openBooks } from '../../server/cluster/books.ts';
 import { openNodeFiles } from '../../server/cluster/node-files.ts';
+import { type NodeLedger, openNodeLedger } from '../../server/cluster/node-ledger.ts';
 import { log, settle } from '../ledger/support.ts';
 import { openSite, type Site } from './site.ts';
 
@@ -23,8 +23,8 @@ afterEach(async () => {
 });
 
 const quiet = () => undefined;
-const open = (): Promise<Books> =>
-  openBooks(
+const open = (): Promise<NodeLedger> =>
+  openNodeLedger(
     {
       place: { engine: 'postgres', url: site.url },
       name: 'leaver',

@@ -1,7 +1,7 @@
 /** What is looked at before anything of a request is read: rates and balance; and that what is read then is bounded. */
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLeased } from '../../server/billing/leases/leased.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -173,7 +173,7 @@ test('whoever got nothing of what lies on other machines is asked about before t
           if (loan === 'lent') {
             const { accounts, memory } = gateway.balances.money;
             const { userId } = gateway;
-            createLeased({ accounts, memory }).lend({ kind: 'account', userId, id: userId }, 1000);
+            createLeasedBalances({ accounts, memory }).lend({ kind: 'account', userId, id: userId }, 1000);
           }
           return loan;
         },

@@ -1,7 +1,7 @@
 /** What this machine may spend is lent to it: nobody is refused, answered shorter or cut for what lies elsewhere. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLeased } from '../../server/billing/leases/leased.ts';
-import { type Borrower, createBorrowing, type Lender, type Loan } from '../../server/relay/admission/lender.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
+import { createLeaseClient, type Lender, type Lessee, type Loan } from '../../server/relay/admission/lease-client.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -11,7 +11,7 @@ let upstream: Upstream;
 let free: number;
 /** What nobody has borrowed of a key. */
 let allowed: number;
-let loans: { readonly to: Borrower; readonly more: number; readonly loan: Loan }[];
+let loans: { readonly to: Lessee; readonly more: number; readonly loan: Loan }[];
 /** What is said where the books have too little. */
 let scarce: Loan;
 /** Resolves each loan. */
@@ -21,7 +21,7 @@ const lender: Lender = {
   async lend(to, _more, more) {
     await gate;
     const { accounts, memory } = gateway.balances.money;
-    const leased = createLeased({ accounts, memory });
+    const leased = createLeasedBalances({ accounts, memory });
     const amount = Math.min(free, more);
     const loan: Loan = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'lent';
     if (!to.house && amount > 0) {
@@ -152,7 +152,7 @@ test('what was lent and taken by another thread is borrowed again; the request g
   expect(loans).toHaveLength(2);
   // It lay here already, and was taken between the look and the hold.
   const more = gateway.balances.money;
-  createLeased(more).lend({ kind: 'account', userId: gateway.userId, id: gateway.userId }, loans[0]?.more ?? 0);
+  createLeasedBalances(more).lend({ kind: 'account', userId: gateway.userId, id: gateway.userId }, loans[0]?.more ?? 0);
   steals(1);
   expect((await gateway.chat(key, ask)).status).toBe(200);
   expect(JSON.parse(String(upstream.requests[1]?.body))).toEqual(ask);
@@ -185,7 +185,7 @@ test('budgets are borrowed as a limit is; a refusal names the one that is used u
   expect(loans.map(({ to }) => to.tokenId)).toEqual([id]);
   allowed = 0;
   const { accounts, memory } = gateway.balances.money;
-  createLeased({ accounts, memory }).reclaim({ kind: 'token', userId: gateway.userId, id }, 1_000_000);
+  createLeasedBalances({ accounts, memory }).reclaim({ kind: 'token', userId: gateway.userId, id }, 1_000_000);
   for (const [loan, seconds] of [
     ['day', 86_400],
     ['month', 31 * 86_400],
@@ -212,7 +212,7 @@ test('a key has its budget again and another thread has taken what was lent of t
 test('a key that is used up is refused as that, also when its balance was taken back meanwhile: this is borrowed again', async () => {
   const { key, id } = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
   const { accounts, memory } = gateway.balances.money;
-  const leased = createLeased({ accounts, memory });
+  const leased = createLeasedBalances({ accounts, memory });
   scarce = 'token-exhausted';
   allowed = 10;
   // The first loan's part of the balance goes back to the books before the request takes it.
@@ -259,7 +259,7 @@ test('a stream that outgrows what lies here waits for more and loses nothing', a
 
 test('what is idle is taken back, what is held is not', () => {
   const { accounts, memory } = gateway.balances.money;
-  const leased = createLeased({ accounts, memory });
+  const leased = createLeasedBalances({ accounts, memory });
   const subject = { kind: 'account', userId: gateway.userId, id: gateway.userId } as const;
   expect(leased.lend(subject, 1000)).toBe(true);
   expect(gateway.balances.account(gateway.userId, 0).hold(400)).toEqual({ ok: true });
@@ -273,10 +273,10 @@ test('what is idle is taken back, what is held is not', () => {
 });
 
 test('users are asked for each alone; what a key may use of the house is asked for once, whoever asks', async () => {
-  const asked: Borrower[] = [];
+  const asked: Lessee[] = [];
   const room = new Map<string, number>();
-  const nameOf = ({ userId, tokenId, house }: Borrower) => `${house ? 'house' : userId}/${tokenId}`;
-  const { borrow } = createBorrowing({
+  const nameOf = ({ userId, tokenId, house }: Lessee) => `${house ? 'house' : userId}/${tokenId}`;
+  const { borrow } = createLeaseClient({
     ...lender,
     async lend(to, more) {
       asked.push(to);
@@ -284,12 +284,12 @@ test('users are asked for each alone; what a key may use of the house is asked f
       return 'lent';
     },
   });
-  const wants = (to: Borrower) => borrow(to, 10, () => room.get(nameOf(to)) ?? 0);
-  const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, house: false })) as [Borrower, Borrower];
+  const wants = (to: Lessee) => borrow(to, 10, () => room.get(nameOf(to)) ?? 0);
+  const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, house: false })) as [Lessee, Lessee];
   expect(await Promise.all([wants(ann), wants(bob)])).toEqual(['lent', 'lent']);
   expect(asked).toEqual([ann, bob]);
   asked.length = 0;
-  const [first, second] = [1, 2].map((userId) => ({ userId, tokenId: 7, house: true })) as [Borrower, Borrower];
+  const [first, second] = [1, 2].map((userId) => ({ userId, tokenId: 7, house: true })) as [Lessee, Lessee];
   expect(await Promise.all([wants(first), wants(second)])).toEqual(['lent', 'lent']);
   // What the first was lent is enough for both.
   expect(asked).toEqual([first]);

@@ -21,7 +21,7 @@ import {
   userStripe,
 } from '../../server/billing/balances/shared-memory.ts';
 import { createAccounts, KeySlot, RateSlot, UserSlot } from '../../server/billing/balances/slots.ts';
-import { createLeased } from '../../server/billing/leases/leased.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { type Admission, Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
@@ -394,7 +394,7 @@ test('exactness 9: what others write too is written under its lock, the user’s
   const settings = compileSettings(new Map(Object.entries(site.options)));
   const { money } = beside(site.money, 1, rows, watched);
   for (const seed of [1, 2, 3]) live(site, money, settings, randomOf(seed), () => undefined, `${seed} `);
-  const leased = createLeased(money);
+  const leased = createLeasedBalances(money);
   leased.lend({ kind: 'account', userId: 1, id: 1 }, 10);
   leased.reclaim({ kind: 'token', userId: 1, id: 7 }, 10);
   expect(written.user).toBeGreaterThan(100);

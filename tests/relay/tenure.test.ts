@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
-import { createLeased, type Leased } from '../../server/billing/leases/leased.ts';
+import { createLeasedBalances, type Leased } from '../../server/billing/leases/leased-balances.ts';
 import { createNodeLease, type OwnNodeLease } from '../../server/billing/leases/node-lease.ts';
 import type { TokenSnapshot, UserSnapshot } from '../../server/contract/snapshot.ts';
 
@@ -27,7 +27,7 @@ beforeEach(() => {
   nodeLease = createNodeLease(memory, { steady: () => clock, wall: () => 1_000_000 + clock });
   const money = createMoney(memory, undefined, nodeLease);
   balances = new Balances(money);
-  leased = createLeased(money);
+  leased = createLeasedBalances(money);
   balances.money.accounts.seeUser({ id: 1, balance: 5000, used: 0, balanceVersion: 1, overrun: 0 } as UserSnapshot);
   const periods = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
   balances.money.accounts.seeToken({

@@ -8,7 +8,7 @@ import type { Period } from '../../contract/periods.ts';
 import type { Grant, LeaseKind, LeaseMove, MoveOutcome, Spared } from '../ports.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */
-export interface Reach {
+export interface LeaseStore {
   raise(kind: LeaseKind, subject: number, amount: number): void;
   /** Takes out of reach what no request holds. @returns how much that was. */
   takeIdle(kind: LeaseKind, subject: number): number;
@@ -47,7 +47,7 @@ export interface LeaseRequest {
 }
 
 export interface LeaseDeps {
-  readonly reach: Reach;
+  readonly reach: LeaseStore;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUnresolved: (error: unknown) => boolean;
   /**

@@ -11,7 +11,7 @@ import type { Principal } from '../intake/inquiry.ts';
 import { shortage } from '../shared/shortage.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
-import { type Borrower, type Borrowing, borrowerOf, toldFor } from './lender.ts';
+import { type LeaseClient, type Lessee, lesseeOf, refusalAfter } from './lease-client.ts';
 import type { Admission, Limits } from './limits.ts';
 import type { SiteRates, SiteVisit } from './site-rates.ts';
 
@@ -21,7 +21,7 @@ export interface GateCore {
   readonly limits: Limits;
   readonly ledger: Pick<Ledger, 'healthy'>;
   /** null = all the money of the site is in reach. */
-  readonly borrowing: Borrowing | null;
+  readonly borrowing: LeaseClient | null;
   /** Where all machines of a site count together; null = each for itself. */
   readonly rates: SiteRates | null;
   /** Epoch milliseconds. */
@@ -133,7 +133,7 @@ export class Gate {
     const refusal = new AppError(code, shortage(lacking.remain, 1, settings));
     if (borrowing === null) return this.refuse(admission, refusal);
     // What the request needs is asked for once, when it is known; whoever got nothing is asked about before the next is read.
-    const borrower = borrowerOf(principal, free);
+    const borrower = lesseeOf(principal, free);
     if (!borrowing.wasRefused(borrower)) return admission;
     return this.borrowed(borrowing, borrower, account, refusal).then(
       () => admission,
@@ -154,7 +154,7 @@ export class Gate {
   }
 
   /** Nothing lies here, but other machines may have some. */
-  private async borrowed(lender: Borrowing, borrower: Borrower, account: Account, refusal: AppError): Promise<void> {
+  private async borrowed(lender: LeaseClient, borrower: Lessee, account: Account, refusal: AppError): Promise<void> {
     const { state, now } = this.core;
     const loan = await lender.borrow(borrower, 1, () => account.available(borrower.house));
     if (loan === 'lent') return;
@@ -162,6 +162,6 @@ export class Gate {
     const code =
       loan === 'token-exhausted' ? 'token_exhausted' : loan === 'exhausted' ? 'user_exhausted' : refusal.code;
     const named = code === refusal.code ? refusal : new AppError(code, shortage(0, 1, state.settings), refusal);
-    throw toldFor(loan, named, now() / 1000);
+    throw refusalAfter(loan, named, now() / 1000);
   }
 }

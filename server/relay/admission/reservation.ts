@@ -22,7 +22,7 @@ import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
 import type { Figures } from '../shared/figures.ts';
 import type { RelayState } from '../state/state.ts';
-import { type Borrower, type Borrowing, borrowerOf } from './lender.ts';
+import { type LeaseClient, type Lessee, lesseeOf } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';
 import { holdFor } from './meter.ts';
 import type { Finish, RequestObserver } from './observer.ts';
@@ -33,7 +33,7 @@ export interface ReservationCore {
   readonly ledger: Ledger;
   readonly balances: Balances;
   /** null = all the money of the site is in reach. */
-  readonly borrowing: Borrowing | null;
+  readonly borrowing: LeaseClient | null;
   readonly now: () => number;
   readonly state: Pick<RelayState, 'settings'>;
   /** The end of a response waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
@@ -224,8 +224,8 @@ export class Reservation {
       .catch(() => undefined);
   }
 
-  private borrower(): Borrower {
-    return borrowerOf(this.principal, this.plan.house);
+  private borrower(): Lessee {
+    return lesseeOf(this.principal, this.plan.house);
   }
 
   private room(): number {

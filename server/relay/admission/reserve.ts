@@ -13,7 +13,7 @@ import { affordableOutput, asksForThought, leastWorth, shorten } from './answer-
 import { checkWords } from './blocked-words.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { checkStorage } from './gate.ts';
-import { type Borrowing, borrowerOf, elsewhere, isTakenBalance, mostLoans, toldFor } from './lender.ts';
+import { elsewhere, isTakenBalance, type LeaseClient, lesseeOf, mostLeases, refusalAfter } from './lease-client.ts';
 import type { Limits } from './limits.ts';
 import { estimate, holdFor } from './meter.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
@@ -67,20 +67,20 @@ function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> 
 }
 
 /** Nobody is refused, or gets a shorter response, for what lies on other machines and is to be had. */
-async function reserveWithLease(core: ReserveCore, borrowing: Borrowing, one: Reservation): Promise<void> {
+async function reserveWithLease(core: ReserveCore, borrowing: LeaseClient, one: Reservation): Promise<void> {
   const { principal, inquiry, plan } = one;
   // What is leased counts as often in what requests may cost together, and once in what they hold.
   const times = one.staged ? one.overcommit : 1;
   const room = () => Math.floor(balanceRoom(one) / times);
-  for (let loans = 1; loans < mostLoans; loans++) {
+  for (let loans = 1; loans < mostLeases; loans++) {
     one.planAgain(inquiry, plan);
-    const loan = await borrowing.borrow(borrowerOf(principal, plan.house), Math.ceil(one.most / times), room);
+    const loan = await borrowing.borrow(lesseeOf(principal, plan.house), Math.ceil(one.most / times), room);
     try {
       // Another thread of this machine may have taken what was leased.
       if (await tryReserve(core, one, loan !== 'lent')) return;
     } catch (error) {
       if (isTakenBalance(loan, error)) continue;
-      throw toldFor(loan, error, core.now() / 1000);
+      throw refusalAfter(loan, error, core.now() / 1000);
     }
   }
   throw elsewhere();

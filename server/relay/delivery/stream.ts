@@ -7,7 +7,7 @@ import type { ClientError, ClientHalf, Reshape } from '../../protocols/codec.ts'
 import { codecFor } from '../../protocols/registry.ts';
 import { decode, type FrameRun, type RawFrame, runOf } from '../../protocols/shared/sse.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
-import { untilHeld } from '../admission/lender.ts';
+import { untilHeld } from '../admission/lease-client.ts';
 import type { RequestWatch } from '../admission/observer.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { createDeadlines, type Deadline } from '../shared/deadlines.ts';

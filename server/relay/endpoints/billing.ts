@@ -2,7 +2,7 @@
 
 import type { Balances } from '../../billing/balances/balances.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Lender } from '../admission/lender.ts';
+import type { Lender } from '../admission/lease-client.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer } from '../intake/inquiry.ts';
 import type { RelayState } from '../state/state.ts';

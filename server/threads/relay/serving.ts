@@ -14,7 +14,7 @@ import type { Descriptors } from '../../http/descriptors.ts';
 import { createFindSession } from '../../http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from '../../http/front-door.ts';
 import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
-import type { Lender } from '../../relay/admission/lender.ts';
+import type { Lender } from '../../relay/admission/lease-client.ts';
 import { createSiteRates, type SiteRates } from '../../relay/admission/site-rates.ts';
 import { runChannelTest } from '../../relay/channel-test.ts';
 import { createTaskCalls } from '../../relay/endpoints/tasks/calls.ts';

@@ -68,7 +68,7 @@ export const books: readonly Break[] = [
     .notices('tests/postgres/ledger.test.ts', 'exactness 4'),
   row(
     'an outbox needs a durable folder',
-    'server/cluster/books.ts',
+    'server/cluster/node-ledger.ts',
     'standbyOf(files.outbox, order.durable, nodeLease, told)',
     'standbyOf(files.outbox, true, nodeLease, told)',
   )
@@ -76,7 +76,7 @@ export const books: readonly Break[] = [
     .notices('tests/postgres/outage.test.ts', 'exactness 5'),
   row(
     'whoever owes does not say that nothing is left',
-    'server/cluster/keeper.ts',
+    'server/cluster/heartbeat.ts',
     'if (!owes) await alone((on) => noteLeft',
     'await alone((on) => noteLeft',
   )
@@ -103,7 +103,7 @@ export const books: readonly Break[] = [
     .notices('tests/postgres/feed.test.ts', 'only what every living node'),
   row(
     'money that lies elsewhere is not used up',
-    'server/relay/admission/lender.ts',
+    'server/relay/admission/lease-client.ts',
     "if (loan === 'elsewhere' || loan === 'lent') return",
     "if (loan === 'lent') return",
   )

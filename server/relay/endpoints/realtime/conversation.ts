@@ -5,7 +5,7 @@ import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/ch
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
 import { checkWords } from '../../admission/blocked-words.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
-import { untilHeld } from '../../admission/lender.ts';
+import { untilHeld } from '../../admission/lease-client.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishRequest } from '../../delivery/settle.ts';
 import type { Authorise } from '../../intake/authorise.ts';

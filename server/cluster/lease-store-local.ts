@@ -1,8 +1,8 @@
-/** What is leased where nothing is relayed: it lies in a pocket until it is given back. */
+/** What is leased where nothing is relayed: numbers of this thread's own. */
 import type { LeaseKind } from '../billing/ports.ts';
-import type { MemoryReach } from './reach.ts';
+import type { NodeLeaseStore } from './lease-store-shared.ts';
 
-export function createPocket(): MemoryReach {
+export function createLocalLeaseStore(): NodeLeaseStore {
   const amounts = new Map<string, number>();
   const keyOf = (kind: LeaseKind, subject: number) => `${kind} ${subject}`;
   const idle = (kind: LeaseKind, subject: number) => amounts.get(keyOf(kind, subject)) ?? 0;

@@ -12,7 +12,7 @@ import type { Principal } from '../intake/inquiry.ts';
 export type Loan = 'lent' | 'exhausted' | 'token-exhausted' | Period | 'elsewhere';
 
 /** Whose money. */
-export interface Borrower {
+export interface Lessee {
   readonly userId: number;
   /** 0 = no key's limit or budget is in question. */
   readonly tokenId: number;
@@ -21,7 +21,7 @@ export interface Borrower {
 }
 
 /** A key without a limit or budget has nothing to borrow. */
-export const borrowerOf = ({ user, token }: Principal, house: boolean): Borrower => ({
+export const lesseeOf = ({ user, token }: Principal, house: boolean): Lessee => ({
   userId: user.id,
   tokenId: token === null || isUnbounded(token) ? 0 : token.id,
   house,
@@ -33,22 +33,22 @@ export interface Lender {
    * @param more quota beyond what lies here, without which the first who waits cannot go. @param wish for all who wait.
    * @throws AppError storage_unavailable.
    */
-  lend(to: Borrower, more: number, wish: number): Promise<Loan>;
+  lend(to: Lessee, more: number, wish: number): Promise<Loan>;
   /** What a user, or a key, has left and has used by the site's books; `limit` Infinity = without end. @throws AppError storage_unavailable. */
   standing(userId: number, tokenId: number | null): Promise<{ readonly limit: number; readonly used: number }>;
 }
 
-export interface Borrowing {
+export interface LeaseClient {
   /**
    * Waits until so much is in reach. Whoever came first is served first.
    * @param room what is in reach here, looked at again and again.
    * @throws AppError storage_unavailable.
    */
-  borrow(to: Borrower, need: number, room: () => number): Promise<Loan>;
+  borrow(to: Lessee, need: number, room: () => number): Promise<Loan>;
   /** The last loan was not given: the next caller is only heard when there is something again. */
-  wasRefused(to: Borrower): boolean;
+  wasRefused(to: Lessee): boolean;
   /** Nobody waits for it. */
-  ahead(to: Borrower, need: number, room: () => number): void;
+  ahead(to: Lessee, need: number, room: () => number): void;
 }
 
 interface Waiter {
@@ -59,7 +59,7 @@ interface Waiter {
 }
 
 /** One question about an account at a time, for all who wait together. */
-export function createBorrowing(lender: Lender): Borrowing {
+export function createLeaseClient(lender: Lender): LeaseClient {
   const queues = new Map<string, Waiter[]>();
   const refused = new Set<string>();
 
@@ -72,7 +72,7 @@ export function createBorrowing(lender: Lender): Borrowing {
       first.resolve('lent');
     }
   };
-  const serve = async (to: Borrower, queue: Waiter[], served: () => void): Promise<void> => {
+  const serve = async (to: Lessee, queue: Waiter[], served: () => void): Promise<void> => {
     for (;;) {
       letGo(queue);
       const [first] = queue;
@@ -95,7 +95,7 @@ export function createBorrowing(lender: Lender): Borrowing {
     }
   };
 
-  const borrow = (to: Borrower, need: number, room: () => number): Promise<Loan> => {
+  const borrow = (to: Lessee, need: number, room: () => number): Promise<Loan> => {
     const { promise, resolve, reject } = Promise.withResolvers<Loan>();
     const key = keyOf(to);
     const known = queues.get(key);
@@ -129,16 +129,16 @@ export function createBorrowing(lender: Lender): Borrowing {
   };
 }
 
-const keyOf = (to: Borrower): string => `${to.house ? 0 : to.userId} ${to.tokenId}`;
+const keyOf = (to: Lessee): string => `${to.house ? 0 : to.userId} ${to.tokenId}`;
 /** Borrowers that are remembered. */
 const mostRefused = 10_000;
 
 /** So often it is asked for. */
-export const mostLoans = 8;
+export const mostLeases = 8;
 
 /** What was lent lies open to every thread of this machine: another may take it before `holds` does, and there may be more. */
 export async function untilHeld(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
-  for (let loans = 0; loans < mostLoans; loans++) {
+  for (let loans = 0; loans < mostLeases; loans++) {
     if (holds()) return true;
     // Whoever gets no loan may get by with what there is.
     if (!(await lent())) break;
@@ -160,7 +160,7 @@ export const isTakenBalance = (loan: Loan, error: unknown): boolean =>
   error.code === 'user_exhausted';
 
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
-export function toldFor(loan: Loan, error: unknown, now: number): unknown {
+export function refusalAfter(loan: Loan, error: unknown, now: number): unknown {
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
   if (loan === 'elsewhere' || loan === 'lent') return elsewhere(error);
   if (loan === 'exhausted' || loan === 'token-exhausted') return error;

@@ -1,4 +1,4 @@
-/** The site's books on PostgreSQL as one node of several keeps them: its number there, its signs of life, what it has leased and what it still owes. */
+/** The ledger of one node of several on PostgreSQL: its number there, its heartbeat, its leases, and the settlements it has not written yet. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { BatchOutcome } from '../../db/ledger/postgres/batch.ts';
@@ -22,12 +22,12 @@ import { type OwedPlace, type OwedReport, settleOwedFar } from '../billing/ledge
 import type { RecoveryReport } from '../billing/ledger/recovery.ts';
 import { AppError } from '../contract/errors.ts';
 import { createSteadyClock } from '../threads/relay/clock.ts';
-import { createKeeper, type Keeper } from './keeper.ts';
-import { createLending, type Lending } from './lending.ts';
+import { createNodeHeartbeat, type NodeHeartbeat } from './heartbeat.ts';
+import { createLeaseManager, type LeaseManager } from './lease-manager.ts';
+import { createLocalLeaseStore } from './lease-store-local.ts';
+import { createSharedLeaseStore, type PlacesNews, type SharedMemory } from './lease-store-shared.ts';
 import { type Acknowledged, type NodeFiles, openNodeFiles } from './node-files.ts';
 import { folderError } from './node-name.ts';
-import { createPocket } from './pocket.ts';
-import { createReach, type PlacesNews, type SharedMemory } from './reach.ts';
 
 export interface NodeOrder {
   readonly place: PostgresPlace;
@@ -52,7 +52,7 @@ export interface NodeReport {
   readonly sample: SealedSample | null;
 }
 
-export interface Books {
+export interface NodeLedger {
   readonly engine: Engine;
   readonly report: NodeReport;
   answer(question: BooksQuestion): Promise<BooksAnswer>;
@@ -63,7 +63,7 @@ export interface Books {
   close(): Promise<void>;
 }
 
-export interface BooksHearers {
+export interface NodeLedgerListeners {
   readonly message: (message: LedgerMessage) => void;
   readonly health: (health: StoreHealth) => void;
   /** One line for the operator. */
@@ -87,7 +87,7 @@ const reachedAgain = 'the database answers again';
 const heardAgain = 'NOTIFY of the database arrives again';
 
 /** @throws AppError database_*, data_dir_unreadable, outbox_unusable, outbox_locked, node_copied */
-export async function openBooks(order: NodeOrder, told: BooksHearers): Promise<Books> {
+export async function openNodeLedger(order: NodeOrder, told: NodeLedgerListeners): Promise<NodeLedger> {
   const { schema, migrated, sample } = await prepare(order.place, told.migrating);
   const { recovery, owed, ...books } = await begin(order, schema, told);
   return { ...books, report: { recovery, owed, migrated, sample } };
@@ -96,7 +96,7 @@ export async function openBooks(order: NodeOrder, told: BooksHearers): Promise<B
 /** A pooler gives nobody a session; migrations want one, and statements that are parsed once. */
 const directPlace = (place: PostgresPlace): PostgresPlace => ({ ...place, url: place.direct ?? place.url });
 
-async function prepare(place: PostgresPlace, migrating: BooksHearers['migrating']) {
+async function prepare(place: PostgresPlace, migrating: NodeLedgerListeners['migrating']) {
   const database = await openPostgres(directPlace(place), { connections: 1, name: 'gateway ledger' });
   try {
     const migrated = await migratePostgres(database, postgresMigrations, false, migrating);
@@ -106,13 +106,13 @@ async function prepare(place: PostgresPlace, migrating: BooksHearers['migrating'
   }
 }
 
-async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
+async function begin(order: NodeOrder, schema: string, told: NodeLedgerListeners) {
   const direct = directPlace(order.place);
   const files = openFiles(order);
   await refuseTwin(order, files);
   const { memory: shared } = order;
   const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
-  const reach = shared === null ? createPocket() : createReach(memory);
+  const reach = shared === null ? createLocalLeaseStore() : createSharedLeaseStore(memory);
   const nodeLease = createNodeLease(memory, { steady: createSteadyClock(shared?.clock), wall: Date.now });
   const submitted = (command: LedgerCommand): Promise<LedgerResult> =>
     new Promise((resolve, reject) =>
@@ -124,7 +124,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     acknowledged: files.acknowledged,
     onEpoch(epoch) {
       nodeLease.ended();
-      lending.began(epoch);
+      leases.began(epoch);
       nodeLease.begins(epoch, order.leaseSeconds);
     },
     onReach: (error) => told.say(error === null ? reachedAgain : awayFor(order, error)),
@@ -139,7 +139,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     newRun: randomUUID,
     now: () => Math.floor(Date.now() / 1000),
   });
-  const lending = createLending({
+  const leases = createLeaseManager({
     ...{
       reach,
       nodeLease,
@@ -150,61 +150,61 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
       epoch: store.epoch,
       tell: (text) => wire.tell(text),
     },
-    nodes: () => keeper.nodes(),
+    nodes: () => heartbeat.nodes(),
     now: () => performance.now(),
   });
   const wire: Wire = openWire(order.place, {
-    hear: (text) => lending.hear(text),
-    say: (channel, text) => keeper.notify(channel, text),
+    hear: (text) => leases.hear(text),
+    say: (channel, text) => heartbeat.notify(channel, text),
     changed: (hears) => told.say(hears ? heardAgain : unheard),
     name: randomUUID().replaceAll('-', ''),
   });
-  const keeper: Keeper = createKeeper({
+  const heartbeat: NodeHeartbeat = createNodeHeartbeat({
     connect: () => openLine(order.place, { name: 'gateway keeper' }),
     name: order.name,
     epoch: store.epoch,
     beat: store.probe,
     away: store.away,
-    sweep: lending.sweep,
+    sweep: leases.sweep,
     submit: submitted,
     say: told.say,
     drain: told.drain,
   });
   const engine = createEngine({
-    store: lendingStore(store, lending, files.acknowledged),
+    store: leasingStore(store, leases, files.acknowledged),
     onBalance: told.message,
     onHealth: told.health,
     standby: standbyOf(files.outbox, order.durable, nodeLease, told),
   });
   const close = async () => {
-    keeper.stop();
+    heartbeat.stop();
     await engine.drain();
     wire.close();
-    await keeper.leave(files.outbox.size() > 0);
+    await heartbeat.leave(files.outbox.size() > 0);
     store.close();
     files.close();
   };
   try {
     await store.probe();
     const owed = await settleOwedFar((commands) => Promise.all(commands.map(submitted)), order.owed);
-    const recovered = await keeper.bury();
-    keeper.start();
+    const recovered = await heartbeat.recoverOwnEpochs();
+    heartbeat.start();
     return {
-      engine: gathering(engine, lending),
+      engine: gathering(engine, leases),
       recovery: { epoch: store.epoch(), ...recovered },
       owed,
       answer: async (question: BooksQuestion): Promise<BooksAnswer> =>
         question.kind === 'lend'
-          ? { kind: 'loan', id: question.id, answer: await lending.lend(question.order) }
+          ? { kind: 'loan', id: question.id, answer: await leases.acquire(question.order) }
           : {
               kind: 'stands',
               id: question.id,
-              standing: await keeper.standing(question.userId, question.tokenId).catch(() => null),
+              standing: await heartbeat.standing(question.userId, question.tokenId).catch(() => null),
             },
-      leaving: () => void keeper.leaving(),
+      leaving: () => void heartbeat.leaving(),
       learn(news: PlacesNews) {
         reach.learn(news);
-        if (news.changed) lending.changed(news);
+        if (news.changed) leases.changed(news);
       },
       close,
     };
@@ -245,7 +245,7 @@ const standbyOf = (
   outbox: Standby['outbox'],
   durable: boolean,
   nodeLease: OwnNodeLease,
-  { say }: BooksHearers,
+  { say }: NodeLedgerListeners,
 ): Standby => ({
   outbox,
   durable,
@@ -254,7 +254,7 @@ const standbyOf = (
 });
 
 /** After the commit, what was not paid out of leases is in reach again. */
-const lendingStore = (store: PostgresLedgerStore, lending: Lending, copies: Acknowledged) => ({
+const leasingStore = (store: PostgresLedgerStore, leases: LeaseManager, copies: Acknowledged) => ({
   ...store,
   async probe(): Promise<void> {
     await store.probe();
@@ -262,20 +262,20 @@ const lendingStore = (store: PostgresLedgerStore, lending: Lending, copies: Ackn
   },
   async apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
     const outcome = await store.apply(commands);
-    lending.settled(commands, outcome.spared);
+    leases.settled(commands, outcome.spared);
     return outcome;
   },
 });
 
 /** What is to be taken from a balance may lie idle with some node. */
-const gathering = (engine: Engine, lending: Lending): Engine => ({
+const gathering = (engine: Engine, leases: LeaseManager): Engine => ({
   ...engine,
   submit(command, done) {
     if (command.type !== 'deduct') return engine.submit(command, done);
     engine.submit(command, (result) => {
       if (result instanceof AppError || result.status !== 'refused' || result.reason !== 'insufficient')
         return done(result);
-      void lending.gather(command.userId).then(() => engine.submit(command, done));
+      void leases.gather(command.userId).then(() => engine.submit(command, done));
     });
   },
 });

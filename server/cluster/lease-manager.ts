@@ -1,16 +1,16 @@
-/** Loans from the site's books to the relays of this machine: asked for by these, recalled by other nodes, given back when nobody uses them. */
+/** Leases this machine's relays spend from: acquired from the ledger when they ask, recalled by other nodes, returned when nobody uses them. */
 
 import { smallFor } from '../../db/postgres/leases.ts';
 import { createLeases, type LeaseAnswer } from '../billing/leases/leases.ts';
 import type { NodeLease } from '../billing/leases/node-lease.ts';
 import type { LedgerCommand, LoanOrder } from '../billing/ledger/commands.ts';
 import type { Grant, LeaseMove, MoveOutcome, Spared } from '../billing/ports.ts';
-import type { MemoryReach, PlacesNews } from './reach.ts';
-import { createTelling, heard } from './telling.ts';
-import { createUses } from './uses.ts';
+import { createLeaseDemand } from './lease-demand.ts';
+import { createLeaseMessages, heard } from './lease-messages.ts';
+import type { NodeLeaseStore, PlacesNews } from './lease-store-shared.ts';
 
-export interface Lending {
-  lend(order: LoanOrder): Promise<LeaseAnswer>;
+export interface LeaseManager {
+  acquire(order: LoanOrder): Promise<LeaseAnswer>;
   /** From another node, or from this one. */
   hear(text: string): void;
   /** All that was leased is void. */
@@ -24,8 +24,8 @@ export interface Lending {
   sweep(): void;
 }
 
-export interface LendingDeps {
-  readonly reach: MemoryReach;
+export interface LeaseManagerDeps {
+  readonly reach: NodeLeaseStore;
   readonly nodeLease: NodeLease;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUnresolved: (error: unknown) => boolean;
@@ -40,24 +40,30 @@ export interface LendingDeps {
   readonly now: () => number;
 }
 
-export function createLending(deps: LendingDeps): Lending {
+export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
   const { reach, now, epoch } = deps;
-  const telling = createTelling({ wire: deps, epoch, later: setImmediate });
+  const messages = createLeaseMessages({ wire: deps, epoch, later: setImmediate });
   const leases = createLeases({
     reach,
     move: deps.move,
     isUnresolved: deps.isUnresolved,
-    recall: telling.recall,
-    answer: telling.answer,
+    recall: messages.recall,
+    answer: messages.answer,
     nodes: deps.nodes,
     away: deps.away,
     now,
     after: (ms, work) => void setTimeout(work, ms),
   });
-  const uses = createUses({ now, spanMs: deps.leaseMs, idle: reach.idle, ahead: leases.ahead, giveBack: leases.idle });
+  const demand = createLeaseDemand({
+    now,
+    spanMs: deps.leaseMs,
+    idle: reach.idle,
+    ahead: leases.ahead,
+    giveBack: leases.idle,
+  });
 
   return {
-    async lend({ userId, tokenId, house, more, wish }) {
+    async acquire({ userId, tokenId, house, more, wish }) {
       if (!(await reach.knows(userId, tokenId)) || !deps.nodeLease.isValid()) return 'away';
       const subjects = [
         ...(house ? [] : [{ kind: 'account' as const, id: userId, before: reach.idle('account', userId), got: 0 }]),
@@ -78,7 +84,7 @@ export function createLending(deps: LendingDeps): Lending {
           const isAccount = subject.kind === 'account';
           subject.got += isAccount ? granted : tokenGranted;
           const { kind, id } = subject;
-          uses.lent({
+          demand.lent({
             kind,
             subject: id,
             owner: userId,
@@ -91,7 +97,7 @@ export function createLending(deps: LendingDeps): Lending {
         account: userId,
         token: tokenId,
         need: more,
-        use: wish - more + uses.forecast(userId),
+        use: wish - more + demand.forecast(userId),
         partial: true,
         missing: () => ({ account: lacks('account'), token: lacks('token') }),
         hold: () => deps.nodeLease.isValid() && lacks('account') + lacks('token') === 0,
@@ -101,28 +107,28 @@ export function createLending(deps: LendingDeps): Lending {
     hear: (text) =>
       heard(text, epoch(), {
         recalled(account, token, by, mark, tokenOnly) {
-          if (!tokenOnly) uses.wanted('account', account);
-          if (token > 0) uses.wanted('token', token);
+          if (!tokenOnly) demand.wanted('account', account);
+          if (token > 0) demand.wanted('token', token);
           leases.recalled(account, token, by, mark, tokenOnly);
         },
         answered: leases.answered,
       }),
     began(fresh) {
-      uses.forget();
+      demand.forget();
       leases.begin(fresh);
     },
     settled(commands, spared) {
       leases.settled(spared);
-      uses.settled(commands);
+      demand.settled(commands);
     },
     gather(account) {
-      uses.wanted('account', account);
+      demand.wanted('account', account);
       return leases.gather(account);
     },
     changed({ places }) {
       for (let at = 0; at < places.users.length; at += 2) leases.idle('account', places.users[at] ?? 0);
       for (let at = 0; at < places.tokens.length; at += 2) leases.idle('token', places.tokens[at] ?? 0);
     },
-    sweep: uses.sweep,
+    sweep: demand.sweep,
   };
 }

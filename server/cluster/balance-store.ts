@@ -8,9 +8,9 @@ import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
 import { clockReading, createSteadyClock } from '../threads/relay/clock.ts';
 import { mostRelays } from '../threads/relay/environment.ts';
-import type { SharedMemory } from './reach.ts';
+import type { SharedMemory } from './lease-store-shared.ts';
 
-export interface Purses {
+export interface BalanceStore {
   readonly balances: Balances;
   /** For the ledger's thread, which fills it; null = balances follow the books. */
   readonly shared: SharedMemory | null;
@@ -18,7 +18,7 @@ export interface Purses {
   readonly bury: () => void;
 }
 
-export function createPurses({ engine }: DatabasePlace, relays: number): Purses {
+export function createBalanceStore({ engine }: DatabasePlace, relays: number): BalanceStore {
   const threads = relays === 1 ? 0 : mostRelays;
   const open = relays === 1 ? untold : undefined;
   if (engine === 'sqlite')

@@ -1,13 +1,13 @@
-/** What a node does by the clock: signs of life, a look at the others, and what those that are gone have left. */
+/** A node's heartbeat in the database: renews its life, watches the other nodes, and ends what nodes that are gone had open. */
 import type { Line } from '../../db/postgres/line.ts';
 import { clearLeases, earlierEpochs, expireNodes, noteDraining, noteLeft, orphans } from '../../db/postgres/nodes.ts';
 import { nodesNow, standingOn } from '../../db/postgres/standing.ts';
 import type { BooksStanding, LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
 import { endFor } from '../billing/ledger/recovery.ts';
 
-export interface Keeper {
+export interface NodeHeartbeat {
   /** What an earlier start of this very node has left. */
-  bury(): Promise<{ readonly settled: number; readonly voided: number }>;
+  recoverOwnEpochs(): Promise<{ readonly settled: number; readonly voided: number }>;
   start(): void;
   stop(): void;
   /** It is about to end: the others see it. */
@@ -21,7 +21,7 @@ export interface Keeper {
   notify(channel: string, text: string): Promise<void>;
 }
 
-export interface KeeperDeps {
+export interface NodeHeartbeatDeps {
   readonly connect: () => Promise<Line>;
   readonly name: string;
   readonly epoch: () => number;
@@ -39,7 +39,7 @@ const awayMs = 500;
 const lookMs = 4000;
 const sweepMs = 1000;
 
-export function createKeeper(deps: KeeperDeps): Keeper {
+export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
   let line: Promise<Line> | null = null;
   let stopped = false;
   let live = 1;
@@ -100,7 +100,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
 
   return {
     nodes: () => live,
-    async bury() {
+    async recoverOwnEpochs() {
       const own = await alone((on) => earlierEpochs(on, deps.name, deps.epoch()));
       if (own.length === 0) return { settled: 0, voided: 0 };
       await alone((on) => expireNodes(on, own));

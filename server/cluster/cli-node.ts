@@ -1,4 +1,4 @@
-/** A command of the terminal at the site's books on PostgreSQL: a node for as long as it takes, and only where it moves money. */
+/** One command of the terminal on a site's PostgreSQL: a node of its own for as long as it runs, registered only when it moves money. */
 import { openDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
@@ -13,10 +13,10 @@ import { proveKey } from '../domain/secrets/proof.ts';
 import { type Vault, vaultFor } from '../domain/secrets/vault.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
-import { type Books, openBooks } from './books.ts';
+import { type NodeLedger, openNodeLedger } from './node-ledger.ts';
 import { nodeOrder } from './order.ts';
 
-export interface Visitor {
+export interface CliNode {
   readonly database: PostgresDatabase;
   readonly vault: Vault;
   readonly ledger: Ledger;
@@ -26,11 +26,11 @@ export interface Visitor {
 const connections = 3;
 
 /** @throws AppError database_*, secret_* */
-export async function openVisitor(
+export async function openCliNode(
   place: PostgresPlace,
   files: DataDirFiles,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<Visitor> {
+): Promise<CliNode> {
   const database = await openDatabase(place, { connections });
   try {
     await migratePostgres(database);
@@ -42,7 +42,7 @@ export async function openVisitor(
         memory: null,
       });
       if (order === null) throw new AppError('sqlite_alone');
-      return openBooks(order, { message: quiet, health: quiet, drain: quiet, say: quiet });
+      return openNodeLedger(order, { message: quiet, health: quiet, drain: quiet, say: quiet });
     });
     // What an earlier end of a server here could not write.
     if (owedFiles(files.owed).length > 0) await ledger.open();
@@ -78,10 +78,10 @@ const quiet = () => undefined;
 
 /** Most commands only read. */
 function createVisitingLedger(
-  begin: () => Promise<Books>,
-): Ledger & { open(): Promise<Books>; close(): Promise<void> } {
-  let books: Promise<Books> | null = null;
-  const open = (): Promise<Books> => {
+  begin: () => Promise<NodeLedger>,
+): Ledger & { open(): Promise<NodeLedger>; close(): Promise<void> } {
+  let books: Promise<NodeLedger> | null = null;
+  const open = (): Promise<NodeLedger> => {
     books ??= begin();
     return books;
   };

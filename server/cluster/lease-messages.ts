@@ -1,4 +1,4 @@
-/** Who waits for what, and who has nothing idle: told between nodes in as few messages as there is time for. */
+/** Messages between nodes about leases: recalls, and answers that nothing idle is left, packed into few notifications. */
 import type { Wire } from '../../db/postgres/wire.ts';
 
 /** `tokenOnly` 1 = none of the balance is wanted; a node of an earlier version does not know it and gives back both. */
@@ -31,7 +31,7 @@ export interface TellingDeps {
 /** A message has room for so many, on a site of twenty nodes. */
 const together = 50;
 
-export function createTelling({ wire, epoch, later }: TellingDeps): Telling {
+export function createLeaseMessages({ wire, epoch, later }: TellingDeps): Telling {
   let recalls = new Map<string, Recall>();
   let answers = new Map<string, Answer>();
   let number = 0;

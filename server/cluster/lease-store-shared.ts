@@ -1,9 +1,9 @@
-/** The memory of this machine's relays as the keeper of its leases sees it. */
+/** The memory of this machine's relays as the lease manager sees it: raised when a lease is granted, lowered before it is returned. */
 
 import type { Memory, MemoryParts } from '../billing/balances/shared-memory.ts';
 import { createAccounts, type Places } from '../billing/balances/slots.ts';
-import { createLeased } from '../billing/leases/leased.ts';
-import type { Reach } from '../billing/leases/leases.ts';
+import { createLeasedBalances } from '../billing/leases/leased-balances.ts';
+import type { LeaseStore } from '../billing/leases/leases.ts';
 import type { LeaseKind, Spared } from '../billing/ports.ts';
 import type { ClockReading } from '../threads/relay/clock.ts';
 
@@ -18,7 +18,7 @@ export interface PlacesNews {
   readonly chunks: readonly SharedArrayBuffer[];
 }
 
-export interface MemoryReach extends Reach {
+export interface NodeLeaseStore extends LeaseStore {
   learn(news: PlacesNews): void;
   /** Resolves when its cells are known. @returns false when that takes too long. */
   knows(userId: number, tokenId: number): Promise<boolean>;
@@ -35,9 +35,9 @@ export interface SharedMemory {
   readonly clock: ClockReading;
 }
 
-export function createReach(memory: Memory): MemoryReach {
+export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
   const accounts = createAccounts(memory, true);
-  const leased = createLeased({ memory, accounts });
+  const leased = createLeasedBalances({ memory, accounts });
   const owners = new Map<number, number>();
   /** Leased for whom nobody has told of yet. */
   const early: Spared[] = [];

@@ -26,7 +26,7 @@ export interface Leased {
   drop(owners: ReadonlyMap<number, number>): void;
 }
 
-export function createLeased({ memory, accounts }: Pick<Money, 'memory' | 'accounts'>): Leased {
+export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' | 'accounts'>): Leased {
   const { get, put } = memory;
   /** @returns null where nobody has told of the subject. */
   const cellsOf = ({ kind, userId, id }: LeaseSubject) => {

@@ -1,4 +1,4 @@
-/** Who spends how much here: what is likely to be needed for as long as a lease lasts, and what nobody uses any more. */
+/** How much of each lease is spent here: what the node will need while the lease lasts, and which leases nobody uses any more. */
 
 import type { LedgerCommand } from '../billing/ledger/commands.ts';
 import type { LeaseKind } from '../billing/ports.ts';
@@ -55,7 +55,7 @@ interface Use {
   before: number;
 }
 
-export function createUses({ now, spanMs, idle, ahead, giveBack }: UsesDeps): Uses {
+export function createLeaseDemand({ now, spanMs, idle, ahead, giveBack }: UsesDeps): Uses {
   const uses = new Map<string, Use>();
   const keyOf = (kind: LeaseKind, subject: number) => `${kind} ${subject}`;
   const turned = (use: Use): Use => {
