@@ -178,10 +178,28 @@ function narrowed(
 
 const sqliteMark = 'SQLite format 3\0';
 
+/** A source that was killed leaves a write behind that only a writer may undo: nothing is written there from here. */
+function sourceTrouble(error: unknown): { readonly detail_zh: string; readonly detail_en: string } {
+  const { code, message } = error as { readonly code?: string; readonly message?: string };
+  if (code?.startsWith('SQLITE_READONLY'))
+    return {
+      detail_zh: '源站在写入过程中停止，请启动它再正常停止一次，或用 sqlite3 打开该文件一次',
+      detail_en:
+        'the source stopped in the middle of a write; start it and stop it once more, or open the file once with sqlite3',
+    };
+  return { detail_zh: message ?? String(error), detail_en: message ?? String(error) };
+}
+
 /** A SQLite file by its first bytes, everything else is read as a dump. */
 function openSource(file: string, nativeBinding: string | undefined): Source & { close(): void } {
   const bytes = readFileSync(file);
-  if (bytes.toString('latin1', 0, sqliteMark.length) === sqliteMark) return openSqliteSource(file, nativeBinding);
+  if (bytes.toString('latin1', 0, sqliteMark.length) === sqliteMark) {
+    try {
+      return openSqliteSource(file, nativeBinding);
+    } catch (error) {
+      throw new AppError('import_failed', sourceTrouble(error));
+    }
+  }
   const tables = readDump(bytes.toString('utf8'));
   if (!tables.has('users') && !tables.has('channels'))
     throw new AppError('import_failed', { detail: 'users, channels' });

@@ -66,7 +66,8 @@ const inChinese = (what: string): string =>
 export function formatError(code: ErrorCode, params: ErrorParams, language: Language): string {
   const text = errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) => {
     // Words that were made in both languages.
-    const value = String(params[`${name}_${language}`] ?? params[name] ?? whole);
+    // A reason follows what was said, where there is one.
+    const value = String(params[`${name}_${language}`] ?? params[name] ?? (name === 'reason' ? '' : whole));
     if (language === 'en') return Object.hasOwn(brands, value) ? (brands[value] ?? value) : value;
     return name === 'what' ? inChinese(value) : name === 'reason' ? reasonIn(value, language) : value;
   });

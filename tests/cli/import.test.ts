@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import BetterSqlite from 'better-sqlite3';
@@ -386,6 +386,26 @@ test('what is neither is refused and writes nothing', async () => {
     code: 'import_failed',
     params: { detail: 'model_list' },
   });
+});
+
+test('a file that was left in the middle of a write says what to do, and is not touched', async () => {
+  const live = join(dir, 'live.db');
+  const file = join(dir, 'copy.db');
+  const raw = new BetterSqlite(live);
+  raw.pragma('journal_mode = DELETE');
+  raw.exec('CREATE TABLE users (id, username)');
+  raw.pragma('cache_size = 5');
+  raw.exec('BEGIN');
+  for (let id = 0; id < 2000; id++) raw.prepare('INSERT INTO users VALUES (?, ?)').run(id, 'x'.repeat(200));
+  for (const end of ['', '-journal']) copyFileSync(`${live}${end}`, `${file}${end}`);
+  raw.exec('ROLLBACK');
+  raw.close();
+  const before = readFileSync(file);
+  await expect(runner.run(['import', 'new-api', file, '--yes'])).rejects.toMatchObject({
+    code: 'import_failed',
+    message: expect.stringContaining('in the middle of a write'),
+  });
+  expect(readFileSync(file).equals(before)).toBe(true);
 });
 
 test('dumps: inserts with columns, E strings, doubled quotes, several statements', () => {
