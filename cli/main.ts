@@ -37,21 +37,23 @@ const quiet = (stream: NodeJS.WriteStream) => ({
 
 /** Bun's fetch stops at 256 requests at once unless the environment said otherwise before the process began. */
 async function restartWithRoom(): Promise<void> {
-  if (process.env.BUN_CONFIG_MAX_HTTP_REQUESTS !== undefined || typeof process.execve !== 'function') return;
+  if (process.env.BUN_CONFIG_MAX_HTTP_REQUESTS !== undefined) return;
   try {
-    process.execve(process.execPath, [process.execPath, ...process.argv.slice(isCompiled ? 2 : 1)], {
-      ...process.env,
-      BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
-    });
+    // There it exists and never works.
+    if (process.platform !== 'win32')
+      process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(isCompiled ? 2 : 1)], {
+        ...process.env,
+        BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+      });
   } catch {
-    // Emulators and seccomp filters refuse it. Serving goes on, with fewer requests at a time.
-    const { languageOf } = await import('./context.ts');
-    const note =
-      languageOf(undefined, process.env) === 'zh'
-        ? '同时最多 256 个上游请求：如需更多，请设置 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 后再启动'
-        : 'at most 256 upstream requests at a time: for more, start with BUN_CONFIG_MAX_HTTP_REQUESTS=65336';
-    quiet(process.stderr).write(`${note}\n`);
+    // Emulators and seccomp filters refuse it.
   }
+  const { languageOf } = await import('./context.ts');
+  const note =
+    languageOf(undefined, process.env) === 'zh'
+      ? '同时最多 256 个上游请求：如需更多，请设置 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 后再启动'
+      : 'at most 256 upstream requests at a time: for more, start with BUN_CONFIG_MAX_HTTP_REQUESTS=65336';
+  quiet(process.stderr).write(`${note}\n`);
 }
 
 async function main(): Promise<number> {

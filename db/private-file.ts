@@ -12,6 +12,8 @@ export function keepPrivate(file: string): void {
     // Whoever opens the database says why, in its own words.
     return;
   }
+  // Windows has no modes: it says that everybody may read everything, and refuses a change of a file that is in use.
+  if (process.platform === 'win32') return;
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (!existsSync(path)) continue;
     const { mode } = statSync(path);
