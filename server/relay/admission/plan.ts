@@ -1,4 +1,4 @@
-/** Stage 3: the plan of the configuration for one request: the channels it may reach, and what is held for it. */
+/** The step `plan`: what the configuration says for one request: the channels it may reach, and what is held for it. */
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Prices } from '../../contract/pricing/prices.ts';

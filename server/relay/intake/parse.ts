@@ -1,4 +1,4 @@
-/** Stage 1: path and body become an inquiry; everything that is wrong with them is said here. */
+/** The step `read`: path and body become a parsed request; everything that is wrong with them is said here. */
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';
