@@ -298,6 +298,16 @@ test('Baidu: a token for the query, the model in the path, turns that alternate'
   expect((await gateway.chat(key, ask('ERNIE-3.5-8K'))).status).toBe(429);
 });
 
+test.each([
+  ['baidu', 'ERNIE-3.5-8K', 'AK'],
+  ['baidu', 'ERNIE-3.5-8K', 'app|AK|SK'],
+  ['tencent', 'hunyuan-lite', 'SecretId|SecretKey'],
+])('%s: a key of the wrong number of parts is sent nowhere', async (type, model, key) => {
+  const response = await gateway.chat(await channel(type, model, { key }), ask(model));
+  expect(await response.json()).toMatchObject({ error: { code: 'upstream_key' } });
+  expect(upstream.requests).toEqual([]);
+});
+
 test('Baidu: embeddings, and their errors inside of a 200', async () => {
   const key = await channel('baidu', 'bge-large-zh', { key: 'AK|SK' });
   const answer = { data: [{ index: 0, embedding: [0.5] }], usage: { prompt_tokens: 3, total_tokens: 3 } };

@@ -1,4 +1,5 @@
 /** Baidu Qianfan's first API: `APIKey|SecretKey` buys a token for the query, the path names the model, errors come with status 200. */
+import { AppError } from '../../contract/errors.ts';
 import type { Message } from '../../protocols/canonical.ts';
 import { flag, lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
@@ -104,7 +105,8 @@ const embeddings: CustomForm = {
 };
 
 async function auth(request: Outgoing, { key, token }: AuthFacts): Promise<Outgoing> {
-  const [clientId = '', clientSecret = ''] = key.split('|');
+  const [clientId, clientSecret, ...more] = key.split('|');
+  if (!clientId || !clientSecret || more.length > 0) throw new AppError('upstream_key');
   const query = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: clientId,

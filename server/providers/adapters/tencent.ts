@@ -1,4 +1,5 @@
 /** Tencent Hunyuan's own API: OpenAI's form with capital letters, signed with TC3. Keys are `AppId|SecretId|SecretKey`. */
+import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest } from '../../protocols/canonical.ts';
 import type { Dropped, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { openaiChat } from '../../protocols/openai-chat/codec.ts';
@@ -62,7 +63,8 @@ const wire: Wire = {
 };
 
 function auth(request: Outgoing, { key, nowMs }: AuthFacts): Outgoing {
-  const [, secretId = '', secretKey = ''] = key.split('|');
+  const [appId, secretId, secretKey, ...more] = key.split('|');
+  if (!appId || !secretId || !secretKey || more.length > 0) throw new AppError('upstream_key');
   const at = Math.floor(nowMs / 1000);
   const action = 'ChatCompletions';
   const authorization = signTc3({
