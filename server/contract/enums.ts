@@ -10,7 +10,7 @@ export const LogType = { unknown: 0, topup: 1, consume: 2, manage: 3, system: 4,
 /** How sure we are of a log row's token counts. */
 export type UsageSource = 'reported' | 'partial' | 'estimated' | 'none';
 
-/** Why a relayed request ended; decides who pays (see server/billing/ledger/README.md). */
+/** Why a relayed request ended; decides who pays (see server/billing/README.md). */
 export type EndReason =
   | 'completed'
   | 'rejected'

@@ -36,7 +36,12 @@ function insertTo<Entry>(raw: RawDatabase, table: string, columns: readonly Inse
     // What fails is rolled back with its transaction, so the statement needs no journal of its own.
     (values) => `INSERT OR FAIL INTO ${table} (${names}) VALUES ${values}`,
   );
-  const rowOf = (entry: Entry): Row => columns.map((column) => column.value(entry));
+  // A loop, for each row of the log passes here.
+  const rowOf = (entry: Entry): Row => {
+    const row: (string | number | null)[] = [];
+    for (const { value } of columns) row.push(value(entry));
+    return row;
+  };
   return {
     /** @returns whether it is new. */
     one: (entry: Entry): boolean => insert.run(rowOf(entry)).changes > 0,
