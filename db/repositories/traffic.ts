@@ -48,6 +48,13 @@ export type ChannelWindow = Pick<
   | 'words'
 >;
 
+export interface Named {
+  readonly id: number;
+  readonly name: string;
+  /** Owner of a key. */
+  readonly username: string;
+}
+
 const key = ['span', 'kind', 'at', 'subject_id', 'user_id', 'part'] as const;
 const windowColumns = [
   'at',
@@ -129,8 +136,9 @@ export function createTrafficRepository({ query }: Database) {
         .where('at', '<', to)
         // Said as the indexes say it.
         .$if(subjectId !== undefined, (q) => q.where('subject_id', '=', subjectId ?? 0))
-        .$if(subjectId !== undefined && part === undefined && (kind === 'route' || kind === 'use'), (q) =>
-          q.where(sql<boolean>`part <> ''`),
+        .$if(
+          subjectId !== undefined && part === undefined && (kind === 'route' || kind === 'use' || kind === 'save'),
+          (q) => q.where(sql<boolean>`part <> ''`),
         )
         .$if(part !== undefined, (q) => q.where('part', '=', part ?? '').where(sql<boolean>`part <> ''`))
         .$if(userId !== undefined, (q) => q.where('user_id', '=', userId ?? 0).where(sql<boolean>`user_id <> 0`))
@@ -157,6 +165,24 @@ export function createTrafficRepository({ query }: Database) {
         .$if(channelId !== undefined, (q) => q.where('subject_id', '=', channelId ?? 0))
         .orderBy('at', 'desc')
         .orderBy('subject_id')
+        .execute(),
+    channelNames: async (ids: readonly number[]): Promise<Named[]> => {
+      const rows = await query
+        .selectFrom('channels')
+        .select(['id', 'name'])
+        .where('id', 'in', ids)
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => ({ ...row, username: '' }));
+    },
+    /** Deleted keys keep their names. */
+    tokenNames: (ids: readonly number[]): Promise<Named[]> =>
+      query
+        .selectFrom('tokens')
+        .innerJoin('users', 'users.id', 'tokens.user_id')
+        .select(['tokens.id', 'tokens.name', 'users.username'])
+        .where('tokens.id', 'in', ids)
+        .orderBy('tokens.id')
         .execute(),
     /** Deletes windows that began before a time of their span, one after the other, so that others write meanwhile. */
     sweep: async (before: Readonly<Record<TrafficSpan, number>>): Promise<void> => {

@@ -56,6 +56,8 @@ import { createTasks, type TasksService } from '../domain/tasks/service.ts';
 import { createChatLinks } from '../domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from '../domain/tokens/service.ts';
 import { TrafficKeeper } from '../domain/traffic/keeper.ts';
+import { createTraffic, type TrafficService } from '../domain/traffic/service.ts';
+import { type ChannelStates, createChannelStates } from '../domain/traffic/states.ts';
 import { createUsage, type UsageService } from '../domain/usage/service.ts';
 import { type AccessTokensService, createAccessTokens } from '../domain/users/access-tokens.ts';
 import { type AccountService, createAccount } from '../domain/users/account.ts';
@@ -111,6 +113,8 @@ export interface Services {
   readonly tasks: TasksService & KeptItems;
   readonly taskLists: TaskListsService;
   readonly usage: UsageService;
+  readonly traffic: TrafficService;
+  readonly channelStates: ChannelStates;
   readonly trafficKeeper: TrafficKeeper;
   readonly priceList: ReturnType<typeof createPriceList>;
   readonly logs: LogsService;
@@ -309,6 +313,8 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     pricing: createPricing({ ...deps, options, logs }),
     taskLists: createTaskLists({ ...deps, options }),
     usage: createUsage(deps),
+    traffic: createTraffic(deps),
+    channelStates: createChannelStates({ ...deps, options }),
     trafficKeeper: new TrafficKeeper({ ...deps, options }),
     priceList: createPriceList({ options, channels }),
     tasks: {

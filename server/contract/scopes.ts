@@ -6,7 +6,7 @@ const areas = {
   channels: ['channel', 'route', 'model'],
   tokens: ['token', 'chat'],
   users: ['user', 'second_factor'],
-  logs: ['log', 'usage', 'drawing', 'task', 'audit'],
+  logs: ['log', 'usage', 'traffic', 'drawing', 'task', 'audit'],
   billing: ['redemption', 'wallet', 'affiliate', 'pricing'],
   settings: ['option', 'ratio', 'provision', 'group', 'status', 'update', 'setup'],
 } as const satisfies Record<string, readonly string[]>;

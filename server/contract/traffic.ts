@@ -109,3 +109,7 @@ export function percentileOf(counts: readonly number[], share: number): number |
   }
   return trafficBounds.at(-1) ?? null;
 }
+
+/** How a channel is doing, from its traffic. */
+export const channelStates = ['serving', 'slow', 'failing', 'standby', 'idle', 'disabled'] as const;
+export type ChannelState = (typeof channelStates)[number];

@@ -596,6 +596,8 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
   await traffic.sums({ span: 300, kind: 'save', ...range, subjectId: 1 }, ['part']);
   await traffic.windows(300, at);
   await traffic.windows(300, at, 1);
+  await traffic.channelNames([1, 2, 99]);
+  await traffic.tokenNames([1, 2, 99]);
   await traffic.sweep({ 300: at + 300, 3600: 0, 86400: 0 });
   await traffic.sums({ span: 300, kind: 'all', ...range }, []);
   await traffic.windows(300, at);

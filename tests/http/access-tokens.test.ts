@@ -34,7 +34,7 @@ const nouns: Readonly<Record<string, readonly string[]>> = {
   channels: ['channel', 'route', 'model'],
   tokens: ['token', 'chat'],
   users: ['user', 'second_factor'],
-  logs: ['log', 'usage', 'drawing', 'task', 'audit'],
+  logs: ['log', 'usage', 'traffic', 'drawing', 'task', 'audit'],
   billing: ['redemption', 'wallet', 'affiliate', 'pricing'],
   settings: ['option', 'ratio', 'provision', 'group', 'status', 'update', 'setup'],
 };

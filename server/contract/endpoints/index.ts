@@ -23,6 +23,7 @@ import { redemptionEndpoints } from './redemption.ts';
 import { sessionEndpoints } from './session.ts';
 import { entranceShape, signInEndpoints } from './sign-in.ts';
 import { taskEndpoints } from './tasks.ts';
+import { trafficEndpoints } from './traffic.ts';
 import { usageEndpoints } from './usage.ts';
 import { userEndpoints } from './user.ts';
 import { walletEndpoints } from './wallet.ts';
@@ -358,6 +359,7 @@ export const endpoints = [
   }),
   ...modelEndpoints,
   ...logEndpoints,
+  ...trafficEndpoints,
   ...nodeEndpoints,
   // the owner of the data directory only
   ...localEndpoints,

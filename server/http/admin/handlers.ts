@@ -19,6 +19,7 @@ import { sessionHandlers } from './session.ts';
 import { signInHandlers } from './sign-in.ts';
 import { siteHandlers } from './site.ts';
 import { tokenHandlers } from './token.ts';
+import { trafficHandlers } from './traffic.ts';
 import { usageHandlers } from './usage.ts';
 import { userHandlers } from './user.ts';
 import { walletHandlers } from './wallet.ts';
@@ -38,6 +39,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...redemptionHandlers,
   ...walletHandlers,
   ...usageHandlers,
+  ...trafficHandlers,
   ...channelHandlers,
   ...familyHandlers,
   ...logHandlers,

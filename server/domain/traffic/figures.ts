@@ -1,0 +1,92 @@
+/** What people read of counters: errors by class, percentiles, output speed. */
+import {
+  type AttemptError,
+  attemptErrors,
+  percentileOf,
+  type RequestError,
+  requestErrors,
+  type TrafficCounter,
+  trafficBuckets,
+  trafficCounters,
+} from '../../contract/traffic.ts';
+
+export type Counters = Readonly<Record<TrafficCounter, number>>;
+
+/** Milliseconds; null = nothing was measured. */
+export interface Spread {
+  readonly mean: number | null;
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+export interface TrafficFigures {
+  readonly requests: number;
+  /** Requests that ended without their answer. */
+  readonly errors: number;
+  readonly error_by: Readonly<Record<RequestError, number>>;
+  readonly refused: number;
+  readonly retried: number;
+  readonly saved: number;
+  readonly attempts: number;
+  /** Attempts that failed, other than for what the request asked. */
+  readonly failed: number;
+  readonly failed_by: Readonly<Record<AttemptError, number>>;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly tokens_cached: number;
+  /** Quota. */
+  readonly charge: number;
+  readonly latency: Spread;
+  readonly first_token: Spread;
+  /** Of streams. */
+  readonly tokens_per_second: number | null;
+}
+
+export const noCounters: Counters = Object.fromEntries(trafficCounters.map((name) => [name, 0])) as Counters;
+
+export function sumOf(all: readonly Counters[]): Counters {
+  const sum = { ...noCounters } as Record<TrafficCounter, number>;
+  for (const one of all) for (const name of trafficCounters) sum[name] += one[name];
+  return sum;
+}
+
+export const histogramOf = (row: Counters, name: 'latency' | 'first'): number[] =>
+  Array.from({ length: trafficBuckets }, (_, at) => row[`${name}_${at}` as TrafficCounter]);
+
+const tenths = (value: number): number => Math.round(value * 10) / 10;
+
+function spreadOf(row: Counters, name: 'latency' | 'first'): Spread {
+  const counts = histogramOf(row, name);
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  return {
+    mean: all === 0 ? null : Math.round(row[`${name}_ms`] / all),
+    p50: percentileOf(counts, 0.5),
+    p95: percentileOf(counts, 0.95),
+  };
+}
+
+/** A request that a channel refuses for what it asks says nothing of the channel. */
+export const failedOf = (row: Pick<Counters, `failed_${Exclude<AttemptError, 'invalid'>}`>): number =>
+  row.failed_upstream + row.failed_rate_limited + row.failed_auth + row.failed_timeout + row.failed_network;
+
+export function figuresOf(row: Counters): TrafficFigures {
+  const errorBy = Object.fromEntries(requestErrors.map((name) => [name, row[`error_${name}`]])) as Record<
+    RequestError,
+    number
+  >;
+  const failedBy = Object.fromEntries(attemptErrors.map((name) => [name, row[`failed_${name}`]])) as Record<
+    AttemptError,
+    number
+  >;
+  const { requests, refused, retried, saved, attempts, tokens_in, tokens_out, tokens_cached, charge } = row;
+  return {
+    ...{ requests, refused, retried, saved, attempts, tokens_in, tokens_out, tokens_cached, charge },
+    errors: requestErrors.reduce((sum, name) => sum + errorBy[name], 0),
+    error_by: errorBy,
+    failed: failedOf(row),
+    failed_by: failedBy,
+    latency: spreadOf(row, 'latency'),
+    first_token: spreadOf(row, 'first'),
+    tokens_per_second: row.stream_ms === 0 ? null : tenths((row.stream_tokens * 1000) / row.stream_ms),
+  };
+}

@@ -1,0 +1,145 @@
+/** Traffic over a range: in steps that fit it, by channel, model or key. */
+import type { Database } from '../../../db/open.ts';
+import {
+  createTrafficRepository,
+  type TrafficFilter,
+  type TrafficKind,
+  type TrafficSum,
+} from '../../../db/repositories/traffic.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { TrafficSpan } from '../../contract/traffic.ts';
+import { type Counters, figuresOf, sumOf, type TrafficFigures } from './figures.ts';
+
+/** Seconds. */
+export const trafficRanges = {
+  '15m': 900,
+  '1h': 3600,
+  '6h': 6 * 3600,
+  '24h': 86_400,
+  '7d': 7 * 86_400,
+  '30d': 30 * 86_400,
+  '90d': 90 * 86_400,
+} as const;
+const spans = { '5m': 300, '1h': 3600, '1d': 86_400 } as const;
+const fiveMinutesUpTo = 6 * 3600;
+const hoursUpTo = 8 * 86_400;
+const mostSteps = 1500;
+const usualSeries = 100;
+const mostSeries = 1000;
+
+export interface TrafficQuery {
+  readonly range?: keyof typeof trafficRanges | undefined;
+  readonly start_timestamp?: number | undefined;
+  readonly end_timestamp?: number | undefined;
+  readonly step?: keyof typeof spans | undefined;
+  readonly by?: 'none' | 'channel' | 'model' | 'token' | undefined;
+  readonly channel?: number | undefined;
+  readonly model?: string | undefined;
+  readonly token?: number | undefined;
+  /** Each step for itself, and not the sums alone. */
+  readonly points?: boolean | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface TrafficSeries {
+  /** Of the channel or the key; 0 where it is neither, -1 = keys without room of their own. */
+  readonly id: number;
+  readonly name: string;
+  /** Owner of the key, for administrators. */
+  readonly username: string;
+  readonly total: TrafficFigures;
+  readonly points: readonly (TrafficFigures & { readonly at: number })[];
+}
+
+export interface TrafficAnswer {
+  /** Epoch seconds, at the edges of steps. */
+  readonly from: number;
+  readonly to: number;
+  /** Seconds. */
+  readonly step: number;
+  readonly total: TrafficFigures;
+  readonly series: readonly TrafficSeries[];
+}
+
+interface Selection {
+  readonly kind: TrafficKind;
+  readonly group: 'subject_id' | 'part' | null;
+  readonly filter: Pick<TrafficFilter, 'subjectId' | 'part' | 'userId'>;
+}
+
+const spanFor = (seconds: number): TrafficSpan =>
+  seconds <= fiveMinutesUpTo ? 300 : seconds <= hoursUpTo ? 3600 : 86_400;
+
+/** Which rows answer: those of exactly what is asked for, so that as few as possible are added up. @throws AppError params_invalid */
+function selectionOf({ by = 'none', channel, model = '', token }: TrafficQuery, userId: number | null): Selection {
+  const part = model === '' ? undefined : model;
+  const ofChannel = channel !== undefined || by === 'channel';
+  const ofToken = token !== undefined || by === 'token' || userId !== null;
+  // No row is of a channel and of a key.
+  if (ofChannel && ofToken)
+    throw new AppError('params_invalid', { detail: userId === null ? 'channel, token' : 'channel' });
+  const group = by === 'none' ? null : by === 'model' ? 'part' : 'subject_id';
+  const withModel = by === 'model' || part !== undefined;
+  const filter = { part, ...(userId === null ? {} : { userId }) };
+  if (ofChannel) return { kind: withModel ? 'route' : 'channel', group, filter: { ...filter, subjectId: channel } };
+  if (ofToken) return { kind: withModel ? 'use' : 'token', group, filter: { ...filter, subjectId: token } };
+  return { kind: withModel ? 'model' : 'all', group, filter };
+}
+
+export type TrafficService = ReturnType<typeof createTraffic>;
+
+export function createTraffic(deps: { readonly database: Database; readonly now: () => number }) {
+  const repository = createTrafficRepository(deps.database);
+
+  const rangeOf = (query: TrafficQuery) => {
+    const now = Math.floor(deps.now() / 1000);
+    const end = query.end_timestamp || now;
+    const start = query.start_timestamp || end - trafficRanges[query.range ?? '24h'];
+    const step = query.step === undefined ? spanFor(end - start) : spans[query.step];
+    const from = start - (start % step);
+    // The step under way counts.
+    const to = end - (end % step) + step;
+    if (end <= start || from < 0) throw new AppError('params_invalid', { detail: 'start_timestamp, end_timestamp' });
+    if ((to - from) / step > mostSteps) throw new AppError('params_invalid', { detail: 'step' });
+    return { from, to, step };
+  };
+
+  const namesOf = async (by: TrafficQuery['by'], ids: readonly number[], userId: number | null) => {
+    if (ids.length === 0) return new Map<number, { name: string; username: string }>();
+    const rows = by === 'channel' ? await repository.channelNames(ids) : await repository.tokenNames(ids);
+    return new Map(rows.map(({ id, name, username }) => [id, { name, username: userId === null ? username : '' }]));
+  };
+
+  /** @param userId of whose keys alone; null = an administrator asks. @throws AppError params_invalid */
+  return async (query: TrafficQuery, userId: number | null): Promise<TrafficAnswer> => {
+    const { by = 'none' } = query;
+    const { from, to, step } = rangeOf(query);
+    const { kind, group, filter } = selectionOf(query, userId);
+    const withPoints = query.points ?? true;
+    const rows = await repository.sums({ span: step, kind, from, to, ...filter }, [
+      ...(group === null ? [] : [group]),
+      ...(withPoints ? (['at'] as const) : []),
+    ]);
+    const groups = Map.groupBy(rows, (row: TrafficSum) => (group === 'part' ? row.part : row.subject_id));
+    // Requests that were turned away before their model was known have none.
+    if (group === 'part') groups.delete('');
+    const found = [...groups].map(([key, own]) => ({ key, own, sum: withPoints ? sumOf(own) : (own[0] as Counters) }));
+    found.sort((a, b) => b.sum.requests - a.sum.requests || b.sum.attempts - a.sum.attempts);
+    const total = sumOf(found.map(({ sum }) => sum));
+    const shown = found.slice(0, Math.min(Math.max(1, query.limit ?? usualSeries), mostSeries));
+    const ids =
+      group === 'subject_id' ? shown.flatMap(({ key }) => (typeof key === 'number' && key > 0 ? [key] : [])) : [];
+    const names = await namesOf(by, ids, userId);
+    return {
+      ...{ from, to, step },
+      total: figuresOf(total),
+      series: shown.map(({ key, own, sum }) => ({
+        id: typeof key === 'number' ? key : 0,
+        name: typeof key === 'string' ? key : (names.get(key)?.name ?? ''),
+        username: typeof key === 'number' ? (names.get(key)?.username ?? '') : '',
+        total: figuresOf(sum),
+        points: withPoints ? own.map((row) => ({ at: row.at, ...figuresOf(row) })) : [],
+      })),
+    };
+  };
+}

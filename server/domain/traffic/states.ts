@@ -1,0 +1,227 @@
+/** How each channel is doing, from its traffic: serving, slow, failing, standby, idle or disabled. */
+import type { Database } from '../../../db/open.ts';
+import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { type ChannelWindow, createTrafficRepository } from '../../../db/repositories/traffic.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
+import { type ChannelState, percentileOf } from '../../contract/traffic.ts';
+import type { OptionsService } from '../options/service.ts';
+import { failedOf, histogramOf } from './figures.ts';
+
+export interface ChannelHealth {
+  readonly id: number;
+  readonly name: string;
+  readonly state: ChannelState;
+  /** Epoch seconds; 0 = unknown. Of what is failing, or was disabled automatically. */
+  readonly since: number;
+  /** Attempts that failed since then. */
+  readonly failed: number;
+  /** Requests among them that another channel served. */
+  readonly saved: number;
+  readonly saved_by: readonly { readonly id: number; readonly name: string; readonly requests: number }[];
+  /** What the upstream said last, as the log has it. */
+  readonly words: string;
+  /** Milliseconds within the last hour and in the week before; null = too few requests. */
+  readonly p95: number | null;
+  readonly usual_p95: number | null;
+  readonly requests_per_minute: number;
+  /** Quota of this day, UTC. */
+  readonly charged_today: number;
+  /** US dollars; null = it was never asked for. */
+  readonly balance: number | null;
+  /** At what the last week was charged; null = the balance is unknown, or nothing is used of it. */
+  readonly balance_lasts_days: number | null;
+}
+
+const hourSeconds = 3600;
+const daySeconds = 86_400;
+/** Windows of five minutes are kept for a day at least. */
+const lookBackSeconds = 2 * daySeconds;
+/** One after the other is no chance any more; fewer where most of what was sent there failed. */
+const failuresInARow = 5;
+const leastFailures = 3;
+const leastRecent = 20;
+const leastUsual = 50;
+const slowFactor = 2;
+const leastSlowMs = 1000;
+const weekDays = 7;
+const standbySeconds = 15 * 60;
+
+const mostlyFailed = (window: ChannelWindow): boolean => 2 * failedOf(window) > window.attempts;
+
+/** The run of failures that goes on at the end of a channel's windows; null = it answers. @param windows newest first. */
+export function failingRun(windows: readonly ChannelWindow[]): { since: number; failed: number; saved: number } | null {
+  const [newest] = windows;
+  if (newest === undefined) return null;
+  let inARow = 0;
+  for (const { streak, answered } of windows) {
+    inARow += streak;
+    if (answered === 1) break;
+  }
+  const run: ChannelWindow[] = [];
+  for (const window of windows) {
+    if (window.answered === 1 && !mostlyFailed(window)) break;
+    run.push(window);
+  }
+  const failed = run.reduce((sum, window) => sum + failedOf(window), 0);
+  const failing = inARow >= failuresInARow || (mostlyFailed(newest) && failed >= leastFailures);
+  if (!failing) return null;
+  // The window before may have ended with the first failures.
+  const tail = windows[run.length];
+  const before = tail?.streak ?? 0;
+  const first = run.at(-1);
+  const since =
+    before > 0
+      ? (tail?.streak_at ?? 0)
+      : first?.answered === 1 || !first?.streak_at
+        ? (first?.at ?? newest.at)
+        : first.streak_at;
+  const saved = run.reduce((sum, window) => sum + window.saved, 0) + Math.min(before, tail?.saved ?? 0);
+  return { since, failed: failed + before, saved };
+}
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+
+/** Channels of which each model in each group has another one in front. */
+function standbys(enabled: readonly ChannelRow[], failing: ReadonlySet<number>): ReadonlySet<number> {
+  const highest = new Map<string, number>();
+  const pairs = ({ models, group_name: groups }: ChannelRow): string[] =>
+    listOf(groups).flatMap((group) => listOf(models).map((model) => `${group}\n${model}`));
+  for (const row of enabled)
+    if (!failing.has(row.id))
+      for (const pair of pairs(row)) highest.set(pair, Math.max(highest.get(pair) ?? row.priority, row.priority));
+  return new Set(
+    enabled
+      .filter((row) => pairs(row).every((pair) => (highest.get(pair) ?? row.priority) > row.priority))
+      .map(({ id }) => id),
+  );
+}
+
+function infoOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+export interface StatesDeps {
+  readonly database: Database;
+  readonly options: Pick<OptionsService, 'get'>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export type ChannelStates = ReturnType<typeof createChannelStates>;
+
+export function createChannelStates({ database, options, now: nowMs }: StatesDeps) {
+  const repository = createTrafficRepository(database);
+  const channels = createChannelsRepository(database);
+
+  /** By channel, newest first. Each row is looked at once; those of two days only where something fails. */
+  const windowsOf = async (now: number) => {
+    const recent = Map.groupBy(await repository.windows(300, now - hourSeconds), (row) => row.subject_id);
+    const day = Map.groupBy(await repository.windows(hourSeconds, now - daySeconds), (row) => row.subject_id);
+    const newest = new Map([...day, ...recent]);
+    const suspected = [...newest].filter(([, windows]) => windows[0]?.streak !== 0 || mostlyFailed(windows[0]));
+    const runs = await Promise.all(
+      suspected.map(
+        async ([id]) => [id, failingRun(await repository.windows(300, now - lookBackSeconds, id))] as const,
+      ),
+    );
+    return { recent, day, runs: new Map(runs.flatMap(([id, run]) => (run === null ? [] : [[id, run] as const]))) };
+  };
+
+  const histogramsOf = async (span: 300 | 86_400, from: number, to: number) => {
+    const rows = await repository.sums({ span, kind: 'channel', from, to }, ['subject_id']);
+    return new Map(rows.map((row) => [row.subject_id, row]));
+  };
+
+  const savedBy = async (id: number, since: number, now: number, names: ReadonlyMap<number, string>) => {
+    const from = since - (since % 300);
+    const rows = await repository.sums({ span: 300, kind: 'save', from, to: now + 1, subjectId: id }, ['part']);
+    return rows
+      .map(({ part, requests }) => ({ id: Number(part), name: names.get(Number(part)) ?? '', requests }))
+      .sort((a, b) => b.requests - a.requests);
+  };
+
+  /** Quota of a day, by channel: the mean of the last week, or of as much of it as there is. */
+  const spendOf = async (today: number, now: number) => {
+    const rows = await repository.sums(
+      { span: daySeconds, kind: 'channel', from: today - weekDays * daySeconds, to: today + daySeconds },
+      ['subject_id', 'at'],
+    );
+    return new Map(
+      [...Map.groupBy(rows, (row) => row.subject_id)].map(([id, days]) => {
+        const first = Math.min(...days.map(({ at }) => at));
+        const sum = days.reduce((total, { charge }) => total + charge, 0);
+        const charged = days.find(({ at }) => at === today)?.charge ?? 0;
+        return [id, { today: charged, daily: sum / Math.max(1, (now - first) / daySeconds) }];
+      }),
+    );
+  };
+
+  /** @returns every channel. */
+  return async (): Promise<ChannelHealth[]> => {
+    const now = Math.floor(nowMs() / 1000);
+    const today = now - (now % daySeconds);
+    const rows = await channels.all();
+    const names = new Map(rows.map(({ id, name }) => [id, name]));
+    const { recent, day, runs } = await windowsOf(now);
+    const lastHour = await histogramsOf(300, now - hourSeconds, now + 1);
+    const week = await histogramsOf(daySeconds, today - weekDays * daySeconds, today);
+    const spend = await spendOf(today, now);
+    const waiting = standbys(
+      rows.filter(({ status }) => status === ChannelStatus.enabled),
+      new Set(runs.keys()),
+    );
+    const perUnit = options.get('QuotaPerUnit');
+
+    return Promise.all(
+      rows.map(async (row): Promise<ChannelHealth> => {
+        const { id, name, status, balance, balance_updated_at: balanceAt, other_info: info } = row;
+        const run = runs.get(id) ?? null;
+        const timed = (found: Map<number, Parameters<typeof histogramOf>[0]>, least: number): number | null => {
+          const one = found.get(id);
+          return one === undefined || one.requests < least ? null : percentileOf(histogramOf(one, 'latency'), 0.95);
+        };
+        const p95 = timed(lastHour, leastRecent);
+        const usual = timed(week, leastUsual);
+        const slow = p95 !== null && usual !== null && p95 >= leastSlowMs && p95 >= slowFactor * usual;
+        const lately = (recent.get(id)?.[0]?.at ?? 0) > now - standbySeconds - 300;
+        const disabled = status !== ChannelStatus.enabled;
+        const state: ChannelState = disabled
+          ? 'disabled'
+          : run !== null
+            ? 'failing'
+            : slow
+              ? 'slow'
+              : waiting.has(id) && !lately
+                ? 'standby'
+                : day.has(id) || recent.has(id)
+                  ? 'serving'
+                  : 'idle';
+        const at = Number(infoOf(info).status_time);
+        const failing = state === 'failing' ? run : null;
+        const used = spend.get(id);
+        const known = balanceAt > 0;
+        const daily = (used?.daily ?? 0) / perUnit;
+        return {
+          ...{ id, name, state, p95, usual_p95: usual },
+          since: failing !== null ? failing.since : disabled && Number.isFinite(at) ? at : 0,
+          failed: failing?.failed ?? 0,
+          saved: failing?.saved ?? 0,
+          saved_by: failing === null ? [] : await savedBy(id, failing.since, now, names),
+          words: failing === null ? '' : recent.get(id)?.[0]?.words || day.get(id)?.[0]?.words || '',
+          requests_per_minute: Math.round(((lastHour.get(id)?.attempts ?? 0) / 60) * 10) / 10,
+          charged_today: used?.today ?? 0,
+          balance: known ? balance : null,
+          balance_lasts_days: known && daily > 0 ? Math.max(0, Math.round((balance / daily) * 10) / 10) : null,
+        };
+      }),
+    );
+  };
+}

@@ -1,0 +1,8 @@
+/** Figures of traffic: all of it for administrators, that of his own keys for a user. */
+import type { HandlersOf } from './handlers-of.ts';
+
+export const trafficHandlers: HandlersOf<'traffic.all' | 'traffic.self' | 'traffic.channels'> = {
+  'traffic.all': ({ services, input }) => services.traffic(input, null),
+  'traffic.self': ({ services, input, actor }) => services.traffic(input, actor.userId),
+  'traffic.channels': ({ services }) => services.channelStates(),
+};
