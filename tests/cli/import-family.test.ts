@@ -195,6 +195,17 @@ test('what served nobody there serves nobody here: marks that time and quota no 
   expect(await runner.json(['channel', 'get', '3'])).toMatchObject({ auto_ban: 0 });
 });
 
+test('many rows with the same to be said of them are one line with their number', async () => {
+  const redemptions = Array.from({ length: 500 }, (_, at) => ({
+    ...{ id: at + 1, user_id: 1, key: String(at).padStart(32, '0'), status: 3, name: 'n', quota: 5 },
+  }));
+  const { notes, counts } = await moveIn({ redemptions }, 'one-api');
+  expect(counts.redemptions).toEqual({ taken: 0, skipped: 500 });
+  expect(notes.filter((note) => note.startsWith('redemptions'))).toEqual([
+    `redemptions ${Array.from({ length: 20 }, (_, at) => at + 1).join(', ')} and 480 more: used; one-api does not say by whom, and what it gave is in the balances`,
+  ]);
+});
+
 test('settings of later versions act under the names that they have here, and others are named with their consequence', async () => {
   const options = [
     { key: 'group_ratio_setting.group_ratio', value: '{"default":1,"gold":1.5}' },

@@ -108,7 +108,7 @@ async function importUsers({ deps, source, target, reporter }: Move): Promise<Pe
         `users ${username}: the balance of ${balance} is set to 0`,
       );
     if (invited > 0)
-      reporter.note(`users ${username}: 邀请额度并入余额`, `users ${username}: invitation quota joins the balance`);
+      reporter.named('users', username, { zh: '邀请额度并入余额', en: 'invitation quota joins the balance' });
     const locked = secrets.get(id) === null;
     const made = userRow(row, deps.now, deps.options.get('oidc.token_endpoint'), locked);
     await target.user(made, 0);
@@ -263,7 +263,7 @@ async function importCodes({ deps, source, family, target, reporter }: Move, peo
       reporter.skipped('redemptions', String(id), { zh: '已使用，且额度已不存在', en: 'used, and its quota is gone' });
     else {
       if (expired)
-        reporter.note(`redemptions ${id}: 已过期，导入后为禁用状态`, `redemptions ${id}: expired, and disabled here`);
+        reporter.named('redemptions', String(id), { zh: '已过期，导入后为禁用状态', en: 'expired, and disabled here' });
       await target.redemption({
         id,
         user_id: numberOf(row.user_id),

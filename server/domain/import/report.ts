@@ -24,9 +24,27 @@ export interface ImportReport {
 
 export type Reporter = ReturnType<typeof createReporter>;
 
+/** Rows of one table with the same to be said of them. */
+interface Alike {
+  readonly table: string;
+  readonly which: string[];
+  readonly why: string;
+}
+
+/** So many rows are named one by one; of more only the first ones and their number, or nobody would read the rest. */
+const mostNamed = 20;
+
+function linesOf({ table, which, why }: Alike, say: Say): readonly string[] {
+  if (which.length <= mostNamed) return which.map((one) => `${table} ${one}: ${why}`);
+  const first = which.slice(0, mostNamed).join(', ');
+  const rest = which.length - mostNamed;
+  return [`${table} ${first}${say(` 等 ${which.length} 项`, ` and ${rest} more`)}: ${why}`];
+}
+
 export function createReporter(say: Say) {
   const counts = new Map<string, { taken: number; skipped: number }>();
-  const notes: string[] = [];
+  const notes: (string | Alike)[] = [];
+  const groups = new Map<string, Alike>();
   let lost: readonly Loss[] = [];
   let prices: ImportReport['prices'] = { kept: false, differences: [] };
   const countOf = (table: string) => {
@@ -34,12 +52,22 @@ export function createReporter(say: Say) {
     counts.set(table, found);
     return found;
   };
+  const named = (table: string, which: string, { zh, en }: Words): void => {
+    const why = say(zh, en);
+    const found = groups.get(`${table} ${why}`);
+    if (found !== undefined) return void found.which.push(which);
+    const alike: Alike = { table, which: [which], why };
+    groups.set(`${table} ${why}`, alike);
+    notes.push(alike);
+  };
   return {
     taken: (table: string) => void countOf(table).taken++,
     skipped(table: string, which: string, why: Words) {
       countOf(table).skipped++;
-      notes.push(`${table} ${which}: ${say(why.zh, why.en)}`);
+      named(table, which, why);
     },
+    /** Of rows that come along. */
+    named,
     note: (zh: string, en: string) => void notes.push(say(zh, en)),
     losses(found: readonly Loss[]) {
       lost = found;
@@ -49,7 +77,7 @@ export function createReporter(say: Say) {
     },
     report: (quota: ImportReport['quota']): ImportReport => ({
       counts: Object.fromEntries(counts),
-      notes,
+      notes: notes.flatMap((note) => (typeof note === 'string' ? [note] : linesOf(note, say))),
       losses: lost.map(({ what, rows, quota: amount, zh, en }) => ({
         what,
         rows,
