@@ -13,17 +13,20 @@ type FieldOf<Name, Other extends Renames> = Name extends keyof Other
     ? Camel<Name>
     : never;
 
-/** What a row is made of; numbers that the table gives out are its own. */
-export type EntryOf<Name extends keyof Schema, Other extends Renames> = {
-  readonly [Column in Exclude<keyof Insertable<Schema[Name]>, 'id'> as FieldOf<Column, Other>]: Stored<
-    Insertable<Schema[Name]>[Column]
-  >;
+type FieldsOf<Row, Other extends Renames> = {
+  readonly [Column in keyof Row as FieldOf<Column, Other>]: Stored<Row[Column]>;
 };
+
+/** What a row is made of; numbers that the table gives out are its own. */
+export type EntryOf<Name extends keyof Schema, Other extends Renames> = FieldsOf<
+  Omit<Insertable<Schema[Name]>, 'id'>,
+  Other
+>;
 
 export interface InsertColumn<Entry> {
   readonly name: string;
   readonly type: 'bigint' | 'text';
-  value(entry: Entry): number | string | null;
+  readonly value: (entry: Entry) => number | string | null;
 }
 
 const camel = (name: string): string => name.replace(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
