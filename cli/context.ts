@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolveDataDir } from '../server/app/data-dir.ts';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError } from '../server/contract/errors.ts';
+import { languageNamed } from '../server/contract/language.ts';
 import { safeText } from '../server/contract/safe-text.ts';
 import { sayIn } from '../server/contract/singular.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
@@ -222,5 +223,5 @@ function secondsOf(text: string | undefined): number {
 
 export function languageOf(flag: string | undefined, env: Environment): Language {
   const wanted = flag ?? env.GATEWAY_LANG ?? env.LC_ALL ?? env.LC_MESSAGES ?? env.LANG ?? '';
-  return wanted.toLowerCase().startsWith('zh') ? 'zh' : 'en';
+  return languageNamed(wanted.replace(/[_.].*/, '')) ?? 'en';
 }

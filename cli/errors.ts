@@ -1,6 +1,8 @@
 /** Failures as people and programs read them. */
+
 import type { Language } from '../server/contract/enums.ts';
 import { AppError, type ErrorCode, formatError } from '../server/contract/errors.ts';
+import { textIn } from '../server/contract/language.ts';
 import { safeJson, safeText } from '../server/contract/safe-text.ts';
 import { failure } from './colour.ts';
 
@@ -51,8 +53,11 @@ const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
 };
 
 const words = {
-  zh: { error: '错误：', fix: '处理：', usage: '用法：', example: '例如：', see: '参见：', gap: '' },
-  en: { error: 'error:', fix: 'fix:', usage: 'usage:', example: 'for example:', see: 'see:', gap: ' ' },
+  error: { zh: '错误：', en: 'error: ' },
+  fix: { zh: '处理：', en: 'fix: ' },
+  usage: { zh: '用法：', en: 'usage: ' },
+  example: { zh: '例如：', en: 'for example: ' },
+  see: { zh: '参见：', en: 'see: ' },
 } as const;
 
 /** @returns the exit code. */
@@ -72,19 +77,18 @@ export function printError(
       : formatError(known.code, known.params, language);
   const { example, usage, ...details } = known?.params ?? {};
   const fix = fixes[code];
-  const hint = example === undefined ? fix?.[language] : String(example);
+  const hint = example === undefined ? fix && textIn(fix, language) : String(example);
   if (json) {
     write(
       `${safeJson({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...(usage === undefined ? {} : { usage }), details } })}\n`,
     );
   } else {
-    write(
-      `${colour ? failure(words[language].error) : words[language].error}${words[language].gap}${safeText(message)}\n`,
-    );
-    const say = words[language];
-    if (usage !== undefined) write(`  ${say.usage}${say.gap}${safeText(String(usage))}\n`);
-    if (hint !== undefined) write(`  ${usage === undefined ? say.fix : say.example}${say.gap}${safeText(hint)}\n`);
-    if (fix?.see !== undefined) write(`  ${words[language].see}${words[language].gap}gateway help ${fix.see}\n`);
+    const say = (name: keyof typeof words) => textIn(words[name], language);
+    const [mark = '', gap = ''] = say('error').split(/(?= $)/);
+    write(`${colour ? failure(mark) : mark}${gap}${safeText(message)}\n`);
+    if (usage !== undefined) write(`  ${say('usage')}${safeText(String(usage))}\n`);
+    if (hint !== undefined) write(`  ${say(usage === undefined ? 'fix' : 'example')}${safeText(hint)}\n`);
+    if (fix?.see !== undefined) write(`  ${say('see')}gateway help ${fix.see}\n`);
   }
   if (debug && error instanceof Error) write(`${safeText(error.stack ?? '')}\n`);
   return known?.row.exit ?? 1;

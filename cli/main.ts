@@ -49,10 +49,14 @@ async function restartWithRoom(): Promise<void> {
     // Emulators and seccomp filters refuse it.
   }
   const { languageOf } = await import('./context.ts');
-  const note =
-    languageOf(undefined, process.env) === 'zh'
-      ? '同时最多 256 个上游请求：如需更多，请设置 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 后再启动'
-      : 'at most 256 upstream requests at a time: for more, start with BUN_CONFIG_MAX_HTTP_REQUESTS=65336';
+  const { textIn } = await import('../server/contract/language.ts');
+  const note = textIn(
+    {
+      zh: '同时最多 256 个上游请求：如需更多，请设置 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 后再启动',
+      en: 'at most 256 upstream requests at a time: for more, start with BUN_CONFIG_MAX_HTTP_REQUESTS=65336',
+    },
+    languageOf(undefined, process.env),
+  );
   quiet(process.stderr).write(`${note}\n`);
 }
 

@@ -1,7 +1,9 @@
 /** The command tree for commander, built from the table of commands. */
+
 import { Command, CommanderError, Option } from 'commander';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError } from '../server/contract/errors.ts';
+import { textIn } from '../server/contract/language.ts';
 import type { CommandRow, FlagValues } from './command.ts';
 import { commands } from './commands/index.ts';
 import { createContext, type GlobalFlags } from './context.ts';
@@ -29,12 +31,13 @@ const helpWidth = 80;
 /** @param args what will be parsed: commands of other nouns are listed but get no options, which takes most of the time. Absent = all do. */
 export function createProgram(given: ProgramDeps, args?: readonly string[]): Command {
   const deps = { ...given, streams: guarded(given.streams) };
-  const zh = deps.language === 'zh';
+  const say = (zh: string, en: string) => textIn({ zh, en }, deps.language);
   const program = new Command('gateway')
     .description(
-      zh
-        ? '一个可执行文件：AI 请求网关、精确计费、控制台与终端'
-        : 'One executable: AI gateway, exact billing, console and terminal',
+      say(
+        '一个可执行文件：AI 请求网关、精确计费、控制台与终端',
+        'One executable: AI gateway, exact billing, console and terminal',
+      ),
     )
     .exitOverride(usageError(deps.language))
     .configureOutput({
@@ -46,8 +49,8 @@ export function createProgram(given: ProgramDeps, args?: readonly string[]): Com
       getErrHelpWidth: () => helpWidth,
     })
     .showSuggestionAfterError(true)
-    .configureHelp({ styleTitle: (title) => (zh ? (chineseTitles[title] ?? title) : title) })
-    .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
+    .configureHelp({ styleTitle: (title) => say(chineseTitles[title] ?? title, title) })
+    .helpOption('-h, --help', say('显示帮助', 'show help'))
     .helpCommand(false)
     .enablePositionalOptions();
   const known = new Map<string, Command>();
@@ -61,9 +64,10 @@ export function createProgram(given: ProgramDeps, args?: readonly string[]): Com
     const noun = nounOf(path.slice(0, -1))
       .command(last)
       .exitOverride(usageError(deps.language))
-      .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
+      .helpOption('-h, --help', say('显示帮助', 'show help'))
       .helpCommand(false);
-    noun.description(nouns[name]?.[deps.language] ?? name);
+    const about = nouns[name];
+    noun.description(about === undefined ? name : textIn(about, deps.language));
     known.set(name, noun);
     return noun;
   };
@@ -71,23 +75,22 @@ export function createProgram(given: ProgramDeps, args?: readonly string[]): Com
   for (const row of commands) {
     const path = row.name.split(' ');
     const leaf = addLeaf(nounOf(path.slice(0, -1)), path.at(-1) ?? '', row, deps);
-    if (wanted === undefined || path[0] === wanted) addOptions(leaf, row, zh);
+    if (wanted === undefined || path[0] === wanted) addOptions(leaf, row, deps.language);
   }
   return program;
 }
 
 function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDeps): Command {
-  const zh = deps.language === 'zh';
   const leaf = parent
     .command(name, { hidden: row.hidden ?? false })
-    .description(row[deps.language])
-    .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
+    .description(textIn(row, deps.language))
+    .helpOption('-h, --help', textIn({ zh: '显示帮助', en: 'show help' }, deps.language))
     .exitOverride(usageError(deps.language, row));
   const alias = row.alias ?? aliases[name];
   if (alias !== undefined) leaf.alias(alias);
   if (row.argument !== undefined) leaf.argument(row.argument);
   if (row.passThrough === true) leaf.passThroughOptions();
-  leaf.addHelpText('after', examplesOf(row, zh));
+  leaf.addHelpText('after', examplesOf(row, deps.language));
   leaf.action(async (...received: unknown[]) => {
     const given = row.argument === undefined ? [] : [received[0]].flat().filter((one) => one !== undefined);
     const all = given.map(String);
@@ -107,17 +110,17 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
   return leaf;
 }
 
-function addOptions(leaf: Command, row: CommandRow, zh: boolean): void {
-  const language = zh ? 'zh' : 'en';
+function addOptions(leaf: Command, row: CommandRow, language: Language): void {
   const own = row.flags ?? [];
   const names = new Set(own.map(({ flag }) => new Option(flag).long));
-  for (const flag of own) leaf.option(flag.flag, flag[language]);
-  leaf.optionsGroup(zh ? '通用：' : 'Every command:');
-  for (const flag of globals) if (!names.has(new Option(flag.flag).long)) leaf.option(flag.flag, flag[language]);
+  for (const flag of own) leaf.option(flag.flag, textIn(flag, language));
+  leaf.optionsGroup(textIn({ zh: '通用：', en: 'Every command:' }, language));
+  for (const flag of globals)
+    if (!names.has(new Option(flag.flag).long)) leaf.option(flag.flag, textIn(flag, language));
 }
 
-const examplesOf = (row: CommandRow, zh: boolean): string =>
-  `\n${zh ? '示例' : 'Examples'}:\n${row.examples.map((example) => `  gateway ${example}`).join('\n')}`;
+const examplesOf = (row: CommandRow, language: Language): string =>
+  `\n${textIn({ zh: '示例', en: 'Examples' }, language)}:\n${row.examples.map((example) => `  gateway ${example}`).join('\n')}`;
 
 /** The command that was typed, with what it lacks. */
 function withMissing(error: AppError, row: CommandRow, values: FlagValues, positionals: readonly string[]): AppError {
@@ -187,7 +190,7 @@ function usageError(language: Language, row?: CommandRow): (error: CommanderErro
           };
     throw new AppError(
       'usage',
-      { detail: detail[language], detail_zh: detail.zh, detail_en: detail.en, ...more },
+      { detail: textIn(detail, language), detail_zh: detail.zh, detail_en: detail.en, ...more },
       error,
     );
   };

@@ -1,14 +1,16 @@
 /** Writes the generated lists beside the catalogues they come from; `documentsAreFresh` tells whether that would change anything. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { commands } from '../cli/commands/index.ts';
 import { agents, setupSteps } from '../server/contract/agents.ts';
-import type { Language } from '../server/contract/enums.ts';
+import type { Written } from '../server/contract/enums.ts';
+import { textIn } from '../server/contract/language.ts';
 import { optionKeys, optionRow } from '../server/contract/options.ts';
 import { providers } from '../server/providers/catalogue.ts';
 
 const root = resolve(import.meta.dirname, '..');
-const files: readonly (readonly [string, Language])[] = [
+const files: readonly (readonly [string, Written])[] = [
   ['cli/COMMANDS.md', 'en'],
   ['cli/COMMANDS.zh.md', 'zh'],
   ['cli/AGENTS.md', 'en'],
@@ -23,7 +25,7 @@ const cell = (text: string): string => text.replace(/\|/g, '\\|').replace(/\n/g,
 
 type Heading = readonly [en: string, zh: string];
 
-function table(language: Language, headings: readonly Heading[], rows: readonly (readonly string[])[]): string {
+function table(language: Written, headings: readonly Heading[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
   return [
     line(headings.map(([en, zh]) => (language === 'zh' ? zh : en))),
@@ -32,7 +34,7 @@ function table(language: Language, headings: readonly Heading[], rows: readonly 
   ].join('\n');
 }
 
-const tables: Readonly<Record<string, (language: Language) => string>> = {
+const tables: Readonly<Record<string, (language: Written) => string>> = {
   commands: (language) =>
     table(
       language,
@@ -42,7 +44,7 @@ const tables: Readonly<Record<string, (language: Language) => string>> = {
       ],
       commands.map((row) => [
         `\`gateway ${row.name}${row.argument === undefined ? '' : ` ${row.argument}`}\``,
-        row[language],
+        textIn(row, language),
       ]),
     ),
   options: (language) =>
@@ -56,7 +58,11 @@ const tables: Readonly<Record<string, (language: Language) => string>> = {
       optionKeys.map((key) => {
         const row = optionRow(key);
         const fallback = row.fallback.length > 40 ? '…' : row.fallback;
-        return [`\`${key}\``, `${row.kind.name}${fallback === '' ? '' : ` \`${fallback}\``}`, row.label[language]];
+        return [
+          `\`${key}\``,
+          `${row.kind.name}${fallback === '' ? '' : ` \`${fallback}\``}`,
+          textIn(row.label, language),
+        ];
       }),
     ),
   agents: (language) =>
@@ -67,7 +73,7 @@ const tables: Readonly<Record<string, (language: Language) => string>> = {
         return [
           `## ${agent.label}`,
           `\`gateway exec -- ${agent.program}\``,
-          ...(agent.note === undefined ? [] : [agent.note[language]]),
+          ...(agent.note === undefined ? [] : [textIn(agent.note, language)]),
           ...setupSteps(agent, facts).map(({ path, text }) =>
             [`${path === '' ? shell : `\`${path}\``}:`, '', '```text', text.trimEnd(), '```'].join('\n'),
           ),
@@ -82,11 +88,11 @@ const tables: Readonly<Record<string, (language: Language) => string>> = {
         ['name for `--type`', '`--type` 名称'],
         ['provider', '上游'],
       ],
-      providers.map((row) => [String(row.type), `\`${row.slug}\``, row.label[language]]),
+      providers.map((row) => [String(row.type), `\`${row.slug}\``, textIn(row.label, language)]),
     ),
 };
 
-function written(file: string, language: Language): string {
+function written(file: string, language: Written): string {
   return readFileSync(join(root, file), 'utf8').replace(
     /<!-- (\w+) -->[\s\S]*?<!-- \/\1 -->/g,
     (whole, name: string) =>

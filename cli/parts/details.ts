@@ -1,5 +1,7 @@
 /** One thing as people read it: names of its fields, amounts, times and states in words. JSON keeps what the wire has. */
+
 import type { Language } from '../../server/contract/enums.ts';
+import { textIn } from '../../server/contract/language.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import { isoTime } from '../output.ts';
 import type { Money } from './money.ts';
@@ -103,7 +105,7 @@ interface Reader {
 
 /** @returns '' = nothing worth a line. */
 function reading(name: string, value: unknown, { language, money }: Reader): string {
-  const word = (text: string): string => (language === 'zh' ? (chineseStates[text] ?? text) : text);
+  const word = (text: string): string => textIn({ zh: chineseStates[text] ?? text, en: text }, language);
   if (value === null || value === undefined || value === '') return '';
   if (typeof value === 'boolean') return word(value ? 'yes' : 'no');
   if (typeof value === 'object') return JSON.stringify(value);
@@ -122,7 +124,9 @@ function reading(name: string, value: unknown, { language, money }: Reader): str
 export function readable(value: object, reader: Reader): string[] {
   const rows = Object.entries(value).flatMap(([name, item]) => {
     const text = reading(name, item, reader);
-    return text === '' ? [] : [[reader.language === 'zh' ? (chinese[name] ?? name) : name, safeLine(text)] as const];
+    return text === ''
+      ? []
+      : [[textIn({ zh: chinese[name] ?? name, en: name }, reader.language), safeLine(text)] as const];
   });
   const cells = Math.max(22, ...rows.map(([name]) => Bun.stringWidth(name)));
   return rows.map(([name, text]) => `${name}${' '.repeat(cells - Bun.stringWidth(name))} ${text}`);

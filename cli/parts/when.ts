@@ -1,6 +1,8 @@
 /** Moments and spans as people type them: `90s`, `24h`, `7d`, `4w`, or a date; and how they are told to people. */
+
 import type { Language } from '../../server/contract/enums.ts';
 import { AppError } from '../../server/contract/errors.ts';
+import { textIn } from '../../server/contract/language.ts';
 
 const seconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 7 * 86_400 } as const;
 
@@ -28,7 +30,7 @@ export function ago(text: string, now: number, language: Language): string {
   let left = Math.floor((now - Date.parse(text)) / 1000);
   if (left < 0) return text.slice(0, 16).replace('T', ' ');
   for (const [size, short, word] of units) {
-    if (left < size) return language === 'zh' ? `${left} ${word}前` : `${left}${short} ago`;
+    if (left < size) return textIn({ zh: `${left} ${word}前`, en: `${left}${short} ago` }, language);
     left = Math.floor(left / size);
   }
   return text.slice(0, 10);

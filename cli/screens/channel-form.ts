@@ -1,4 +1,5 @@
 /** A channel, question by question; the answers are the flags that would have said the same, and the key. */
+import { textIn } from '../../server/contract/language.ts';
 import { type FlagValues, text } from '../command.ts';
 import type { Context } from '../context.ts';
 import { type Form, inForm } from '../parts/form.ts';
@@ -47,7 +48,7 @@ async function askType(context: Context, form: Form, types: Types, given: FlagVa
     (await form.ask({
       label: context.say('上游', 'provider'),
       hint: context.say('输入以筛选，↑↓ 选择', 'type to narrow, ↑ ↓ to choose'),
-      choices: types.map((type) => ({ value: type.slug, label: `${type.slug}  ${type[context.language]}` })),
+      choices: types.map((type) => ({ value: type.slug, label: `${type.slug}  ${textIn(type, context.language)}` })),
     }));
   const known = types.find((one) => one.slug === slug);
   return { known, flags: { ...given, type: slug } as FlagValues };

@@ -1,6 +1,8 @@
 /** An API key, question by question; the answers are the flags that would have said the same. */
+
 import { moneyText, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
 import { formatError } from '../../server/contract/errors.ts';
+import { textIn } from '../../server/contract/language.ts';
 import { longestTokenName } from '../../server/contract/token-key.ts';
 import { type FlagValues, text } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -70,7 +72,7 @@ class TokenQuestions {
         : say('单位额度：500000；也可写 5usd', 'in quota: 500000; or 5usd'),
       check: (answer) => {
         const amount = parseMoney(answer, terms);
-        return amount.kind === 'invalid' ? amount.problem[language] : null;
+        return amount.kind === 'invalid' ? textIn(amount.problem, language) : null;
       },
     });
     const amount = parseMoney(typed, terms);
@@ -102,7 +104,7 @@ class TokenQuestions {
       open: true,
       check: (answer) => {
         const at = expiryOf(answer, Date.now());
-        return typeof at === 'number' ? null : at[language];
+        return typeof at === 'number' ? null : textIn(at, language);
       },
     });
   }
@@ -133,7 +135,7 @@ class TokenQuestions {
       fallback: unlimited,
       check: (answer) => {
         const amount = parseNumber(answer, { integer: true, unlimited: true, min: 1 });
-        return amount.kind === 'invalid' ? amount.problem[language] : null;
+        return amount.kind === 'invalid' ? textIn(amount.problem, language) : null;
       },
     });
   }

@@ -1,5 +1,6 @@
 /** Members of a channel that the family knows and that do not act here yet: they are never sent, and whoever saves them is told. */
-import type { Language } from './enums.ts';
+import type { Language, Text } from './enums.ts';
+import { textIn } from './language.ts';
 
 /** Members of a channel's `setting` that act, here or as the family calls them. */
 export const channelSettings: ReadonlySet<string> = new Set(
@@ -50,12 +51,16 @@ export function actsLater({ setting, param_override, header_override, settings }
 
 /** @param names as `actsLater` gives them, at least one. */
 export const actsLaterWords = (names: readonly string[], language: Language): string =>
-  language === 'zh'
-    ? `已保存；以下内容尚不起作用，也不会发送：${names.join('、')}`
-    : `Saved; this does not act yet and is not sent: ${names.join(', ')}`;
+  textIn(
+    {
+      zh: `已保存；以下内容尚不起作用，也不会发送：${names.join('、')}`,
+      en: `Saved; this does not act yet and is not sent: ${names.join(', ')}`,
+    },
+    language,
+  );
 
 /** About an object that is named beside it. @param names as above. */
-export const actsLaterNote = (names: readonly string[]): Readonly<Record<Language, string>> => ({
+export const actsLaterNote = (names: readonly string[]): Text => ({
   zh: `以下内容尚不起作用，也不会发送：${names.join('、')}`,
   en: `this does not act yet and is not sent: ${names.join(', ')}`,
 });

@@ -26,4 +26,14 @@ export type EndReason =
   | 'stopped'
   | 'recovered';
 
-export type Language = 'zh' | 'en';
+/** `zh`, `en`, or one that has an overlay. */
+export type Language = 'zh' | 'en' | (string & Record<never, never>);
+
+/** Languages that rows and documents are written in. */
+export type Written = keyof Text;
+
+/** What rows keep; read by `textIn`. */
+export interface Text {
+  readonly zh: string;
+  readonly en: string;
+}

@@ -1,4 +1,5 @@
 /** Every error a person or program can receive is a row here; code throws `AppError(code, params)` and the edges render it. */
+
 import type { Language } from './enums.ts';
 import { admissionErrors } from './errors/admission.ts';
 import { catalogueErrors } from './errors/catalogue.ts';
@@ -8,6 +9,7 @@ import { signInErrors } from './errors/sign-in.ts';
 import { terminalErrors } from './errors/terminal.ts';
 import { usersErrors } from './errors/users.ts';
 import { walletErrors } from './errors/wallet.ts';
+import { textIn } from './language.ts';
 import { singular } from './singular.ts';
 import { reasonIn } from './storage-reasons.ts';
 
@@ -64,11 +66,13 @@ const inChinese = (what: string): string =>
 
 /** Text of an error in one language, placeholders filled in. */
 export function formatError(code: ErrorCode, params: ErrorParams, language: Language): string {
-  const text = errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) => {
+  const text = textIn(errors[code], language).replace(/\{(\w+)\}/g, (whole, name: string) => {
     // Words that were made in both languages.
     // A reason follows what was said, where there is one.
-    const value = String(params[`${name}_${language}`] ?? params[name] ?? (name === 'reason' ? '' : whole));
-    if (language === 'en') return Object.hasOwn(brands, value) ? (brands[value] ?? value) : value;
+    const made = params[`${name}_${language === 'zh' ? 'zh' : 'en'}`];
+    const value = String(made ?? params[name] ?? (name === 'reason' ? '' : whole));
+    if (language !== 'zh')
+      return textIn({ zh: '', en: Object.hasOwn(brands, value) ? (brands[value] ?? value) : value }, language);
     return name === 'what' ? inChinese(value) : name === 'reason' ? reasonIn(value, language) : value;
   });
   return language === 'en' ? singular(text) : text;

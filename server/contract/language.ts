@@ -1,7 +1,50 @@
-/** Which of the two languages somebody reads, as a header says it. */
-import type { Language } from './enums.ts';
+/** Texts in a reader's language. Rows keep Chinese and English; other languages are overlays keyed by the English text. */
+import type { Language, Text } from './enums.ts';
+import { languageFiles } from './languages/index.ts';
 
-/** First of zh and en in the order of preference; null when neither is named. @param header Accept-Language. */
+interface Overlay {
+  readonly texts: ReadonlyMap<string, string>;
+  /** Texts that were filled in where they are written: `{}` stands for what varies. */
+  readonly patterns: readonly { readonly fits: RegExp; readonly text: string }[];
+}
+
+const overlays = new Map<string, Overlay>();
+
+/** @param texts by the English text: `{name}` and `{}` stand for what varies, the latter in the same order. */
+export function registerLanguage(code: string, texts: Readonly<Record<string, string>>): void {
+  const patterns = Object.entries(texts)
+    .filter(([english]) => english.includes('{}') && /\p{L}/u.test(english))
+    // The one that says most comes first.
+    .sort(([one], [other]) => other.length - one.length)
+    .map(([english, text]) => ({
+      fits: new RegExp(`^${english.split('{}').map(RegExp.escape).join('([\\s\\S]*?)')}$`),
+      text,
+    }));
+  overlays.set(code, { texts: new Map(Object.entries(texts)), patterns });
+}
+
+for (const [code, texts] of Object.entries(languageFiles)) registerLanguage(code, texts);
+
+export const isLanguage = (code: string | undefined): code is Language =>
+  code === 'zh' || code === 'en' || (code !== undefined && overlays.has(code));
+
+/** English where the overlay has a gap. */
+function translated(english: string, language: string): string {
+  const overlay = overlays.get(language);
+  const whole = overlay?.texts.get(english);
+  if (overlay === undefined || whole !== undefined) return whole ?? english;
+  for (const { fits, text } of overlay.patterns) {
+    const [, ...values] = fits.exec(english) ?? [];
+    let at = 0;
+    if (values.length > 0) return text.replaceAll('{}', () => values[at++] ?? '');
+  }
+  return english;
+}
+
+export const textIn = ({ zh, en }: Text, language: Language): string =>
+  language === 'zh' ? zh : language === 'en' ? en : translated(en, language);
+
+/** First language that we have in the order of preference; null when none is named. @param header Accept-Language. */
 export function languageNamed(header: string | null | undefined): Language | null {
   const wanted = (header ?? '')
     .split(',')
@@ -10,14 +53,14 @@ export function languageNamed(header: string | null | undefined): Language | nul
       const weight = parameters.map((parameter) => /^\s*q=([\d.]+)/.exec(parameter)?.[1]).find((q) => q !== undefined);
       return { language: tag.trim().split('-')[0], weight: Number(weight ?? 1) };
     })
-    .filter(({ language, weight }) => (language === 'zh' || language === 'en') && weight > 0)
+    .filter(({ language, weight }) => isLanguage(language) && weight > 0)
     .sort((a, b) => b.weight - a.weight);
   const first = wanted[0]?.language;
-  return first === 'en' || first === 'zh' ? first : null;
+  return isLanguage(first) ? first : null;
 }
 
-/** One text for whoever names a language; programs that name none get both. */
-export function inWanted(words: Readonly<Record<Language, string>>, header: string | null | undefined): string {
+/** One text for a caller who names a language; programs that name none get both. */
+export function inWanted(words: Text, header: string | null | undefined): string {
   const language = languageNamed(header);
-  return language === null ? `${words.en} / ${words.zh}` : words[language];
+  return language === null ? `${words.en} / ${words.zh}` : textIn(words, language);
 }

@@ -1,6 +1,8 @@
 /** Columns of a log export in their order; those with a label stand in the details of a request as they are. */
+
 import type { Log } from './entities.ts';
-import type { Language } from './enums.ts';
+import type { Language, Text } from './enums.ts';
+import { textIn } from './language.ts';
 
 export const logColumns = {
   id: null,
@@ -21,10 +23,10 @@ export const logColumns = {
   end_reason: { zh: '结束原因', en: 'End reason' },
   content: null,
   other: null,
-} as const satisfies { readonly [Name in keyof Log]?: Readonly<Record<Language, string>> | null };
+} as const satisfies { readonly [Name in keyof Log]?: Text | null };
 
 /** @returns label and value of each column that has a label. */
 export const labelledColumns = (log: Log, language: Language): (readonly [string, string])[] =>
   Object.entries(logColumns).flatMap(([name, label]) =>
-    label === null ? [] : [[label[language], String(log[name as keyof typeof logColumns])] as const],
+    label === null ? [] : [[textIn(label, language), String(log[name as keyof typeof logColumns])] as const],
   );

@@ -1,8 +1,10 @@
 /** The OpenAPI 3.1 document of the HTTP API, made from the endpoint table and the calls of the relay. */
+
 import * as z from 'zod/mini';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints/index.ts';
-import type { Language } from './enums.ts';
+import type { Language, Text } from './enums.ts';
+import { textIn } from './language.ts';
 
 type Schema = Readonly<Record<string, unknown>> & {
   readonly properties?: Readonly<Record<string, unknown>>;
@@ -14,7 +16,7 @@ export interface DocumentedCall {
   readonly id: string;
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  readonly summary: Readonly<Record<Language, string>>;
+  readonly summary: Text;
   readonly body: 'json' | 'form' | 'none';
 }
 
@@ -93,7 +95,7 @@ function operation(row: Endpoint, language: Language) {
   return {
     operationId: row.id,
     tags: [row.id.split('.')[0] ?? ''],
-    summary: row.summary[language],
+    summary: textIn(row.summary, language),
     'x-access': row.access,
     security:
       row.access === 'public'
@@ -133,7 +135,7 @@ function relayOperation(call: DocumentedCall, language: Language) {
   return {
     operationId: call.id,
     tags: [relayTag],
-    summary: call.summary[language],
+    summary: textIn(call.summary, language),
     'x-access': 'key',
     security: [{ api_key: [] }],
     parameters: namesIn(call.path, /\{(\w+)\}/g).map((name) => ({
@@ -171,7 +173,9 @@ export function openApi({ version, language, origin, relay }: DocumentFacts) {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: origin === '' ? '/' : origin }],
-    tags: [...tags].sort().map((name) => ({ name, description: name === relayTag ? relayWords[language] : name })),
+    tags: [...tags]
+      .sort()
+      .map((name) => ({ name, description: name === relayTag ? textIn(relayWords, language) : name })),
     components: {
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'session' },
@@ -203,7 +207,7 @@ export function openApi({ version, language, origin, relay }: DocumentFacts) {
   };
 }
 
-const relayWords: Readonly<Record<Language, string>> = {
+const relayWords: Text = {
   zh: '用 API 密钥调用模型；请求和响应同各提供商的官方文档',
   en: "Calls of models with an API key; requests and responses are those of the providers' own documents",
 };

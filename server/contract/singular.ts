@@ -1,5 +1,6 @@
 /** English texts that count: one of a thing is not told in the plural. */
 import type { Language } from './enums.ts';
+import { textIn } from './language.ts';
 
 const things = [
   'second|minute|hour|day|byte|character|request|token|access token|filter|passkey',
@@ -15,4 +16,4 @@ export const singular = (text: string): string =>
 export const sayIn =
   (language: Language) =>
   (zh: string, en: string): string =>
-    language === 'zh' ? zh : singular(en);
+    language === 'en' ? singular(en) : textIn({ zh, en }, language);

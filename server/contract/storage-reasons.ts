@@ -1,5 +1,6 @@
 /** Why nothing is sold for the sake of the books. It is told in English where it is noticed; what a node says of itself is kept as a code and told in its reader's language. */
 import type { Language } from './enums.ts';
+import { textIn } from './language.ts';
 
 interface Reason {
   readonly zh: string;
@@ -69,7 +70,8 @@ export const callerReason = (text: string): string =>
   troubleOf(text)?.code === 'storage' ? reasonText('unwritable') : text;
 
 export function troubleIn({ code, params }: StorageTrouble, language: Language): string {
-  if (Object.hasOwn(storageReasons, code)) return filled(storageReasons[code as StorageReason][language], params);
+  if (Object.hasOwn(storageReasons, code))
+    return filled(textIn(storageReasons[code as StorageReason], language), params);
   return [code, ...Object.values(params)].join(' ');
 }
 

@@ -1,5 +1,6 @@
 /** Texts that are stored in the family's words: what they say in English is told where they are shown. */
 import type { Language } from './enums.ts';
+import { textIn } from './language.ts';
 
 interface Stored {
   readonly zh: string;
@@ -64,12 +65,14 @@ const both = /^([^\p{Script=Han}]+) \/ (\S*\p{Script=Han}.*?)( \(request id: [^(
 /** A stored text in the reader's language; what is not ours stays as it is. */
 export function storedIn(text: string, language: Language): string {
   const [, english, chinese, id = ''] = both.exec(text) ?? [];
-  if (english !== undefined && chinese !== undefined) return `${language === 'en' ? english : chinese}${id}`;
+  if (english !== undefined && chinese !== undefined) return `${textIn({ zh: chinese, en: english }, language)}${id}`;
   if (language === 'zh' || !/\p{Script=Han}/u.test(text)) return text;
   for (const { en, names, fits } of patterns) {
     const found = fits.exec(text);
     if (found !== null)
-      return en.replace(/\{(\w+)\}/g, (_, name: string) => amount(found[names.indexOf(name) + 1] ?? ''));
+      return textIn({ zh: en, en }, language).replace(/\{(\w+)\}/g, (_, name: string) =>
+        amount(found[names.indexOf(name) + 1] ?? ''),
+      );
   }
   return text;
 }

@@ -7,7 +7,7 @@ import type { Endpoint } from '../contract/endpoint.ts';
 import { endpoints } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
-import { languageNamed } from '../contract/language.ts';
+import { languageNamed, textIn } from '../contract/language.ts';
 import { authenticate, authenticateOwner, bearerOf, cookies, keptCookie } from './authenticate.ts';
 import { bodyError, refuseDeep } from './body.ts';
 import { bodyLimit } from './body-limit.ts';
@@ -168,7 +168,8 @@ function send(response: Response, row: Endpoint, data: unknown, language: Langua
     case 'data':
       response.json({
         success: true,
-        message: (response.locals.message as string | undefined) ?? row.done?.[language] ?? '',
+        message:
+          (response.locals.message as string | undefined) ?? (row.done === undefined ? '' : textIn(row.done, language)),
         ...(data === undefined ? {} : { data }),
       });
   }

@@ -1,9 +1,11 @@
 /** Who an API request comes from: session cookie or management access token, with the user-id header and a same-origin proof. */
+
 import type { Request } from 'express';
 import type { UserRow } from '../../db/repositories/users.ts';
 import type { Services } from '../app/services.ts';
 import { type Language, UserStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
+import { isLanguage } from '../contract/language.ts';
 import { type Actor, anonymous, localOwner } from './call.ts';
 
 export interface CookieNames {
@@ -104,8 +106,8 @@ function identityOf(
 }
 
 function languageOf(user: UserRow): Language | null {
-  const chosen = /"language"\s*:\s*"(zh|en)"/.exec(user.setting)?.[1];
-  return chosen === 'zh' || chosen === 'en' ? chosen : null;
+  const chosen = /"language"\s*:\s*"(\w+)"/.exec(user.setting)?.[1];
+  return isLanguage(chosen) ? chosen : null;
 }
 
 function sessionIdOf(request: Request): string | null {

@@ -1,10 +1,12 @@
 /** Runs one endpoint for any transport: rights, demo mode, input, handler. */
+
 import type * as z from 'zod/mini';
 import type { Services } from '../app/services.ts';
 import type { Access, Endpoint } from '../contract/endpoint.ts';
 import { type EndpointId, endpointById } from '../contract/endpoints/index.ts';
 import { Role } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
+import { textIn } from '../contract/language.ts';
 import { areaOf, scopesAllow } from '../contract/scopes.ts';
 import { handlers } from './admin/handlers.ts';
 import type { Actor, Call, CallMeta, Reply } from './call.ts';
@@ -120,6 +122,6 @@ const wordsOf = ({ code, expected, values }: Issue): { readonly zh: string; read
 /** One text for each language. */
 function describe(issues: readonly Issue[]): { readonly detail_zh: string; readonly detail_en: string } {
   const told = (language: 'zh' | 'en') =>
-    issues.map((issue) => `${issue.path.map(String).join('.')} ${wordsOf(issue)[language]}`.trim()).join('; ');
+    issues.map((issue) => `${issue.path.map(String).join('.')} ${textIn(wordsOf(issue), language)}`.trim()).join('; ');
   return { detail_zh: told('zh'), detail_en: told('en') };
 }

@@ -1,5 +1,5 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
-import type { Language } from '../contract/enums.ts';
+import type { Text } from '../contract/enums.ts';
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
 import type { Markers } from './shared/markers.ts';
 import type { ForeignBlock, Signing } from './shared/signatures.ts';
@@ -67,7 +67,7 @@ export interface ClientError {
   readonly code: string;
   readonly message: string;
   /** The same in each language alone, where the words are ours. */
-  readonly words?: Readonly<Record<Language, string>>;
+  readonly words?: Text;
   readonly requestId: string;
   /** Asking once more cannot mend it. */
   readonly final?: true;

@@ -92,10 +92,12 @@ export function toldBy(folders: readonly string[]): Told {
       if (!han.test(source)) continue;
       const file = `${folder}/${path}`;
       const paired = new Set<string>();
+      const seen = new Set<string>();
       const single = new Set<string>();
       const walk = (node: Node): void => {
         for (const [zh, en] of pairsAt(node)) {
-          if (!paired.has(zh)) pairs.push({ file, zh, en });
+          if (!seen.has(`${zh}\n${en}`)) pairs.push({ file, zh, en });
+          seen.add(`${zh}\n${en}`);
           paired.add(zh);
         }
         const text = textOf(node);

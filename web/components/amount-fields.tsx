@@ -1,7 +1,9 @@
 /** Fields for money and for numbers: they say at once what cannot be taken, and never take something else instead. */
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Amount, type AmountReason, type NumberTerms, parseNumber } from '../../server/contract/amounts.ts';
+import { textIn } from '../../server/contract/language.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { useMoneyFacts } from '../shell/money.ts';
 import { type MoneyBounds, moneyOf, tidyMoney, tidyNumber } from './amount.ts';
@@ -54,7 +56,8 @@ function AmountInput(props: InputProps) {
   const amount = read(value);
   const allowed = disabled || amount.kind !== 'invalid' || (empty !== undefined && amount.problem.reason === 'empty');
   const shown = touched || tried;
-  const problem = allowed || !shown ? undefined : (words?.(amount.problem.reason) ?? amount.problem[currentLanguage()]);
+  const problem =
+    allowed || !shown ? undefined : (words?.(amount.problem.reason) ?? textIn(amount.problem, currentLanguage()));
   return (
     <Field label={label} help={help} error={problem ?? error} unreadable={!allowed}>
       {(ids) => (

@@ -1,7 +1,5 @@
 /** The pages of the user documentation, in the order of its menu. Their texts lie in `en/` and `zh/`, or are generated elsewhere. */
-import type { Language } from '../../server/contract/enums.ts';
-
-type Text = Readonly<Record<Language, string>>;
+import type { Text } from '../../server/contract/enums.ts';
 
 export interface DocsPage {
   /** Last part of its address, and the name of its file. */

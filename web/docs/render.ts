@@ -1,9 +1,9 @@
 /** Turns the Markdown of the user documentation into pages of HTML that need no script to be read, and an index for their search. */
 import { Marked } from 'marked';
-import type { Language } from '../../server/contract/enums.ts';
+import type { Written } from '../../server/contract/enums.ts';
 import { docsPages, docsSections } from './pages.ts';
 
-export const docsLanguages: readonly Language[] = ['en', 'zh'];
+export const docsLanguages: readonly Written[] = ['en', 'zh'];
 
 /** One heading with the text below it, up to the next heading. */
 export interface DocsPart {
@@ -50,9 +50,9 @@ const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign] ?? sign);
 
 /** What each language calls itself. */
-const ownName = (language: Language): string => (language === 'en' ? 'English' : '\u4e2d\u6587');
+const ownName = (language: Written): string => (language === 'en' ? 'English' : '\u4e2d\u6587');
 
-export const urlOf = (language: Language, slug: string): string =>
+export const urlOf = (language: Written, slug: string): string =>
   slug === 'index' ? `/docs/${language}` : `/docs/${language}/${slug}`;
 
 /** As GitHub makes them, so that links hold in both places. */
@@ -64,13 +64,13 @@ export const headingId = (text: string): string =>
     .replace(/\s/g, '-');
 
 /** Links between the files become links between the pages; those out of the documentation are left as they are. */
-function linked(href: string, language: Language): string {
+function linked(href: string, language: Written): string {
   const found = /^(?:\.\/)?([a-z-]+)\.md(#.*)?$/.exec(href);
   return found === null ? href : `${urlOf(language, found[1] ?? '')}${found[2] ?? ''}`;
 }
 
 /** @param markdown begins with a heading of the first level, the title of the page. */
-export function renderDocs(markdown: string, slug: string, title: string, language: Language): RenderedDocs {
+export function renderDocs(markdown: string, slug: string, title: string, language: Written): RenderedDocs {
   const headings: { id: string; text: string; level: number }[] = [];
   const parts: { url: string; page: string; heading: string; text: string }[] = [
     { url: urlOf(language, slug), page: title, heading: '', text: '' },
@@ -116,7 +116,7 @@ export function renderDocs(markdown: string, slug: string, title: string, langua
   };
 }
 
-function menu(language: Language, slug: string): string {
+function menu(language: Written, slug: string): string {
   return docsSections
     .map(({ title, pages }) => {
       const links = pages.map((page) => {
@@ -137,7 +137,7 @@ export interface PageFiles {
 export function docsDocument(
   rendered: RenderedDocs | null,
   slug: string | null,
-  language: Language,
+  language: Written,
   files: PageFiles,
 ): string {
   const say = words[language];

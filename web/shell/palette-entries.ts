@@ -5,7 +5,7 @@ import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import type { IconName } from '../components/icon.tsx';
 import { call } from '../lib/api.ts';
-import { currentLanguage, setLanguage } from '../lib/i18n.ts';
+import { currentLanguage, pageLanguages, setLanguage } from '../lib/i18n.ts';
 import { useAside } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 import { toggleTheme } from '../lib/theme.ts';
@@ -36,7 +36,10 @@ export function useFixedEntries(user: User, places: readonly Place[]): readonly 
       icon: 'globe',
       text: t('app.language'),
       kind: t('palette.action'),
-      run: () => setLanguage(currentLanguage() === 'zh' ? 'en' : 'zh'),
+      run() {
+        const codes = Object.keys(pageLanguages);
+        setLanguage(codes[(codes.indexOf(currentLanguage()) + 1) % codes.length] ?? 'en');
+      },
     },
     {
       id: 'token.new',

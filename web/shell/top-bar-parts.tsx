@@ -5,18 +5,14 @@ import type { User } from '../../server/contract/entities.ts';
 import { Role } from '../../server/contract/enums.ts';
 import { Icon } from '../components/icon.tsx';
 import { LazyMenu } from '../components/lazy-menu.tsx';
-import { currentLanguage, setLanguage } from '../lib/i18n.ts';
+import { currentLanguage, pageLanguages, setLanguage } from '../lib/i18n.ts';
 import type { Place } from './nav.ts';
 import type { Status } from './status.ts';
 
-const languages = [
-  ['zh', '\u4e2d\u6587'],
-  ['en', 'English'],
-] as const;
-
 /** The site's own documentation; without one, those who run the site see what the gateway carries. */
 const docsFor = (user: User | null, status: Status | undefined): string | null =>
-  status?.docs_link || (user !== null && user.role >= Role.admin ? `/docs/${currentLanguage()}` : null);
+  status?.docs_link ||
+  (user !== null && user.role >= Role.admin ? `/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}` : null);
 
 export function SiteLinks({ user, status }: { readonly user: User | null; readonly status: Status | undefined }) {
   const { t } = useTranslation();
@@ -153,7 +149,7 @@ export function LanguageMenu() {
       button={{ className: 'button button-ghost', label: t('app.languageMenu'), content: <Icon name="globe" /> }}
       anchor="bottom end"
       width="w-32"
-      items={languages.map(([code, name]) => ({
+      items={Object.entries(pageLanguages).map(([code, { name }]) => ({
         id: code,
         lang: code,
         content: (

@@ -1,5 +1,7 @@
 /** The ledger's invariants. */
+
 import { AppError } from '../../../server/contract/errors.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import type { CommandRun } from '../../command.ts';
 
 export const verify: CommandRun = async (context) => {
@@ -10,8 +12,12 @@ export const verify: CommandRun = async (context) => {
       { name: 'id', value: (row) => row.id },
       { name: 'result', value: (row) => (row.violations === 0 ? 'ok' : `${row.violations} VIOLATIONS`) },
       { name: 'checked', value: (row) => String(row.checked), right: true },
-      { name: 'invariant', value: (row) => row[context.language] },
-      { name: 'examples', value: (row) => [...row.examples, row.note?.[context.language] ?? []].flat().join('; ') },
+      { name: 'invariant', value: (row) => textIn(row, context.language) },
+      {
+        name: 'examples',
+        value: (row) =>
+          [...row.examples, row.note === undefined ? [] : textIn(row.note, context.language)].flat().join('; '),
+      },
     ],
     (row) => row.id,
   );

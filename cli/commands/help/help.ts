@@ -1,8 +1,10 @@
 /** Completions, topics, and the manifest for programs. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { homeOf } from '../../../server/app/data-dir.ts';
 import { AppError, errors } from '../../../server/contract/errors.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { legalText } from '../../../server/embedded/legal-text.ts';
 import { commit, version as release } from '../../../server/embedded/version.ts';
 import type { CommandRow, CommandRun } from '../../command.ts';
@@ -38,12 +40,12 @@ export const completion: CommandRun = async (context, flags, shell) => {
 export const help: CommandRun = async (context, _flags, given) => {
   const topic = topics.find((one) => one.name === given);
   if (topic !== undefined) {
-    const about = topic[context.language].trimEnd();
+    const about = textIn(topic, context.language).trimEnd();
     return context.output.object({ topic: topic.name, text: about }, [about], topic.name);
   }
   if (given !== '') throw new AppError('usage', { detail: `${given}: ${topics.map((one) => one.name).join(', ')}` });
   context.output.list(
-    topics.map((one) => ({ topic: one.name, about: one[context.language].split('\n')[0] ?? '' })),
+    topics.map((one) => ({ topic: one.name, about: textIn(one, context.language).split('\n')[0] ?? '' })),
     [
       { name: 'topic', value: (row) => row.topic },
       { name: 'about', value: (row) => row.about },
@@ -63,13 +65,13 @@ export const capabilities =
         .map(({ name, argument, flags, examples, ...row }) => ({
           name,
           argument: argument ?? '',
-          summary: row[language],
-          flags: (flags ?? []).map((flag) => ({ flag: flag.flag, summary: flag[language] })),
+          summary: textIn(row, language),
+          flags: (flags ?? []).map((flag) => ({ flag: flag.flag, summary: textIn(flag, language) })),
           examples: examples.map((example) => `gateway ${example}`),
         })),
-      global_flags: globals.map((flag) => ({ flag: flag.flag, summary: flag[language] })),
-      exit_codes: exitCodes.map(({ code, ...row }) => ({ code, meaning: row[language] })),
-      environment: environment.map(({ name, ...row }) => ({ name, meaning: row[language] })),
+      global_flags: globals.map((flag) => ({ flag: flag.flag, summary: textIn(flag, language) })),
+      exit_codes: exitCodes.map(({ code, ...row }) => ({ code, meaning: textIn(row, language) })),
+      environment: environment.map(({ name, ...row }) => ({ name, meaning: textIn(row, language) })),
       errors: Object.entries(errors).map(([code, { exit }]) => ({ code, exit })),
     };
     context.output.line(JSON.stringify(manifest, null, context.output.isTty ? 2 : undefined));

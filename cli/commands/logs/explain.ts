@@ -1,7 +1,9 @@
 /** One charge, line by line, recomputed from its log row. */
 
 import type { Log } from '../../../server/contract/entities.ts';
+import type { Language } from '../../../server/contract/enums.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { CommandRun } from '../../command.ts';
@@ -20,6 +22,11 @@ const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
 const compactions: Readonly<Record<string, { zh: string; en: string }>> = {
   native: { zh: '对话压缩：由上游完成', en: 'conversation compacted by the upstream itself' },
   summary: { zh: '对话压缩：由同一模型撰写摘要', en: 'conversation compacted by a summary that the same model wrote' },
+};
+
+const compactionWords = (name: string, language: Language): string => {
+  const words = compactions[name];
+  return words === undefined ? name : textIn(words, language);
 };
 
 const listOf = (value: unknown): readonly string[] =>
@@ -65,7 +72,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
       { log: row, bill: null },
       [
         `${row.id}  ${row.model_name}  ${storedIn(row.content, context.language)}`,
-        ...refusal(row, facts).map((one) => one[context.language]),
+        ...refusal(row, facts).map((one) => textIn(one, context.language)),
         context.say('未扣费', 'no charge'),
       ],
       String(row.id),
@@ -82,7 +89,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
       ? context.say('与扣费一致', 'equals the charge')
       : `<> ${row.quota}`;
   const name = ({ kind, detail }: BillLine) =>
-    `${kinds[kind][context.language]}${detail === undefined ? '' : ` (${detail})`}`;
+    `${textIn(kinds[kind], context.language)}${detail === undefined ? '' : ` (${detail})`}`;
   const bill = [
     `${row.request_id}  ${isoTime(row.created_at)}  ${row.model_name}  (${row.usage_source}, ${row.end_reason})`,
     ...lines.map((line) =>
@@ -94,17 +101,17 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     ),
     ...(prices.modelPrice === null
       ? [
-          `  x ${context.language === 'zh' ? '模型倍率' : 'model ratio'} ${prices.modelRatio} x ${context.language === 'zh' ? '分组倍率' : 'group ratio'} ${prices.groupRatio}`,
+          `  x ${context.say('模型倍率', 'model ratio')} ${prices.modelRatio} x ${context.say('分组倍率', 'group ratio')} ${prices.groupRatio}`,
         ]
       : []),
     ...(prices.surcharges ?? []).map((surcharge) => `  x ${surcharge.name} ${surcharge.ratio}`),
     ...listOf(facts.unpriced).map((what) => `  ! ${context.say('没有价格', 'no price')}: ${what}`),
-    ...(typeof facts.compaction === 'string'
-      ? [`  ~ ${compactions[facts.compaction]?.[context.language] ?? facts.compaction}`]
-      : []),
+    ...(typeof facts.compaction === 'string' ? [`  ~ ${compactionWords(facts.compaction, context.language)}`] : []),
     ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),
     `  = ${quota} quota = ${money.of(quota, 'exact')}   ${verdict}`,
-    ...paidByOthers(JSON.parse(row.other) as Record<string, unknown>).map((one) => `  ${one[context.language]}`),
+    ...paidByOthers(JSON.parse(row.other) as Record<string, unknown>).map(
+      (one) => `  ${textIn(one, context.language)}`,
+    ),
   ];
   context.output.object({ log: row, bill: { lines, prices, quota, matches: right } }, bill, String(row.id));
   if (!right) throw new AppError('check_failed', { detail: `${quota} <> ${row.quota}` });

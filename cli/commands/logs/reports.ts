@@ -46,7 +46,7 @@ export const stat: CommandRun = async (context, flags) => {
   const money = await moneyOf(context);
   if (by === undefined) {
     const { quota, rpm, tpm, overrun } = await client.call('log.stat', filters);
-    const beyond = overrun === 0 ? '' : `  ${context.language === 'zh' ? '超支' : 'overrun'} ${money.of(overrun)}`;
+    const beyond = overrun === 0 ? '' : `  ${context.say('超支', 'overrun')} ${money.of(overrun)}`;
     context.output.object(
       { quota, rpm, tpm, overrun },
       [`${money.of(quota)}  ${rpm} rpm  ${tpm} tpm${beyond}`],
@@ -89,7 +89,7 @@ export const prune: CommandRun = async (context, flags) => {
     });
     return context.output.object({ removed: 0, would_remove: total }, [String(total)], String(total));
   }
-  await context.confirm(context.language === 'zh' ? `删除 ${given} 之前的日志？` : `Delete the logs before ${given}?`);
+  await context.confirm(context.say(`删除 ${given} 之前的日志？`, `Delete the logs before ${given}?`));
   const removed = await (await context.client()).call('log.prune', { target_timestamp: before });
   context.output.object({ removed }, [`deleted ${removed}`], String(removed));
 };

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { isOptionKey, type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
 import type { CommandRun } from '../../command.ts';
@@ -32,7 +33,10 @@ export const list: CommandRun = async (context, flags) => {
       { name: 'key', value: (row) => row.key },
       { name: 'value', value: (row) => row.value },
       ...(flags.showOrigin === true ? [{ name: 'origin', value: (row: (typeof rows)[number]) => row.origin }] : []),
-      { name: 'label', value: (row) => (isOptionKey(row.key) ? optionRow(row.key).label[context.language] : '') },
+      {
+        name: 'label',
+        value: (row) => (isOptionKey(row.key) ? textIn(optionRow(row.key).label, context.language) : ''),
+      },
     ],
     (row) => row.key,
   );
@@ -148,8 +152,8 @@ export const describe: CommandRun = async (context, _flags, given) => {
       default: fallback,
       secret,
       role,
-      label: label[context.language],
-      help: optionRow(key).help[context.language],
+      label: textIn(label, context.language),
+      help: textIn(optionRow(key).help, context.language),
     };
   });
   const [only] = rows;

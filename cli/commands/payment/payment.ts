@@ -49,9 +49,7 @@ export const callbacks: CommandRun = async (context, flags) => {
 };
 
 export const complete: CommandRun = async (context, _flags, tradeNo) => {
-  await context.confirm(
-    context.language === 'zh' ? `将订单 ${tradeNo} 视为已支付并入账？` : `Credit order ${tradeNo} as paid?`,
-  );
+  await context.confirm(context.say(`将订单 ${tradeNo} 视为已支付并入账？`, `Credit order ${tradeNo} as paid?`));
   const order = await (await context.client()).call('wallet.complete', { trade_no: tradeNo });
   context.output.object(
     order,

@@ -1,5 +1,7 @@
 /** Declarative files: what they would change, changing it, and writing one. */
+
 import { AppError } from '../../../server/contract/errors.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import type { ProvisionChange } from '../../../server/contract/provision.ts';
 import { escaped } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
@@ -26,7 +28,7 @@ function print(context: Context, changes: readonly ProvisionChange[]): number {
     `${moved.length} changes (${counts.created} created, ${counts.updated} updated, ${counts.deleted} deleted), ${counts.unchanged} unchanged`,
   );
   for (const { kind, name, notes } of changes)
-    for (const note of notes ?? []) context.output.note(`${kind} ${name}: ${note[context.language]}`);
+    for (const note of notes ?? []) context.output.note(`${kind} ${name}: ${textIn(note, context.language)}`);
   context.output.object({ changes: moved, ...counts }, [...lines, sum], String(moved.length));
   return moved.length;
 }

@@ -51,11 +51,9 @@ export const diff: CommandRun = async (context, _flags, version) =>
 
 export const rollback: CommandRun = async (context, _flags, given) => {
   const version = idOf(given, 'version');
-  await context.confirm(
-    context.language === 'zh' ? `将倍率恢复到版本 ${version} 修改之前？` : `Roll back price change ${version}?`,
-  );
+  await context.confirm(context.say(`将倍率恢复到版本 ${version} 修改之前？`, `Roll back price change ${version}?`));
   const done = await (await context.client()).call('ratio.rollback', { version });
-  if (done.changes.length === 0) context.output.note(context.language === 'zh' ? '没有变化' : 'nothing differs');
+  if (done.changes.length === 0) context.output.note(context.say('没有变化', 'nothing differs'));
   showChanges(context, done.changes);
 };
 
@@ -80,14 +78,12 @@ export const sync: CommandRun = async (context, flags) => {
   showChanges(context, changes);
   if (changes.length === 0 || flags.apply !== true) {
     if (changes.length > 0)
-      context.output.note(
-        context.language === 'zh' ? '仅为建议，使用 --apply 应用' : 'only proposed; --apply stores them',
-      );
+      context.output.note(context.say('仅为建议，使用 --apply 应用', 'only proposed; --apply stores them'));
     return;
   }
   await context.confirm(context.say(`应用这 ${changes.length} 处修改？`, `Store ${changes.length} changes?`));
   const { version } = await client.call('ratio.apply', { values });
-  context.output.note(context.language === 'zh' ? `已应用，备份版本 ${version}` : `stored; backup version ${version}`);
+  context.output.note(context.say(`已应用，备份版本 ${version}`, `stored; backup version ${version}`));
 };
 
 /** `map,name,ratio` as `ratios list -o csv` writes it. @throws AppError usage */
@@ -153,7 +149,7 @@ export const simulate: CommandRun = async (context, flags) => {
     since: pastMoment(text(flags.since) ?? '7d', '--since', Date.now()),
     values: await assignments(client, set),
   });
-  const total = { model: context.language === 'zh' ? '合计' : 'total', ...result };
+  const total = { model: context.say('合计', 'total'), ...result };
   if (context.output.format === 'json') return context.output.object(result, [], '');
   const money = await moneyOf(context);
   context.output.list(

@@ -276,7 +276,7 @@ export const doctor: CommandRun = async (context, flags) => {
   // Programs look for each check by its name.
   const findings = context.output.format === 'table' ? together(found) : found;
   const word = (text: string): string =>
-    context.language === 'zh' ? text.replace(/[a-z][a-z ]*[a-z]/g, (name) => chinese[name] ?? name) : text;
+    text.replace(/[a-z][a-z ]*[a-z]/g, (name) => context.say(chinese[name] ?? name, name));
   context.output.list(
     findings,
     [

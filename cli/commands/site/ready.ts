@@ -2,25 +2,6 @@
 import type { Gateway } from '../../../server/app/serve.ts';
 import type { Context } from '../../context.ts';
 
-const wordings = {
-  zh: {
-    url: '地址',
-    setup: '初始化（仅一次有效的链接）',
-    data: '数据目录',
-    open: '可同时打开的文件与连接',
-    metrics: '监控指标',
-    stop: 'Ctrl-C 停止',
-  },
-  en: {
-    url: 'URL',
-    setup: 'Setup (a link that works once)',
-    data: 'Data directory',
-    open: 'Open files and connections',
-    metrics: 'Metrics',
-    stop: 'Ctrl-C to stop',
-  },
-} as const;
-
 export interface Ready {
   readonly gateway: Gateway;
   /** For setting up in a browser; null once set up. */
@@ -48,26 +29,28 @@ export function tellReadyAsJson({ output, dataDir }: Context, { gateway, link, r
   );
 }
 
-export function tellReady({ output, dataDir, language }: Context, { gateway, link, metricsHost }: Ready): void {
-  const words = wordings[language];
+export function tellReady({ output, dataDir, say }: Context, { gateway, link, metricsHost }: Ready): void {
   const { recovered, owed } = gateway;
-  output.line(`${words.url}: ${gateway.url}`);
-  if (link !== null) output.line(`${words.setup}: ${link}`);
-  output.line(`${words.data}: ${dataDir}`);
+  output.line(`${say('地址', 'URL')}: ${gateway.url}`);
+  if (link !== null) output.line(`${say('初始化（仅一次有效的链接）', 'Setup (a link that works once)')}: ${link}`);
+  output.line(`${say('数据目录', 'Data directory')}: ${dataDir}`);
   if (gateway.metricsPort !== null)
-    output.note(`${words.metrics}: http://${metricsHost}:${gateway.metricsPort}/metrics`);
+    output.note(`${say('监控指标', 'Metrics')}: http://${metricsHost}:${gateway.metricsPort}/metrics`);
   if (recovered.settled + recovered.voided > 0)
     output.note(
-      language === 'zh'
-        ? `恢复：已结算 ${recovered.settled} 笔，作废 ${recovered.voided} 笔`
-        : `recovered: ${recovered.settled} settled, ${recovered.voided} voided`,
+      say(
+        `恢复：已结算 ${recovered.settled} 笔，作废 ${recovered.voided} 笔`,
+        `recovered: ${recovered.settled} settled, ${recovered.voided} voided`,
+      ),
     );
   if (owed.files.length > 0)
     output.note(
-      language === 'zh'
-        ? `上次运行未记账：已从 ${owed.files.join(', ')} 结算 ${owed.settled} 笔`
-        : `owed by an earlier run: ${owed.settled} settled from ${owed.files.join(', ')}`,
+      say(
+        `上次运行未记账：已从 ${owed.files.join(', ')} 结算 ${owed.settled} 笔`,
+        `owed by an earlier run: ${owed.settled} settled from ${owed.files.join(', ')}`,
+      ),
     );
-  if (gateway.descriptors !== null) output.note(`${words.open}: ${gateway.descriptors}`);
-  output.note(words.stop);
+  if (gateway.descriptors !== null)
+    output.note(`${say('可同时打开的文件与连接', 'Open files and connections')}: ${gateway.descriptors}`);
+  output.note(say('Ctrl-C 停止', 'Ctrl-C to stop'));
 }

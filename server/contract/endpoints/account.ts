@@ -1,6 +1,8 @@
 /** Registration, e-mail addresses, lost passwords, and a user's own settings. */
+
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
+import { languageCodes } from '../languages/index.ts';
 import { nothing, number, text, toggle } from './fields.ts';
 
 const proof = z.object({ email: text, code: text });
@@ -85,7 +87,7 @@ export const accountEndpoints = [
       webhook_secret: text,
       notification_email: text,
       accept_unset_model_ratio_model: toggle,
-      language: z.optional(z.enum(['zh', 'en'])),
+      language: z.optional(z.enum(languageCodes)),
     }),
     output: nothing,
     summary: { zh: '修改个人设置', en: 'Change own settings' },

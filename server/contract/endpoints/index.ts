@@ -1,7 +1,9 @@
 /** The whole HTTP API, one row per call. */
+
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { tokenShape, userShape } from '../entities.ts';
+import { languageCodes } from '../languages/index.ts';
 import { tokenSorts } from '../sorts.ts';
 import { accessTokenEndpoints } from './access-token.ts';
 import { accountEndpoints } from './account.ts';
@@ -95,7 +97,7 @@ export const endpoints = [
     path: '/api/openapi.json',
     access: 'public',
     /** Absent = the language of Accept-Language, English without one. */
-    input: z.object({ lang: z.optional(z.enum(['zh', 'en'])) }),
+    input: z.object({ lang: z.optional(z.enum(languageCodes)) }),
     output: z.record(z.string(), z.unknown()),
     envelope: 'raw',
     summary: { zh: '接口文档（OpenAPI）', en: 'This API as an OpenAPI document' },

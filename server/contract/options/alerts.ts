@@ -1,5 +1,7 @@
 /** What operators are told of, and where. */
+
 import { alertKindNames } from '../alert-kinds.ts';
+import { languageCodes } from '../languages/index.ts';
 import { address, choice, decimal, emails, integer, listOf, text } from '../option-kinds.ts';
 import { option } from './row.ts';
 
@@ -30,7 +32,7 @@ export const alertOptions = {
   }),
   'alert_setting.language': option({
     ...panel,
-    kind: choice('zh', 'en'),
+    kind: choice(...languageCodes),
     fallback: 'zh',
     label: { zh: '告警语言', en: 'Language of alerts' },
     help: { zh: '告警以此语言书写。', en: 'What alerts are written in.' },

@@ -1,4 +1,5 @@
 /** Looks for trouble, tells each target of each once, and again only after it was over or has lasted long. */
+
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
 import {
@@ -10,7 +11,8 @@ import {
 } from '../../contract/alert-kinds.ts';
 import type { Language } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { singular } from '../../contract/singular.ts';
+import { textIn } from '../../contract/language.ts';
+import { sayIn, singular } from '../../contract/singular.ts';
 import { reasonIn } from '../../contract/storage-reasons.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -51,11 +53,18 @@ export function createAlerts(deps: AlertsDeps) {
 
   const keyOf = (kind: AlertKindName, { subject }: Found): string => `${kind}:${subject}`;
   const alertOf = (kind: AlertKindName, { subject, values }: Found, at: number): Alert => {
-    const language = options.get('alert_setting.language') === 'en' ? 'en' : 'zh';
+    const language: Language = options.get('alert_setting.language');
     const { label, text } = alertKind(kind);
     const site = options.get('SystemName');
-    const words = filledIn(text[language], inWordsOf(values, language));
-    return { kind, subject, site, title: label[language], text: language === 'en' ? singular(words) : words, at };
+    const words = filledIn(textIn(text, language), inWordsOf(values, language));
+    return {
+      kind,
+      subject,
+      site,
+      title: textIn(label, language),
+      text: language === 'en' ? singular(words) : words,
+      at,
+    };
   };
   const seen = async (): Promise<(readonly [AlertKindName, Found])[]> => {
     const muted: ReadonlySet<string> = new Set(options.get('alert_setting.muted'));
@@ -118,13 +127,13 @@ export function createAlerts(deps: AlertsDeps) {
     async test(): Promise<{ target: AlertTargetName; ok: boolean; message: string }[]> {
       const targets = tell.targets();
       if (targets.length === 0) throw new AppError('alert_targets_unset');
-      const english = options.get('alert_setting.language') === 'en';
+      const say = sayIn(options.get('alert_setting.language'));
       const alert: Alert = {
         kind: 'test',
         subject: '',
         site: options.get('SystemName'),
-        title: english ? 'Test' : '测试',
-        text: english ? 'This is how alerts arrive.' : '告警将以此方式送达。',
+        title: say('测试', 'Test'),
+        text: say('告警将以此方式送达。', 'This is how alerts arrive.'),
         at: Math.floor(deps.now() / 1000),
       };
       return Promise.all(

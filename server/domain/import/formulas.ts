@@ -22,7 +22,7 @@ const formulas: Readonly<Record<Family, readonly Formula[]>> = {
     },
     {
       zh: 'one-api 自行估算 Gemini、PaLM、腾讯、Coze、Cloudflare、Replicate 以及未返回用量的流式响应的 Token；此处按上游返回的用量扣费',
-      en: 'one-api counts tokens of Gemini, PaLM, Tencent, Coze, Cloudflare and Replicate, and of streams without usage, by itself; here what the provider reports is charged',
+      en: 'one-api itself counts tokens of Gemini, PaLM, Tencent, Coze, Cloudflare and Replicate, and of streams without usage; here what the provider reports is charged',
     },
     {
       models: claude,

@@ -2,6 +2,7 @@
 
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
+import { isLanguage, textIn } from '../../contract/language.ts';
 import { quotaShown, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Notice, Notify } from './notice.ts';
@@ -26,20 +27,14 @@ export function createQuotaAlerts(deps: {
   const notice = (setting: Readonly<Record<string, unknown>>, balance: number): Notice => {
     const site = options.get('ServerAddress');
     const link = site === '' ? options.get('TopUpLink') : `${site}/topup`;
-    const left = setting.language === 'en' ? quotaShown(options, balance) : quotaWords(options, balance);
-    return setting.language === 'en'
-      ? {
-          type: kind,
-          title: 'Low balance',
-          content: `Low balance: ${left} left.${link === '' ? '' : ` Top up: ${link}`}`,
-          values: [left, link],
-        }
-      : {
-          type: kind,
-          title: '您的余额即将用尽',
-          content: `您的余额即将用尽，剩余 ${left}，请及时充值。${link}`,
-          values: [left, link],
-        };
+    const language = typeof setting.language === 'string' && isLanguage(setting.language) ? setting.language : 'zh';
+    const left = language === 'zh' ? quotaWords(options, balance) : quotaShown(options, balance);
+    const title = { zh: '您的余额即将用尽', en: 'Low balance' };
+    const content = {
+      zh: `您的余额即将用尽，剩余 ${left}，请及时充值。${link}`,
+      en: `Low balance: ${left} left.${link === '' ? '' : ` Top up: ${link}`}`,
+    };
+    return { type: kind, title: textIn(title, language), content: textIn(content, language), values: [left, link] };
   };
 
   return {

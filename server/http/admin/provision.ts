@@ -1,4 +1,5 @@
 /** The declarative file. */
+import { textIn } from '../../contract/language.ts';
 import type { ProvisionChange } from '../../contract/provision.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -15,7 +16,7 @@ async function applied(
     reach: scopes === undefined ? undefined : { scopes, userId, username },
   });
   const notes = changes.flatMap(({ kind, name, notes: all = [] }) =>
-    all.map((note) => `${kind} ${name}: ${note[meta.language]}`),
+    all.map((note) => `${kind} ${name}: ${textIn(note, meta.language)}`),
   );
   if (notes.length > 0) reply.say(notes.join('\n'));
   if (order.dryRun || changes.every(({ action }) => action === 'unchanged')) reply.unchanged();

@@ -1,6 +1,6 @@
 /** Errors in the shape of the caller's own dialect, in the language it names, with the request id and nothing of the upstream's identity. */
 import { AppError, formatError } from '../../contract/errors.ts';
-import { languageNamed } from '../../contract/language.ts';
+import { languageNamed, textIn } from '../../contract/language.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
@@ -45,7 +45,9 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
 /** For whoever names a language; programs that name none get both, and so do log rows. */
 export function toldTo(request: Pick<Request, 'headers'>, error: ClientError): ClientError {
   const language = error.words === undefined ? null : languageNamed(request.headers.get('accept-language'));
-  return language === null ? error : { ...error, message: error.words?.[language] ?? error.message };
+  return language === null
+    ? error
+    : { ...error, message: error.words === undefined ? error.message : textIn(error.words, language) };
 }
 
 /** Statuses of single dialects, and what they are for all others. */

@@ -56,7 +56,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
       if (channel === null) await call('channel.create', fields);
       else await call('channel.update', { id: channel.id, ...fields });
       const later = actsLater(fields);
-      if (later.length > 0) toast.warning(actsLaterWords(later, i18n.language.startsWith('zh') ? 'zh' : 'en'));
+      if (later.length > 0) toast.warning(actsLaterWords(later, i18n.language));
       onSaved(channel === null);
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : String(failure));

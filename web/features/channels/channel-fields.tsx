@@ -3,6 +3,7 @@
 import { useTranslation } from 'react-i18next';
 import { keysIn } from '../../../server/contract/channel-keys.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
@@ -134,7 +135,7 @@ export function ChannelFields({ form, channel, provider, onChange }: ChannelFiel
         ...(provider === undefined ? {} : { placeholder: provider.base_url }),
       })}
       {provider?.other
-        ? line('other', provider.other[currentLanguage()], { placeholder: provider.other.fallback })
+        ? line('other', textIn(provider.other, currentLanguage()), { placeholder: provider.other.fallback })
         : null}
       <ModelFields {...{ form, channel, provider, onChange }} />
       <ChannelAdvanced {...{ form, provider, groups, onChange }} />

@@ -1,6 +1,8 @@
 /** A number that is edited where it stands: Enter saves, Escape takes it back, what cannot be read stays with its reason. */
+
 import { useId, useState } from 'react';
 import { type NumberTerms, parseNumber } from '../../../server/contract/amounts.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 
 export interface InlineNumberProps {
@@ -15,7 +17,8 @@ export function InlineNumber({ label, value, terms, onSave }: InlineNumberProps)
   const [draft, setDraft] = useState<string | null>(null);
   const [left, setLeft] = useState(false);
   const amount = parseNumber(draft ?? String(value), terms);
-  const problem = left && draft !== null && amount.kind === 'invalid' ? amount.problem[currentLanguage()] : null;
+  const problem =
+    left && draft !== null && amount.kind === 'invalid' ? textIn(amount.problem, currentLanguage()) : null;
   const save = () => {
     setLeft(true);
     if (draft === null || amount.kind !== 'value') return;

@@ -1,6 +1,8 @@
 /** Who stands behind a channel: found by name, picked from the catalogue. */
+
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { textIn } from '../../../server/contract/language.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelType } from './channel-form.ts';
 
@@ -44,8 +46,8 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
       <div className="mb-4 grid gap-1">
         <span className="text-[12px] leading-4 font-medium text-ink-2">{t('channels.type')}</span>
         <button type="button" className="field flex items-center gap-2 text-left" onClick={() => setOpen(true)}>
-          <Mark name={value[language]} />
-          <span className="flex-1 truncate">{value[language]}</span>
+          <Mark name={textIn(value, language)} />
+          <span className="flex-1 truncate">{textIn(value, language)}</span>
           <span className="text-[12px] text-ink-3">{t('channels.otherProvider')}</span>
         </button>
       </div>
@@ -80,8 +82,8 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
               className="menu-item border border-line hover:bg-hover max-sm:min-h-11"
               onClick={() => pick(type)}
             >
-              <Mark name={type[language]} />
-              <span className="truncate">{type[language]}</span>
+              <Mark name={textIn(type, language)} />
+              <span className="truncate">{textIn(type, language)}</span>
             </button>
           </li>
         ))}

@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from 'react';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { type ListState, useAside, useList } from '../../lib/read.ts';
@@ -30,8 +31,10 @@ export interface Channels {
 }
 
 /** What a kind of channel is called. */
-export const typeName = (types: readonly ChannelType[], wanted: number): string =>
-  types.find((one) => one.type === wanted)?.[currentLanguage()] ?? String(wanted);
+export const typeName = (types: readonly ChannelType[], wanted: number): string => {
+  const type = types.find((one) => one.type === wanted);
+  return type === undefined ? String(wanted) : textIn(type, currentLanguage());
+};
 
 /** Other consoles of this family find the usual models of each type under this key. */
 async function loadTypes(): Promise<readonly ChannelType[]> {

@@ -1,8 +1,10 @@
 /** A conversation: what was said, what is being said, and the way to stop it. */
+
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { parseNumber } from '../../../server/contract/amounts.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { valueIn } from '../../components/amount.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
@@ -67,7 +69,7 @@ export function useConversation({ model, group, temperature, maxTokens, system }
     if (content === '' || abort !== null || model === '') return false;
     const most = parseNumber(maxTokens, tokenTerms);
     if (most.kind === 'invalid' && most.problem.reason !== 'empty') {
-      toast.error(`${t('playground.maxTokens')}: ${most.problem[currentLanguage()]}`);
+      toast.error(`${t('playground.maxTokens')}: ${textIn(most.problem, currentLanguage())}`);
       return false;
     }
     void answerTo(content);

@@ -1,6 +1,8 @@
 /** One option as a field of its kind. */
+
 import { useTranslation } from 'react-i18next';
 import type { Language } from '../../../server/contract/enums.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { SwitchField, TypedField, takesLines } from './option-input.tsx';
 
@@ -38,7 +40,7 @@ export function OptionField(props: OptionFieldProps) {
       : option === 'QuotaPerUnit'
         ? t('settings.unitWarning')
         : '';
-  const help = `${optionRow(option).help[language]} ${state}`.trim();
+  const help = `${textIn(optionRow(option).help, language)} ${state}`.trim();
 
   const shown = { option, language, value, locked, help, error: props.error, onChange };
 
@@ -61,7 +63,7 @@ export function OptionField(props: OptionFieldProps) {
               type="button"
               className="text-accent-text underline"
               onClick={props.onReset}
-              aria-label={t('settings.resetOne', { name: label[language] })}
+              aria-label={t('settings.resetOne', { name: textIn(label, language) })}
             >
               {t('settings.reset')}
             </button>

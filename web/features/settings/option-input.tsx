@@ -1,6 +1,8 @@
 /** What an option is typed into, by its kind. */
+
 import i18next from 'i18next';
 import type { Language } from '../../../server/contract/enums.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { Field } from '../../components/form.tsx';
@@ -37,7 +39,7 @@ export function SwitchField({ option, language, value, locked, help, error, onCh
           aria-describedby={`${option}-note`}
           onChange={(event) => onChange(String(event.target.checked))}
         />
-        {label[language]}
+        {textIn(label, language)}
       </label>
       <p
         id={`${option}-note`}
@@ -52,10 +54,10 @@ export function SwitchField({ option, language, value, locked, help, error, onCh
 export function TypedField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
   const { kind, label, secret } = optionRow(option);
   if (option === 'EmailDomainWhitelist')
-    return <ListField label={label[language]} {...{ option, help, error, value, locked, onChange }} />;
+    return <ListField label={textIn(label, language)} {...{ option, help, error, value, locked, onChange }} />;
   const shape = shapeOf(option);
   if (shape !== 'other') {
-    const shared = { label: label[language], help, error, value, onChange, 'data-option': option };
+    const shared = { label: textIn(label, language), help, error, value, onChange, 'data-option': option };
     // Whether it may be left empty is for the kind of the option to say.
     return shape === 'money' ? (
       <MoneyField {...shared} empty="" disabled={locked} bounds={optionBounds} />
@@ -64,7 +66,7 @@ export function TypedField({ option, language, value, locked, help, error, onCha
     );
   }
   return (
-    <Field label={label[language]} help={help} error={error}>
+    <Field label={textIn(label, language)} help={help} error={error}>
       {(ids) => {
         const shared = { ...ids, disabled: locked, 'data-option': option };
         if (kind.name === 'choice') {

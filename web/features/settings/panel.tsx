@@ -1,8 +1,10 @@
 /** One panel with its own save: only what was changed is sent, switches first. */
+
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Language } from '../../../server/contract/enums.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
@@ -60,7 +62,7 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
 
   const change = (key: OptionKey, value: string) => {
     const { confirm } = optionRow(key);
-    if (confirm !== null && confirm.value === value) setAsking({ key, text: confirm[language] });
+    if (confirm !== null && confirm.value === value) setAsking({ key, text: textIn(confirm, language) });
     else setDrafts({ ...drafts, [key]: value });
   };
   const discard = () => {
@@ -73,7 +75,7 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
       changed.flatMap((key) => {
         const read = storedAs(key, drafts[key] ?? '', facts);
         const wrong = 'problem' in read ? read.problem : optionRow(key).kind.check(read.text);
-        return wrong === null ? [] : [[key, wrong[language]]];
+        return wrong === null ? [] : [[key, textIn(wrong, language)]];
       }),
     );
     setErrors(complaints);
@@ -139,7 +141,7 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
         <p role="status" className="min-w-0 flex-1 truncate text-[12px] text-ink-2">
           {changed.length === 0
             ? ''
-            : `${t('settings.changes', { count: changed.length })}: ${changed.map((key) => optionRow(key).label[language]).join(' · ')}`}
+            : `${t('settings.changes', { count: changed.length })}: ${changed.map((key) => textIn(optionRow(key).label, language)).join(' · ')}`}
         </p>
         {changed.length === 0 ? null : (
           <button type="button" className="button" onClick={discard}>
@@ -152,7 +154,7 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
       </footer>
       {asking === null ? null : (
         <Confirm
-          title={optionRow(asking.key).label[language]}
+          title={textIn(optionRow(asking.key).label, language)}
           text={asking.text}
           action={t('settings.confirm')}
           onClose={() => setAsking(null)}

@@ -1,9 +1,11 @@
 /** Ready lines for calling this site with a key: from code, from a shell, from each of the agents. */
+
 import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { agents, modelFor, type SetupStep, setupSteps } from '../../../server/contract/agents.ts';
 import type { Token } from '../../../server/contract/entities.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
@@ -87,7 +89,7 @@ export function UseWith({ token, onCopy }: UseWithProps) {
     ...codeChoices(origin, key, model),
     ...agents.map((agent) => ({
       name: agent.label,
-      note: agent.note?.[currentLanguage()],
+      note: agent.note && textIn(agent.note, currentLanguage()),
       steps: setupSteps(agent, { url: origin, key, models, model: wanted || modelFor(agent, models) }),
     })),
   ];
