@@ -3,7 +3,7 @@ import type { CommandRow, Flag } from '../../cli/command.ts';
 import { environment, exitCodes } from '../../cli/commands/help/topics.ts';
 import { commands } from '../../cli/commands/index.ts';
 import { globals, nouns } from '../../cli/globals.ts';
-import type { Language } from '../../server/contract/enums.ts';
+import type { Written } from '../../server/contract/enums.ts';
 
 export interface ManPage {
   /** Below the folder `man`. */
@@ -44,12 +44,12 @@ const headings = {
 } as const;
 
 const entry = (term: string, about: string): string => `.TP\n.B ${roff(term)}\n${roff(about)}\n`;
-const flagsOf = (flags: readonly Flag[], language: Language): string =>
+const flagsOf = (flags: readonly Flag[], language: Written): string =>
   flags.map((flag) => entry(flag.flag, flag[language])).join('');
 const callOf = ({ name, argument }: CommandRow): string =>
   `gateway ${name}${argument === undefined ? '' : ` ${argument}`}`;
 
-function overview(firsts: readonly string[], version: string, language: Language): string {
+function overview(firsts: readonly string[], version: string, language: Written): string {
   const words = headings[language];
   const own = commands.filter((row) => row.hidden !== true);
   return [
@@ -64,7 +64,7 @@ function overview(firsts: readonly string[], version: string, language: Language
   ].join('\n');
 }
 
-function pageOf(first: string, rows: readonly CommandRow[], version: string, language: Language): string {
+function pageOf(first: string, rows: readonly CommandRow[], version: string, language: Written): string {
   const words = headings[language];
   const about = nouns[first]?.[language] ?? rows[0]?.[language] ?? '';
   const sections = rows.map(
