@@ -1,7 +1,6 @@
 /** Thread entry: the ledger of a node, in place of `ledger/worker.ts` where several machines share one site. */
 
-import type { LedgerMessage } from '../billing/ledger/client.ts';
-import { controlName } from '../billing/ledger/names.ts';
+import { controlName, type LedgerMessage } from '../billing/ledger/client.ts';
 import { AppError } from '../contract/errors.ts';
 import { type HostPort, hostLedger } from '../threads/ledger/host.ts';
 import type { LedgerReport } from '../threads/ledger/worker.ts';

@@ -6,7 +6,7 @@ import type { AppError } from '../contract/errors.ts';
 import type { AuthFacts } from '../providers/adapter.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
-import { createLeaseClient, type LeaseClient, type Lender } from './admission/lease-client.ts';
+import { createLeaseClient, type LeaseClient, type LeaseSource } from './admission/lease-client.ts';
 import { Limits } from './admission/limits.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { PlanDeps } from './admission/plan.ts';
@@ -51,8 +51,8 @@ export class RelayCore {
   // Money and limits.
   readonly ledger: Ledger;
   readonly balances: Balances;
-  readonly lender: Lender | null;
-  readonly borrowing: LeaseClient | null;
+  readonly lender: LeaseSource | null;
+  readonly leaseClient: LeaseClient | null;
   readonly rates: SiteRates | null;
   readonly limits: Limits;
   readonly gate: Gate;
@@ -111,7 +111,7 @@ export class RelayCore {
     this.ledger = deps.ledger;
     this.balances = deps.balances;
     this.lender = lender ?? null;
-    this.borrowing = lender === undefined ? null : createLeaseClient(lender);
+    this.leaseClient = lender === undefined ? null : createLeaseClient(lender);
     this.rates = rates ?? null;
     const { money } = deps.balances;
     this.limits = new Limits({ steady, state, money, nodes: state.nodes });

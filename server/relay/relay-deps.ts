@@ -4,7 +4,7 @@ import type { Balances } from '../billing/balances/balances.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
-import type { Lender } from './admission/lease-client.ts';
+import type { LeaseSource } from './admission/lease-client.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
@@ -19,7 +19,7 @@ export interface RelayDeps {
   readonly balances: Balances;
   readonly ledger: Ledger;
   /** Where several machines serve one site; absent = all its money is in reach. */
-  readonly lender?: Lender;
+  readonly lender?: LeaseSource;
   /** Where its machines count requests together; absent = each has its share of every limit. */
   readonly rates?: SiteRates;
   readonly counter: TokenCounter;

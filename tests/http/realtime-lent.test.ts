@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
 import type { FrontDoor } from '../../server/http/front-door.ts';
-import type { Lender } from '../../server/relay/admission/lease-client.ts';
+import type { LeaseSource } from '../../server/relay/admission/lease-client.ts';
 import type { Conversation } from '../../server/relay/endpoints/realtime/conversation.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -25,7 +25,7 @@ const leasedHere = () => {
   const { accounts, memory } = gateway.balances.money;
   return createLeasedBalances({ accounts, memory });
 };
-const lender: Lender = {
+const lender: LeaseSource = {
   async lend(_to, _more, wish) {
     loans++;
     await gate.promise;

@@ -1,7 +1,12 @@
 /** What this machine may spend is lent to it: nobody is refused, answered shorter or cut for what lies elsewhere. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
-import { createLeaseClient, type Lender, type Lessee, type Loan } from '../../server/relay/admission/lease-client.ts';
+import {
+  createLeaseClient,
+  type LeaseOutcome,
+  type LeaseSource,
+  type Lessee,
+} from '../../server/relay/admission/lease-client.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -11,19 +16,19 @@ let upstream: Upstream;
 let free: number;
 /** What nobody has borrowed of a key. */
 let allowed: number;
-let loans: { readonly to: Lessee; readonly more: number; readonly loan: Loan }[];
+let loans: { readonly to: Lessee; readonly more: number; readonly loan: LeaseOutcome }[];
 /** What is said where the books have too little. */
-let scarce: Loan;
+let scarce: LeaseOutcome;
 /** Resolves each loan. */
 let gate: Promise<void>;
 
-const lender: Lender = {
+const lender: LeaseSource = {
   async lend(to, _more, more) {
     await gate;
     const { accounts, memory } = gateway.balances.money;
     const leased = createLeasedBalances({ accounts, memory });
     const amount = Math.min(free, more);
-    const loan: Loan = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'lent';
+    const loan: LeaseOutcome = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'lent';
     if (!to.house && amount > 0) {
       free -= amount;
       leased.lend({ kind: 'account', userId: to.userId, id: to.userId }, amount);
@@ -276,7 +281,7 @@ test('users are asked for each alone; what a key may use of the house is asked f
   const asked: Lessee[] = [];
   const room = new Map<string, number>();
   const nameOf = ({ userId, tokenId, house }: Lessee) => `${house ? 'house' : userId}/${tokenId}`;
-  const { borrow } = createLeaseClient({
+  const { acquire } = createLeaseClient({
     ...lender,
     async lend(to, more) {
       asked.push(to);
@@ -284,7 +289,7 @@ test('users are asked for each alone; what a key may use of the house is asked f
       return 'lent';
     },
   });
-  const wants = (to: Lessee) => borrow(to, 10, () => room.get(nameOf(to)) ?? 0);
+  const wants = (to: Lessee) => acquire(to, 10, () => room.get(nameOf(to)) ?? 0);
   const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, house: false })) as [Lessee, Lessee];
   expect(await Promise.all([wants(ann), wants(bob)])).toEqual(['lent', 'lent']);
   expect(asked).toEqual([ann, bob]);

@@ -14,6 +14,14 @@ import {
 } from './commands.ts';
 import type { StoreHealth } from './engine.ts';
 
+/** The line of the control thread; it comes with the ledger thread's start. */
+export const controlName = 'control';
+/** The line of a relay thread. */
+export const relayName = (thread: number): string => `relay ${thread}`;
+
+/** Why nothing is written when the ledger thread is no more. */
+export const ledgerGone = reasonText('ledger_gone');
+
 export interface CommandMessage {
   readonly kind: 'commands';
   /** Number of the first command; the rest follow in order. */

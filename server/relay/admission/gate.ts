@@ -21,7 +21,7 @@ export interface GateCore {
   readonly limits: Limits;
   readonly ledger: Pick<Ledger, 'healthy'>;
   /** null = all the money of the site is in reach. */
-  readonly borrowing: LeaseClient | null;
+  readonly leaseClient: LeaseClient | null;
   /** Where all machines of a site count together; null = each for itself. */
   readonly rates: SiteRates | null;
   /** Epoch milliseconds. */
@@ -119,7 +119,7 @@ export class Gate {
 
   /** @throws AppError token_budget_*, *_exhausted; what was counted in is withdrawn then. */
   private canPay(principal: Principal, admission: Admission): Admission | Promise<Admission> {
-    const { state, borrowing, balances } = this.core;
+    const { state, leaseClient, balances } = this.core;
     const { user, token, group, pinnedChannel } = principal;
     const account = balances.account(user.id, token?.id ?? 0);
     const budget = token === null || token.limits === null ? null : account.budgetUsedUp(token.limits);
@@ -131,11 +131,11 @@ export class Gate {
     if (lacking === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return admission;
     const code = lacking.who === 'user' ? 'user_exhausted' : 'token_exhausted';
     const refusal = new AppError(code, shortage(lacking.remain, 1, settings));
-    if (borrowing === null) return this.refuse(admission, refusal);
+    if (leaseClient === null) return this.refuse(admission, refusal);
     // What the request needs is asked for once, when it is known; whoever got nothing is asked about before the next is read.
-    const borrower = lesseeOf(principal, free);
-    if (!borrowing.wasRefused(borrower)) return admission;
-    return this.borrowed(borrowing, borrower, account, refusal).then(
+    const lessee = lesseeOf(principal, free);
+    if (!leaseClient.wasRefused(lessee)) return admission;
+    return this.acquireLease(leaseClient, lessee, account, refusal).then(
       () => admission,
       (error: unknown) => this.refuse(admission, error),
     );
@@ -154,9 +154,14 @@ export class Gate {
   }
 
   /** Nothing lies here, but other machines may have some. */
-  private async borrowed(lender: LeaseClient, borrower: Lessee, account: Account, refusal: AppError): Promise<void> {
+  private async acquireLease(
+    leaseClient: LeaseClient,
+    lessee: Lessee,
+    account: Account,
+    refusal: AppError,
+  ): Promise<void> {
     const { state, now } = this.core;
-    const loan = await lender.borrow(borrower, 1, () => account.available(borrower.house));
+    const loan = await leaseClient.acquire(lessee, 1, () => account.available(lessee.house));
     if (loan === 'lent') return;
     // What lies here says less than the books: another machine may have taken back the part that was not lacking.
     const code =

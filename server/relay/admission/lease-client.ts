@@ -1,4 +1,4 @@
-/** Money in reach of this machine, where several serve one site: what it may spend it borrows from the site's books. */
+/** Leases for requests, where several machines serve one site: what a request lacks here is acquired for it, in the order in which requests ask. */
 
 import { isUnbounded } from '../../billing/balances/slots.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -9,7 +9,7 @@ import type { Principal } from '../intake/inquiry.ts';
  * `exhausted` = all that there was of the balance has been lent, and it was less; `token-exhausted` = so it is with the key's
  * limit; `day`, `month` = with the key's budget for that period; `elsewhere` = other machines have it in hand.
  */
-export type Loan = 'lent' | 'exhausted' | 'token-exhausted' | Period | 'elsewhere';
+export type LeaseOutcome = 'lent' | 'exhausted' | 'token-exhausted' | Period | 'elsewhere';
 
 /** Whose money. */
 export interface Lessee {
@@ -20,20 +20,20 @@ export interface Lessee {
   readonly house: boolean;
 }
 
-/** A key without a limit or budget has nothing to borrow. */
+/** A key without a limit or budget needs no lease. */
 export const lesseeOf = ({ user, token }: Principal, house: boolean): Lessee => ({
   userId: user.id,
   tokenId: token === null || isUnbounded(token) ? 0 : token.id,
   house,
 });
 
-export interface Lender {
+export interface LeaseSource {
   /**
    * Resolves when it lies in the shared memory, or will not; then what there is does.
    * @param more quota beyond what lies here, without which the first who waits cannot go. @param wish for all who wait.
    * @throws AppError storage_unavailable.
    */
-  lend(to: Lessee, more: number, wish: number): Promise<Loan>;
+  lend(to: Lessee, more: number, wish: number): Promise<LeaseOutcome>;
   /** What a user, or a key, has left and has used by the site's books; `limit` Infinity = without end. @throws AppError storage_unavailable. */
   standing(userId: number, tokenId: number | null): Promise<{ readonly limit: number; readonly used: number }>;
 }
@@ -44,7 +44,7 @@ export interface LeaseClient {
    * @param room what is in reach here, looked at again and again.
    * @throws AppError storage_unavailable.
    */
-  borrow(to: Lessee, need: number, room: () => number): Promise<Loan>;
+  acquire(to: Lessee, need: number, room: () => number): Promise<LeaseOutcome>;
   /** The last loan was not given: the next caller is only heard when there is something again. */
   wasRefused(to: Lessee): boolean;
   /** Nobody waits for it. */
@@ -54,12 +54,12 @@ export interface LeaseClient {
 interface Waiter {
   readonly need: number;
   readonly room: () => number;
-  readonly resolve: (loan: Loan) => void;
+  readonly resolve: (loan: LeaseOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** One question about an account at a time, for all who wait together. */
-export function createLeaseClient(lender: Lender): LeaseClient {
+export function createLeaseClient(lender: LeaseSource): LeaseClient {
   const queues = new Map<string, Waiter[]>();
   const refused = new Set<string>();
 
@@ -95,8 +95,8 @@ export function createLeaseClient(lender: Lender): LeaseClient {
     }
   };
 
-  const borrow = (to: Lessee, need: number, room: () => number): Promise<Loan> => {
-    const { promise, resolve, reject } = Promise.withResolvers<Loan>();
+  const acquire = (to: Lessee, need: number, room: () => number): Promise<LeaseOutcome> => {
+    const { promise, resolve, reject } = Promise.withResolvers<LeaseOutcome>();
     const key = keyOf(to);
     const known = queues.get(key);
     const waiter: Waiter = {
@@ -121,16 +121,16 @@ export function createLeaseClient(lender: Lender): LeaseClient {
     return promise;
   };
   return {
-    borrow,
+    acquire,
     wasRefused: (to) => refused.has(keyOf(to)),
     ahead(to, need, room) {
-      if (room() < need) void borrow(to, need, room).catch(() => undefined);
+      if (room() < need) void acquire(to, need, room).catch(() => undefined);
     },
   };
 }
 
 const keyOf = (to: Lessee): string => `${to.house ? 0 : to.userId} ${to.tokenId}`;
-/** Borrowers that are remembered. */
+/** Lessees that are remembered. */
 const mostRefused = 10_000;
 
 /** So often it is asked for. */
@@ -154,13 +154,13 @@ export const elsewhere = (error?: unknown): AppError =>
   new AppError('balance_elsewhere', { seconds: elsewhereSeconds }, error);
 
 /** The books had enough of the balance, or the key would not be in question: another thread or machine has taken it since. */
-export const isTakenBalance = (loan: Loan, error: unknown): boolean =>
+export const isTakenBalance = (loan: LeaseOutcome, error: unknown): boolean =>
   (loan === 'token-exhausted' || loan === 'day' || loan === 'month') &&
   error instanceof AppError &&
   error.code === 'user_exhausted';
 
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
-export function refusalAfter(loan: Loan, error: unknown, now: number): unknown {
+export function refusalAfter(loan: LeaseOutcome, error: unknown, now: number): unknown {
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
   if (loan === 'elsewhere' || loan === 'lent') return elsewhere(error);
   if (loan === 'exhausted' || loan === 'token-exhausted') return error;

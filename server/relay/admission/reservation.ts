@@ -33,7 +33,7 @@ export interface ReservationCore {
   readonly ledger: Ledger;
   readonly balances: Balances;
   /** null = all the money of the site is in reach. */
-  readonly borrowing: LeaseClient | null;
+  readonly leaseClient: LeaseClient | null;
   readonly now: () => number;
   readonly state: Pick<RelayState, 'settings'>;
   /** The end of a response waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
@@ -128,7 +128,7 @@ export class Reservation {
 
   /** Money may lie on other machines. */
   get borrows(): boolean {
-    return this.core.borrowing !== null;
+    return this.core.leaseClient !== null;
   }
 
   get isFinished(): boolean {
@@ -158,9 +158,9 @@ export class Reservation {
 
   /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
   async borrow(): Promise<boolean> {
-    const { borrowing } = this.core;
-    if (borrowing === null || this.lacking === 0) return false;
-    return (await borrowing.borrow(this.borrower(), this.lacking, () => this.room())) === 'lent';
+    const { leaseClient } = this.core;
+    if (leaseClient === null || this.lacking === 0) return false;
+    return (await leaseClient.acquire(this.lessee(), this.lacking, () => this.room())) === 'lent';
   }
 
   /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */
@@ -224,7 +224,7 @@ export class Reservation {
       .catch(() => undefined);
   }
 
-  private borrower(): Lessee {
+  private lessee(): Lessee {
     return lesseeOf(this.principal, this.plan.house);
   }
 
@@ -251,9 +251,9 @@ export class Reservation {
     this.held = total;
     this.most += beyond;
     // As much again is what a stream that goes on will ask for next.
-    if (core.borrowing !== null) {
+    if (core.leaseClient !== null) {
       this.lacking = more;
-      core.borrowing.ahead(this.borrower(), more, () => this.room());
+      core.leaseClient.ahead(this.lessee(), more, () => this.room());
     }
     return true;
   }

@@ -57,24 +57,24 @@ export function reserve(core: ReserveCore, one: Reservation): void | Promise<voi
 }
 
 function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> {
-  const { borrowing } = core;
-  if (borrowing !== null && balanceRoom(one) < one.most) return reserveWithLease(core, borrowing, one);
-  const reserved = tryReserve(core, one, borrowing === null);
-  if (borrowing === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
+  const { leaseClient } = core;
+  if (leaseClient !== null && balanceRoom(one) < one.most) return reserveWithLease(core, leaseClient, one);
+  const reserved = tryReserve(core, one, leaseClient === null);
+  if (leaseClient === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
   if (reserved === true) return;
-  if (reserved === false) return reserveWithLease(core, borrowing, one);
-  return reserved.then((done) => (done ? undefined : reserveWithLease(core, borrowing, one)));
+  if (reserved === false) return reserveWithLease(core, leaseClient, one);
+  return reserved.then((done) => (done ? undefined : reserveWithLease(core, leaseClient, one)));
 }
 
 /** Nobody is refused, or gets a shorter response, for what lies on other machines and is to be had. */
-async function reserveWithLease(core: ReserveCore, borrowing: LeaseClient, one: Reservation): Promise<void> {
+async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one: Reservation): Promise<void> {
   const { principal, inquiry, plan } = one;
   // What is leased counts as often in what requests may cost together, and once in what they hold.
   const times = one.staged ? one.overcommit : 1;
   const room = () => Math.floor(balanceRoom(one) / times);
   for (let loans = 1; loans < mostLeases; loans++) {
     one.planAgain(inquiry, plan);
-    const loan = await borrowing.borrow(lesseeOf(principal, plan.house), Math.ceil(one.most / times), room);
+    const loan = await leaseClient.acquire(lesseeOf(principal, plan.house), Math.ceil(one.most / times), room);
     try {
       // Another thread of this machine may have taken what was leased.
       if (await tryReserve(core, one, loan !== 'lent')) return;

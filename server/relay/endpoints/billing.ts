@@ -2,7 +2,7 @@
 
 import type { Balances } from '../../billing/balances/balances.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Lender } from '../admission/lease-client.ts';
+import type { LeaseSource } from '../admission/lease-client.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer } from '../intake/inquiry.ts';
 import type { RelayState } from '../state/state.ts';
@@ -18,7 +18,7 @@ export interface BillingDeps {
   readonly balances: Balances;
   readonly authorise: Authorise;
   /** Where several machines serve one site, its books are elsewhere. */
-  readonly lender: Lender | null;
+  readonly lender: LeaseSource | null;
 }
 
 /** @throws AppError as `identify` does; storage_unavailable. */

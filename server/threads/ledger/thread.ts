@@ -4,11 +4,12 @@ import type { SealedSample } from '../../../db/sealed.ts';
 import type { DataDirFiles } from '../../app/data-dir.ts';
 import {
   type CommandMessage,
+  controlName,
   createLedgerClient,
   type LedgerClient,
   type LedgerPort,
+  ledgerGone,
 } from '../../billing/ledger/client.ts';
-import { controlName, ledgerGone } from '../../billing/ledger/names.ts';
 import type { OwedReport } from '../../billing/ledger/owed.ts';
 import type { Missing } from '../../billing/ledger/progress.ts';
 import type { RecoveryReport } from '../../billing/ledger/recovery.ts';

@@ -3,9 +3,13 @@ import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../../db/migrate.ts';
 import { openDatabase } from '../../../db/open.ts';
 import { type SealedSample, sealedSample } from '../../../db/sealed.ts';
-import type { CommandAnswer, CommandMessage, LedgerMessage } from '../../billing/ledger/client.ts';
+import {
+  type CommandAnswer,
+  type CommandMessage,
+  controlName,
+  type LedgerMessage,
+} from '../../billing/ledger/client.ts';
 import { createEngine, type Engine, type StoreHealth } from '../../billing/ledger/engine.ts';
-import { controlName } from '../../billing/ledger/names.ts';
 import { type OwedPlace, type OwedReport, settleOwed } from '../../billing/ledger/owed.ts';
 import { createProgress, type Missing } from '../../billing/ledger/progress.ts';
 import { type RecoveryReport, recover } from '../../billing/ledger/recovery.ts';

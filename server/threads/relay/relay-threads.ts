@@ -5,7 +5,7 @@
 
 import { keepOwed } from '../../app/shutdown.ts';
 import { allotRows } from '../../billing/balances/open-requests.ts';
-import { relayName } from '../../billing/ledger/names.ts';
+import { relayName } from '../../billing/ledger/client.ts';
 import { AppError, isErrorCode } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import { startThread } from '../../embedded/workers.ts';

@@ -3,8 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createStop } from '../../app/shutdown.ts';
 import type { Balances } from '../../billing/balances/balances.ts';
-import type { LedgerClient } from '../../billing/ledger/client.ts';
-import { ledgerGone } from '../../billing/ledger/names.ts';
+import { type LedgerClient, ledgerGone } from '../../billing/ledger/client.ts';
 import { createRedis, redisAt } from '../../cluster/redis.ts';
 import { AppError } from '../../contract/errors.ts';
 import { capsuleOf, vaultFor } from '../../domain/secrets/vault.ts';
@@ -14,7 +13,7 @@ import type { Descriptors } from '../../http/descriptors.ts';
 import { createFindSession } from '../../http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from '../../http/front-door.ts';
 import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
-import type { Lender } from '../../relay/admission/lease-client.ts';
+import type { LeaseSource } from '../../relay/admission/lease-client.ts';
 import { createSiteRates, type SiteRates } from '../../relay/admission/site-rates.ts';
 import { runChannelTest } from '../../relay/channel-test.ts';
 import { createTaskCalls } from '../../relay/endpoints/tasks/calls.ts';
@@ -194,7 +193,7 @@ function ratesOf({ order, state }: ServingDeps, say: (line: string) => void): { 
 }
 
 /** The site's books, as the relay speaks of them. */
-const lenderOver = ({ lend, standing }: LedgerClient): Lender => ({
+const lenderOver = ({ lend, standing }: LedgerClient): LeaseSource => ({
   async lend(to, more, wish) {
     const answer = await lend({ ...to, more, wish });
     return answer === 'granted' ? 'lent' : answer;
