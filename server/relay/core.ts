@@ -21,7 +21,7 @@ import type { FindSession } from './intake/playground.ts';
 import { RequestIds } from './intake/request-id.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { type Affinity, createAffinity } from './routing/affinity.ts';
-import { createHealth, type Health } from './routing/health.ts';
+import { Health } from './routing/health.ts';
 import { createHearsay } from './routing/hearsay.ts';
 import { createBusyAnswers } from './shared/busy-answers.ts';
 import { createDeadlines, type Deadlines } from './shared/deadlines.ts';
@@ -119,7 +119,7 @@ export class RelayCore {
     this.counter = deps.counter;
     const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();
     const hearsay = tell === undefined ? null : createHearsay(tell, wait);
-    this.health = createHealth({
+    this.health = new Health({
       now: steady,
       random: deps.random,
       trouble: deps.trouble,
@@ -128,7 +128,7 @@ export class RelayCore {
     this.affinity = createAffinity(steady, hearsay, { store: deps.tasks, wait });
     this.planning = { state, health: this.health, affinity: this.affinity, random: deps.random };
     this.compactions = createNativeCompactions();
-    state.onChannel(this.health.reset);
+    state.onChannel((id) => this.health.reset(id));
     state.onChannel(this.compactions.forget);
     const { dispatch } = new UpstreamHttp({
       fetch: deps.fetch,

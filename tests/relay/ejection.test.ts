@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
-import { createHealth } from '../../server/relay/routing/health.ts';
+import { Health } from '../../server/relay/routing/health.ts';
 
 test('a host that never recovers is probed every five minutes at the latest', () => {
   let now = 0;
-  const health = createHealth({ now: () => now, random: () => 0, trouble: () => undefined });
+  const health = new Health({ now: () => now, random: () => 0, trouble: () => undefined });
   const channel = { id: 1, keys: ['k'], setting: {} } as unknown as ChannelSnapshot;
   const failure = { class: 'host', status: 502, error: null, retryAfter: null, reason: 'status' } as const;
   const waits: number[] = [];

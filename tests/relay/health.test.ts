@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import type { Trouble } from '../../server/contract/trouble.ts';
 import { createAffinity } from '../../server/relay/routing/affinity.ts';
-import { createHealth, type Health } from '../../server/relay/routing/health.ts';
+import { Health } from '../../server/relay/routing/health.ts';
 import { createHearsay, type Hearsay } from '../../server/relay/routing/hearsay.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import { candidatesOf, mapModel } from '../../server/routing/candidates.ts';
@@ -44,7 +44,7 @@ let health: Health;
 beforeEach(() => {
   now = 1_000_000;
   troubles = [];
-  health = createHealth({ now: () => now, random: () => 0, trouble: (trouble) => troubles.push(trouble) });
+  health = new Health({ now: () => now, random: () => 0, trouble: (trouble) => troubles.push(trouble) });
 });
 
 test('five failures of a host in a row eject it, one probe tries it again', () => {
@@ -103,7 +103,7 @@ test.each([
 test('where keys are drawn, each has its share', () => {
   const a = channel(1, { keys: ['k0', 'k1', 'k2', 'k3'], setting: { key_mode: 'random' } });
   let drawn = 0;
-  const drawing = createHealth({ now: () => now, random: () => drawn, trouble: () => undefined });
+  const drawing = new Health({ now: () => now, random: () => drawn, trouble: () => undefined });
   const keyAt = (chance: number) => {
     drawn = chance;
     return drawing.pickKey(a).key;
@@ -174,7 +174,7 @@ test('what one thread learns of channels and conversations others know when it h
       due = done;
     },
   );
-  const one = createHealth({ now: () => now, random: () => 0, trouble: () => undefined, changed: hearsay.channel });
+  const one = new Health({ now: () => now, random: () => 0, trouble: () => undefined, changed: hearsay.channel });
   const remembering = createAffinity(() => now, hearsay);
   const a = channel(1);
   for (let n = 0; n < 5; n++) one.failed(a, 0, failure({}));

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
-import { createHealth } from '../../server/relay/routing/health.ts';
+import { Health } from '../../server/relay/routing/health.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -120,7 +120,7 @@ const failure: UpstreamFailure = { class: 'host', status: 502, error: null, retr
 const withClock = () => {
   const clock = { now: 0 };
   const troubles: unknown[] = [];
-  const health = createHealth({ now: () => clock.now, random: () => 0, trouble: (one) => void troubles.push(one) });
+  const health = new Health({ now: () => clock.now, random: () => 0, trouble: (one) => void troubles.push(one) });
   return { clock, health, troubles };
 };
 

@@ -10,7 +10,7 @@ import { outline } from '../../../server/relay/intake/json-text.ts';
 import { readPrompt } from '../../../server/relay/intake/prompt.ts';
 import { relayRouteFor } from '../../../server/relay/intake/routes.ts';
 import { createAffinity } from '../../../server/relay/routing/affinity.ts';
-import { createHealth } from '../../../server/relay/routing/health.ts';
+import { Health } from '../../../server/relay/routing/health.ts';
 import { createRelayState } from '../../../server/relay/state/state.ts';
 
 const args = process.argv.slice(2);
@@ -52,7 +52,7 @@ state.apply({
   channels: Array.from({ length: count }, (_, at) => channelOf(at + 1)),
   options: { ModelRatio: JSON.stringify(ratios) },
 });
-const health = createHealth({ now: () => performance.now(), random: Math.random, trouble: nothing });
+const health = new Health({ now: () => performance.now(), random: Math.random, trouble: nothing });
 const deps = { state, health, affinity: createAffinity(() => performance.now()), random: Math.random };
 const user = {
   id: 1,

@@ -11,27 +11,6 @@ export interface KeyChoice {
   readonly index: number;
 }
 
-export interface Health {
-  condition(channel: ChannelSnapshot): Condition;
-  /** Milliseconds until something may be tried again; 0 = now. */
-  waitMs(channel: ChannelSnapshot): number;
-  /** The key of the next attempt: in turn or by chance, those that cool down last. */
-  pickKey(channel: ChannelSnapshot): KeyChoice;
-  /** Another key than those that failed in this request is ready. */
-  hasSpareKey(channel: ChannelSnapshot): boolean;
-  /** An attempt starts; of an ejected channel it is the one probe. */
-  begin(channel: ChannelSnapshot): void;
-  /** An answer ended well. */
-  succeeded(channel: ChannelSnapshot, keyIndex: number): void;
-  failed(channel: ChannelSnapshot, keyIndex: number, failure: UpstreamFailure): void;
-  /** An attempt is over and says nothing of its channel: the client left, or we ended it. */
-  released(channel: ChannelSnapshot): void;
-  /** Forgets what was known, when a channel was edited or passed a test. */
-  reset(channelId: number): void;
-  /** Takes over what another thread knows. */
-  hear(word: ChannelWord): void;
-}
-
 export interface HealthDeps {
   /** Milliseconds of a clock that never goes back: a wait is a wait, whatever the wall says. */
   readonly now: () => number;
@@ -76,10 +55,121 @@ interface State {
   turn: number;
 }
 
-export function createHealth(deps: HealthDeps): Health {
-  const states = new Map<number, State>();
-  const stateOf = (channel: ChannelSnapshot): State => {
-    const known = states.get(channel.id);
+export class Health {
+  private readonly states = new Map<number, State>();
+
+  constructor(private readonly deps: HealthDeps) {}
+
+  condition(channel: ChannelSnapshot): Condition {
+    const state = this.states.get(channel.id);
+    if (state === undefined) return 'up';
+    const now = this.deps.now();
+    if (state.ejectedUntil > now || (state.ejectedUntil > 0 && state.probingUntil > now)) return 'ejected';
+    return shortestKeyWait(channel, state, now) > 0 ? 'cooling' : 'up';
+  }
+
+  /** Milliseconds until something may be tried again; 0 = now. */
+  waitMs(channel: ChannelSnapshot): number {
+    const state = this.states.get(channel.id);
+    if (state === undefined) return 0;
+    const now = this.deps.now();
+    return Math.max(state.ejectedUntil - now, shortestKeyWait(channel, state, now), 0);
+  }
+
+  /** The key of the next attempt: in turn or by chance, those that cool down last. */
+  pickKey(channel: ChannelSnapshot): KeyChoice {
+    if (channel.keys.length <= 1) return { key: channel.keys[0] ?? '', index: 0 };
+    const state = this.stateOf(channel);
+    const now = this.deps.now();
+    const ready = channel.keys.flatMap((_, index) => (keyWait(state, index, now) === 0 ? [index] : []));
+    const pool = ready.length > 0 ? ready : [soonest(state, channel.keys.length)];
+    const random = channel.setting.key_mode === 'random';
+    const index = pool[random ? Math.floor(this.deps.random() * pool.length) : state.turn++ % pool.length] ?? 0;
+    return { key: channel.keys[index] ?? '', index };
+  }
+
+  /** Another key than those that failed in this request is ready. */
+  hasSpareKey(channel: ChannelSnapshot): boolean {
+    if (channel.keys.length <= 1) return false;
+    return shortestKeyWait(channel, this.stateOf(channel), this.deps.now()) === 0;
+  }
+
+  /** An attempt starts; of an ejected channel it is the one probe. */
+  begin(channel: ChannelSnapshot): void {
+    const state = this.states.get(channel.id);
+    if (state === undefined || state.ejectedUntil === 0) return;
+    const now = this.deps.now();
+    state.asked = true;
+    if (state.ejectedUntil <= now) state.probingUntil = now + probeMs;
+  }
+
+  /** An attempt is over and says nothing of its channel: the client left, or we ended it. */
+  released(channel: ChannelSnapshot): void {
+    const state = this.states.get(channel.id);
+    if (state !== undefined) state.probingUntil = 0;
+  }
+
+  /** An answer ended well. */
+  succeeded(channel: ChannelSnapshot, keyIndex: number): void {
+    const state = this.states.get(channel.id);
+    if (state === undefined) return;
+    const wasWell = state.failures === 0 && state.ejectedUntil === 0 && (state.coolUntil[keyIndex] ?? 0) === 0;
+    // What was under way when it was ejected says nothing new.
+    if (state.ejectedUntil > this.deps.now() && !state.asked) return;
+    state.failures = 0;
+    state.ejections = 0;
+    state.ejectedUntil = 0;
+    state.probingUntil = 0;
+    state.share *= 1 - latestCounts;
+    state.coolUntil[keyIndex] = 0;
+    if (!wasWell) this.report(channel.id, state);
+  }
+
+  failed(channel: ChannelSnapshot, keyIndex: number, failure: UpstreamFailure): void {
+    const state = this.stateOf(channel);
+    state.probingUntil = 0;
+    if (failure.class === 'key') {
+      const asked = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, longestWaitMs);
+      const limited = failure.status === 429;
+      const ms = asked ?? (limited && failure.named !== true ? rateLimitMs : keyTroubleMs);
+      state.coolUntil[keyIndex] = Math.max(state.coolUntil[keyIndex] ?? 0, this.deps.now() + ms);
+      this.report(channel.id, state);
+      if (!limited || failure.named === true) this.reportTrouble(channel, state, keyIndex, failure);
+      return;
+    }
+    if (failure.class !== 'host') return;
+    const now = this.deps.now();
+    if (state.ejectedUntil > now) return;
+    state.failures += failure.delivered === true ? brokenStream : 1;
+    // That one model is missing says little about the host.
+    if (failure.status !== missing) state.share += (1 - state.share) * latestCounts;
+    const onProbation = state.ejectedUntil > 0;
+    if (!onProbation && state.failures < failuresToEject && state.share < shareToEject) {
+      this.report(channel.id, state);
+      return;
+    }
+    state.ejections++;
+    state.asked = false;
+    state.share = 0;
+    state.ejectedUntil = now + Math.min(ejectionMs * state.ejections, longestEjectionMs);
+    state.failures = 0;
+    this.report(channel.id, state);
+    if (state.ejections === sustainedEjections) this.reportTrouble(channel, state, keyIndex, failure);
+  }
+
+  /** Forgets what was known, when a channel was edited or passed a test. */
+  reset(channelId: number): void {
+    this.states.delete(channelId);
+  }
+
+  /** Takes over what another thread knows. */
+  hear({ channelId, ...word }: ChannelWord): void {
+    const known = this.states.get(channelId) ?? { probingUntil: 0, asked: false, turn: 0 };
+    this.states.set(channelId, { ...known, ...word, coolUntil: [...word.coolUntil] });
+  }
+
+  private stateOf(channel: ChannelSnapshot): State {
+    const known = this.states.get(channel.id);
     if (known !== undefined) return known;
     const fresh = {
       coolUntil: [],
@@ -91,24 +181,19 @@ export function createHealth(deps: HealthDeps): Health {
       share: 0,
       turn: 0,
     };
-    states.set(channel.id, fresh);
+    this.states.set(channel.id, fresh);
     return fresh;
-  };
-  const keyWait = (state: State, index: number, now: number): number =>
-    Math.max(0, (state.coolUntil[index] ?? 0) - now);
-  const shortestKeyWait = (channel: ChannelSnapshot, state: State, now: number): number => {
-    let least = Number.POSITIVE_INFINITY;
-    for (let index = 0; index < channel.keys.length; index++) least = Math.min(least, keyWait(state, index, now));
-    return channel.keys.length === 0 ? 0 : least;
-  };
-  const cool = (state: State, index: number, ms: number) => {
-    state.coolUntil[index] = Math.max(state.coolUntil[index] ?? 0, deps.now() + ms);
-  };
-  const tell = (channelId: number, { coolUntil, failures, ejections, ejectedUntil, share }: State) =>
-    deps.changed?.({ channelId, coolUntil: [...coolUntil], failures, ejections, ejectedUntil, share });
-  const report = (channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure) => {
-    const now = deps.now();
-    deps.trouble({
+  }
+
+  /** To other threads. */
+  private report(channelId: number, { coolUntil, failures, ejections, ejectedUntil, share }: State): void {
+    this.deps.changed?.({ channelId, coolUntil: [...coolUntil], failures, ejections, ejectedUntil, share });
+  }
+
+  /** To whoever may disable the channel or the key. */
+  private reportTrouble(channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure): void {
+    const now = this.deps.now();
+    this.deps.trouble({
       channelId: channel.id,
       keyIndex,
       lastKey: channel.keys.every((_, index) => index === keyIndex || (state.coolUntil[index] ?? 0) > now),
@@ -118,95 +203,16 @@ export function createHealth(deps: HealthDeps): Health {
       code: failure.error?.code ?? '',
       message: failure.error?.message ?? failure.reason,
     });
-  };
+  }
+}
 
-  return {
-    condition(channel) {
-      const state = states.get(channel.id);
-      if (state === undefined) return 'up';
-      const now = deps.now();
-      if (state.ejectedUntil > now || (state.ejectedUntil > 0 && state.probingUntil > now)) return 'ejected';
-      return shortestKeyWait(channel, state, now) > 0 ? 'cooling' : 'up';
-    },
-    waitMs(channel) {
-      const state = states.get(channel.id);
-      if (state === undefined) return 0;
-      const now = deps.now();
-      return Math.max(state.ejectedUntil - now, shortestKeyWait(channel, state, now), 0);
-    },
-    pickKey(channel) {
-      if (channel.keys.length <= 1) return { key: channel.keys[0] ?? '', index: 0 };
-      const state = stateOf(channel);
-      const now = deps.now();
-      const ready = channel.keys.flatMap((_, index) => (keyWait(state, index, now) === 0 ? [index] : []));
-      const pool = ready.length > 0 ? ready : [soonest(state, channel.keys.length)];
-      const random = channel.setting.key_mode === 'random';
-      const index = pool[random ? Math.floor(deps.random() * pool.length) : state.turn++ % pool.length] ?? 0;
-      return { key: channel.keys[index] ?? '', index };
-    },
-    hasSpareKey(channel) {
-      if (channel.keys.length <= 1) return false;
-      return shortestKeyWait(channel, stateOf(channel), deps.now()) === 0;
-    },
-    begin(channel) {
-      const state = states.get(channel.id);
-      if (state === undefined || state.ejectedUntil === 0) return;
-      const now = deps.now();
-      state.asked = true;
-      if (state.ejectedUntil <= now) state.probingUntil = now + probeMs;
-    },
-    released(channel) {
-      const state = states.get(channel.id);
-      if (state !== undefined) state.probingUntil = 0;
-    },
-    succeeded(channel, keyIndex) {
-      const state = states.get(channel.id);
-      if (state === undefined) return;
-      const wasWell = state.failures === 0 && state.ejectedUntil === 0 && (state.coolUntil[keyIndex] ?? 0) === 0;
-      // What was under way when it was ejected says nothing new.
-      if (state.ejectedUntil > deps.now() && !state.asked) return;
-      state.failures = 0;
-      state.ejections = 0;
-      state.ejectedUntil = 0;
-      state.probingUntil = 0;
-      state.share *= 1 - latestCounts;
-      state.coolUntil[keyIndex] = 0;
-      if (!wasWell) tell(channel.id, state);
-    },
-    failed(channel, keyIndex, failure) {
-      const state = stateOf(channel);
-      state.probingUntil = 0;
-      if (failure.class === 'key') {
-        const asked = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, longestWaitMs);
-        const limited = failure.status === 429;
-        cool(state, keyIndex, asked ?? (limited && failure.named !== true ? rateLimitMs : keyTroubleMs));
-        tell(channel.id, state);
-        if (!limited || failure.named === true) report(channel, state, keyIndex, failure);
-        return;
-      }
-      if (failure.class !== 'host') return;
-      const now = deps.now();
-      if (state.ejectedUntil > now) return;
-      state.failures += failure.delivered === true ? brokenStream : 1;
-      // That one model is missing says little about the host.
-      if (failure.status !== missing) state.share += (1 - state.share) * latestCounts;
-      const onProbation = state.ejectedUntil > 0;
-      if (!onProbation && state.failures < failuresToEject && state.share < shareToEject)
-        return void tell(channel.id, state);
-      state.ejections++;
-      state.asked = false;
-      state.share = 0;
-      state.ejectedUntil = now + Math.min(ejectionMs * state.ejections, longestEjectionMs);
-      state.failures = 0;
-      tell(channel.id, state);
-      if (state.ejections === sustainedEjections) report(channel, state, keyIndex, failure);
-    },
-    reset: (channelId) => void states.delete(channelId),
-    hear({ channelId, ...word }) {
-      const known = states.get(channelId) ?? { probingUntil: 0, asked: false, turn: 0 };
-      states.set(channelId, { ...known, ...word, coolUntil: [...word.coolUntil] });
-    },
-  };
+const keyWait = (state: State, index: number, now: number): number => Math.max(0, (state.coolUntil[index] ?? 0) - now);
+
+function shortestKeyWait({ keys }: ChannelSnapshot, state: State, now: number): number {
+  if (keys.length === 0) return 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < keys.length; index++) least = Math.min(least, keyWait(state, index, now));
+  return least;
 }
 
 function soonest(state: State, count: number): number {
