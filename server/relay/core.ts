@@ -22,7 +22,7 @@ import { RequestIds } from './intake/request-id.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { type Affinity, createAffinity } from './routing/affinity.ts';
 import { Health } from './routing/health.ts';
-import { createHearsay } from './routing/hearsay.ts';
+import { createHealthReports } from './routing/health-reports.ts';
 import { createBusyAnswers } from './shared/busy-answers.ts';
 import { createDeadlines, type Deadlines } from './shared/deadlines.ts';
 import { createFigures, type Figures } from './shared/figures.ts';
@@ -118,14 +118,14 @@ export class RelayCore {
     this.gate = new Gate(this);
     this.counter = deps.counter;
     const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();
-    const hearsay = tell === undefined ? null : createHearsay(tell, wait);
+    const reports = tell === undefined ? null : createHealthReports(tell, wait);
     this.health = new Health({
       now: steady,
       random: deps.random,
       trouble: deps.trouble,
-      ...(hearsay === null ? {} : { changed: hearsay.channel }),
+      ...(reports === null ? {} : { changed: reports.channel }),
     });
-    this.affinity = createAffinity(steady, hearsay, { store: deps.tasks, wait });
+    this.affinity = createAffinity(steady, reports, { store: deps.tasks, wait });
     this.planning = { state, health: this.health, affinity: this.affinity, random: deps.random };
     this.compactions = createNativeCompactions();
     state.onChannel((id) => this.health.reset(id));

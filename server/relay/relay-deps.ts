@@ -10,7 +10,7 @@ import type { SiteRates } from './admission/site-rates.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
 import type { Capsule } from './intake/inquiry.ts';
 import type { FindSession } from './intake/playground.ts';
-import type { Hearsay } from './routing/hearsay.ts';
+import type { HealthReport } from './routing/health-reports.ts';
 import type { RelayState } from './state/state.ts';
 import type { Dispatch } from './upstream/http.ts';
 
@@ -55,7 +55,7 @@ export interface RelayDeps {
   /** Until it is a newcomer's turn; null = it is. */
   readonly wait?: () => Promise<void> | null;
   /** Told what other relay threads should know; absent where there are none. */
-  readonly tell?: (news: Hearsay) => void;
+  readonly tell?: (news: HealthReport) => void;
 }
 
 export interface RelayLimits {

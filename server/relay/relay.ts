@@ -14,7 +14,7 @@ import type { Peer } from './intake/inquiry.ts';
 import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
-import type { Hearsay } from './routing/hearsay.ts';
+import type { HealthReport } from './routing/health-reports.ts';
 import type { RelayFigures } from './shared/figures.ts';
 
 export interface TestOrder {
@@ -38,7 +38,7 @@ export interface Relay {
   /** How channels are doing: in use, cooling down, ejected. In the order of the ids. */
   standings(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
   /** Takes over what another relay thread knows. */
-  hear(news: Hearsay): void;
+  hear(news: HealthReport): void;
   /** Requests under way. */
   open(): number;
   /** Responses whose bill was not durable within the ceiling, and settlements that the ledger's rules turned down. */

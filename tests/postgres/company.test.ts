@@ -9,7 +9,7 @@ import { proveKey } from '../../server/domain/secrets/proof.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
-import type { Hearsay } from '../../server/relay/routing/hearsay.ts';
+import type { HealthReport } from '../../server/relay/routing/health-reports.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
 import { type Company, startCompany } from '../../server/threads/control/peers.ts';
 import { openSite, type Site } from './site.ts';
@@ -111,14 +111,14 @@ const addNode = (node: string, state = 'live', left = 0) =>
 
 interface Joined {
   readonly company: Company;
-  readonly heard: Hearsay[];
+  readonly heard: HealthReport[];
   readonly changed: () => number;
   readonly counts: number[];
   readonly steady: () => number;
 }
 
 async function join(node: string, ahead: number): Promise<Joined> {
-  const heard: Hearsay[] = [];
+  const heard: HealthReport[] = [];
   const counts: number[] = [];
   let changed = 0;
   const steady = () => performance.now() + ahead;

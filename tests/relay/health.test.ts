@@ -3,7 +3,7 @@ import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import type { Trouble } from '../../server/contract/trouble.ts';
 import { createAffinity } from '../../server/relay/routing/affinity.ts';
 import { Health } from '../../server/relay/routing/health.ts';
-import { createHearsay, type Hearsay } from '../../server/relay/routing/hearsay.ts';
+import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-reports.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import { candidatesOf, mapModel } from '../../server/routing/candidates.ts';
 
@@ -166,16 +166,16 @@ test.each([
 });
 
 test('what one thread learns of channels and conversations others know when it has told them, in one piece', () => {
-  const told: Hearsay[] = [];
+  const told: HealthReport[] = [];
   let due = (): void => undefined;
-  const hearsay = createHearsay(
+  const reports = createHealthReports(
     (news) => void told.push(structuredClone(news)),
     (_ms, done) => {
       due = done;
     },
   );
-  const one = new Health({ now: () => now, random: () => 0, trouble: () => undefined, changed: hearsay.channel });
-  const remembering = createAffinity(() => now, hearsay);
+  const one = new Health({ now: () => now, random: () => 0, trouble: () => undefined, changed: reports.channel });
+  const remembering = createAffinity(() => now, reports);
   const a = channel(1);
   for (let n = 0; n < 5; n++) one.failed(a, 0, failure({}));
   for (let n = 0; n < 3; n++) remembering.remember('talk', 7);

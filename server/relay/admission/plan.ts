@@ -10,7 +10,7 @@ import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
-import type { Kept } from '../routing/hearsay.ts';
+import type { Kept } from '../routing/health-reports.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
 import { isPaidByHouse } from './gate.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { ItemStore } from '../shared/items.ts';
-import type { Hearsay, Kept } from './hearsay.ts';
+import type { HealthReport, Kept } from './health-reports.ts';
 
 export interface Affinity {
   /** The channel that served this conversation lately. */
@@ -18,7 +18,7 @@ export interface Affinity {
   /** Asks the store for what this thread does not remember. @returns null = it remembers all. @throws AppError body_invalid, storage_unavailable. */
   learn(ids: readonly string[]): Promise<void> | null;
   /** Takes over what another thread remembers. */
-  hear(news: Pick<Hearsay, 'served' | 'kept'>): void;
+  hear(news: Pick<HealthReport, 'served' | 'kept'>): void;
 }
 
 /** Told of what is remembered newly, or was told long ago. */

@@ -4,7 +4,7 @@ import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Trouble } from '../../contract/trouble.ts';
 import type { Condition } from '../../routing/candidates.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
-import type { ChannelWord } from './hearsay.ts';
+import type { ChannelReport } from './health-reports.ts';
 
 export interface KeyChoice {
   readonly key: string;
@@ -17,7 +17,7 @@ export interface HealthDeps {
   readonly random: () => number;
   readonly trouble: (trouble: Trouble) => void;
   /** Told when something is known that was not before. */
-  readonly changed?: (word: ChannelWord) => void;
+  readonly changed?: (word: ChannelReport) => void;
 }
 
 /** Figures of Envoy's outlier detection: five failures in a row, 30 s at first. */
@@ -163,7 +163,7 @@ export class Health {
   }
 
   /** Takes over what another thread knows. */
-  hear({ channelId, ...word }: ChannelWord): void {
+  hear({ channelId, ...word }: ChannelReport): void {
     const known = this.states.get(channelId) ?? { probingUntil: 0, asked: false, turn: 0 };
     this.states.set(channelId, { ...known, ...word, coolUntil: [...word.coolUntil] });
   }

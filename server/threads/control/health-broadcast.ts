@@ -2,7 +2,7 @@
  * What relays have learnt of channels and conversations, told to other machines: gathered for a moment, in pieces that a
  * notice can carry. Every clock is somebody's own, so waits travel as how long they last.
  */
-import type { ChannelWord, Hearsay, Kept } from '../../relay/routing/hearsay.ts';
+import type { ChannelReport, HealthReport, Kept } from '../../relay/routing/health-reports.ts';
 
 /** A notice of PostgreSQL has less than 8,000 bytes. */
 const mostBytes = 7900;
@@ -12,7 +12,7 @@ const gatherMs = 200;
 const mostNotices = 16;
 
 type Item =
-  | readonly [kind: 'c', word: ChannelWord]
+  | readonly [kind: 'c', word: ChannelReport]
   | readonly [kind: 's', conversation: string, channelId: number]
   | readonly [kind: 'k', id: string, kept: Kept];
 
@@ -21,7 +21,7 @@ interface Notice {
   readonly items: readonly Item[];
 }
 
-const shifted = (word: ChannelWord, by: number): ChannelWord => ({
+const shifted = (word: ChannelReport, by: number): ChannelReport => ({
   ...word,
   // 0 = it never was; that stays.
   coolUntil: word.coolUntil.map((at) => (at ? Math.max(1, at + by) : 0)),
@@ -53,9 +53,9 @@ function pieces(from: string, items: readonly Item[]): string[] {
 
 export interface Gossip {
   /** Of this machine's relays. */
-  tell(news: Hearsay): void;
+  tell(news: HealthReport): void;
   /** @returns null for what is its own, or nobody's. */
-  hear(payload: string): Hearsay | null;
+  hear(payload: string): HealthReport | null;
 }
 
 export interface GossipDeps {
@@ -68,7 +68,7 @@ export interface GossipDeps {
 }
 
 export function createGossip(deps: GossipDeps): Gossip {
-  let channels = new Map<number, ChannelWord>();
+  let channels = new Map<number, ChannelReport>();
   let kept = new Map<string, Kept>();
   let served = new Map<string, number>();
   let waiting = false;

@@ -10,7 +10,7 @@ import type { Standing } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import type { Hearsay } from '../../relay/routing/hearsay.ts';
+import type { HealthReport } from '../../relay/routing/health-reports.ts';
 import type { ClockReading } from '../relay/clock.ts';
 
 export interface ControlStart {
@@ -39,7 +39,7 @@ export type ToControl =
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'storage'; readonly standing: StorageStanding }
   /** For the relays of other machines. */
-  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'heard'; readonly news: HealthReport }
   /** What a relay of this machine has counted since it was asked last. */
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** Every relay thread has applied the changes up to `seq`. */
@@ -61,7 +61,7 @@ export type FromControl =
   /** Asks every relay of this machine for its traffic. */
   | { readonly kind: 'traffic' }
   /** From the relays of other machines. */
-  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'heard'; readonly news: HealthReport }
   | { readonly kind: 'taskAnswered'; readonly id: number; readonly value: unknown; readonly failed: boolean }
   | { readonly kind: 'failed'; readonly message: string; readonly code: string; readonly params: ErrorParams }
   | { readonly kind: 'closed' };

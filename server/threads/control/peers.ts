@@ -2,11 +2,11 @@
 import { createEar, type Ear, openEarLine, sayOver } from '../../../db/postgres/ear.ts';
 import { createMembers } from '../../../db/postgres/members.ts';
 import type { PostgresDatabase } from '../../../db/postgres/open.ts';
-import type { Hearsay } from '../../relay/routing/hearsay.ts';
+import type { HealthReport } from '../../relay/routing/health-reports.ts';
 import { createGossip } from './health-broadcast.ts';
 
 export interface Company {
-  tell(news: Hearsay): void;
+  tell(news: HealthReport): void;
   stop(): void;
 }
 
@@ -23,7 +23,7 @@ export interface CompanyDeps {
   readonly knownAt: () => number;
   /** Something has changed. */
   readonly changed: () => void;
-  readonly heard: (news: Hearsay) => void;
+  readonly heard: (news: HealthReport) => void;
   /** Limits are shared by so many nodes. */
   readonly nodes: (count: number) => void;
   readonly figures: () => Readonly<Record<string, unknown>>;

@@ -26,7 +26,7 @@ import type { LogSettings } from '../../observability/logging/settings.ts';
 import { guardProof } from '../../outbound/guard.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import { RequestIds } from '../../relay/intake/request-id.ts';
-import type { Hearsay } from '../../relay/routing/hearsay.ts';
+import type { HealthReport } from '../../relay/routing/health-reports.ts';
 import { createSteadyClock } from '../relay/clock.ts';
 import { backupInThread } from './backup-thread.ts';
 import { startJobs } from './jobs.ts';
@@ -153,7 +153,7 @@ async function start(order: ControlStart) {
     stands: (standing: StorageStanding) => {
       storage = standing;
     },
-    tell: (news: Hearsay) => company?.tell(news),
+    tell: (news: HealthReport) => company?.tell(news),
     traffic: traffic.take,
     applied: publisher.applied,
     troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),

@@ -14,7 +14,7 @@ import type { CountRequest } from '../../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../../relay/channel-test.ts';
 import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import type { Hearsay } from '../../relay/routing/hearsay.ts';
+import type { HealthReport } from '../../relay/routing/health-reports.ts';
 import type { RelayFigures } from '../../relay/shared/figures.ts';
 import type { ClockReading } from './clock.ts';
 
@@ -93,7 +93,7 @@ export type ToRelay =
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer)
   | { readonly kind: 'tasksLost' }
   | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }
-  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'heard'; readonly news: HealthReport }
   | { readonly kind: 'busy'; readonly id: number }
   | { readonly kind: 'figures'; readonly id: number }
   /** What was counted since the last time is for the control thread. */
@@ -117,7 +117,7 @@ export type FromRelay =
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | ({ readonly kind: 'count' } & CountRequest)
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
-  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'heard'; readonly news: HealthReport }
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
   | { readonly kind: 'figured'; readonly id: number; readonly figures: ThreadFigures }

@@ -8,7 +8,7 @@ import type { Descriptors } from '../../http/descriptors.ts';
 import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../../relay/channel-test.ts';
 import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
-import type { Hearsay } from '../../relay/routing/hearsay.ts';
+import type { HealthReport } from '../../relay/routing/health-reports.ts';
 import type { RelayState } from '../../relay/state/state.ts';
 import type { ToControl } from '../control/messages.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures } from './messages.ts';
@@ -21,7 +21,7 @@ export interface Relays {
   test(order: ChannelTestOrder & { readonly id: number }): void;
   channels(id: number, ids: readonly number[]): void;
   /** What relays of other machines have learnt. */
-  heard(news: Hearsay): void;
+  heard(news: HealthReport): void;
   /** Each hands what it has counted to the control thread. */
   traffic(): void;
   taskAnswered(answer: TaskCallAnswer): void;

@@ -1,4 +1,4 @@
-/** What relay threads tell each other about channels and conversations, some milliseconds late: each knows nearly what the others know. */
+/** What relay threads report to each other about channels and conversations, some milliseconds late: each knows nearly what the others know. */
 /** What an upstream keeps under an id: a response, a conversation, a container. */
 export interface Kept {
   readonly channelId: number;
@@ -6,7 +6,7 @@ export interface Kept {
 }
 
 /** How a channel stands, apart from whose turn it is and who is probing it. */
-export interface ChannelWord {
+export interface ChannelReport {
   readonly channelId: number;
   readonly coolUntil: readonly number[];
   readonly failures: number;
@@ -15,24 +15,27 @@ export interface ChannelWord {
   readonly share: number;
 }
 
-export interface Hearsay {
-  readonly channels: readonly ChannelWord[];
+export interface HealthReport {
+  readonly channels: readonly ChannelReport[];
   readonly served: readonly (readonly [conversation: string, channelId: number])[];
   readonly kept: readonly (readonly [id: string, kept: Kept])[];
 }
 
-/** The sooner parts of the news are told together, the fewer messages there are. */
+/** What comes within so long makes one message. */
 const togetherMs = 20;
 
 /** @param wait starts a timer. */
-export function createHearsay(tell: (news: Hearsay) => void, wait: (ms: number, done: () => void) => unknown) {
-  let channels = new Map<number, ChannelWord>();
+export function createHealthReports(
+  send: (report: HealthReport) => void,
+  wait: (ms: number, done: () => void) => unknown,
+) {
+  let channels = new Map<number, ChannelReport>();
   let served = new Map<string, number>();
   let kept = new Map<string, Kept>();
   let waiting = false;
   const flush = () => {
     waiting = false;
-    tell({ channels: [...channels.values()], served: [...served], kept: [...kept] });
+    send({ channels: [...channels.values()], served: [...served], kept: [...kept] });
     channels = new Map();
     served = new Map();
     kept = new Map();
@@ -43,7 +46,7 @@ export function createHearsay(tell: (news: Hearsay) => void, wait: (ms: number, 
     wait(togetherMs, flush);
   };
   return {
-    channel(word: ChannelWord): void {
+    channel(word: ChannelReport): void {
       channels.set(word.channelId, word);
       soon();
     },
