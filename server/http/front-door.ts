@@ -110,13 +110,13 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     const isOpen = isOpenToPages(request, place, path);
     if (isOpen && isPreflight(request)) return parting(preflightAnswer(request));
     const told = isOpen ? openToPages : asItIs;
-    if (draining) return turnedAway(options.relay, request, path, peer).then(told);
+    if (draining) return rejected(options.relay, request, path, peer).then(told);
     // Coding agents look whether anybody is there before they log in.
     if (path === '/api/hello') return parting(new Response(null));
     if (isRealtime(request, path))
       return upgrade(listener, request, connections, options.relay.realtime(request, peer));
     if (place === 'relay') {
-      const away = options.relay.turnAway(request, path, peer);
+      const away = options.relay.reject(request, path, peer);
       if (away !== null) return parting(told(away));
     }
     // A page is no answer to a socket: programs would take it for one that opened.
@@ -212,7 +212,7 @@ const lastBytesMs = 50;
 const retrySeconds = '5';
 
 /** The listener stays until the last stream has ended, so that whoever comes meanwhile is told to come back instead of finding nobody. */
-async function turnedAway(relay: Relay, request: Request, path: string, peer: Peer): Promise<Response> {
+async function rejected(relay: Relay, request: Request, path: string, peer: Peer): Promise<Response> {
   const response =
     placeOf(path) === 'relay'
       ? await relay.handle(request, path, peer)

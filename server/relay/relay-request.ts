@@ -286,7 +286,7 @@ export class RelayRequest implements ReservationOwner, Seen {
         tokenId: this.principal?.token?.id ?? 0,
         nowMs: core.now(),
       });
-      core.observer?.turnedAway({ request, requestId, path, code, status, seen: this });
+      core.observer?.rejected({ request, requestId, path, code, status, seen: this });
       // A channel's own test shows it at once.
       if (peer !== null) core.refusedRows.note({ request, path, peer, seen: this, error, shown: () => shown });
     }

@@ -24,11 +24,8 @@ export interface TestOrder {
 }
 
 export interface Relay {
-  /**
-   * To be asked before anything of a newcomer's is read, looked up or kept. @returns what they are told who cannot be served
-   * in time; null = `handle` them.
-   */
-  turnAway(request: Request, path: string, peer: Peer): Response | null;
+  /** Load shedding, before anything of the request is read, looked up or kept. @returns the response to a request that cannot be served in time; null = `handle` it. */
+  reject(request: Request, path: string, peer: Peer): Response | null;
   /** Never rejects: every failure becomes a response in the caller's dialect. */
   handle(request: Request, path: string, peer: Peer): Promise<Response>;
   /** The same steps for a channel test: pinned to one channel, logged, charged to nobody. @throws nothing */
@@ -65,10 +62,10 @@ export function relayOver(core: RelayCore): Relay {
   ) => new RelayRequest(core, { request, path, peer, testedChannel, protocol });
 
   return {
-    turnAway(request, given, peer) {
+    reject(request, given, peer) {
       if (core.closed !== null || !core.isOverloaded(1)) return null;
       const path = plainPath(given);
-      return isSpared(path) ? null : turnAway(core, request, path, peer);
+      return isSpared(path) ? null : reject(core, request, path, peer);
     },
     handle(request, given, peer) {
       const path = plainPath(given);
@@ -141,11 +138,11 @@ const isSpared = (path: string): boolean => isModelsPath(path) || isBillingPath(
 const nothingSeen: Seen = { principal: null, inquiry: null, unread: false };
 
 /** Load shedding: with thousands of requests too many, refusing each must cost next to nothing. */
-function turnAway(core: RelayCore, request: Request, path: string, peer: Peer): Response {
+function reject(core: RelayCore, request: Request, path: string, peer: Peer): Response {
   const { response, requestId, error, shown } = core.busy.answer(request, path);
   const { code } = error;
   core.figures.refused(code, { userId: 0, tokenId: 0, nowMs: core.now() });
-  core.observer?.turnedAway({ request, requestId, path, code, status: response.status, seen: nothingSeen });
+  core.observer?.rejected({ request, requestId, path, code, status: response.status, seen: nothingSeen });
   core.refusedRows.note({ request, path, peer, seen: nothingSeen, error, shown });
   return response;
 }

@@ -80,7 +80,7 @@ test('the front door tells relay and API the same address, whatever headers of i
     trustsProxy: (address) => of(trusted)(address),
     relay: {
       open: () => 0,
-      turnAway: () => null,
+      reject: () => null,
       handle: async (_request: Request, _path: string, peer: { ip(): string }) => Response.json({ ip: peer.ip() }),
     } as unknown as Relay,
   });

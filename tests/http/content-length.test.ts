@@ -32,7 +32,7 @@ beforeEach(async () => {
     trustsProxy: () => false,
     consoleAsset: () => null,
     relay: {
-      turnAway: () => null,
+      reject: () => null,
       handle: async (request: Request) => new Response(`relay ${await request.text()}`),
       open: () => 0,
     } as unknown as Relay,

@@ -38,7 +38,7 @@ beforeEach(async () => {
         throwAt('send');
         return dispatch(call, abort, firstByteMs);
       },
-      observer: { ended: () => throwAt('settle'), turnedAway: () => undefined },
+      observer: { ended: () => throwAt('settle'), rejected: () => undefined },
     },
   });
   upstream = await startUpstream((response, request) =>

@@ -512,7 +512,7 @@ test.each([
   const { relay } = gateway;
   const request = new Request(`http://gateway${path}`, { method: 'POST', body: 'not even JSON' });
   // Tasks are ordered and asked for by paths of one kind: whoever orders one is told a step later.
-  const response = relay.turnAway(request, path, peer) ?? (await relay.handle(request, path, peer));
+  const response = relay.reject(request, path, peer) ?? (await relay.handle(request, path, peer));
   expect(response.status).toBe(503);
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(await response.json()).toMatchObject(told);
@@ -523,7 +523,7 @@ test.each([
 
 test('R8: asking what there is costs nearly nothing, and a list that is missing stops whole programs', async () => {
   gateway = await createTestGateway({ relay: { crowded: () => true } });
-  const ask = (path: string) => gateway?.relay.turnAway(new Request(`http://gateway${path}`), path, peer);
+  const ask = (path: string) => gateway?.relay.reject(new Request(`http://gateway${path}`), path, peer);
   expect(['/v1/models', '/v1beta/models', '/v1/dashboard/billing/usage', '/mj/task/1/fetch'].map(ask)).toEqual([
     null,
     null,
@@ -546,7 +546,7 @@ test('R8: a newcomer who is let in is asked about once', async () => {
   });
   const path = '/v1/chat/completions';
   const request = new Request(`http://gateway${path}`, { method: 'POST', body: '{}' });
-  expect(gateway.relay.turnAway(request, path, peer)).toBe(null);
+  expect(gateway.relay.reject(request, path, peer)).toBe(null);
   await gateway.relay.handle(request, path, peer);
   expect(asked).toEqual([1]);
 });
@@ -567,7 +567,7 @@ test.each(tellings)('R8: %s%s %o: thousands are told what one alone is told', as
   const ids = new Set<string>();
   for (let n = 0; n < 7; n++) {
     const request = new Request(`http://gateway${path}${query}`, { method: 'POST', headers, body: '{}' });
-    const response = gateway.relay.turnAway(request, path, peer);
+    const response = gateway.relay.reject(request, path, peer);
     const requestId = response?.headers.get('x-oneapi-request-id') ?? '';
     const seconds = (n % 3) + 1;
     const shown = clientError(new AppError('overloaded', { seconds }), requestId);
@@ -585,11 +585,7 @@ test('R8: the id that somebody was told when turned away is found among the log'
   const path = '/v1/chat/completions';
   const { key } = await gateway.token({ name: 'mine' });
   const headers = { authorization: `Bearer sk-${key}` };
-  const response = gateway.relay.turnAway(
-    new Request(`http://gateway${path}`, { method: 'POST', headers }),
-    path,
-    peer,
-  );
+  const response = gateway.relay.reject(new Request(`http://gateway${path}`, { method: 'POST', headers }), path, peer);
   const requestId = response?.headers.get('x-oneapi-request-id');
   expect(await gateway.logs()).toMatchObject([{ request_id: requestId, type: 5, end_reason: 'refused' }]);
 });

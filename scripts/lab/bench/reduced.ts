@@ -112,7 +112,7 @@ async function pass(request: Request, path: string, peer: Peer): Promise<Respons
 }
 
 const relay: Relay = {
-  turnAway: () => null,
+  reject: () => null,
   handle: (request, path, peer) =>
     pass(request, path, peer).catch((error: unknown) => new Response(String(error), { status: 500 })),
   test: refuse,

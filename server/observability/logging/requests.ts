@@ -1,5 +1,5 @@
 /** The lines of single requests: one when each ended, by option, and for those that failed where somebody looks closely. */
-import type { EndedRequest, RequestObserver, TurnedAway } from '../../relay/admission/observer.ts';
+import type { EndedRequest, RejectedRequest, RequestObserver } from '../../relay/admission/observer.ts';
 import type { Facts, Log } from './log.ts';
 
 const endedFacts = ({ inquiry, principal, finish, tokens, charged, endedMs }: EndedRequest): Facts => ({
@@ -23,7 +23,7 @@ const endedFacts = ({ inquiry, principal, finish, tokens, charged, endedMs }: En
   first_byte_ms: finish.firstByteMs === null ? undefined : Math.round(finish.firstByteMs - inquiry.startedMs),
 });
 
-const awayFacts = ({ requestId, path, request: { method }, code, status, seen }: TurnedAway): Facts => ({
+const awayFacts = ({ requestId, path, request: { method }, code, status, seen }: RejectedRequest): Facts => ({
   request_id: requestId,
   method,
   path,
@@ -43,6 +43,6 @@ export function requestLines(log: Log, access: boolean): RequestObserver | null 
       const failed = request.finish.endReason !== 'completed';
       if (access || failed) tell(failed ? 'request failed' : 'request', endedFacts(request));
     },
-    turnedAway: (request) => tell('request refused', awayFacts(request)),
+    rejected: (request) => tell('request refused', awayFacts(request)),
   };
 }

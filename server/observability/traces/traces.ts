@@ -99,7 +99,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
         tellEnd(trace, request, settings.content);
         close(trace);
       },
-      turnedAway({ request, requestId, code, status }) {
+      rejected({ request, requestId, code, status }) {
         const trace = byRequest.get(request);
         if (trace === undefined) return;
         trace.ended = true;

@@ -54,7 +54,7 @@ export interface Seen {
   unread?: boolean;
 }
 
-export interface TurnedAway {
+export interface RejectedRequest {
   readonly request: Request;
   readonly requestId: string;
   readonly path: string;
@@ -66,7 +66,7 @@ export interface TurnedAway {
 export interface RequestObserver {
   ended(request: EndedRequest): void;
   /** Nobody was asked. */
-  turnedAway(request: TurnedAway): void;
+  rejected(request: RejectedRequest): void;
 }
 
 /** Requests that are not the listener's may be told of too. */

@@ -15,7 +15,7 @@ import type { Reservation } from '../admission/reservation.ts';
 import { reportedPrices, withUses } from '../admission/terms.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import { failedAttempt, failureError, mayRetry, type Tried, type UpstreamFailure } from '../shared/failure.ts';
-import { candidError, clientError, retryAfterOf } from '../shared/render-error.ts';
+import { clientError, retryAfterOf, withUpstreamWords } from '../shared/render-error.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { RelayState } from '../state/state.ts';
 import { inBodyFailure, type Outcome } from '../upstream/attempt.ts';
@@ -261,7 +261,7 @@ export function refusalOf(
   const shown = clientError(error, inquiry.requestId, failure);
   return {
     error,
-    shown: free ? candidError(shown, failure) : shown,
+    shown: free ? withUpstreamWords(shown, failure) : shown,
     retryAfter: failure?.retryAfter ?? retryAfterOf(stopped),
   };
 }

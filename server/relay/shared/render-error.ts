@@ -66,7 +66,7 @@ const saying = (error: ClientError, message: string): ClientError => ({
 });
 
 /** For whoever runs the channel: the upstream's own status and words, which its callers never see. */
-export function candidError(shown: ClientError, failure: UpstreamFailure | null): ClientError {
+export function withUpstreamWords(shown: ClientError, failure: UpstreamFailure | null): ClientError {
   const said = failure?.error?.message ?? '';
   if (failure?.reason === 'unreachable' && said !== '') return saying(shown, said);
   if (failure?.status == null || failure.reason !== 'status') return shown;

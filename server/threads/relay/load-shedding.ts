@@ -62,7 +62,7 @@ export function createOverload(
   /** Since it was last decided whether it is over. */
   let spans = 0;
   let came = 0;
-  let turnedAway = 0;
+  let rejected = 0;
   let usualBillMs = 0;
   let billsLate = false;
   /** In each turn. */
@@ -77,7 +77,7 @@ export function createOverload(
     if (busy) {
       spans++;
       if (spans < calmSpans) return;
-      busy = turnedAway * calmOneIn > came;
+      busy = rejected * calmOneIn > came;
     } else {
       busy = isLate && wasLate;
       letInMs = turnMs;
@@ -85,7 +85,7 @@ export function createOverload(
     wasLate = isLate;
     spans = 0;
     came = 0;
-    turnedAway = 0;
+    rejected = 0;
   };
   const beat = () => {
     beats++;
@@ -122,7 +122,7 @@ export function createOverload(
         afterTurn(endTurn);
       }
       if (line.length() === 0 && !billsLate && at - turnAt <= letInMs) return false;
-      turnedAway++;
+      rejected++;
       return true;
     },
     wait: () => (line.length() > 0 || (rest !== null && now() - beatAt > longTurnMs) ? line.join() : null),

@@ -49,9 +49,9 @@ export function createOnlookers(
         lines?.ended(request);
         traces?.observer.ended(request);
       },
-      turnedAway(request) {
-        lines?.turnedAway(request);
-        traces?.observer.turnedAway(request);
+      rejected(request) {
+        lines?.rejected(request);
+        traces?.observer.rejected(request);
       },
     },
     around(dispatch) {
