@@ -3,7 +3,7 @@ import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish, Usag
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { list, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { list, lookUp, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
@@ -63,6 +63,11 @@ function saysMore(choices: readonly unknown[]): boolean {
   );
 }
 
+/** As `record` says, of what stands in every chunk: numbers that matter are no objects of their own there. */
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const noChoices: readonly unknown[] = [];
 const unsealed = { signature: null, redacted: null, origin: null } as const;
 
 /** Reads chunks, and whole answers by the same rules. */
@@ -102,16 +107,21 @@ class OpenAiChatReader implements StreamReader {
       this.frameKind = 'terminal';
       return this.conclude(true);
     }
-    // Words have no numbers of their own; a few upstreams send arguments as an object.
-    const chunk = record(data.includes('tool_calls') ? parseExact(data) : parseJson(data));
-    if (chunk === null) return [];
-    const events = this.take(chunk, false);
-    const { choices } = chunk;
+    let parsed: unknown;
+    try {
+      // Words have no numbers of their own; a few upstreams send arguments as an object.
+      parsed = data.includes('tool_calls') ? parseExact(data) : JSON.parse(data);
+    } catch {
+      return [];
+    }
+    if (!isObject(parsed)) return [];
+    const events = this.take(parsed, false);
+    const { choices, usage } = parsed;
     if (Array.isArray(choices)) {
       // With include_usage the last chunk has an empty list of choices.
       if (choices.length > 0) {
         if (this.progress === 'stopped' && saysMore(choices)) this.frameKind = 'more';
-      } else if (record(chunk.usage) !== null) this.frameKind = 'usage-only';
+      } else if (record(usage) !== null) this.frameKind = 'usage-only';
     }
     return events;
   }
@@ -123,7 +133,7 @@ class OpenAiChatReader implements StreamReader {
   /** @param isWhole it is a whole answer: where both stand, `message` has the words; in a stream `delta`. */
   take(chunk: Record<string, unknown>, isWhole: boolean): ChatEvent[] {
     if (typeof chunk.service_tier === 'string' && chunk.service_tier !== '') this.tier = chunk.service_tier;
-    const choices = records(chunk.choices);
+    const choices: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : noChoices;
     // What it cost may be reported behind the end, or behind an error.
     if (this.ended) {
       const late = this.usageIn(chunk, choices);
@@ -135,7 +145,7 @@ class OpenAiChatReader implements StreamReader {
     if (stopped !== null) return this.fail({ error: { message: stopped } });
     const events: ChatEvent[] = [];
     // A first chunk may hold nothing but filter results, and no id.
-    if (!this.started && (choices.length > 0 || text(chunk.id) !== null)) {
+    if (!this.started && (choices.some(isObject) || text(chunk.id) !== null)) {
       this.started = true;
       events.push({
         type: 'response-start',
@@ -146,6 +156,7 @@ class OpenAiChatReader implements StreamReader {
     }
     const usage = this.usageIn(chunk, choices);
     for (const choice of choices) {
+      if (!isObject(choice)) continue;
       if (typeof choice.index === 'number' && choice.index > 0) {
         this.others ??= createOtherChoices(() => new OpenAiChatReader());
         this.others.take(
@@ -156,9 +167,8 @@ class OpenAiChatReader implements StreamReader {
         continue;
       }
       if (choice.error !== undefined && record(choice.error) !== null) return [...events, ...this.fail(choice)];
-      const delta = isWhole
-        ? (record(choice.message) ?? record(choice.delta))
-        : (record(choice.delta) ?? record(choice.message));
+      const [usual, other] = isWhole ? [choice.message, choice.delta] : [choice.delta, choice.message];
+      const delta = isObject(usual) ? usual : record(other);
       if (delta !== null) this.readDelta(delta, events);
       // Some relatives say every word in both forms.
       if (typeof choice.text === 'string' && (delta === null || !speaks(delta))) this.readText(choice.text, events);
@@ -203,12 +213,13 @@ class OpenAiChatReader implements StreamReader {
   }
 
   /** Some upstreams report it inside of a choice, one in a member of its own. */
-  private usageIn(chunk: Record<string, unknown>, choices: readonly Record<string, unknown>[]): Usage | null {
+  private usageIn(chunk: Record<string, unknown>, choices: readonly unknown[]): Usage | null {
     const { tier } = this;
     let usage: Usage | null = null;
     if (chunk.usage !== undefined && chunk.usage !== null) usage = readOpenAiUsage(chunk.usage, tier);
     if (chunk.x_groq !== undefined) usage ??= readOpenAiUsage(record(chunk.x_groq)?.usage, tier);
-    for (const choice of choices) if (choice.usage !== undefined) usage ??= readOpenAiUsage(choice.usage, tier);
+    for (const choice of choices)
+      if (isObject(choice) && choice.usage !== undefined) usage ??= readOpenAiUsage(choice.usage, tier);
     return usage;
   }
 

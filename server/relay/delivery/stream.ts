@@ -238,7 +238,7 @@ export class ResponseStream implements Looking {
       if (await this.isOverdrawn(frameRelay)) return;
     }
     const wasLast = frameRelay.isLast;
-    const before = this.textsBefore(frameRelay);
+    const before = this.watch === null ? 0 : frameRelay.words().texts.length;
     const rest = frameRelay.close(framing.end());
     if (this.saysStopWord(frameRelay, before)) return this.cutAtWord();
     // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
@@ -311,8 +311,16 @@ export class ResponseStream implements Looking {
     // For whoever has to end the request when this process is gone.
     if (this.channel !== null) this.reservation.delivered(run.count, this.channel);
     const unread = this.watch === null ? frameRelay.passUnread(run) : 0;
-    if (unread > 0) this.write(unread === run.count ? run.bytes : run.head(unread));
-    if (unread === run.count && this.full === null) return this.sent(true);
+    // The usual chunk; the rest of this class is for what is not usual.
+    if (unread === run.count && this.reshape === null && this.full === null && !this.disconnect.isGone) {
+      const written = this.sink.write(run.bytes);
+      if (!(written instanceof Promise)) {
+        const flushed = this.sink.flush();
+        this.lastWriteMs = this.lastByteMs;
+        return flushed instanceof Promise ? flushed.then(() => this.goesOn()) : false;
+      }
+      this.full = written;
+    } else if (unread > 0) this.write(run.head(unread));
     const chunk: Chunk = { frames: (unread === 0 ? run : run.from(unread)).frames(), next: 0, wrote: unread > 0 };
     const last = this.pass(frameRelay, chunk);
     return last !== undefined || this.full !== null ? this.deliverSlowly(stream, chunk, last) : this.sent(chunk.wrote);
@@ -323,7 +331,7 @@ export class ResponseStream implements Looking {
     const { frames } = chunk;
     while (chunk.next < frames.length && this.full === null) {
       const frame = frames[chunk.next++] as RawFrame;
-      const before = this.watch === null ? 0 : this.textsBefore(frameRelay);
+      const before = this.watch === null ? 0 : frameRelay.words().texts.length;
       const piece = frameRelay.pass(frame);
       if (this.watch !== null && this.saysStopWord(frameRelay, before)) {
         this.put();
@@ -580,10 +588,6 @@ export class ResponseStream implements Looking {
   }
 
   // --- the operator's words
-
-  private textsBefore(frameRelay: FrameRelay): number {
-    return this.watch === null ? 0 : frameRelay.words().texts.length;
-  }
 
   /** @param before how many texts the client has. @returns whether the frame just read completes a word of the list. */
   private saysStopWord(frameRelay: FrameRelay, before: number): boolean {
