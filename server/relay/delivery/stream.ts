@@ -281,13 +281,9 @@ export class ResponseStream implements Looking {
       await this.end('completed');
       this.emit(last);
     }
-    const flushed = this.flushSink();
-    if (flushed instanceof Promise) await flushed;
-    this.lastWriteMs = this.lastByteMs;
-    if (ahead.count === 0) {
-      if (this.disconnect.forBillAlone) this.goesOn();
-    } else if (await this.deliverCovered(stream, ahead)) return true;
-    if (this.held.length > 0) this.awaitBill();
+    // What came in the same chunk goes out together with it.
+    const more = ahead.count === 0 ? this.sent(last === null) : this.deliverCovered(stream, ahead);
+    if (more === true || (more !== false && (await more))) return true;
     return done || (await this.isOverdrawn(frameRelay));
   }
 
@@ -380,8 +376,10 @@ export class ResponseStream implements Looking {
         if (!this.billOverdue) await readLate(stream, chunk.frames.slice(chunk.next));
         await this.end('completed');
         this.release();
+        // Not flushed: the sink sends what it has at the end of the tick, mostly together with its own end.
         if (last !== null) this.write(last);
-        chunk.wrote = true;
+        this.lastWriteMs = this.lastByteMs;
+        chunk.wrote = false;
         if (this.full !== null) await this.taken();
       }
     }

@@ -231,7 +231,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
 
   const received = (event: Json) => {
     turns.received(event);
-    const type = text(event.type);
+    const { type } = event;
     if (type === 'response.created') {
       if (left === null) begins();
       else if (drainMs === 0) cancelAnswer();

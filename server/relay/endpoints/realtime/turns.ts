@@ -141,10 +141,11 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
     return turn;
   };
   const turnOf = (event: Json): Turn => {
-    const id = text(event.response_id) ?? '';
+    const id = typeof event.response_id === 'string' ? event.response_id : '';
     return open.get(id) ?? begin(id);
   };
-  const partOf = (event: Json): string => `${text(event.item_id) ?? ''}:${number(event.content_index) ?? 0}`;
+  const partOf = ({ item_id: item, content_index: index }: Json): string =>
+    `${typeof item === 'string' ? item : ''}:${typeof index === 'number' ? index : 0}`;
   const whole = (turn: Turn, key: string, words: string | null) => {
     if (words === null || turn.parts.has(key)) return;
     turn.parts.add(key);
@@ -226,11 +227,11 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
       asks.push(held);
     },
     received(event) {
-      const type = text(event.type) ?? '';
+      const type = typeof event.type === 'string' ? event.type : '';
       if (wordDeltas.has(type)) {
         const turn = turnOf(event);
         turn.parts.add(partOf(event));
-        turn.said.add(text(event.delta) ?? '');
+        if (typeof event.delta === 'string') turn.said.add(event.delta);
         return;
       }
       if (soundDeltas.has(type)) {
