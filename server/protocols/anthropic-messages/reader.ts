@@ -3,7 +3,7 @@
 import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { type Json, lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { type Json, lookUp, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readCitations } from './citations.ts';
@@ -59,9 +59,15 @@ class AnthropicReader implements StreamReader {
   feed({ event: name, data }: SseFrame): ChatEvent[] {
     this.frameKind = name === 'message_stop' ? 'terminal' : 'plain';
     if (data === '') return [];
-    // The small steps of a block are texts.
-    const event = record(data.includes('_delta"') ? parseJson(data) : parseExact(data));
-    if (event === null) return [];
+    let parsed: unknown;
+    try {
+      // The small steps of a block are texts.
+      parsed = data.includes('_delta"') ? JSON.parse(data) : parseExact(data);
+    } catch {
+      return [];
+    }
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return [];
+    const event = parsed as Record<string, unknown>;
     if (event.type === 'message_stop') this.frameKind = 'terminal';
     const events: ChatEvent[] = [];
     this.take(event, events);
@@ -87,7 +93,8 @@ class AnthropicReader implements StreamReader {
       if (counted !== null) events.push({ type: 'usage', usage: counted });
       return;
     }
-    const index = number(event.index) ?? 0;
+    const { index: at } = event;
+    const index = Number.isSafeInteger(at) ? (at as number) : (number(at) ?? 0);
     switch (event.type) {
       case 'message_start':
         // Proxies double it; the first one counts.
@@ -97,9 +104,10 @@ class AnthropicReader implements StreamReader {
         this.startBlock(index, record(event.content_block) ?? {}, events);
         return;
       case 'content_block_delta': {
-        const change = record(event.delta);
+        const { delta } = event;
         const block = this.blocks.get(index);
-        if (change !== null && block !== undefined) this.changeBlock(index, block, change, events);
+        if (block !== undefined && typeof delta === 'object' && delta !== null)
+          this.changeBlock(index, block, delta as Record<string, unknown>, events);
         return;
       }
       case 'content_block_stop':

@@ -76,6 +76,8 @@ export function brokenError({ inquiry }: Reservation, outcome: Streamed | null):
 }
 
 export class ResponseStream implements Looking {
+  /** As a source of a `ReadableStream`. */
+  readonly type = 'direct';
   /** What the client gets instead of events. */
   readonly reshape: Reshape | null;
   private readonly client: ClientHalf;
@@ -150,11 +152,15 @@ export class ResponseStream implements Looking {
       // A client that left before the answer began never pulls, and what it owes would stay open.
       void this.pipeTo(nowhere).catch(() => undefined);
     });
-    return new ReadableStream({
-      type: 'direct',
-      pull: (sink: Sink) => this.pipeTo(sink),
-      cancel: () => disconnect.leave(),
-    } as unknown as UnderlyingDefaultSource<Uint8Array>);
+    return new ReadableStream(this as unknown as UnderlyingDefaultSource<Uint8Array>);
+  }
+
+  pull(sink: Sink): Promise<void> {
+    return this.pipeTo(sink);
+  }
+
+  cancel(): void {
+    this.disconnect.leave();
   }
 
   /** Only the first call carries it. Rejects with null where the connection has to break off. */
