@@ -119,7 +119,7 @@ export function linuxPackages(release: Release, target: 'linux-x64' | 'linux-arm
       preremove: own('preremove.sh'),
       postremove: own('postremove.sh'),
     },
-    rpm: { compression: 'zstd:9', buildhost: 'release' },
+    rpm: { compression: 'gzip', buildhost: 'release' },
     deb: { compression: 'gzip' },
     overrides: { deb: { depends: ['libc6 (>= 2.17)', 'passwd'] }, rpm: { depends: ['glibc >= 2.17', 'shadow-utils'] } },
   };

@@ -26,6 +26,7 @@ export const docsSections: readonly DocsSection[] = [
     pages: [
       page('index', { en: 'What gateway is', zh: '这是什么' }),
       page('quick-start', { en: 'Quick start', zh: '快速开始' }),
+      page('install', { en: 'Install', zh: '安装' }),
       page('agents', { en: 'Coding agents', zh: '编程智能体' }),
       page('migration', { en: 'Moving in', zh: '迁移' }),
     ],
