@@ -34,6 +34,28 @@ const token = (id: number, quotaLimit: number, used = 0) => ({
   periods: { day: never, month: never },
 });
 
+test('a hold takes of the budgets, the key and the balance, or of none of them', () => {
+  const balances = new Balances();
+  balances.money.accounts.seeUser(user(1, 100));
+  const limits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 500, monthBudget: 0 };
+  balances.money.accounts.seeToken({ ...token(7, 400), limits });
+  const account = balances.account(1, 7);
+  const left = () => [account.budgetRoom(limits), account.available()];
+  expect(account.hold(300, { budget: 300, limits })).toEqual({ ok: false, who: 'user', remain: 100 });
+  expect(left()).toEqual([500, 100]);
+  expect(account.hold(60, { budget: 501, limits })).toMatchObject({
+    ok: false,
+    who: 'budget',
+    period: 'day',
+    remain: 500,
+  });
+  expect(left()).toEqual([500, 100]);
+  expect(account.hold(60, { budget: 60, limits })).toEqual({ ok: true });
+  expect(left()).toEqual([440, 40]);
+  account.settle({ held: 60, charged: 10, budget: 60 });
+  expect(left()).toEqual([490, 90]);
+});
+
 test('1,000 requests against the balance for 10: 10 are admitted', () => {
   const balances = new Balances();
   balances.money.accounts.seeUser(user(1, 1005));

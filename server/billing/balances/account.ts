@@ -94,7 +94,7 @@ export class Calendar {
 }
 
 export class Account implements Owner {
-  /** Slots; 0 = nobody has told of the user, or no key is involved. */
+  /** Slots; 0 = the user is not known in this thread yet, or no key is involved. */
   readonly user: number;
   readonly token: number;
   /** The lock that all of it is under. */

@@ -40,7 +40,7 @@ export class Balances {
     const known = tokenId === 0 ? this.ofUsers.get(userId) : this.ofTokens.get(tokenId);
     if (known !== undefined && known.userId === userId) return known;
     const account = new Account(this.money, this.calendar, userId, tokenId);
-    // Who was not heard of yet gets slots later.
+    // A user or key that is not known yet gets its slot later.
     if (account.user === 0 || (tokenId !== 0 && account.token === 0)) return account;
     if (tokenId === 0) this.ofUsers.set(userId, account);
     else this.ofTokens.set(tokenId, account);

@@ -90,7 +90,7 @@ export interface Owner {
 
 /** One row, used by one request after another. */
 export class OpenRequest {
-  /** @param row its first cell; 0 = nobody needs to know of the request. @param cells those of the row. */
+  /** @param row its first cell; 0 = no other thread has to end the request. @param cells those of the row. */
   constructor(
     private readonly memory: Pick<Memory, 'write'>,
     readonly row: number,
@@ -138,7 +138,7 @@ export class OpenRequest {
   }
 }
 
-/** No row: nobody else ends this request. */
+/** For requests that no other thread has to end. */
 export const noRow = new OpenRequest({ write: () => 0 }, 0, new Float64Array(rowCells));
 
 export interface OpenRequests {

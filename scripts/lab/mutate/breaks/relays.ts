@@ -51,6 +51,14 @@ export const relays: readonly Break[] = [
     .keeps('rule 2', 'correction 6')
     .notices('tests/relay/relay-threads.test.ts', 'at each of 20,000 stores'),
   row(
+    'cells that are changed in place are noted first',
+    'server/billing/balances/account.ts',
+    'memory.note(this.user, userMoney);\n        if (!house',
+    'if (!house',
+  )
+    .keeps('rule 2', 'correction 6')
+    .notices('tests/relay/relay-threads.test.ts', 'exactness 9'),
+  row(
     'locks of a dead thread are broken',
     'server/billing/balances/shared-memory.ts',
     'for (let stripe = 0; stripe < locksCount; stripe++) Atomics.compareExchange(locks, stripe, dead + 1, 0);',
