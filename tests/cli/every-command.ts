@@ -14,6 +14,7 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
   const prices = file('prices.json', '{"ModelRatio":{"practice-small":3}}');
   return [
     ['status'],
+    ['top'],
     ['channel', 'list'],
     ['channel', 'get', 'main'],
     ['channel', 'get', '99'],

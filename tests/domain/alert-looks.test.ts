@@ -17,6 +17,7 @@ const facts = (more: Partial<AlertFacts>): AlertFacts => ({
   now: 0,
   channels: [],
   ejected: new Set(),
+  failing: new Map(),
   unpriced: [],
   spent: 0,
   usual: 0,
@@ -39,6 +40,18 @@ test('more than three times the usual hour is unusual, as much is not', () => {
 test('more than the limit is told with both amounts', () => {
   expect(looks.spend_high(facts({ spent: 10_000 }))).toEqual([]);
   expect(looks.spend_high(facts({ spent: 10_001 }))[0]?.values.limit).toMatch(/10(\.0+)?$/);
+});
+
+test('a channel whose real requests fail is told with the upstream’s words, unless it is disabled', () => {
+  const channel = (id: number, status: number) => ({ id, name: `c${id}`, status, other_info: '' });
+  const channels = [channel(1, 1), channel(2, 1), channel(3, 2)] as unknown as AlertFacts['channels'];
+  const failing = new Map([
+    [2, '401 Incorrect API key'],
+    [3, '500 no'],
+  ]);
+  expect(looks.channel_failing(facts({ channels, failing }))).toEqual([
+    { subject: '2', values: { id: 2, name: 'c2', reason: '401 Incorrect API key' } },
+  ]);
 });
 
 test('words that others wrote are cut at 300 characters', () => {

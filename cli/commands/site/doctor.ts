@@ -6,6 +6,7 @@ import { reasonIn } from '../../../server/contract/storage-reasons.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { failureLine } from '../../parts/top.ts';
 import { allChannels, testErrorOf } from '../channel/fields.ts';
 
 interface Finding {
@@ -134,6 +135,24 @@ async function channels(context: Context): Promise<Finding> {
       );
 }
 
+/** What real requests say of the channels, whatever their last test said. */
+async function traffic(context: Context): Promise<Finding> {
+  const states = await (await context.client()).call('traffic.channels');
+  const failing = states.filter(({ state }) => state === 'failing');
+  const [first] = failing;
+  if (first !== undefined)
+    return wrong(
+      'traffic',
+      'fail',
+      failing.map((one) => failureLine(one, context)).join('; '),
+      `gateway channel test ${first.name}`,
+    );
+  const slow = states.filter(({ state }) => state === 'slow').map(({ name }) => name);
+  return slow.length === 0
+    ? fine('traffic', '')
+    : wrong('traffic', 'warn', `${context.say('变慢：', 'slow: ')}${slow.join(', ')}`, 'gateway top');
+}
+
 async function prices(context: Context): Promise<Finding> {
   const { say } = context;
   const client = await context.client();
@@ -225,6 +244,7 @@ const parts: readonly Part[] = [
   { name: 'leases', look: leases },
   { name: 'ledger', local: true, look: ledger },
   { name: 'channels', look: channels },
+  { name: 'traffic', look: traffic },
   { name: 'prices', look: prices },
   { name: 'backups', look: backups },
 ];
@@ -239,6 +259,7 @@ const chinese: Readonly<Record<string, string>> = {
   leases: '额度租约',
   ledger: '账本',
   channels: '渠道',
+  traffic: '流量',
   prices: '价格',
   backups: '备份',
   ok: '正常',

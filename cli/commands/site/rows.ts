@@ -96,6 +96,14 @@ export const siteRows: readonly CommandRow[] = [
     load: async () => (await import('./status.ts')).status,
   },
   {
+    name: 'top',
+    zh: '实时显示渠道和模型的流量',
+    en: 'live traffic of channels and models',
+    flags: [{ flag: '--once', zh: '只显示一次', en: 'show it once' }],
+    examples: ['top', 'top --once --json'],
+    load: async () => (await import('./top.ts')).top,
+  },
+  {
     name: 'doctor',
     zh: '检查常见问题并给出处理方法',
     en: 'check for common problems and suggest fixes',

@@ -7,6 +7,7 @@ import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables
 import { type StorageStanding, soundStorage } from '../../contract/storage.ts';
 import type { Standing } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
+import { createChannelStates } from '../traffic/states.ts';
 import type { ReadOption } from './alert.ts';
 
 export interface AlertFacts {
@@ -16,6 +17,8 @@ export interface AlertFacts {
   readonly channels: readonly ChannelRow[];
   /** Of enabled channels that the relay does not ask at present, by number. */
   readonly ejected: ReadonlySet<number>;
+  /** Words of upstreams of channels whose traffic fails, by number. */
+  readonly failing: ReadonlyMap<number, string>;
   readonly unpriced: readonly string[];
   /** Quota of the last hour, and of the mean hour of the week before. */
   readonly spent: number;
@@ -52,6 +55,7 @@ export function createFacts(deps: FactsDeps) {
   const { options } = deps;
   const channelRows = createChannelsRepository(deps.database);
   const repository = createAlertsRepository(deps.database);
+  const states = createChannelStates(deps);
   /** A certificate is looked at once a day. */
   const certificate = { url: '', lookedAt: 0, end: null as number | null };
 
@@ -81,6 +85,8 @@ export function createFacts(deps: FactsDeps) {
     const found = (await deps.standingOf?.(ids)) ?? [];
     return new Set(ids.filter((_, at) => found[at]?.condition === ejectedCondition));
   };
+  const failingOf = async (): Promise<ReadonlyMap<number, string>> =>
+    new Map((await states()).flatMap(({ id, state, words }) => (state === 'failing' ? [[id, words] as const] : [])));
   const siteCertificate = async (now: number): Promise<Expiring[]> => {
     const url = options.get('ServerAddress');
     if (!url.startsWith('https://')) return [];
@@ -104,6 +110,7 @@ export function createFacts(deps: FactsDeps) {
       now,
       channels,
       ejected: await ejectedOf(channels),
+      failing: await failingOf(),
       unpriced: unpricedOf(channels),
       ...(await repository.spend(now)),
       expiring: expiring.filter(({ expiresAt }) => expiresAt <= until),

@@ -33,15 +33,17 @@ export const looks: Readonly<Record<AlertKindName, (facts: AlertFacts) => readon
         subject: String(id),
         values: { id, name, reason: words(infoOf(info).status_reason) },
       })),
-  channel_failing: ({ channels, ejected }) =>
+  channel_failing: ({ channels, ejected, failing }) =>
     channels
       .filter(
         ({ id, status, other_info: info }) =>
-          status === ChannelStatus.enabled && (ejected.has(id) || infoOf(info).test_error !== undefined),
+          status === ChannelStatus.enabled &&
+          (ejected.has(id) || failing.has(id) || infoOf(info).test_error !== undefined),
       )
       .map(({ id, name, other_info: info }) => ({
         subject: String(id),
-        values: { id, name, reason: words(infoOf(info).test_error) },
+        // Real requests say more than a test.
+        values: { id, name, reason: words(failing.get(id) || infoOf(info).test_error) },
       })),
   spend_high: (facts) => {
     const limit = facts.get('alert_setting.spend_limit');

@@ -1,0 +1,158 @@
+/** What `gateway top` shows: how channels and models do in the last hour, as facts and as lines. */
+
+import { safeLine } from '../../server/contract/safe-text.ts';
+import type { ChannelState } from '../../server/contract/traffic.ts';
+import type { Context } from '../context.ts';
+import { type TableColumn, table } from '../table.ts';
+import type { Money } from './money.ts';
+
+interface TopRow {
+  readonly name: string;
+  readonly requests_per_minute: number;
+  /** Percent; null = there were none. */
+  readonly success: number | null;
+  /** Milliseconds. */
+  readonly first_token: number | null;
+  readonly p95: number | null;
+  readonly tokens_per_second: number | null;
+}
+
+export interface TopChannel extends TopRow {
+  readonly id: number;
+  readonly state: ChannelState;
+  readonly since: number;
+  readonly failed: number;
+  readonly saved: number;
+  readonly saved_by: readonly { readonly name: string; readonly requests: number }[];
+  readonly words: string;
+  readonly charged_today: number;
+  readonly balance_lasts_days: number | null;
+}
+
+export interface TopModel extends TopRow {
+  readonly charged: number;
+}
+
+export interface Top {
+  readonly channels: readonly TopChannel[];
+  readonly models: readonly TopModel[];
+}
+
+const perMinute = (count: number): number => Math.round((count / 60) * 10) / 10;
+const percent = (good: number, all: number): number | null => (all === 0 ? null : Math.round((good / all) * 1000) / 10);
+/** What needs somebody comes first. */
+const order: readonly ChannelState[] = ['failing', 'slow', 'serving', 'standby', 'idle', 'disabled'];
+
+export async function topOf(context: Context): Promise<Top> {
+  const client = await context.client();
+  const range = { range: '1h', points: false, limit: 1000 } as const;
+  const [states, channels, models] = await Promise.all([
+    client.call('traffic.channels'),
+    client.call('traffic.all', { ...range, by: 'channel' }),
+    client.call('traffic.all', { ...range, by: 'model' }),
+  ]);
+  const traffic = new Map(channels.series.map(({ id, total }) => [id, total]));
+  const rows = states.map(({ requests_per_minute, ...state }): TopChannel => {
+    const total = traffic.get(state.id);
+    return {
+      ...state,
+      requests_per_minute,
+      success: total === undefined ? null : percent(total.attempts - total.failed, total.attempts),
+      first_token: total?.first_token.p50 ?? null,
+      p95: total?.latency.p95 ?? null,
+      tokens_per_second: total?.tokens_per_second ?? null,
+    };
+  });
+  return {
+    channels: rows.toSorted(
+      (a, b) =>
+        order.indexOf(a.state) - order.indexOf(b.state) ||
+        b.requests_per_minute - a.requests_per_minute ||
+        a.name.localeCompare(b.name),
+    ),
+    models: models.series.map(({ name, total }) => ({
+      name,
+      requests_per_minute: perMinute(total.requests),
+      success: percent(total.requests - total.errors, total.requests),
+      first_token: total.first_token.p50,
+      p95: total.latency.p95,
+      tokens_per_second: total.tokens_per_second,
+      charged: total.charge,
+    })),
+  };
+}
+
+type Failing = Pick<TopChannel, 'name' | 'since' | 'failed' | 'saved' | 'saved_by' | 'words'>;
+
+/** Who fails since when, in the upstream's words, and who served in its place. */
+export function failureLine(channel: Failing, { say }: Pick<Context, 'say'>): string {
+  const { name, since, failed, saved, saved_by: by, words } = channel;
+  const when = since === 0 ? '' : new Date(since * 1000).toISOString().slice(0, 16).replace('T', ' ');
+  const who = by.map((one) => one.name).join(', ');
+  const rescue =
+    saved === 0
+      ? say('无其他渠道代为完成', 'no other channel served them')
+      : say(`${saved} 次由 ${who} 完成`, `${saved} served by ${who}`);
+  return safeLine(
+    say(
+      `${name}：自 ${when} UTC 起失败 ${failed} 次，${rescue}：${words}`,
+      `${name}: ${failed} failed since ${when} UTC, ${rescue}: ${words}`,
+    ),
+  );
+}
+
+const chinese: Readonly<Record<ChannelState, string>> = {
+  serving: '服务中',
+  slow: '变慢',
+  failing: '失败',
+  standby: '备用',
+  idle: '空闲',
+  disabled: '已禁用',
+};
+
+const seconds = (ms: number | null): string => (ms === null ? '–' : (ms / 1000).toFixed(2));
+const figure = (value: number | null, unit = ''): string => (value === null ? '–' : `${value}${unit}`);
+
+/** @param room cells of a line. */
+export function topLines(top: Top, context: Context, money: Money, room: number): string[] {
+  const { say } = context;
+  const shared: readonly TableColumn[] = [
+    { name: say('次/分', 'req/min'), right: true },
+    { name: say('成功', 'success'), right: true },
+    { name: say('首字 s', 'TTFT s'), right: true },
+    { name: 'p95 s', right: true },
+    { name: 'tok/s', right: true, spare: 2 },
+  ];
+  const cells = (row: TopRow): string[] => [
+    String(row.requests_per_minute),
+    figure(row.success, ' %'),
+    seconds(row.first_token),
+    seconds(row.p95),
+    figure(row.tokens_per_second),
+  ];
+  const look = { room, header: true, colour: false };
+  const channels = table(
+    [
+      { name: say('渠道', 'channel') },
+      { name: say('状态', 'state') },
+      ...shared,
+      { name: say('今日', 'today'), right: true },
+      { name: say('余额可用', 'lasts'), right: true, spare: 1 },
+    ],
+    top.channels.map((row) => [
+      safeLine(row.name),
+      say(chinese[row.state], row.state),
+      ...cells(row),
+      money.of(row.charged_today),
+      figure(row.balance_lasts_days, ' d'),
+    ]),
+    look,
+  );
+  const models = table(
+    [{ name: say('模型', 'model') }, ...shared, { name: say('一小时费用', 'hour'), right: true }],
+    top.models.map((row) => [safeLine(row.name), ...cells(row), money.of(row.charged)]),
+    look,
+  );
+  const failing = top.channels.filter(({ state }) => state === 'failing').map((one) => failureLine(one, context));
+  return [...channels, ...failing, '', ...models];
+}

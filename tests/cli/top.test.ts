@@ -1,0 +1,54 @@
+/** `gateway top` and `gateway doctor` over traffic: what fails is named, in both languages, once on a pipe. */
+import { expect, test } from 'vitest';
+import type { Context } from '../../cli/context.ts';
+import type { Money } from '../../cli/parts/money.ts';
+import { failureLine, type Top, type TopChannel, topLines } from '../../cli/parts/top.ts';
+
+const context = (language: 'zh' | 'en') =>
+  ({ language, say: (zh: string, en: string) => (language === 'zh' ? zh : en) }) as unknown as Context;
+const money = { of: (quota: number) => `$${quota / 500_000}` } as unknown as Money;
+const quiet = { requests_per_minute: 0, success: null, first_token: null, p95: null, tokens_per_second: null };
+const failing: TopChannel = {
+  ...{
+    id: 2,
+    name: 'batch',
+    state: 'failing',
+    since: 1_790_000_000,
+    failed: 106,
+    saved: 104,
+    words: '401 Incorrect API key',
+  },
+  ...{ saved_by: [{ name: 'primary', requests: 104 }], charged_today: 0, balance_lasts_days: 0 },
+  ...{ ...quiet, requests_per_minute: 2, success: 0 },
+};
+const top: Top = {
+  channels: [
+    failing,
+    {
+      ...{ id: 1, name: 'primary', state: 'serving', since: 0, failed: 0, saved: 0, saved_by: [], words: '' },
+      ...{ requests_per_minute: 210, success: 99.8, first_token: 310, p95: 3200, tokens_per_second: 87.5 },
+      ...{ charged_today: 5_140_000, balance_lasts_days: 31 },
+    },
+  ],
+  models: [{ ...quiet, name: 'gpt-4o\u001b[2J', requests_per_minute: 20, charged: 500_000 }],
+};
+
+test('what fails is said with when, how often, whose words, and who served in its place', () => {
+  expect(failureLine(failing, context('en'))).toBe(
+    'batch: 106 failed since 2026-09-21 14:13 UTC, 104 served by primary: 401 Incorrect API key',
+  );
+  expect(failureLine({ ...failing, saved: 0 }, context('zh'))).toBe(
+    'batch：自 2026-09-21 14:13 UTC 起失败 106 次，无其他渠道代为完成：401 Incorrect API key',
+  );
+});
+
+test('channels and models stand in one table each, with figures or a dash', () => {
+  const lines = topLines(top, context('en'), money, 200);
+  expect(lines[0]).toMatch(/channel +state +req\/min +success +TTFT s +p95 s +tok\/s +today +lasts/i);
+  expect(lines[1]).toMatch(/batch +failing +2 +0 % +– +– +– +\$0 +0 d/);
+  expect(lines[2]).toMatch(/primary +serving +210 +99.8 % +0.31 +3.20 +87.5 +\$10.28 +31 d/);
+  expect(lines[3]).toContain('401 Incorrect API key');
+  expect(lines.join('\n')).toMatch(/gpt-4o.* +20 +– +– +– +– +\$1/);
+  expect(lines.join('\n')).not.toContain('\u001b');
+  expect(topLines(top, context('zh'), money, 200)[1]).toContain('失败');
+});
