@@ -48,7 +48,7 @@ export const megabytes = (pid: number): number | null => {
 };
 
 /** Many streams open at once in a process that has done little else, so that no earlier growth hides what they need. */
-export async function openStreams({ site, child, port }: Running, count: number): Promise<OpenStreams> {
+async function openStreams({ site, child, port }: Running, count: number): Promise<OpenStreams> {
   const order = { port, path, token: site.token, headers: '' };
   await load({ ...order, body: bodyOf(models.fast, true), connections: 64, seconds: 1, once: false });
   const before = residentKb(child.pid);

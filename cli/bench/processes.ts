@@ -43,7 +43,7 @@ const patienceMs = 5000;
 const readyMs = 20_000;
 
 /** Settings of whoever measures are none of those measured. */
-export const bareEnvironment = (more: Readonly<Record<string, string>> = {}): Record<string, string | undefined> => ({
+const bareEnvironment = (more: Readonly<Record<string, string>> = {}): Record<string, string | undefined> => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !name.startsWith('GATEWAY_') && name !== 'BUN_CONFIG_MAX_HTTP_REQUESTS',

@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, 
 import { dirname, join } from 'node:path';
 import { AppError } from '../../server/contract/errors.ts';
 
-export const sumsName = 'SHA256SUMS';
+const sumsName = 'SHA256SUMS';
 
 interface Manager {
   readonly where: RegExp;

@@ -9,10 +9,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
+import { freePort } from '../../cli/bench/processes.ts';
 
 export interface PostgresServer {
   /** Of its administrator, who may create databases. */
@@ -44,16 +44,6 @@ export function postgresPrograms(): string | null {
   return (
     versions.map((version) => join(packaged, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb'))) ?? null
   );
-}
-
-export function freePort(): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const server = createServer();
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-  });
-  return promise;
 }
 
 /** What comes from beyond the machine is no concern; what is tested is how each way in is told. */
@@ -146,7 +136,7 @@ export async function startPostgres(bin: string, more = ''): Promise<PostgresSer
     give(name);
   }
   chmodSync(certificate, 0o644);
-  const port = await freePort();
+  const port = freePort();
   appendFileSync(join(data, 'postgresql.conf'), `${settings}port = ${port}\n${more}\n`);
   const start = () => run('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', 'start');
   const stop = (how: 'fast' | 'immediate' = 'fast') => run('pg_ctl', '-D', data, '-m', how, '-w', 'stop');

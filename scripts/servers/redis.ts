@@ -1,7 +1,7 @@
 /** A Redis server of one's own, from the machine's packages: no disk, a free port. */
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
-import { freePort } from './postgres.ts';
+import { freePort } from '../../cli/bench/processes.ts';
 
 export interface RedisServer {
   readonly url: string;
@@ -25,7 +25,7 @@ const answersOn = (port: number): Promise<boolean> => {
  * @throws Error when it ends instead.
  */
 export async function startRedis(at?: number): Promise<RedisServer> {
-  const port = at ?? (await freePort());
+  const port = at ?? freePort();
   const child = Bun.spawn(
     [program, '--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
     {

@@ -1,7 +1,8 @@
 /** A copy of a PostgreSQL server that follows it without being waited for, until it takes its place. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, type PostgresServer } from './postgres.ts';
+import { freePort } from '../../cli/bench/processes.ts';
+import type { PostgresServer } from './postgres.ts';
 
 export interface Standby {
   /** It hears nothing more. */
@@ -16,7 +17,7 @@ export async function startStandby(server: PostgresServer): Promise<Standby> {
   const data = join(server.folder, `copy${++made}`);
   const log = join(server.folder, 'log');
   await server.run('pg_basebackup', '-D', data, '-R', '-X', 'stream', '-c', 'fast', '-d', server.url);
-  await server.run('pg_ctl', '-D', data, '-l', log, '-o', `-p ${await freePort()}`, '-w', 'start');
+  await server.run('pg_ctl', '-D', data, '-l', log, '-o', `-p ${freePort()}`, '-w', 'start');
   return {
     detach: () => server.run('pg_ctl', '-D', data, '-m', 'fast', '-w', 'stop'),
     async takeOver() {

@@ -8,13 +8,13 @@ import type { NodeOrder } from './node-ledger.ts';
 import { type NodeFolder, nodeName } from './node-name.ts';
 
 /** What a node owes lies there, and so does its name: whoever finds the one goes by the other. */
-export const nodeFolder = (files: DataDirFiles, env: Readonly<Record<string, string | undefined>>): NodeFolder => {
+const nodeFolder = (files: DataDirFiles, env: Readonly<Record<string, string | undefined>>): NodeFolder => {
   const outbox = env.GATEWAY_OUTBOX ?? '';
   return { dir: outbox === '' ? files.dir : outbox, durable: outbox !== '' };
 };
 
 /** How long a node serves on without the database, at most; and when others have what it had leased, should it be dead. */
-export const usualLease = 30;
+const usualLease = 30;
 const [leastLease, mostLease] = [10, 600];
 
 /** @throws AppError usage */

@@ -11,7 +11,7 @@ export interface AlertKind {
   readonly over?: Words;
 }
 
-export const alertKinds = {
+const alertKinds = {
   channel_disabled: {
     label: { zh: '渠道被自动禁用', en: 'Channel disabled' },
     text: { zh: '渠道 {name}（#{id}）已被自动禁用：{reason}', en: 'Channel {name} (#{id}) was disabled: {reason}' },

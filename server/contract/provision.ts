@@ -10,7 +10,7 @@ const amount = z.union([z.int().check(z.minimum(0)), named]);
 /** Epoch seconds, `never`, a date, or a span like `30d` from when the object was made. */
 const expiry = z.union([z.int(), named]);
 
-export const provisionedChannel = z.strictObject({
+const provisionedChannel = z.strictObject({
   name: named,
   /** Provider by name or number. */
   type: z.union([z.string(), z.int()]),
@@ -35,7 +35,7 @@ export const provisionedChannel = z.strictObject({
 });
 export type ProvisionedChannel = z.infer<typeof provisionedChannel>;
 
-export const provisionedUser = z.strictObject({
+const provisionedUser = z.strictObject({
   username: named,
   /** Absent for a new user: nobody can log in with a password until one is set. */
   password: optional(z.string()),
@@ -48,7 +48,7 @@ export const provisionedUser = z.strictObject({
 });
 export type ProvisionedUser = z.infer<typeof provisionedUser>;
 
-export const provisionedToken = z.strictObject({
+const provisionedToken = z.strictObject({
   name: named,
   /** Username; absent = the first administrator. */
   owner: optional(z.string()),
@@ -69,7 +69,7 @@ export const provisionedToken = z.strictObject({
 });
 export type ProvisionedToken = z.infer<typeof provisionedToken>;
 
-export const provisionedCode = z.strictObject({
+const provisionedCode = z.strictObject({
   name: named,
   /** Of each. */
   quota: amount,

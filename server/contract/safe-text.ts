@@ -30,7 +30,7 @@ export const escaped = (text: string): string =>
 export const safeJson = (value: unknown, indent?: number): string => escaped(JSON.stringify(value, null, indent));
 
 /** A spreadsheet runs a cell that begins like a formula, also behind blanks and in wide letters; a number is none. */
-export const safeCell = (text: string): string => {
+const safeCell = (text: string): string => {
   const shown = safeText(text);
   return /^\s*[=+\-@＝＋－＠]/.test(shown) && !/^-?\d+(\.\d+)?$/.test(shown) ? `'${shown}` : shown;
 };

@@ -14,10 +14,12 @@ import { bodyLimit } from './body-limit.ts';
 import type { CallMeta, Download } from './call.ts';
 import { newerPage } from './family-pages.ts';
 import { invoke, mutates } from './invoke.ts';
-import { languageOf } from './language.ts';
 import { replyTo } from './reply.ts';
 import { strictTransport } from './transport-security.ts';
 import { refuseUnknown } from './unknown-members.ts';
+
+/** What the caller states first of the languages that we have; Chinese when none is named. */
+const languageOf = (request: Request): Language => languageNamed(request.header('accept-language')) ?? 'zh';
 
 export interface AppOptions {
   readonly services: Services;

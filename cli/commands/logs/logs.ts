@@ -36,12 +36,7 @@ const followMs = 500;
 const largestStep = 1000;
 
 /** Rows that match, older ones first, then new ones as they come. Ends when nobody follows. */
-export async function* tailOf(
-  context: Context,
-  query: TailQuery,
-  lines: number,
-  follow: boolean,
-): AsyncGenerator<Log[]> {
+async function* tailOf(context: Context, query: TailQuery, lines: number, follow: boolean): AsyncGenerator<Log[]> {
   const client = await context.client();
   const { type } = query;
   let rows = await client.call('log.tail', { after: -1, type, limit: lines });

@@ -92,7 +92,7 @@ async function resetChanges(client: Client): Promise<PriceChange[]> {
   return pricesDiffer('ModelRatio', texts.get('ModelRatio') ?? '{}', defaultPriceText('ModelRatio'));
 }
 
-export const changeLine = ({ key, name, before, after }: PriceChange): string =>
+const changeLine = ({ key, name, before, after }: PriceChange): string =>
   before === null
     ? `+ ${key}  ${name}  ${after}`
     : after === null

@@ -1,9 +1,9 @@
 /** One side of the comparison: a build serving a fresh data folder that was set up with one and the same document. */
 import { Database } from 'bun:sqlite';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { freePort } from '../../../cli/bench/processes.ts';
 
 /** Keys with all rights, without `sk-`; many, for what is written down of the refusals of one key is bounded. */
 const mainTokens = Array.from({ length: 64 }, (_, index) => `differ0main${String(index).padStart(37, '0')}`);
@@ -55,15 +55,6 @@ export function commandOf(build: string): Command {
   if (!existsSync(path)) throw new Error(`there is no ${path}`);
   return statSync(path).isDirectory() ? [process.execPath, join(path, 'scripts', 'gateway.ts')] : [path];
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((found) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => found(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 
 function documentOf(plan: SitePlan, upstream: string) {
   const everywhere = { owner: 'root', quota: 'unlimited' };
@@ -117,7 +108,7 @@ export async function openSide(name: string, build: string, plan: SitePlan, upst
   writeFileSync(file, JSON.stringify(documentOf(plan, upstream)));
   await run(['apply', '-f', file, '-y', '-q', '--timeout', '300s']);
   await run(['user', 'quota', 'add', 'root', '900000000000000', '-y']);
-  const port = await freePort();
+  const port = freePort();
   const log = join(folder, 'log.txt');
   const child = Bun.spawn([...command, 'serve', '--port', String(port), '--relays', '1', '--grace', '2'], {
     cwd,

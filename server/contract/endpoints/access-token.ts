@@ -16,7 +16,7 @@ const accessToken = z.object({
   expired_time: z.int(),
 });
 
-export const filterPlaces = ['channels', 'tokens', 'users', 'logs', 'redemptions', 'drawings', 'tasks'] as const;
+const filterPlaces = ['channels', 'tokens', 'users', 'logs', 'redemptions', 'drawings', 'tasks'] as const;
 export type FilterPlace = (typeof filterPlaces)[number];
 
 const filter = z.object({

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { nothing, text, toggle } from './fields.ts';
 
-export const nodeShape = z.object({
+const nodeShape = z.object({
   name: z.string(),
   /** `draining` = it ends what is under way and takes nothing new; `gone` = the database has not heard of it for too long. */
   state: z.enum(['live', 'draining', 'gone']),

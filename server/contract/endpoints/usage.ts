@@ -20,7 +20,7 @@ const hours = z.array(
   }),
 );
 
-export const pricingItem = z.object({
+const pricingItem = z.object({
   model_name: z.string(),
   /** 1 = per call, 0 = per token. */
   quota_type: z.int(),

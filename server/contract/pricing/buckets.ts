@@ -71,7 +71,7 @@ export type LineKind = 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h'
 export const ratio = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
 
 /** Disjoint: their sum is everything the model read and wrote. In the order of a bill. */
-export const bucketRows = {
+const bucketRows = {
   /** Input neither read from nor written to a cache, text only. */
   input: { side: 'prompt', held: 'words', price: null, line: { kind: 'input' }, fact: 'input', told: 'always' },
   cacheRead: {

@@ -7,7 +7,7 @@ import { compileTermRules, matchesPattern, type TermRule } from './terms.ts';
 /** Quota of one dollar. */
 export const quotaPerUnit = 500_000;
 /** Ratio of a model that has none, where unset models are accepted. As new-api does. */
-export const unsetModelRatio = 37.5;
+const unsetModelRatio = 37.5;
 
 /** Above so many prompt tokens the whole request costs more: factors on the model's ordinary prices. */
 export interface ContextTier {

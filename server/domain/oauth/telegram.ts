@@ -3,7 +3,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Memos } from '../../../db/memo.ts';
 
 /** Between Telegram's signature and its use lies one redirect, and clocks that differ. */
-export const telegramSeconds = 120;
+const telegramSeconds = 120;
 const fields = ['auth_date', 'first_name', 'id', 'last_name', 'photo_url', 'username'];
 
 export type TelegramFields = Readonly<Record<string, string | undefined>>;

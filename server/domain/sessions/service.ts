@@ -16,7 +16,7 @@ import { createThrottle } from './throttle.ts';
 /** Seconds a session lives at most; as the family's cookie. */
 export const sessionSeconds = 30 * 24 * 3600;
 /** Seconds after a login in which it stands for the person and not only for the browser. */
-export const freshSeconds = 15 * 60;
+const freshSeconds = 15 * 60;
 /** Seconds between two notes of use. */
 const notesApart = 60;
 const guesses = { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, everybody: 5000 };

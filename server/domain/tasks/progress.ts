@@ -6,7 +6,7 @@ import { storedText } from '../../contract/stored-texts.ts';
 type Report = Readonly<Record<string, unknown>>;
 
 /** A drawing nobody heard of for so long has failed. */
-export const drawingLimitMs = 3_600_000;
+const drawingLimitMs = 3_600_000;
 
 const words = (value: unknown): string => (typeof value === 'string' ? value : '');
 const time = (value: unknown): number => (typeof value === 'number' && value > 0 ? Math.floor(value) : 0);

@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 
 export const longestUsername = 12;
 export const shortestPassword = 8;
-export const longestPassword = 20;
+const longestPassword = 20;
 const longestDisplayName = 20;
 
 /** Controls, marks that turn the direction, joiners, fillers and spaces that are none: names that look like others'. */

@@ -39,7 +39,7 @@ export function accountOf(key: string): Account {
 }
 
 /** @param other a region, or JSON of model to region with `default`. @throws AppError upstream_unreachable for what cannot be a part of a host's name. */
-export function regionFor(other: string, model: string): string {
+function regionFor(other: string, model: string): string {
   const table = record(parseJson(other));
   const named = table === null ? other.trim() : (text(lookUp(table, model)) ?? text(table.default) ?? '');
   const region = named === '' ? fallbackRegion : named;

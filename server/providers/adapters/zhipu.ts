@@ -5,7 +5,7 @@ import { hs256 } from '../signing/jwt.ts';
 
 const lifetimeMs = 3_600_000;
 
-export async function zhipuToken(key: string, nowMs: number): Promise<string> {
+async function zhipuToken(key: string, nowMs: number): Promise<string> {
   const [id, secret, ...more] = key.split('.');
   if (id === undefined || secret === undefined || more.length > 0) return key;
   return hs256({ sign_type: 'SIGN' }, { api_key: id, exp: nowMs + lifetimeMs, timestamp: nowMs }, secret);

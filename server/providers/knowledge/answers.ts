@@ -13,7 +13,7 @@ export interface AnswerRow extends Sourced {
   readonly strays: 'form' | 'tagged thoughts';
 }
 
-export const answerRows: readonly AnswerRow[] = [
+const answerRows: readonly AnswerRow[] = [
   // Calls without their type in streams.
   {
     provider: 'mistral',

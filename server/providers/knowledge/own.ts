@@ -4,7 +4,7 @@ import type { ModelRule } from '../../contract/model-rules.ts';
 import type { ModelPattern, ModelRow } from './row.ts';
 
 /** The source of a row that an operator wrote. */
-export const ownSource = 'model_rules';
+const ownSource = 'model_rules';
 
 /** Patterns seldom change, and never all at once. */
 const mostCompiled = 1000;

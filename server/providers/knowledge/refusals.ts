@@ -24,7 +24,7 @@ const context = (words: RegExp, source: string = measured): RefusalRow => ({
 });
 
 /** The first that matches decides, so rows with sizes stand in front of others. */
-export const refusalRows: readonly RefusalRow[] = [
+const refusalRows: readonly RefusalRow[] = [
   // Anthropic, also on Bedrock and Vertex.
   context(/prompt is too long(?::\s*(?<tokens>\d+) tokens? > (?<limit>\d+))?/i),
   context(

@@ -24,7 +24,7 @@ const sealedSource = 'https://platform.claude.com/docs/en/build-with-claude/exte
 const encrypted = /^gAAAA/;
 const encryptedSource = 'https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items';
 
-export const signingRows: readonly SigningRow[] = [
+const signingRows: readonly SigningRow[] = [
   {
     provider: 'anthropic',
     dialect: 'anthropic-messages',
@@ -52,7 +52,7 @@ export const signingRows: readonly SigningRow[] = [
 ];
 
 /** How a refusal of a signature is worded: it may have the right form and still be another account's or model's. */
-export const signatureRefusals: readonly (Sourced & { readonly words: RegExp })[] = [
+const signatureRefusals: readonly (Sourced & { readonly words: RegExp })[] = [
   {
     words: /invalid\s+`?signature`?\s+in\s+`?thinking`?/i,
     source: 'https://github.com/anthropics/claude-code/issues/10627',
