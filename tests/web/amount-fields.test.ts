@@ -1,13 +1,22 @@
 /** What the fields of the console make of what people type: the amount that was meant, or an error; never something else. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseNumber } from '../../server/contract/amounts.ts';
 import type { Token } from '../../server/contract/entities.ts';
 import { optionKeys } from '../../server/contract/options.ts';
 import { moneyIn, moneyOf, numberIn, tidyMoney, tidyNumber } from '../../web/components/amount.ts';
-import { priorityTerms, weightTerms } from '../../web/features/channels/channel-form.ts';
+import { listedPriorityTerms, priorityTerms, weightTerms } from '../../web/features/channels/channel-form.ts';
+import { thresholdBounds } from '../../web/features/personal/notifications.tsx';
+import { tokenTerms } from '../../web/features/playground/use-settings.ts';
+import { countTerms, worthBounds } from '../../web/features/redemption/redemption-drawer.tsx';
+import { completionFor, inputPrice, outputPrice, ratioOf } from '../../web/features/settings/prices/price-maps.ts';
 import { priceTerms, ratioTerms } from '../../web/features/settings/prices/use-draft.ts';
 import { numberTerms, optionBounds, shapeOf, shownAs, storedAs } from '../../web/features/settings/typed-option.ts';
 import { budgetBounds, fieldsOf, formOf, limitTerms, quotaBounds } from '../../web/features/tokens/token-form.ts';
+import { signedBounds } from '../../web/features/users/user-drawer.tsx';
+import { transferBounds } from '../../web/features/wallet/invite-card.tsx';
+import { topUpTerms } from '../../web/features/wallet/top-up.tsx';
 
 const dollars = { inCurrency: true, quotaPerUnit: 500_000 } as const;
 const tokens = { inCurrency: false, quotaPerUnit: 500_000 } as const;
@@ -90,14 +99,17 @@ const fields = {
   'quota of a key, in tokens': money(tokens, quotaBounds(null)),
   'daily and monthly limit': money(dollars, budgetBounds, true),
   'requests, tokens, concurrency': number(limitTerms, true),
-  'quota added to a user': money(dollars, { min: -1_000_000_000_000_000 }, true),
-  'worth of a code': money(dollars, { min: 1 }),
-  'number of codes': number({ integer: true, min: 1, max: 100 }),
+  'quota added to a user': money(dollars, signedBounds, true),
+  'worth of a code': money(dollars, worthBounds),
+  'number of codes': number(countTerms),
   'priority of a channel': number(priorityTerms),
+  'priority of a channel, in the list': number(listedPriorityTerms),
   'weight of a channel': number(weightTerms),
-  'low-balance alert': money(dollars, { min: 1 }),
-  'top-up': number({ integer: true, min: 1, max: 1_000_000_000, currency: 'usd' }),
-  'transfer of earnings': money(dollars, { min: 500_000, max: 10_000_000 } as { min: number }),
+  'low-balance alert': money(dollars, thresholdBounds),
+  'top-up': number(topUpTerms(1, true)),
+  'top-up, in tokens': number(topUpTerms(1, false)),
+  'transfer of earnings': money(dollars, transferBounds(10_000_000, dollars)),
+  'longest answer of the playground': number(tokenTerms, true),
   price: number(priceTerms),
   ratio: number(ratioTerms),
   ...Object.fromEntries(
@@ -133,6 +145,45 @@ describe.each(Object.entries(fields))('%s', (_name, { read, tidy, factor, inQuot
     const again = read(tidy(text));
     expect(again).toEqual(amount);
   });
+});
+
+test('every field for amounts in the console is one of these', () => {
+  const root = resolve(import.meta.dirname, '../../web');
+  const known = [
+    ...['signedBounds', 'worthBounds', 'countTerms', 'priorityTerms', 'listedPriorityTerms', 'weightTerms'],
+    ...[
+      'thresholdBounds',
+      'priceTerms',
+      'ratioTerms',
+      'limitTerms',
+      'budgetBounds',
+      'quotaBounds(token)',
+      'tokenTerms',
+    ],
+    ...['optionBounds', 'numberTerms(option)'],
+    // One of two of these, or made by `topUpTerms` and `transferBounds`.
+    ...['terms', 'bounds'],
+  ];
+  const used = ['features', 'shell'].flatMap((folder) =>
+    [...new Bun.Glob(`${folder}/**/*.tsx`).scanSync({ cwd: root })].flatMap((path) => {
+      const text = readFileSync(join(root, path), 'utf8');
+      // Numbers are typed into these fields alone.
+      expect([path, /type="number"|Number\.parse(?:Int|Float)\(/.test(text)]).toEqual([path, false]);
+      return [...text.matchAll(/\b(?:terms|bounds)=\{([^}]*)\}/g)].map(([, name = '']) => name);
+    }),
+  );
+  expect(new Set(used)).toEqual(new Set(known));
+});
+
+test('prices that are typed in dollars come back as they were typed, whatever ratios they are stored as', () => {
+  const prices = [
+    0.03, 0.05, 0.07, 0.1, 0.14, 0.27, 0.435, 0.55, 1, 1.1, 1.23, 3, 7.5, 10, 15, 600, 0.00000123, 1234.56789012,
+  ];
+  for (const input of prices)
+    for (const output of prices) {
+      const row = { name: 'm', price: null, ratio: ratioOf(input), completion: completionFor(input, output) };
+      expect([inputPrice(row.ratio), outputPrice(row)]).toEqual([input, output]);
+    }
 });
 
 test('what is stored is shown, and read back as the same', () => {

@@ -21,7 +21,7 @@ import { useMoneyFacts } from '../../shell/money.ts';
 const firstThreshold = 100_000;
 /** Units of currency. */
 const presets = [0.2, 1, 2, 10];
-const thresholdBounds = { min: 1 } as const;
+export const thresholdBounds = { min: 1 } as const;
 const kinds = ['email', 'webhook'] as const;
 
 function settingOf(self: User): Readonly<Record<string, unknown>> {

@@ -19,8 +19,8 @@ import { useMoney } from '../../shell/money.ts';
 /** Units of currency. */
 const presets = [1, 10, 50, 100, 500, 1000];
 const mostCodes = 100;
-const countTerms = { integer: true, min: 1, max: mostCodes } as const;
-const worthBounds = { min: 1 } as const;
+export const countTerms = { integer: true, min: 1, max: mostCodes } as const;
+export const worthBounds = { min: 1 } as const;
 /** Quota of a new code. */
 const usualWorth = 100_000;
 

@@ -24,7 +24,7 @@ export interface UserDrawerProps {
 }
 
 /** Quota may be taken as well. */
-const signed = { min: -mostQuota } as const;
+export const signedBounds = { min: -mostQuota } as const;
 const bindings = ['email', 'github_id', 'oidc_id', 'wechat_id', 'telegram_id', 'linux_do_id'] as const;
 
 function BindingList({ user }: { readonly user: User }) {
@@ -55,7 +55,7 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
   const [added, setAdded] = useState('');
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
-  const sum = moneyOf(added, facts, signed);
+  const sum = moneyOf(added, facts, signedBounds);
   const more = sum.kind === 'value' ? sum.value : 0;
   const typed = { username, displayName, password, group, added };
   const [first] = useState(typed);
@@ -118,7 +118,7 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
               label={t('users.addQuota')}
               help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
               empty={t('users.addNothing')}
-              bounds={signed}
+              bounds={signedBounds}
               value={added}
               onChange={setAdded}
             />

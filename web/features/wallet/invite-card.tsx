@@ -20,6 +20,9 @@ interface TransferProps {
   readonly onTransferred: () => Promise<unknown>;
 }
 
+/** @param earned quota that waits. */
+export const transferBounds = (earned: number, { quotaPerUnit }: MoneyFacts) => ({ min: quotaPerUnit, max: earned });
+
 /** What was earned becomes balance, all of it or a part of at least one unit of currency. */
 function Transfer({ earned, facts, onTransferred }: TransferProps) {
   const { t } = useTranslation();
@@ -28,7 +31,7 @@ function Transfer({ earned, facts, onTransferred }: TransferProps) {
   const least = facts.quotaPerUnit;
   if (earned < least)
     return <p className="text-[12px] text-ink-3">{t('wallet.transferLeast', { least: money(least) })}</p>;
-  const bounds = { min: least, max: earned };
+  const bounds = transferBounds(earned, facts);
   return (
     <CheckedForm
       onSubmit={async () => {

@@ -33,6 +33,14 @@ function submitForm(address: string, fields: Readonly<Record<string, unknown>>):
   form.submit();
 }
 
+/** Whole units. @param least that the site accepts. */
+export const topUpTerms = (least: number, inCurrency: boolean) => ({
+  integer: true,
+  min: least,
+  max: mostAmount,
+  ...(inCurrency ? { currency: 'usd' } : {}),
+});
+
 export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
   const { t } = useTranslation();
   const status = useStatus().data;
@@ -41,7 +49,7 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
   const [amount, setAmount] = useState(numberIn(least));
   const [method, setMethod] = useState<Method | null>(null);
   const [error, setError] = useState('');
-  const terms = { integer: true, min: least, max: mostAmount, ...(inCurrency ? { currency: 'usd' } : {}) };
+  const terms = topUpTerms(least, inCurrency);
   const read = parseNumber(amount, terms);
   const anyAmount = parseNumber(amount, { ...terms, min: 0 });
   const belowLeast = anyAmount.kind === 'value' && anyAmount.value < least;

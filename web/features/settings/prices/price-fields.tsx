@@ -58,7 +58,9 @@ function DollarFields({ draft, errors }: PriceFieldsProps) {
         words={() => t('prices.notNumber')}
         label={t('prices.output')}
         empty=""
-        help={t('prices.isRatio', { value: completion || completionOf(draft.drafted) })}
+        help={t('prices.isRatio', {
+          value: completion === '' ? completionOf(draft.drafted) : Number(Number(completion).toPrecision(8)),
+        })}
         error={errors.completion}
         value={output}
         onChange={(value) => typeDollars(input, value)}

@@ -74,13 +74,17 @@ const textsOf = (prices: object, ratios: object, completions: object): MapTexts 
   CompletionRatio: JSON.stringify(completions, null, 2),
 });
 
-const rounded = (value: number): number => Number(value.toPrecision(10));
+/** As many as a price has that a field accepts. */
+const typedDigits = 14;
 
-/** Dollars per million input tokens. A ratio of 1 is $2. */
-export const inputPrice = (ratio: number): number => rounded(ratio * 2);
-export const ratioOf = (price: number): number => rounded(price / 2);
+/** Dollars per million input tokens. A ratio of 1 is $2. Twice and half of a number are exact. */
+export const inputPrice = (ratio: number): number => ratio * 2;
+export const ratioOf = (price: number): number => price / 2;
+/** Not rounded: what was typed as the output price would be charged, and come back, as another. @param input not 0. */
+export const completionFor = (input: number, output: number): number => output / input;
 /** What is charged in the end: where nothing is set, the family's own relation. */
 export const completionOf = (row: ModelRow): number => completionRatioFor(row.name, row.completion ?? undefined);
-export const outputPrice = (row: ModelRow): number => rounded(inputPrice(row.ratio ?? 0) * completionOf(row));
+export const outputPrice = (row: ModelRow): number =>
+  Number((inputPrice(row.ratio ?? 0) * completionOf(row)).toPrecision(typedDigits));
 /** Nothing is set, and the model's family has a relation of its own. */
 export const followsFamily = (row: ModelRow): boolean => row.completion === null && completionOf(row) !== 1;

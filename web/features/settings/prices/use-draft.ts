@@ -1,10 +1,10 @@
 /** A price that is being written, as dollars and as ratios at once. */
 import { useState } from 'react';
 import { parseNumber } from '../../../../server/contract/amounts.ts';
-import { inputPrice, type ModelRow, outputPrice, ratioOf } from './price-maps.ts';
+import { completionFor, inputPrice, type ModelRow, outputPrice, ratioOf } from './price-maps.ts';
 
 /** Dollars per million tokens, or per request. */
-export const priceTerms = { currency: 'usd', max: 1_000_000_000 } as const;
+export const priceTerms = { currency: 'usd', max: 1_000_000_000, places: 8 } as const;
 export const ratioTerms = { max: 1_000_000_000 } as const;
 
 /** @returns null = empty, NaN = no number. */
@@ -34,7 +34,7 @@ export function useDraft(row: ModelRow | null) {
     setOutput(newOutput);
     const [dollarsIn, dollarsOut] = [numberOf(newInput), numberOf(newOutput)];
     setRatio(dollarsIn === null ? '' : textOf(ratioOf(dollarsIn)));
-    setCompletion(dollarsIn && dollarsOut !== null ? textOf(Number((dollarsOut / dollarsIn).toPrecision(10))) : '');
+    setCompletion(dollarsIn && dollarsOut !== null ? textOf(completionFor(dollarsIn, dollarsOut)) : '');
   };
   const typeRatios = (newRatio: string, newCompletion: string) => {
     setRatio(newRatio);
