@@ -171,7 +171,7 @@ export function createContext(
     line,
     noteLine(values, input) {
       const end = input === undefined ? '' : ` < ${input}`;
-      output.note(`${say('同样的命令', 'the same as one command')}:\n  ${line(values)}${end}`);
+      output.note(`${say('同样的命令：', 'the same as one command:')}\n  ${line(values)}${end}`);
     },
     async confirm(question) {
       if (flags.yes === true) return;

@@ -9,10 +9,13 @@ import { stage } from './stage.tsx';
 function Changes({
   lines,
   question,
+  hint,
   onAnswer,
 }: {
   lines: readonly string[];
   question: string;
+  /** How to see what does not fit. */
+  hint: string;
   onAnswer: (yes: boolean) => void;
 }) {
   const [top, setTop] = useState(0);
@@ -33,6 +36,7 @@ function Changes({
       ))}
       <Text dimColor>
         {Math.min(lines.length, top + room)}/{lines.length}
+        {lines.length > room ? `  ${hint}` : ''}
       </Text>
       <Text>{safeLine(question)} [y/N]</Text>
     </Box>
@@ -40,7 +44,8 @@ function Changes({
 }
 
 /** @throws AppError cancelled */
-export async function confirmChanges(_context: Context, lines: readonly string[], question: string): Promise<void> {
-  const yes = await stage<boolean>((onAnswer) => <Changes lines={lines} question={question} onAnswer={onAnswer} />);
+export async function confirmChanges({ say }: Context, lines: readonly string[], question: string): Promise<void> {
+  const hint = say('↑ ↓ 或空格查看其余', '↑ ↓ or Space for the rest');
+  const yes = await stage<boolean>((onAnswer) => <Changes {...{ lines, question, hint, onAnswer }} />);
   if (yes !== true) throw new AppError('cancelled');
 }

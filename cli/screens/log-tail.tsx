@@ -86,7 +86,7 @@ function Tail({ context, money, served, source, onEnd }: TailProps) {
       <Text dimColor wrap="truncate">
         {typing
           ? `/${filter}`
-          : `${paused ? say(`已暂停，${waiting.length} 条新日志`, `paused, ${waiting.length} new`) : served ? say('跟随中', 'following') : say('跟随中（服务未运行）', 'following (no server is running)')}${filter === '' ? '' : `  /${filter}`}  ${say('空格 暂停  / 过滤  q 退出', 'space pause  / filter  q quit')}`}
+          : `${paused ? say(`已暂停，${waiting.length} 条新日志`, `paused, ${waiting.length} new`) : served ? say('跟随中', 'following') : say('跟随中（服务未运行）', 'following (no server is running)')}${filter === '' ? '' : `  /${filter}`}  ${paused ? say('空格 继续', 'space resume') : say('空格 暂停', 'space pause')}  ${say('/ 过滤  q 退出', '/ filter  q quit')}`}
       </Text>
     </Box>
   );

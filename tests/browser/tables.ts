@@ -76,15 +76,14 @@ export async function tablesOf({ stage, ask, set, page }: Inside): Promise<Reado
     const key = numbered('sk', rows - have.length).join('\n');
     await ask('POST', '/api/channel/', { type: 1, base_url: 'http://127.0.0.1:9', models: 'm', name: 'many', key });
   };
-  /** Models of a channel, with and without a price. */
+  /** Channels whose models have a price, and have none. */
+  for (const name of ['priced', 'unset']) {
+    const made = { type: 1, base_url: 'http://127.0.0.1:9', key: 'k', name: `of-${name}`, models: `${name}-0` };
+    await ask('POST', '/api/channel/', made);
+  }
   const models = async (name: string, rows: number) => {
-    const list = numbered(name, rows).join(',');
-    const known = (await ask('GET', `/api/channel/search?keyword=of-${name}`)) as { id: number }[];
-    const [channel] = known;
-    if (channel === undefined) {
-      const base = { type: 1, base_url: 'http://127.0.0.1:9', key: 'k', name: `of-${name}` };
-      await ask('POST', '/api/channel/', { ...base, models: list });
-    } else await ask('PUT', '/api/channel/', { id: channel.id, models: list });
+    const [channel] = (await ask('GET', `/api/channel/search?keyword=of-${name}`)) as { id: number }[];
+    await ask('PUT', '/api/channel/', { id: channel?.id, models: numbered(name, rows).join(',') });
   };
   const prices = async (rows: number) => {
     await set({

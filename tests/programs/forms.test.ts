@@ -194,6 +194,8 @@ test.each(names.flatMap((name) => looks.map((look) => [name, ...look] as const))
     expect(await terminal.exited()).toBe(0);
     await terminal.restored();
     expect(terminal.raw()).not.toContain('canary');
+    // The command is the same in both languages.
+    if (zh) expect(terminal.text().replace(/^ {2}gateway [\s\S]*/m, '')).not.toMatch(/unlimited|same as/);
     if (zh) expect(terminal.text()).toMatch(/\p{Script=Han}/u);
     else expect(terminal.text().replace(/\S+ {2}\S*分组.*/g, '')).not.toMatch(/\p{Script=Han}/u);
 
@@ -238,6 +240,35 @@ test.each(names)(
   },
   180_000,
 );
+
+test('a question about more changes than the screen holds says how to see the rest', async () => {
+  const home = homeOf('long');
+  await ownRatio(home);
+  const terminal = open(home, ['ratios', 'reset'], [80, 24, 'C']);
+  await terminal.until('20/');
+  await terminal.until('↑ ↓ or Space for the rest');
+  await terminal.until('[y/N]');
+  terminal.type(' ');
+  await terminal.until('40/');
+  terminal.type('n');
+  expect(await terminal.exited()).toBe(3);
+}, 60_000);
+
+test('a log that is paused says how it goes on', async () => {
+  const home = homeOf('paused');
+  await setUp(home);
+  for (const [LANG, following, paused] of [
+    ['C', 'space pause', 'space resume'],
+    ['zh_CN.UTF-8', '空格 暂停', '空格 继续'],
+  ] as const) {
+    const terminal = open(home, ['logs', 'tail', '-f'], [80, 24, LANG]);
+    await terminal.until(following);
+    terminal.type(' ');
+    await terminal.until(paused);
+    terminal.type('q');
+    expect(await terminal.exited()).toBe(0);
+  }
+}, 60_000);
 
 test('set-up that was broken off is taken up where it ended', async () => {
   const home = homeOf('again');
