@@ -3,7 +3,7 @@ import type { Server, ServerWebSocket } from 'bun';
 import { AppError, type ErrorCode, type ErrorParams, formatError } from '../contract/errors.ts';
 import { inWanted } from '../contract/language.ts';
 import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
-import type { Peer } from '../relay/intake/inquiry.ts';
+import type { Peer } from '../relay/intake/parsed-request.ts';
 import { forgivenPath } from '../relay/intake/routes.ts';
 import type { Relay } from '../relay/relay.ts';
 import { bodyLimit } from './body-limit.ts';

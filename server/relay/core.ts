@@ -16,7 +16,7 @@ import { createItemKeeping, type ItemKeeping } from './delivery/response-items.t
 import { TokenCounts } from './endpoints/count-tokens.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
 import { Authorise } from './intake/authorise.ts';
-import type { Capsule } from './intake/inquiry.ts';
+import type { Capsule } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import { RequestIds } from './intake/request-id.ts';
 import type { RelayDeps } from './relay-deps.ts';

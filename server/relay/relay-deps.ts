@@ -8,7 +8,7 @@ import type { LeaseSource } from './admission/lease-client.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
-import type { Capsule } from './intake/inquiry.ts';
+import type { Capsule } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import type { HealthReport } from './routing/health-reports.ts';
 import type { RelayState } from './state/state.ts';

@@ -10,8 +10,8 @@ import { planFor, reserve } from './admission/reserve.ts';
 import type { RelayCore } from './core.ts';
 import { deliver } from './delivery/deliver.ts';
 import { finishBroken, type Refusal } from './delivery/settle.ts';
-import type { Inquiry, Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
+import type { ParsedRequest, Peer, Principal } from './intake/parsed-request.ts';
 import { identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, recalledIds } from './routing/affinity.ts';
@@ -71,7 +71,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** On whose account; null = not known yet. */
   principal: Principal | null = null;
   /** What is asked for; null = the body was not read yet. */
-  inquiry: Inquiry | null = null;
+  parsed: ParsedRequest | null = null;
   /** It was refused at the gate, before its body was read. */
   unread = false;
   /** Counted in by the limits, until a reservation takes it over. */
@@ -138,17 +138,17 @@ export class RelayRequest implements ReservationOwner, Seen {
       const passed = this.pass(route.session ? { ...caller, group: '' } : caller, counts);
       if (passed !== undefined) await passed;
     }
-    const inquiry = await this.read(matched, caller);
-    const principal = route.session ? inChosenGroup(core.state, caller, inquiry) : caller;
-    if (counts) return this.countTokens(inquiry, principal);
+    const parsed = await this.read(matched, caller);
+    const principal = route.session ? inChosenGroup(core.state, caller, parsed) : caller;
+    if (counts) return this.countTokens(parsed, principal);
     // Owners that this thread does not know are asked for before anything depends on them.
-    if ((inquiry.prompt.features & Feature.stored) !== 0) {
-      const learnt = core.affinity.learn([...keptIds(inquiry), ...recalledIds(inquiry)]);
+    if ((parsed.prompt.features & Feature.stored) !== 0) {
+      const learnt = core.affinity.learn([...keptIds(parsed), ...recalledIds(parsed)]);
       if (learnt !== null) await learnt;
     }
     this.isRead = true;
     if (route.session) await this.passInGroup(principal);
-    const reserved = this.reserve(inquiry, principal);
+    const reserved = this.reserve(parsed, principal);
     const reservation = reserved instanceof Promise ? await reserved : reserved;
     this.disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains);
     core.running.add(this.disconnect);
@@ -178,7 +178,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** The gate: storage, rates, and whether there is anything left to pay with. @throws AppError storage_unavailable, limit_*, *_exhausted. */
   pass(principal: Principal, free: boolean): void | Promise<void> {
     const { gate } = this.core;
-    this.unread = this.inquiry === null;
+    this.unread = this.parsed === null;
     const passed = free ? gate.free(principal, this) : gate.paid(principal, this);
     return passed instanceof Promise ? passed.then((admission) => this.passed(admission)) : this.passed(passed);
   }
@@ -210,29 +210,29 @@ export class RelayRequest implements ReservationOwner, Seen {
   }
 
   /** @throws AppError body_*, model_missing. */
-  async read(matched: MatchedRoute, caller: Principal): Promise<Inquiry> {
+  async read(matched: MatchedRoute, caller: Principal): Promise<ParsedRequest> {
     const { core, request, requestId, startedMs } = this;
     const { route } = matched;
-    const parsed = await parse(request, matched, {
+    const read = await parse(request, matched, {
       requestId,
       startedMs,
       bodyLimit: route.operation === 'count_tokens' ? Math.min(countedBodyLimit, core.bodyLimit) : core.bodyLimit,
       capsule: core.capsule,
       recall: (ids) => core.items.recall(caller.user.id, ids),
     });
-    const inquiry = route.session ? withoutEmptyLimit(parsed) : parsed;
+    const parsed = route.session ? withoutEmptyLimit(read) : read;
     core.watch?.heard(request);
-    this.inquiry = inquiry;
-    return inquiry;
+    this.parsed = parsed;
+    return parsed;
   }
 
   /** Plan and reserve. What is refused never ran. @throws AppError model_not_allowed, sensitive_words, channel_*, model_price_unset, limit_*, *_exhausted. */
-  reserve(inquiry: Inquiry, principal: Principal): Reservation | Promise<Reservation> {
+  reserve(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation> {
     const { core, admission } = this;
     const free = this.isTest;
     this.isRead = true;
-    const plan = planFor(core, inquiry, principal, free);
-    const facts = { inquiry, principal, plan, admission: admission ?? unlimited, free, owner: this };
+    const plan = planFor(core, parsed, principal, free);
+    const facts = { parsed, principal, plan, admission: admission ?? unlimited, free, owner: this };
     const reservation = new Reservation(core, facts);
     const waiting = free ? undefined : reserve(core, reservation);
     return waiting === undefined ? this.reserved(reservation) : waiting.then(() => this.reserved(reservation));
@@ -244,10 +244,10 @@ export class RelayRequest implements ReservationOwner, Seen {
     return reservation;
   }
 
-  private async countTokens(inquiry: Inquiry, principal: Principal): Promise<Response> {
+  private async countTokens(parsed: ParsedRequest, principal: Principal): Promise<Response> {
     const { core, admission } = this;
-    core.authorise.allowModel(principal, inquiry.model);
-    const response = await core.counts.answer(inquiry, principal);
+    core.authorise.allowModel(principal, parsed.model);
+    const response = await core.counts.answer(parsed, principal);
     this.admission = null;
     if (admission !== null) core.gate.ended(admission, true);
     this.over();

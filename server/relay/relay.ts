@@ -10,7 +10,7 @@ import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { openConversation } from './endpoints/realtime/realtime.ts';
 import { taskFor } from './endpoints/tasks/routes.ts';
 import { answerTask } from './endpoints/tasks/tasks.ts';
-import type { Peer } from './intake/inquiry.ts';
+import type { Peer } from './intake/parsed-request.ts';
 import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
@@ -135,7 +135,7 @@ function freeEndpoint(
 /** Asking what there is costs nearly nothing, and a list that is missing stops whole programs. */
 const isSpared = (path: string): boolean => isModelsPath(path) || isBillingPath(path) || taskFor(path) !== null;
 
-const nothingSeen: Seen = { principal: null, inquiry: null, unread: false };
+const nothingSeen: Seen = { principal: null, parsed: null, unread: false };
 
 /** Load shedding: with thousands of requests too many, refusing each must cost next to nothing. */
 function reject(core: RelayCore, request: Request, path: string, peer: Peer): Response {

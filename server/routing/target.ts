@@ -124,8 +124,8 @@ export class Targets {
   constructor(private readonly most = 20_000) {}
 
   /** A changed channel is a new object, changed options are, too: what was compiled from the former ones is replaced. */
-  find(channel: ChannelSnapshot, inquiry: RequestKind, options: CallOptions, key: string): Target | null {
-    const { operation, protocol, stream, model, route, order } = inquiry;
+  find(channel: ChannelSnapshot, parsed: RequestKind, options: CallOptions, key: string): Target | null {
+    const { operation, protocol, stream, model, route, order } = parsed;
     const session = route.session === true;
     const ordered = order !== undefined;
     const keyKind = key.includes('|') ? 'parts' : 'secret';

@@ -8,7 +8,7 @@ import { createNodes } from '../../server/domain/nodes/service.ts';
 import { proveKey } from '../../server/domain/secrets/proof.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
-import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import type { HealthReport } from '../../server/relay/routing/health-reports.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
 import { type Company, startCompany } from '../../server/threads/control/peers.ts';

@@ -4,7 +4,7 @@ import { type RedisServer, redisInstalled, startRedis } from '../../scripts/serv
 import { createRedis, redisAt } from '../../server/cluster/redis.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import { createSiteRates, type SiteRates, type SiteVisit } from '../../server/relay/admission/site-rates.ts';
-import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
 
 let redis: RedisServer;

@@ -5,9 +5,9 @@ import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { allCodecs, codecs } from '../../server/protocols/registry.ts';
 import { withLimit } from '../../server/relay/admission/answer-limit.ts';
 import { answerLimit } from '../../server/relay/admission/meter.ts';
-import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
 import { checkMembers } from '../../server/relay/intake/members.ts';
+import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { noPrompt } from '../../server/relay/intake/prompt.ts';
 import { isRelayPath, relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { dialectOf } from '../../server/relay/shared/render-error.ts';
@@ -16,11 +16,11 @@ const ids = Object.keys(codecs) as ProtocolId[];
 const chatOf = (id: ProtocolId) => codecs[id].traits.routes.find(({ operation }) => operation === 'chat');
 const filled = (path: string) => path.replace('{model}', 'm');
 
-function inquiryOf(protocol: ProtocolId, body: Record<string, unknown>): Inquiry {
+function parsedOf(protocol: ProtocolId, body: Record<string, unknown>): ParsedRequest {
   const text = JSON.stringify(body);
   const shape = outline(text);
   const matched = relayRouteFor(filled(chatOf(protocol)?.path ?? ''));
-  if (!shape.ok || matched === undefined) throw new Error('no inquiry');
+  if (!shape.ok || matched === undefined) throw new Error('no parsed');
   const json = { text, shape, bytes: new TextEncoder().encode(text) };
   checkMembers(json, body, matched);
   return {
@@ -65,13 +65,13 @@ test('no two dialects share a path, a name or an operation', () => {
 
 test.each(ids)('%s: a limit is written where it is read, and a lower one stays', (id) => {
   const model = modelLimits('m');
-  const short = withLimit(inquiryOf(id, { model: 'm' }), 50, model);
+  const short = withLimit(parsedOf(id, { model: 'm' }), 50, model);
   expect(short).not.toBeNull();
   if (short === null) return;
   expect(answerLimit(short, unbound)).toMatchObject({ tokens: 50, named: true });
-  const again = withLimit(inquiryOf(id, { ...short.body }), 20, model);
+  const again = withLimit(parsedOf(id, { ...short.body }), 20, model);
   expect(again === null ? null : answerLimit(again, unbound).tokens).toBe(20);
-  const higher = withLimit(inquiryOf(id, { ...short.body }), 500, model);
+  const higher = withLimit(parsedOf(id, { ...short.body }), 500, model);
   expect(higher === null ? null : answerLimit(higher, unbound).tokens).toBe(50);
   const told = codecs[id].translation.decodeRequest({ ...requestOf(id), ...short.body }, { model: 'm', stream: false });
   expect(told.maxTokens).toBe(50);
@@ -80,14 +80,14 @@ test.each(ids)('%s: a limit is written where it is read, and a lower one stays',
 test.each(ids)('%s: no parser can read another limit than ours', (id) => {
   const { limit } = codecs[id].traits;
   for (const name of limit.names) {
-    expect(() => inquiryOf(id, { model: 'm', [name.toUpperCase()]: 9 })).toThrow(/could be read as/);
-    expect(() => inquiryOf(id, { model: 'm', [name]: '9' })).toThrow(/must be a number/);
+    expect(() => parsedOf(id, { model: 'm', [name.toUpperCase()]: 9 })).toThrow(/could be read as/);
+    expect(() => parsedOf(id, { model: 'm', [name]: '9' })).toThrow(/must be a number/);
   }
   for (const object of limit.nested?.objects ?? []) {
-    expect(() => inquiryOf(id, { model: 'm', [object.toUpperCase()]: {} })).toThrow(/could be read as/);
+    expect(() => parsedOf(id, { model: 'm', [object.toUpperCase()]: {} })).toThrow(/could be read as/);
     for (const name of limit.nested?.names ?? []) {
-      expect(() => inquiryOf(id, { model: 'm', [object]: { [name.toUpperCase()]: 9 } })).toThrow(/could be read as/);
-      expect(() => inquiryOf(id, { model: 'm', [object]: { [name]: '9' } })).toThrow(/must be a number/);
+      expect(() => parsedOf(id, { model: 'm', [object]: { [name.toUpperCase()]: 9 } })).toThrow(/could be read as/);
+      expect(() => parsedOf(id, { model: 'm', [object]: { [name]: '9' } })).toThrow(/must be a number/);
     }
   }
 });

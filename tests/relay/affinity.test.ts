@@ -1,6 +1,6 @@
 /** What is remembered of conversations: for how long, for whom, and never without bound. */
 import { expect, test } from 'vitest';
-import type { Inquiry, Principal } from '../../server/relay/intake/inquiry.ts';
+import type { ParsedRequest, Principal } from '../../server/relay/intake/parsed-request.ts';
 import { conversationKey, createAffinity, keptIds } from '../../server/relay/routing/affinity.ts';
 
 const minute = 60_000;
@@ -60,11 +60,11 @@ test.each([
   ['anthropic-messages', { previous_response_id: 'resp_1' }, []],
   ['openai-chat', { previous_response_id: 'resp_1', container: 'c_1' }, []],
 ])('%s %j asks for %j', (protocol, body, expected) => {
-  expect(keptIds({ protocol, body } as unknown as Inquiry)).toEqual(expected);
+  expect(keptIds({ protocol, body } as unknown as ParsedRequest)).toEqual(expected);
 });
 
 const principal = (id: number) => ({ user: { id } }) as Principal;
-const inquiry = (over: {
+const parsed = (over: {
   headers?: Record<string, string>;
   body?: object;
   texts?: string[];
@@ -77,8 +77,8 @@ const inquiry = (over: {
     body: over.body ?? {},
     prompt: { texts: over.texts ?? ['hello'] },
     request: new Request('http://gateway/', { headers: over.headers ?? {} }),
-  }) as unknown as Inquiry;
-const keyOf = (over: Parameters<typeof inquiry>[0], user = 1) => conversationKey(inquiry(over), principal(user));
+  }) as unknown as ParsedRequest;
+const keyOf = (over: Parameters<typeof parsed>[0], user = 1) => conversationKey(parsed(over), principal(user));
 
 test('a conversation has the name its client gives it, else that of how it begins; one user’s is nobody else’s', () => {
   for (const name of ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'])

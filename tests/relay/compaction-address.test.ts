@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
+import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { compactionAddress } from '../../server/relay/upstream/condense.ts';
 
 const at = (form: string | null, url: string) =>
   compactionAddress(
-    { protocol: 'openai-responses', ...(form === null ? {} : { compaction: { form } }) } as unknown as Inquiry,
+    { protocol: 'openai-responses', ...(form === null ? {} : { compaction: { form } }) } as unknown as ParsedRequest,
     url,
   );
 

@@ -5,8 +5,8 @@ import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { ExactNumber, parseExact } from '../../server/protocols/shared/json.ts';
 import { withLimit } from '../../server/relay/admission/answer-limit.ts';
-import { exactBody, type Inquiry } from '../../server/relay/intake/inquiry.ts';
 import { parse } from '../../server/relay/intake/parse.ts';
+import { exactBody, type ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { choicesOf } from '../../server/routing/offers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -201,7 +201,11 @@ test('a member of which a part is not taken keeps the digits of the rest', async
   expect(sent).toContain(`"arguments":{${values}}`);
 });
 
-const inquiryOf = (path: string, body: string, more: Partial<Parameters<typeof parse>[2]> = {}): Promise<Inquiry> => {
+const parsedOf = (
+  path: string,
+  body: string,
+  more: Partial<Parameters<typeof parse>[2]> = {},
+): Promise<ParsedRequest> => {
   const matched = relayRouteFor(path);
   if (matched === undefined) throw new Error('no such route');
   const request = new Request(`http://gateway${path}`, { method: 'POST', body });
@@ -209,21 +213,21 @@ const inquiryOf = (path: string, body: string, more: Partial<Parameters<typeof p
 };
 
 test('what prices and limits a request reads every number as one', async () => {
-  const inquiry = await inquiryOf(
+  const parsed = await parsedOf(
     '/v1/chat/completions',
     '{"model":"m","messages":[],"n":10.00000000000000000000,"max_tokens":12345678901234567890,"metadata":{"id":12345678901234567890}}',
   );
-  expect(choicesOf(inquiry.body)).toBe(10);
-  expect(inquiry.body.max_tokens).toBe(Number('12345678901234567890'));
-  const exact = exactBody(inquiry);
+  expect(choicesOf(parsed.body)).toBe(10);
+  expect(parsed.body.max_tokens).toBe(Number('12345678901234567890'));
+  const exact = exactBody(parsed);
   expect([exact.n, exact.max_tokens]).toEqual([10, Number('12345678901234567890')]);
   expect(JSON.stringify(exact.metadata)).toBe('{"id":12345678901234567890}');
 });
 
 test('a shorter limit that is written beside them leaves them alone', async () => {
   const config = `{"responseSchema":${schema},"maxOutputTokens":500}`;
-  const inquiry = await inquiryOf('/v1beta/models/m:generateContent', `{"contents":[],"generationConfig":${config}}`);
-  const limited = withLimit(inquiry, 100, { output: 1000, context: 1000, thinks: false, countable: true, known: true });
+  const parsed = await parsedOf('/v1beta/models/m:generateContent', `{"contents":[],"generationConfig":${config}}`);
+  const limited = withLimit(parsed, 100, { output: 1000, context: 1000, thinks: false, countable: true, known: true });
   expect(limited?.json?.text).toBe(`{"contents":[],"generationConfig":${config.replace('500', '100')}}`);
   expect(limited?.body.generationConfig).toMatchObject({ maxOutputTokens: 100 });
 });
@@ -231,7 +235,7 @@ test('a shorter limit that is written beside them leaves them alone', async () =
 test('items that are put in their places leave the numbers beside them alone', async () => {
   const id = 'msg_20260101000000000abcdefgh_0';
   const tools = `[{"type":"function","name":"find","parameters":${schema}}]`;
-  const { json } = await inquiryOf(
+  const { json } = await parsedOf(
     '/v1/responses',
     `{"model":"m","input":[{"type":"item_reference","id":"${id}"}],"tools":${tools}}`,
     {

@@ -11,7 +11,7 @@ import type { TokenLimits } from '../../server/contract/snapshot.ts';
 import { affordableOutput } from '../../server/relay/admission/answer-limit.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import { createSiteRates } from '../../server/relay/admission/site-rates.ts';
-import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import { noPrompt, usualPromptTokens } from '../../server/relay/intake/prompt.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 

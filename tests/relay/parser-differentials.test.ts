@@ -1,8 +1,8 @@
 /** No body that passes the gate is another body to somebody else. */
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
-import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
 import { parse } from '../../server/relay/intake/parse.ts';
+import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { figure } from '../support/figure.ts';
 import { clientForms, type FormBody, forms } from './parsers/forms.ts';
@@ -20,7 +20,7 @@ function routed(path: string) {
 }
 
 /** @returns null when the gate refuses it, as it should: with 400 and words. */
-async function gate(path: string, type: string, body: BodyInit): Promise<Inquiry | null> {
+async function gate(path: string, type: string, body: BodyInit): Promise<ParsedRequest | null> {
   const request = new Request(`http://x${path}`, { method: 'POST', body, headers: { 'content-type': type } });
   try {
     return await parse(request, routed(path), context);
@@ -45,15 +45,15 @@ const pieces = (bytes: Uint8Array, size: number): ReadableStream<Uint8Array> => 
 
 const edits = '/v1/images/edits';
 
-async function passed(form: FormBody, inquiry: Inquiry): Promise<Buffer> {
-  const body = inquiry.form?.body(null);
+async function passed(form: FormBody, parsed: ParsedRequest): Promise<Buffer> {
+  const body = parsed.form?.body(null);
   if (body === undefined) throw new Error(form.name);
   return Buffer.from(await new Response(body).arrayBuffer());
 }
 
-const agrees = (view: FormView, inquiry: Inquiry): boolean => {
+const agrees = (view: FormView, parsed: ParsedRequest): boolean => {
   if ('error' in view) return true;
-  const billed = { model: inquiry.body.model, n: inquiry.body.n };
+  const billed = { model: parsed.body.model, n: parsed.body.n };
   return (['model', 'n'] as const).every((name) =>
     billed[name] === undefined ? view[name].length === 0 : view[name].length === 1 && view[name][0] === billed[name],
   );
@@ -70,20 +70,20 @@ describe('M3: forms', () => {
   test('the recordings are of these bodies', () => expect(told.digest).toBe(digest()));
 
   test.each(forms.map((form) => [form.name, form] as const))('%s', async (_, form) => {
-    const inquiry = await gate(edits, form.type, bytesOf(form));
+    const parsed = await gate(edits, form.type, bytesOf(form));
     if (small(form)) {
       for (const size of [1, 7]) {
         expect((await gate(edits, form.type, pieces(bytesOf(form), size))) === null, `pieces of ${size}`).toBe(
-          inquiry === null,
+          parsed === null,
         );
       }
     }
-    if (inquiry === null) return;
-    expect((await passed(form, inquiry)).equals(bytesOf(form)), 'the bytes that go out').toBe(true);
-    expect(inquiry.model).toBe(inquiry.body.model ?? 'gpt-image-1');
+    if (parsed === null) return;
+    expect((await passed(form, parsed)).equals(bytesOf(form)), 'the bytes that go out').toBe(true);
+    expect(parsed.model).toBe(parsed.body.model ?? 'gpt-image-1');
     const views = await viewsOf(form);
-    const others = Object.entries(views).filter(([, view]) => !agrees(view, inquiry));
-    expect(Object.fromEntries(others), `billed: ${inquiry.model} x ${String(inquiry.body.n)}`).toEqual({});
+    const others = Object.entries(views).filter(([, view]) => !agrees(view, parsed));
+    expect(Object.fromEntries(others), `billed: ${parsed.model} x ${String(parsed.body.n)}`).toEqual({});
   });
 
   test('there are enough of them, read by enough readers', async () => {
@@ -116,11 +116,11 @@ describe('M3: forms', () => {
   ];
   test.each(written.map((form) => [form.name, form] as const))('M3: %s passes byte for byte', async (_, form) => {
     for (const path of [edits, '/v1/audio/transcriptions']) {
-      const inquiry = await gate(path, form.type, bytesOf(form));
-      if (inquiry === null) throw new Error('refused');
-      expect(inquiry.model).toBe('cheap');
-      expect(inquiry.form?.file?.length).toBeGreaterThan(3);
-      expect((await passed(form, inquiry)).equals(bytesOf(form))).toBe(true);
+      const parsed = await gate(path, form.type, bytesOf(form));
+      if (parsed === null) throw new Error('refused');
+      expect(parsed.model).toBe('cheap');
+      expect(parsed.form?.file?.length).toBeGreaterThan(3);
+      expect((await passed(form, parsed)).equals(bytesOf(form))).toBe(true);
     }
   });
 });
@@ -129,7 +129,7 @@ const chat = '/v1/chat/completions';
 const members = ['model', 'n', 'max_tokens', 'size', 'quality', 'stream'] as const;
 const absent = (value: unknown): boolean => value === undefined || value === null;
 
-function agreesOn(view: Readonly<Record<string, unknown>>, { body }: Inquiry): boolean {
+function agreesOn(view: Readonly<Record<string, unknown>>, { body }: ParsedRequest): boolean {
   if ('error' in view) return true;
   const config = body.generationConfig as Readonly<Record<string, unknown>> | undefined;
   const theirs = view.generationConfig as Readonly<Record<string, unknown>> | undefined;
@@ -145,12 +145,12 @@ describe('M4: JSON', () => {
   const ask = ({ body }: JsonBody) => gate(chat, 'application/json', body);
 
   test.each(jsonBodies.map((item) => [item.name, item] as const))('%s', async (_, item) => {
-    const inquiry = await ask(item);
-    if (inquiry === null) return;
-    expect(Buffer.from(inquiry.json?.bytes ?? []).toString()).toBe(item.body);
+    const parsed = await ask(item);
+    if (parsed === null) return;
+    expect(Buffer.from(parsed.json?.bytes ?? []).toString()).toBe(item.body);
     const views = told.json[item.name] ?? {};
     expect(Object.keys(views).sort()).toEqual(['go', 'python']);
-    const others = Object.entries(views).filter(([, view]) => !agreesOn(view, inquiry));
+    const others = Object.entries(views).filter(([, view]) => !agreesOn(view, parsed));
     expect(Object.fromEntries(others)).toEqual({});
   });
 

@@ -118,7 +118,7 @@ test('an attack leaves a sample, of each key and of all, and says how many it st
       request: new Request(`http://gateway/?user=${id}`),
       path: '/v1/chat/completions',
       peer: { ip: () => '' },
-      seen: { principal: null, inquiry: null },
+      seen: { principal: null, parsed: null },
       error: null,
       shown: () => ({ status: 429, type: '', code: 'rate_limited', message: '', requestId: `r${id}` }),
     });

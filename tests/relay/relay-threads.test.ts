@@ -24,7 +24,7 @@ import { createAccounts, KeySlot, RateSlot, UserSlot } from '../../server/billin
 import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { type Admission, Limits } from '../../server/relay/admission/limits.ts';
-import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import { compileSettings, type RelaySettings } from '../../server/relay/state/settings.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { endLost } from '../../server/threads/relay/lost-thread.ts';

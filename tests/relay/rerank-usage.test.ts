@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { codecFor } from '../../server/protocols/registry.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countLocally, reportedUsage } from '../../server/relay/admission/meter.ts';
-import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
+import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { deliveredTextOf } from '../../server/relay/shared/delivered-text.ts';
 
 const told = (operation: string, total: unknown) =>
-  reportedUsage({ operation } as Inquiry, codecFor('openai-chat').upstream, {
+  reportedUsage({ operation } as ParsedRequest, codecFor('openai-chat').upstream, {
     results: [],
     usage: { total_tokens: total },
   });
@@ -22,9 +22,13 @@ test.each([
   ['00:59:58.000 --> 00:59:59.000\n\n00:59:59.000 --> 01:00:00.000', 60_017],
   ['10:00:00.000 --> 10:01:59.900', 602_000],
 ])('subtitles that end with %j are as long as the last moment they name', async (words, input) => {
-  const inquiry = { operation: 'transcriptions', form: null, body: { response_format: 'srt' } } as unknown as Inquiry;
+  const parsed = {
+    operation: 'transcriptions',
+    form: null,
+    body: { response_format: 'srt' },
+  } as unknown as ParsedRequest;
   const nobody = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
-  expect(await countLocally(nobody, inquiry, { body: null, told: deliveredTextOf([words]) })).toMatchObject({
+  expect(await countLocally(nobody, parsed, { body: null, told: deliveredTextOf([words]) })).toMatchObject({
     input,
     output: 0,
   });

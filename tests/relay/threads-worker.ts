@@ -5,7 +5,7 @@ import { Row } from '../../server/billing/balances/open-requests.ts';
 import { attachMemory, type MemoryParts } from '../../server/billing/balances/shared-memory.ts';
 import type { Places } from '../../server/billing/balances/slots.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
-import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 import { randomOf } from '../support/random.ts';
 

@@ -22,7 +22,7 @@ function scripted(carries: (model: string) => boolean = () => true) {
     const note = (what: string, usage: typeof emptyUsage | null) =>
       void calls.push({ what, model, input: usage?.input ?? 0, output: usage?.output ?? 0 });
     return {
-      inquiry: { model },
+      parsed: { model },
       plan: { prices: {} },
       checkpoint: (usage: typeof emptyUsage) => note('checkpoint', usage),
       extendTo: (usage: typeof emptyUsage) => {

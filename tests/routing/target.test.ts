@@ -39,7 +39,7 @@ const chat: CallRequest = {
   session: false,
   ordered: false,
 };
-const inquiry = { ...chat, route: {} };
+const parsed = { ...chat, route: {} };
 const compiled = (slug: string, request: Partial<CallRequest> = {}, fields: Partial<ChannelSnapshot> = {}) => {
   const target = compileTarget(channel(slug, fields), { ...chat, ...request }, settings, 'secret');
   if (target === null) throw new Error(`${slug} does not serve it`);
@@ -150,14 +150,14 @@ test('headers are shared by requests that send the same, and by no others', () =
 test('a target is kept until its channel or an option changes', () => {
   const targets = new Targets();
   const one = channel('custom', plain);
-  const found = targets.find(one, inquiry, settings, 'k');
-  expect(targets.find(one, { ...inquiry }, settings, 'other')).toBe(found);
-  expect(targets.find(one, { ...inquiry, stream: true }, settings, 'k')).not.toBe(found);
-  expect(targets.find(one, { ...inquiry, model: 'n' }, settings, 'k')).not.toBe(found);
+  const found = targets.find(one, parsed, settings, 'k');
+  expect(targets.find(one, { ...parsed }, settings, 'other')).toBe(found);
+  expect(targets.find(one, { ...parsed, stream: true }, settings, 'k')).not.toBe(found);
+  expect(targets.find(one, { ...parsed, model: 'n' }, settings, 'k')).not.toBe(found);
   const changed = { ...one, modelMapping: { m: 'n' } };
-  expect(targets.find(changed, inquiry, settings, 'k')?.place.model).toBe('n');
+  expect(targets.find(changed, parsed, settings, 'k')?.place.model).toBe('n');
   const through = compileSettings(new Map([['global.pass_through_request_enabled', 'true']]));
-  const streamed = { ...inquiry, stream: true };
+  const streamed = { ...parsed, stream: true };
   expect(targets.find(changed, streamed, settings, 'k')?.edits).toHaveLength(1);
   expect(targets.find(changed, streamed, through, 'k')?.edits).toHaveLength(0);
 });
@@ -165,7 +165,7 @@ test('a target is kept until its channel or an option changes', () => {
 test('keys of several parts have targets of their own', () => {
   const targets = new Targets();
   const spark = channel('xunfei');
-  const asked = { ...inquiry, model: 'SparkDesk-v3.5' };
+  const asked = { ...parsed, model: 'SparkDesk-v3.5' };
   expect(targets.find(spark, asked, settings, 'app|secret|key')?.wire).not.toBeNull();
   expect(targets.find(spark, asked, settings, 'password')?.wire).toBeNull();
 });
@@ -173,7 +173,7 @@ test('keys of several parts have targets of their own', () => {
 test('of more targets than are kept the one that was used least lately goes', () => {
   const targets = new Targets(2);
   const one = channel('custom', plain);
-  const find = (model: string) => targets.find(one, { ...inquiry, model }, settings, 'k');
+  const find = (model: string) => targets.find(one, { ...parsed, model }, settings, 'k');
   const [a, b] = [find('a'), find('b')];
   expect(find('a')).toBe(a);
   find('c');

@@ -31,7 +31,7 @@ export function responseStream(opening: Streamed | Promise<Opened>, options: Str
     checkpointMs: 1e9,
   };
   const exchange = {
-    inquiry: { protocol: 'openai-chat', stream: true, route: {}, request: { url: 'http://gateway/' } },
+    parsed: { protocol: 'openai-chat', stream: true, route: {}, request: { url: 'http://gateway/' } },
     grows: false,
     heldTokens: 1,
     delivered,

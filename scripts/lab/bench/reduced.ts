@@ -17,8 +17,8 @@ import { makePlan, type Plan } from '../../../server/relay/admission/plan.ts';
 import { Reservation } from '../../../server/relay/admission/reservation.ts';
 import { RelayCore } from '../../../server/relay/core.ts';
 import { deliver } from '../../../server/relay/delivery/deliver.ts';
-import type { Peer, Principal } from '../../../server/relay/intake/inquiry.ts';
 import { parse } from '../../../server/relay/intake/parse.ts';
+import type { Peer, Principal } from '../../../server/relay/intake/parsed-request.ts';
 import { relayRouteFor } from '../../../server/relay/intake/routes.ts';
 import type { Relay } from '../../../server/relay/relay.ts';
 import { defaultLimits } from '../../../server/relay/relay-deps.ts';
@@ -95,17 +95,16 @@ async function pass(request: Request, path: string, peer: Peer): Promise<Respons
   const matched = relayRouteFor(path);
   if (matched === undefined) return new Response(null, { status: 404 });
   const principal = level === '1' ? anyone : core.authorise.identify(request, peer);
-  const inquiry = await parse(request, matched, {
+  const parsed = await parse(request, matched, {
     requestId: core.requestIds.next(),
     startedMs: core.now(),
     bodyLimit: core.bodyLimit,
     capsule: core.capsule,
   });
-  const known = plans.get(inquiry.model) ?? makePlan(core.planning, inquiry, principal, true);
-  plans.set(inquiry.model, known);
-  const plan =
-    level === '1' ? known : { ...known, candidates: state.candidates(principal.group, inquiry.model).flat() };
-  const facts = { inquiry, principal, plan, admission: unlimited, free: true, owner: null };
+  const known = plans.get(parsed.model) ?? makePlan(core.planning, parsed, principal, true);
+  plans.set(parsed.model, known);
+  const plan = level === '1' ? known : { ...known, candidates: state.candidates(principal.group, parsed.model).flat() };
+  const facts = { parsed, principal, plan, admission: unlimited, free: true, owner: null };
   const reservation = new FreeReservation(core, facts);
   const disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains);
   return deliver(core, reservation, new RequestSender(core, reservation, disconnect).send(), disconnect);

@@ -76,7 +76,7 @@ function request(model: string): number {
   const text = JSON.stringify(body);
   const shape = outline(text);
   if (!shape.ok) throw new Error('no outline');
-  const inquiry = {
+  const parsed = {
     requestId: 'r',
     startedMs: 0,
     route,
@@ -91,7 +91,7 @@ function request(model: string): number {
     request: new Request('http://relay/'),
   };
   const begun = performance.now();
-  const plan = makePlan(deps, inquiry, principal);
+  const plan = makePlan(deps, parsed, principal);
   if (plan.candidates.at(0) === undefined) throw new Error('no channel');
   const took = performance.now() - begun;
   const expected = ratios[model];

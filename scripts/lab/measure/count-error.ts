@@ -8,7 +8,7 @@ import { encodingOf } from '../../../server/providers/knowledge/encodings.ts';
 import { plainWords, tokensAround } from '../../../server/relay/admission/counting/around.ts';
 import { countTokens } from '../../../server/relay/admission/counting/count.ts';
 import { countLocally } from '../../../server/relay/admission/meter.ts';
-import type { Inquiry } from '../../../server/relay/intake/inquiry.ts';
+import type { ParsedRequest } from '../../../server/relay/intake/parsed-request.ts';
 import { readPrompt } from '../../../server/relay/intake/prompt.ts';
 import { nothingDelivered } from '../../../server/relay/shared/delivered-text.ts';
 
@@ -69,8 +69,8 @@ interface Asked {
 async function errorOf({ provider, model, body, reported }: Asked): Promise<Sample> {
   const read = readPrompt(body);
   const prompt = { ...read, ...plainWords(read) };
-  const inquiry = { operation: 'chat', model, body, prompt } as unknown as Inquiry;
-  const { input } = await countLocally(counter, inquiry, { body: null, told: nothingDelivered });
+  const parsed = { operation: 'chat', model, body, prompt } as unknown as ParsedRequest;
+  const { input } = await countLocally(counter, parsed, { body: null, told: nothingDelivered });
   return { provider, error: Math.abs(input + tokensAround(body) - reported) / reported };
 }
 

@@ -19,7 +19,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/relay/endpoints/tasks/draw.ts',
-    line: "const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };",
+    line: "const asked: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };",
     before: "'SEED'",
     after: "'changed'",
     why: 'the name stands neither in the path nor in a body, and nothing is charged by it',

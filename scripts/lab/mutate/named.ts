@@ -34,7 +34,7 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'a form that was read once is sent again',
     file: 'server/relay/upstream/send.ts',
-    before: 'inquiry.form?.replayable === false',
+    before: 'parsed.form?.replayable === false',
     after: 'false',
     test: 'tests/relay/forms-once.test.ts',
   },

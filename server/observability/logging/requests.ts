@@ -2,25 +2,25 @@
 import type { EndedRequest, RejectedRequest, RequestObserver } from '../../relay/admission/observer.ts';
 import type { Facts, Log } from './log.ts';
 
-const endedFacts = ({ inquiry, principal, finish, tokens, charged, endedMs }: EndedRequest): Facts => ({
-  request_id: inquiry.requestId,
-  path: inquiry.route.path,
-  operation: inquiry.operation,
-  model: inquiry.model,
-  upstream_model: finish.upstreamModel === inquiry.model ? undefined : finish.upstreamModel,
+const endedFacts = ({ parsed, principal, finish, tokens, charged, endedMs }: EndedRequest): Facts => ({
+  request_id: parsed.requestId,
+  path: parsed.route.path,
+  operation: parsed.operation,
+  model: parsed.model,
+  upstream_model: finish.upstreamModel === parsed.model ? undefined : finish.upstreamModel,
   user: principal.user.username,
   token: principal.token?.name,
   group: principal.group,
   channel: finish.channel?.id,
-  stream: inquiry.stream,
+  stream: parsed.stream,
   end: finish.endReason,
   failure: finish.failure,
   tries: finish.tried.length,
   input_tokens: tokens.input,
   output_tokens: tokens.output,
   quota: charged,
-  ms: Math.round(endedMs - inquiry.startedMs),
-  first_byte_ms: finish.firstByteMs === null ? undefined : Math.round(finish.firstByteMs - inquiry.startedMs),
+  ms: Math.round(endedMs - parsed.startedMs),
+  first_byte_ms: finish.firstByteMs === null ? undefined : Math.round(finish.firstByteMs - parsed.startedMs),
 });
 
 const awayFacts = ({ requestId, path, request: { method }, code, status, seen }: RejectedRequest): Facts => ({
@@ -29,7 +29,7 @@ const awayFacts = ({ requestId, path, request: { method }, code, status, seen }:
   path,
   code,
   status,
-  model: seen.inquiry?.model,
+  model: seen.parsed?.model,
   user: seen.principal?.user.username,
   token: seen.principal?.token?.name,
 });

@@ -93,7 +93,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
   return {
     observer: {
       ended(request) {
-        const trace = byRequest.get(request.inquiry.request);
+        const trace = byRequest.get(request.parsed.request);
         if (trace === undefined || trace.ended) return;
         trace.ended = true;
         tellEnd(trace, request, settings.content);
@@ -150,17 +150,17 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
 
 /** What the calls did not show themselves: an answer that came to nothing, and how the last one ended. */
 function tellEnd(trace: Trace, request: EndedRequest, content: boolean): void {
-  const { inquiry, finish, charged, endedMs, principal } = request;
-  const model = finish.upstreamModel || inquiry.model;
-  const operation = operationOf(inquiry);
+  const { parsed, finish, charged, endedMs, principal } = request;
+  const model = finish.upstreamModel || parsed.model;
+  const operation = operationOf(parsed);
   trace.span.setAttributes({
-    'gateway.request_id': inquiry.requestId,
+    'gateway.request_id': parsed.requestId,
     'gateway.end_reason': finish.endReason,
     'gateway.quota': charged,
     'gateway.user_id': principal.user.id,
     'gateway.attempts': finish.tried.length,
     'gen_ai.operation.name': operation,
-    'gen_ai.request.model': inquiry.model,
+    'gen_ai.request.model': parsed.model,
   });
   const served = finish.usage !== null;
   if (!served) trace.span.setStatus({ code: SpanStatusCode.ERROR, message: finish.failure ?? finish.endReason });
@@ -184,15 +184,15 @@ function tellEnd(trace: Trace, request: EndedRequest, content: boolean): void {
   }
 }
 
-function tellAnswer(span: Span, { inquiry, finish, tokens }: EndedRequest, content: boolean): void {
+function tellAnswer(span: Span, { parsed, finish, tokens }: EndedRequest, content: boolean): void {
   const reasons = finishReasons(finish);
   span.setAttributes({
     'gen_ai.usage.input_tokens': tokens.input,
     'gen_ai.usage.output_tokens': tokens.output,
     ...(reasons.length > 0 ? { 'gen_ai.response.finish_reasons': reasons } : {}),
-    ...(content ? { 'gen_ai.input.messages': contentOf(inquiry) } : {}),
+    ...(content ? { 'gen_ai.input.messages': contentOf(parsed) } : {}),
   });
   if (finish.firstByteMs === null) return;
-  span.setAttribute('gateway.time_to_first_token_ms', Math.round(finish.firstByteMs - inquiry.startedMs));
+  span.setAttribute('gateway.time_to_first_token_ms', Math.round(finish.firstByteMs - parsed.startedMs));
   span.addEvent('gen_ai.first_token', finish.firstByteMs);
 }

@@ -1,6 +1,6 @@
 /** How spans call things: the semantic conventions of OpenTelemetry for HTTP and generative AI, and our own names for what these do not know. */
 import type { EndedRequest } from '../../relay/admission/observer.ts';
-import type { Inquiry } from '../../relay/intake/inquiry.ts';
+import type { ParsedRequest } from '../../relay/intake/parsed-request.ts';
 
 const operations: Readonly<Record<string, string>> = {
   completions: 'text_completion',
@@ -8,7 +8,7 @@ const operations: Readonly<Record<string, string>> = {
 };
 
 /** What the conventions call an operation of ours. */
-export const operationOf = ({ operation }: Inquiry): string => operations[operation] ?? operation;
+export const operationOf = ({ operation }: ParsedRequest): string => operations[operation] ?? operation;
 
 type List = readonly unknown[];
 const listOf = (value: unknown): List => (Array.isArray(value) ? value : []);
@@ -34,5 +34,5 @@ export function finishReasons({ finishReason, answer }: EndedRequest['finish']):
 const longestContent = 32_768;
 
 /** The conversation as the client wrote it. */
-export const contentOf = ({ body }: Inquiry): string =>
+export const contentOf = ({ body }: ParsedRequest): string =>
   JSON.stringify(body.messages ?? body.input ?? body.contents ?? body.prompt ?? null).slice(0, longestContent);

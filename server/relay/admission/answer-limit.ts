@@ -4,8 +4,8 @@ import { codecFor } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { LimitMembers } from '../../protocols/traits.ts';
 import { keepsLimit, limitIn } from '../../routing/offers.ts';
-import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
+import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import { type Estimate, holdFor, leastThought } from './meter.ts';
 import type { Plan } from './plan.ts';
 
@@ -37,7 +37,7 @@ export function affordableOutput(estimate: Estimate, available: number): number 
 }
 
 /** The shortest single answer that is worth asking for: what the client wants where that is less. */
-export function leastWorth({ answer }: Estimate, body: Inquiry['body']): number {
+export function leastWorth({ answer }: Estimate, body: ParsedRequest['body']): number {
   if (answer === null) return 0;
   const budget = record(body.thinking)?.budget_tokens;
   const thinks = answer.model.thinks || (typeof budget === 'number' && budget > 0);
@@ -50,14 +50,14 @@ export function leastWorth({ answer }: Estimate, body: Inquiry['body']): number 
  * @returns null when no limit can be written, or not enough is left for an answer.
  */
 export function shorten(
-  inquiry: Inquiry,
+  parsed: ParsedRequest,
   plan: Plan,
   available: number,
-): { readonly inquiry: Inquiry; readonly plan: Plan } | null {
+): { readonly parsed: ParsedRequest; readonly plan: Plan } | null {
   const { estimate } = plan;
   const { answer } = estimate;
   if (answer === null) return null;
-  const least = leastWorth(estimate, inquiry.body);
+  const least = leastWorth(estimate, parsed.body);
   if (holdFor(estimate, least * answer.choices) > available) return null;
   const wanted = answer.model.known ? Math.min(answer.tokens, answer.model.output) : answer.tokens;
   const half = Math.floor(affordableOutput(estimate, available / 2) / answer.choices);
@@ -65,12 +65,12 @@ export function shorten(
   const { route } = plan;
   const { keepLimits } = route.offers;
   const candidates = keepLimits ? plan.candidates : plan.candidates.filter(keepsLimit);
-  const shorter = candidates.length === 0 ? null : withLimit(inquiry, limit, answer.model);
+  const shorter = candidates.length === 0 ? null : withLimit(parsed, limit, answer.model);
   if (shorter === null) return null;
   const maxTokens = limit * answer.choices;
   const hold = holdFor(estimate, maxTokens);
   return {
-    inquiry: shorter,
+    parsed: shorter,
     plan: {
       ...plan,
       candidates,
@@ -88,14 +88,14 @@ export function shorten(
  * @param model a thinking model whose words are counted here refuses the older of two members.
  * @returns null when it cannot be said, or leaves no room for the thought that is asked for.
  */
-export function withLimit(inquiry: Inquiry, limit: number, model: ModelLimits): Inquiry | null {
-  const { body, protocol, json } = inquiry;
+export function withLimit(parsed: ParsedRequest, limit: number, model: ModelLimits): ParsedRequest | null {
+  const { body, protocol, json } = parsed;
   if (json === null) return null;
   const edits = new Map<string, string>();
   const { limit: members } = codecFor(protocol).traits;
   const { nested } = members;
   if (nested !== undefined) {
-    const exact = exactBody(inquiry);
+    const exact = exactBody(parsed);
     const present = nested.objects.filter((name) => record(body[name]) !== null);
     for (const name of present.length === 0 ? nested.objects.slice(0, 1) : present)
       edits.set(name, JSON.stringify(configWith(record(exact[name]) ?? {}, limit, members)));
@@ -105,7 +105,7 @@ export function withLimit(inquiry: Inquiry, limit: number, model: ModelLimits): 
   if (!shape.ok) return null;
   const changed = Object.fromEntries([...edits].map(([name, value]) => [name, JSON.parse(value) as unknown]));
   return {
-    ...inquiry,
+    ...parsed,
     body: { ...body, ...changed },
     json: { text, shape, bytes: new TextEncoder().encode(text) },
     ceiling: limit,

@@ -7,7 +7,7 @@ import type { Ledger } from '../../billing/ledger/commands.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
-import type { Principal } from '../intake/inquiry.ts';
+import type { Principal } from '../intake/parsed-request.ts';
 import { shortage } from '../shared/shortage.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';

@@ -3,7 +3,7 @@
 import { isUnbounded } from '../../billing/balances/slots.ts';
 import { AppError } from '../../contract/errors.ts';
 import { nextPeriod, type Period } from '../../contract/periods.ts';
-import type { Principal } from '../intake/inquiry.ts';
+import type { Principal } from '../intake/parsed-request.ts';
 
 /**
  * `exhausted` = all that there was of the balance has been lent, and it was less; `token-exhausted` = so it is with the key's

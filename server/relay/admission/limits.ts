@@ -10,7 +10,7 @@ import { groupStripe, type Memory, userStripe } from '../../billing/balances/sha
 import { RateSlot, UserSlot } from '../../billing/balances/slots.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
-import type { Principal } from '../intake/inquiry.ts';
+import type { Principal } from '../intake/parsed-request.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
 import type { SiteVisit } from './site-rates.ts';

@@ -14,7 +14,7 @@ import type { LimitMembers } from '../../protocols/traits.ts';
 import type { Asked } from '../../routing/features.ts';
 import { choicesOf, limitIn, namedLimit, type Offers } from '../../routing/offers.ts';
 import type { RoutePlan } from '../../routing/plan.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
 import {
   countedBound,
   countedTexts,
@@ -71,16 +71,16 @@ const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions',
  * @param counted tokens of the prompt's texts where they were counted; null = they are bounded by their bytes.
  */
 export function estimate(
-  inquiry: Inquiry,
+  parsed: ParsedRequest,
   { prices, route, asked }: { readonly prices: Prices; readonly route: RoutePlan; readonly asked: Asked },
   counted: number | null,
 ): Estimate {
-  const { operation, body, prompt } = inquiry;
+  const { operation, body, prompt } = parsed;
   if (operation === 'drawing' || operation === 'music') return sized(prices, { promptTokens: 1, maxTokens: 0 }, 1);
-  if (pictures.has(operation)) return pictureEstimate(inquiry, prices, counted);
-  if (recordings.has(operation)) return recordingEstimate(inquiry, prices);
-  if (operation === 'speech') return sized(prices, { promptTokens: spokenLength(inquiry), maxTokens: 0 });
-  const words = wordsAtMost(inquiry, counted);
+  if (pictures.has(operation)) return pictureEstimate(parsed, prices, counted);
+  if (recordings.has(operation)) return recordingEstimate(parsed, prices);
+  if (operation === 'speech') return sized(prices, { promptTokens: spokenLength(parsed), maxTokens: 0 });
+  const words = wordsAtMost(parsed, counted);
   const usual = usualPromptTokens(prompt);
   // Every answer of a conversation is held for before it begins.
   if (operation === 'realtime') return sized(prices, { promptTokens: 1, maxTokens: shortAnswer }, usual);
@@ -88,11 +88,11 @@ export function estimate(
     // Each document is read together with the question.
     const reads = operation === 'rerank' && Array.isArray(body.documents) ? body.documents.length : 0;
     const question = typeof body.query === 'string' ? 3 * body.query.length : 0;
-    const files = filesWithin(prompt, 0, modelLimits(inquiry.model).context);
+    const files = filesWithin(prompt, 0, modelLimits(parsed.model).context);
     const size = { promptTokens: words + reads * question, media: prompt.bound.media, files, maxTokens: 0 };
     return sized(prices, size, usual);
   }
-  const answer = answerLimit(inquiry, route.offers);
+  const answer = answerLimit(parsed, route.offers);
   const { context } = answer.model;
   const promptTokens = Math.min(words, context);
   const size: HoldSize = {
@@ -111,7 +111,7 @@ export function estimate(
 export const leastThought = 1024;
 
 export function answerLimit(
-  { body, protocol, model: asked }: Pick<Inquiry, 'body' | 'protocol' | 'model'>,
+  { body, protocol, model: asked }: Pick<ParsedRequest, 'body' | 'protocol' | 'model'>,
   {
     limits: model,
     overriddenLimit,
@@ -128,7 +128,7 @@ export function answerLimit(
 }
 
 /** A translation gives a thought its room above a limit that is too tight for it. */
-function thoughtOf(body: Inquiry['body'], { nested, thoughts }: LimitMembers, itsOwnWords: boolean): number {
+function thoughtOf(body: ParsedRequest['body'], { nested, thoughts }: LimitMembers, itsOwnWords: boolean): number {
   let asked = 0;
   if (nested === undefined)
     for (const [object, member] of thoughts) asked = Math.max(asked, limitIn(record(body[object])?.[member]));
@@ -169,13 +169,13 @@ const filesWithin = ({ bound }: Prompt, words: number, context: number): number 
   bound.files ? Math.max(0, (Number.isFinite(context) ? context : words + usualContext) - words) : 0;
 
 /** Words of the prompt, in tokens. */
-function wordsAtMost({ json, body, prompt }: Inquiry, counted: number | null): number {
+function wordsAtMost({ json, body, prompt }: ParsedRequest, counted: number | null): number {
   if (counted !== null) return countedBound(prompt, body, counted);
   if (json !== null) return promptBound(prompt, body, json.bytes.length);
   return promptBound(prompt, body, Buffer.byteLength(countedTexts(prompt).join('\n')));
 }
 
-const speaks = (body: Inquiry['body']): boolean => {
+const speaks = (body: ParsedRequest['body']): boolean => {
   const config = record(body.generationConfig ?? body.generation_config);
   const modes = body.modalities ?? config?.responseModalities ?? config?.response_modalities;
   return Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
@@ -190,14 +190,14 @@ const finestPicture = 6240;
 /** Pictures that an edit reads. */
 const picturesRead = 4 * 5000;
 
-function pictureEstimate(inquiry: Inquiry, prices: Prices, counted: number | null): Estimate {
-  const byPiece = sized(picturePrices(inquiry, prices, null), { promptTokens: 1, maxTokens: 0 });
+function pictureEstimate(parsed: ParsedRequest, prices: Prices, counted: number | null): Estimate {
+  const byPiece = sized(picturePrices(parsed, prices, null), { promptTokens: 1, maxTokens: 0 });
   if (prices.modelPrice !== null) return byPiece;
-  const { quality, n } = inquiry.body;
+  const { quality, n } = parsed.body;
   const each = pictureTokens.get(quality) ?? finestPicture;
   const byTokens = sized(prices, {
-    promptTokens: wordsAtMost(inquiry, counted),
-    media: inquiry.form === null ? inquiry.prompt.bound.media : { imageInput: picturesRead },
+    promptTokens: wordsAtMost(parsed, counted),
+    media: parsed.form === null ? parsed.prompt.bound.media : { imageInput: picturesRead },
     maxTokens: Math.min(wholeNumber(n) ?? 1, 128) * each,
   });
   return byTokens.hold > byPiece.hold ? byTokens : byPiece;
@@ -206,45 +206,45 @@ function pictureEstimate(inquiry: Inquiry, prices: Prices, counted: number | nul
 /** Tokens that are written for each token of sound, where words are paid as well. */
 const writtenShare = 0.4;
 
-function recordingEstimate(inquiry: Inquiry, prices: Prices): Estimate {
-  const { form, request } = inquiry;
+function recordingEstimate(parsed: ParsedRequest, prices: Prices): Estimate {
+  const { form, request } = parsed;
   // Listening along to a conversation is held for as it is heard.
-  if (form === null && inquiry.json === null) return sized(prices, { promptTokens: 1, maxTokens: 0 });
+  if (form === null && parsed.json === null) return sized(prices, { promptTokens: 1, maxTokens: 0 });
   const declared = Number(request.headers.get('content-length') ?? 0);
   const read = form === null ? 0 : form.fileSize();
   // What has not come yet is as long as it is large.
   const whole = read > 0 && form?.replayable === false ? Math.max(1, declared / read) : 1;
-  const heard = Math.max(1, Math.ceil(recordingTokens(inquiry) * whole));
-  const writes = modelLimits(inquiry.model).known;
+  const heard = Math.max(1, Math.ceil(recordingTokens(parsed) * whole));
+  const writes = modelLimits(parsed.model).known;
   return sized(prices, { promptTokens: heard, maxTokens: writes ? Math.ceil(heard * writtenShare) : 0 });
 }
 
 /** Usage in a whole answer. @returns null when it reports none or nonsense. */
-export function reportedUsage(inquiry: Inquiry, upstream: UpstreamHalf, body: unknown): Usage | null {
+export function reportedUsage(parsed: ParsedRequest, upstream: UpstreamHalf, body: unknown): Usage | null {
   const told = upstream.readUsage(body);
-  if (told !== null || inquiry.operation !== 'rerank') return told;
+  if (told !== null || parsed.operation !== 'rerank') return told;
   const total = tokenCount(record(record(body)?.usage)?.total_tokens);
   return total === null || total === 0 ? null : { ...emptyUsage, input: total };
 }
 
 /** The prices the answer is charged by: pictures without a reported usage are paid by the piece. */
-export function finalPrices(inquiry: Inquiry, prices: Prices, usage: Usage | null, body: unknown): Prices {
-  const byPiece = pictures.has(inquiry.operation) && (usage === null || prices.modelPrice !== null);
-  return byPiece ? picturePrices(inquiry, prices, countOf(body)) : prices;
+export function finalPrices(parsed: ParsedRequest, prices: Prices, usage: Usage | null, body: unknown): Prices {
+  const byPiece = pictures.has(parsed.operation) && (usage === null || prices.modelPrice !== null);
+  return byPiece ? picturePrices(parsed, prices, countOf(body)) : prices;
 }
 
 /** @returns what the client asked for and received, counted here. */
-export async function countLocally(counter: TokenCounter, inquiry: Inquiry, delivered: Delivered): Promise<Usage> {
-  const { operation, prompt } = inquiry;
+export async function countLocally(counter: TokenCounter, parsed: ParsedRequest, delivered: Delivered): Promise<Usage> {
+  const { operation, prompt } = parsed;
   if (pictures.has(operation)) return { ...emptyUsage, input: 1 };
-  if (operation === 'speech') return { ...emptyUsage, input: spokenLength(inquiry) };
-  if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(inquiry, delivered) };
+  if (operation === 'speech') return { ...emptyUsage, input: spokenLength(parsed) };
+  if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(parsed, delivered) };
   const { units } = delivered.told;
   const written = textOut.has(operation) ? textByChoice(delivered.told) : [];
   const read = countedTexts(prompt);
-  const counts = await counter.count(inquiry.model, [...written, ...read]);
+  const counts = await counter.count(parsed.model, [...written, ...read]);
   const inWords = sumOf(counts.slice(written.length));
-  const promptTokens = modelLimits(inquiry.model).countable ? inWords : Math.max(inWords, leastCount(read));
+  const promptTokens = modelLimits(parsed.model).countable ? inWords : Math.max(inWords, leastCount(read));
   const outputTokens = sumOf(counts.slice(0, written.length));
   let kept = 0;
   for (const text of written) kept += text.length;
@@ -252,12 +252,12 @@ export async function countLocally(counter: TokenCounter, inquiry: Inquiry, deli
   const framing = operation === 'chat' ? 6 : 0;
   // What was not kept is counted like what was.
   const all = kept < units && kept > 0 ? Math.ceil((outputTokens * units) / kept) : outputTokens;
-  const output = operation === 'completions' ? Math.ceil(all * triesPerChoice(inquiry.body)) : all;
+  const output = operation === 'completions' ? Math.ceil(all * triesPerChoice(parsed.body)) : all;
   return { ...emptyUsage, input: Math.ceil(promptTokens + prompt.tokens + prompt.media + framing), output };
 }
 
 /** `best_of` answers are written and paid for, of which `n` are delivered. */
-const triesPerChoice = ({ best_of: written, n: delivered }: Inquiry['body']): number =>
+const triesPerChoice = ({ best_of: written, n: delivered }: ParsedRequest['body']): number =>
   Math.max(1, (wholeNumber(written) ?? 1) / (wholeNumber(delivered) ?? 1));
 
 const wholeNumber = (value: unknown): number | null => {
@@ -266,9 +266,9 @@ const wholeNumber = (value: unknown): number | null => {
 };
 
 /** @param delivered pictures in the answer; null = as many as were asked for. */
-function picturePrices(inquiry: Inquiry, prices: Prices, delivered: number | null): Prices {
-  const { body } = inquiry;
-  return imagePrices(prices, inquiry.model, {
+function picturePrices(parsed: ParsedRequest, prices: Prices, delivered: number | null): Prices {
+  const { body } = parsed;
+  return imagePrices(prices, parsed.model, {
     size: typeof body.size === 'string' ? body.size : '',
     quality: typeof body.quality === 'string' ? body.quality : '',
     count: delivered ?? Math.min(wholeNumber(body.n) ?? 1, 128),
@@ -281,14 +281,14 @@ const countOf = (body: unknown): number | null => {
 };
 
 /** Speech is priced by the character. As new-api does. How it is to sound is read by the model as well. */
-const spokenLength = ({ body: { input, instructions } }: Inquiry): number =>
+const spokenLength = ({ body: { input, instructions } }: ParsedRequest): number =>
   Math.max(1, charactersOf(input) + charactersOf(instructions));
 
 const charactersOf = (value: unknown): number => (typeof value === 'string' ? [...value].length : 0);
 
-function recordingTokens(inquiry: Inquiry, delivered?: Delivered): number {
-  const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitlesIn(inquiry, delivered));
-  const { form } = inquiry;
+function recordingTokens(parsed: ParsedRequest, delivered?: Delivered): number {
+  const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitlesIn(parsed, delivered));
+  const { form } = parsed;
   const seconds = told ?? (form?.file == null ? 60 : audioSeconds(form.file, form.fileSize()));
   return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
 }
@@ -300,7 +300,7 @@ const toldSeconds = (body: unknown): number | null => {
 };
 
 /** What is said in a text without times may name any time. */
-const subtitlesIn = ({ body }: Inquiry, { told }: Delivered): number | null =>
+const subtitlesIn = ({ body }: ParsedRequest, { told }: Delivered): number | null =>
   body.response_format === 'srt' || body.response_format === 'vtt' ? subtitleSeconds(told.texts) : null;
 
 const timestamp = /--> *(\d{1,3}):(\d{2}):(\d{2})[.,]\d{3}/g;

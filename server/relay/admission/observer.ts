@@ -3,7 +3,7 @@ import type { EndReason, UsageSource } from '../../contract/enums.ts';
 import type { Prices } from '../../contract/pricing/prices.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
-import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import type { Tried } from '../shared/failure.ts';
 
 /** How a request ended, and what it cost. */
@@ -37,7 +37,7 @@ export interface Finish {
 
 /** One request and all that came of it. */
 export interface EndedRequest {
-  readonly inquiry: Inquiry;
+  readonly parsed: ParsedRequest;
   readonly principal: Principal;
   readonly finish: Finish;
   readonly tokens: { readonly input: number; readonly output: number };
@@ -49,7 +49,7 @@ export interface EndedRequest {
 /** What became known of a request before it was turned away. */
 export interface Seen {
   principal: Principal | null;
-  inquiry: Inquiry | null;
+  parsed: ParsedRequest | null;
   /** It was refused before its body, which names the model, was read. */
   unread?: boolean;
 }

@@ -7,7 +7,7 @@ import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates
 import { type Asked, Feature, firstFileIn } from '../../routing/features.ts';
 import { allowsTerms } from '../../routing/offers.ts';
 import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
-import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
 import type { Kept } from '../routing/health-reports.ts';
@@ -25,12 +25,12 @@ export interface PlanDeps {
 }
 
 /** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_not_found, model_price_unset, previous_response_not_found, stored_id_refused, member_not_allowed. */
-export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal, test = false): Plan {
+export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Principal, test = false): Plan {
   const { state, health } = deps;
   const { group, user, pinnedChannel: pinned } = principal;
-  const { model, prompt } = inquiry;
+  const { model, prompt } = parsed;
   const settings = state.settings;
-  const continued = (prompt.features & Feature.stored) === 0 ? nothingContinued : continuedBy(deps, inquiry, user.id);
+  const continued = (prompt.features & Feature.stored) === 0 ? nothingContinued : continuedBy(deps, parsed, user.id);
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const key = { model, group, userGroup: user.group, acceptUnset };
   let route = pinned === null ? state.plan(key) : planOfChannels(key, [[pinnedChannel(state, pinned, test)]], settings);
@@ -39,16 +39,16 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   if (pinned === null && continued.kept !== null) route = continuing(continued.kept, route);
   const { list } = route;
   if (continued.unknown && !settings.selfUse) route = allowingUnknown(route);
-  if (route.offers.refuseFiles && (prompt.features & Feature.files) !== 0) route = allowingFiles(route, inquiry);
-  const asked = askedOf(inquiry);
+  if (route.offers.refuseFiles && (prompt.features & Feature.files) !== 0) route = allowingFiles(route, parsed);
+  const asked = askedOf(parsed);
   if (asked.hosts.length > 0) route = allowingHosts(route, asked, settings);
   const prices = route.pricesFor(asked);
   if (prices === null) throw new AppError('model_price_unset', { model });
   // With one channel nothing needs to be remembered.
-  const conversation = list.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
+  const conversation = list.some((tier) => tier.length > 1) ? conversationKey(parsed, principal) : null;
   const preferred = conversation === null ? null : deps.affinity.find(conversation);
   const candidates = candidatesOf(route.list, deps.random, health, preferred);
-  const size = estimate(inquiry, { prices, route, asked }, null);
+  const size = estimate(parsed, { prices, route, asked }, null);
   return {
     candidates,
     route,
@@ -79,9 +79,9 @@ interface Continued {
 const nothingContinued: Continued = { kept: null, unknown: false };
 
 /** The upstream knows our key alone: whose something is only we can tell. @throws AppError previous_response_not_found. */
-function continuedBy({ affinity }: PlanDeps, inquiry: Inquiry, userId: number): Continued {
-  const ids = keptIds(inquiry);
-  const recalled = recalledIds(inquiry);
+function continuedBy({ affinity }: PlanDeps, parsed: ParsedRequest, userId: number): Continued {
+  const ids = keptIds(parsed);
+  const recalled = recalledIds(parsed);
   if (ids.length === 0 && recalled.length === 0) return nothingContinued;
   let first: Kept | null = null;
   let unknown = false;
@@ -110,7 +110,7 @@ function allowingUnknown(route: RoutePlan): RoutePlan {
 }
 
 /** Files and vector stores are made by the operator beside this site: they are passed on unless the operator forbids it. @throws AppError stored_id_refused. */
-function allowingFiles(route: RoutePlan, { body }: Inquiry): RoutePlan {
+function allowingFiles(route: RoutePlan, { body }: ParsedRequest): RoutePlan {
   const id = firstFileIn(body);
   if (id === null) return route;
   const some = route.narrowed(({ setting }) => setting.unknown_ids !== 'refuse');

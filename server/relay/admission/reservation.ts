@@ -17,7 +17,7 @@ import { storedText } from '../../contract/stored-texts.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { MadeItem } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
-import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
 import type { Figures } from '../shared/figures.ts';
@@ -60,7 +60,7 @@ const testLabel = storedText('channelTest');
 const usualPath = '/v1/chat/completions';
 
 export interface ReservationFacts {
-  readonly inquiry: Inquiry;
+  readonly parsed: ParsedRequest;
   readonly principal: Principal;
   readonly plan: Plan;
   readonly admission: Admission;
@@ -71,7 +71,7 @@ export interface ReservationFacts {
 
 export class Reservation {
   /** Shortened where a longer answer cannot be paid for. */
-  inquiry: Inquiry;
+  parsed: ParsedRequest;
   /** As it was when the request was let in; counted again, or shortened, on the way there. */
   plan: Plan;
   readonly principal: Principal;
@@ -110,9 +110,9 @@ export class Reservation {
 
   constructor(
     private readonly core: ReservationCore,
-    { inquiry, principal, plan, admission, free, owner }: ReservationFacts,
+    { parsed, principal, plan, admission, free, owner }: ReservationFacts,
   ) {
-    this.inquiry = inquiry;
+    this.parsed = parsed;
     this.principal = principal;
     this.plan = plan;
     this.admission = admission;
@@ -136,8 +136,8 @@ export class Reservation {
   }
 
   /** From the beginning, before anything is held. */
-  planAgain(inquiry: Inquiry, plan: Plan): void {
-    this.inquiry = inquiry;
+  planAgain(parsed: ParsedRequest, plan: Plan): void {
+    this.parsed = parsed;
     this.plan = plan;
     this.held = plan.hold;
     this.most = plan.most;
@@ -193,7 +193,7 @@ export class Reservation {
 
   /** Writes what is owed so far, so that a crash charges it. */
   checkpoint(usage: Usage, channel: ChannelSnapshot): void {
-    const { core, tokenId, inquiry, principal, plan, epoch } = this;
+    const { core, tokenId, parsed, principal, plan, epoch } = this;
     if (this.finished !== null || this.free) return;
     const amount = quotaOf(usage, plan.prices);
     this.open.used(usage);
@@ -210,7 +210,7 @@ export class Reservation {
     void core.ledger
       .execute({
         type: 'hold',
-        ref: inquiry.requestId,
+        ref: parsed.requestId,
         userId: principal.user.id,
         tokenId,
         channelId: channel.id,
@@ -259,10 +259,10 @@ export class Reservation {
   }
 
   private entry(type: number, amount: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): LogEntry {
-    const { inquiry, principal, free } = this;
+    const { parsed, principal, free } = this;
     const endedMs = this.core.now();
     return {
-      requestId: inquiry.requestId,
+      requestId: parsed.requestId,
       createdAt: Math.floor(endedMs / 1000),
       type,
       userId: principal.user.id,
@@ -271,21 +271,21 @@ export class Reservation {
       tokenName: free ? testLabel : (principal.token?.name ?? ''),
       channelId: finish.channel?.id ?? 0,
       group: principal.group,
-      model: inquiry.model,
-      isStream: inquiry.stream,
-      useTime: Math.round((endedMs - inquiry.startedMs) / 1000),
+      model: parsed.model,
+      isStream: parsed.stream,
+      useTime: Math.round((endedMs - parsed.startedMs) / 1000),
       promptTokens: usage === null ? 0 : loggedPromptTokens(usage),
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
       quota: amount,
       content: finish.content ?? (free ? testLabel : ''),
-      other: JSON.stringify(factsOf(inquiry, usage, finish, endedMs)),
+      other: JSON.stringify(factsOf(parsed, usage, finish, endedMs)),
       usageSource: finish.usageSource,
       endReason: finish.endReason,
     };
   }
 
   private settle(finish: Finish): Promise<void> {
-    const { core, tokenId, inquiry, principal, plan, epoch } = this;
+    const { core, tokenId, parsed, principal, plan, epoch } = this;
     const { usage } = finish;
     const amount = usage === null || this.free ? 0 : quotaOf(usage, finish.prices);
     const input = usage === null ? 0 : promptTokensOf(usage);
@@ -301,7 +301,7 @@ export class Reservation {
     const durable = core.ledger
       .execute({
         type: 'settle',
-        ref: inquiry.requestId,
+        ref: parsed.requestId,
         userId: principal.user.id,
         tokenId,
         channelId: finish.channel?.id ?? 0,
@@ -310,7 +310,7 @@ export class Reservation {
         house: plan.house,
         log,
         tokens: input + output,
-        model: inquiry.model,
+        model: parsed.model,
         username: principal.user.username,
         epoch: epoch === 0 ? undefined : epoch,
       })
@@ -321,23 +321,23 @@ export class Reservation {
     // From here on nothing ends it again, whatever those who watch it do.
     this.finished = Number.isFinite(core.commitCeilingMs) ? withinCeiling(core, durable) : durable;
     core.figures.ended({
-      model: inquiry.model,
+      model: parsed.model,
       channelId: finish.channel?.id ?? 0,
       userId: principal.user.id,
       tokenId,
-      operation: inquiry.operation,
+      operation: parsed.operation,
       endReason: finish.endReason,
       inputTokens: input,
       cachedTokens: usage === null ? 0 : usage.cacheRead,
       outputTokens: output,
       charged: amount,
-      streamed: inquiry.stream,
+      streamed: parsed.stream,
       tried: finish.tried,
-      ms: endedMs - inquiry.startedMs,
+      ms: endedMs - parsed.startedMs,
       endedMs,
-      firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - inquiry.startedMs,
+      firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - parsed.startedMs,
     });
-    core.observer?.ended({ inquiry, principal, finish, tokens: { input, output }, charged: amount, endedMs });
+    core.observer?.ended({ parsed, principal, finish, tokens: { input, output }, charged: amount, endedMs });
     return this.finished;
   }
 
@@ -357,13 +357,13 @@ export class Reservation {
   private committed(endedMs: number, refusal: string | null): void {
     const { core } = this;
     core.figures.committed(core.now() - endedMs);
-    if (refusal !== null) core.settlementRefused(this.inquiry.requestId, refusal);
+    if (refusal !== null) core.settlementRefused(this.parsed.requestId, refusal);
     core.balances.money.open.over(this.open);
   }
 }
 
 /** As the request words it in any dialect. */
-function effortOf({ reasoning_effort: plain, reasoning, output_config: config }: Inquiry['body']): string | null {
+function effortOf({ reasoning_effort: plain, reasoning, output_config: config }: ParsedRequest['body']): string | null {
   const effort = plain ?? record(reasoning)?.effort ?? record(config)?.effort;
   return typeof effort === 'string' && effort.length <= longestEffort ? effort : null;
 }
@@ -371,22 +371,22 @@ const longestEffort = 32;
 
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function factsOf(
-  inquiry: Inquiry,
+  parsed: ParsedRequest,
   usage: Usage | null,
   finish: Omit<Finish, 'usage'>,
   endedMs: number,
 ): Readonly<Record<string, unknown>> {
   const facts: Record<string, unknown> = usage === null ? {} : priceFacts(usage, finish.prices);
   const { upstreamModel, firstByteMs, tried } = finish;
-  facts.frt = firstByteMs === null ? -1000 : Math.round(firstByteMs - inquiry.startedMs);
-  facts.ms = Math.round(endedMs - inquiry.startedMs);
-  if (upstreamModel !== inquiry.model && upstreamModel !== '') {
+  facts.frt = firstByteMs === null ? -1000 : Math.round(firstByteMs - parsed.startedMs);
+  facts.ms = Math.round(endedMs - parsed.startedMs);
+  if (upstreamModel !== parsed.model && upstreamModel !== '') {
     facts.is_model_mapped = true;
     facts.upstream_model_name = upstreamModel;
   }
-  const effort = effortOf(inquiry.body);
+  const effort = effortOf(parsed.body);
   if (effort !== null) facts.reasoning_effort = effort;
-  if (inquiry.route.path !== usualPath) facts.request_path = inquiry.route.path;
+  if (parsed.route.path !== usualPath) facts.request_path = parsed.route.path;
   if (finish.failure !== undefined) facts.failure = finish.failure;
   if (finish.thought !== undefined) {
     const { tokens, ms, tokensPerSecond } = finish.thought;

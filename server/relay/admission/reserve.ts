@@ -5,7 +5,7 @@ import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import { Feature } from '../../routing/features.ts';
 import type { Authorise } from '../intake/authorise.ts';
-import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { countedTexts, leastCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/shortage.ts';
 import type { RelaySettings } from '../state/settings.ts';
@@ -27,11 +27,11 @@ export interface ReserveCore extends ReservationCore {
 }
 
 /** The step before: where the request may go and what it may cost. @throws AppError model_not_allowed, sensitive_words, storage_unavailable, channel_*, model_price_unset. */
-export function planFor(core: ReserveCore, inquiry: Inquiry, principal: Principal, free: boolean): Plan {
-  core.authorise.allowModel(principal, inquiry.model);
-  checkWords(core.state.settings, inquiry.prompt);
+export function planFor(core: ReserveCore, parsed: ParsedRequest, principal: Principal, free: boolean): Plan {
+  core.authorise.allowModel(principal, parsed.model);
+  checkWords(core.state.settings, parsed.prompt);
   checkStorage(core.ledger);
-  return makePlan(core.planning, inquiry, principal, free);
+  return makePlan(core.planning, parsed, principal, free);
 }
 
 /** Prompts are counted where their bound takes more than this part of what there is. */
@@ -68,12 +68,12 @@ function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> 
 
 /** Nobody is refused, or gets a shorter response, for what lies on other machines and is to be had. */
 async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one: Reservation): Promise<void> {
-  const { principal, inquiry, plan } = one;
+  const { principal, parsed, plan } = one;
   // What is leased counts as often in what requests may cost together, and once in what they hold.
   const times = one.staged ? one.overcommit : 1;
   const room = () => Math.floor(balanceRoom(one) / times);
   for (let loans = 1; loans < mostLeases; loans++) {
-    one.planAgain(inquiry, plan);
+    one.planAgain(parsed, plan);
     const loan = await leaseClient.acquire(lesseeOf(principal, plan.house), Math.ceil(one.most / times), room);
     try {
       // Another thread of this machine may have taken what was leased.
@@ -101,13 +101,13 @@ function tryReserve(core: ReserveCore, one: Reservation, shortens: boolean): boo
 }
 
 function lookAndHold(core: ReserveCore, one: Reservation, shortens: boolean): boolean | 'uncounted' {
-  const { inquiry, plan } = one;
+  const { parsed, plan } = one;
   const room = roomFor(one);
   const fits = one.most <= room;
   // A stream that may cost more than there is begins with what there is.
   const begins = !one.staged || leastFor(one) <= one.account.available(plan.house);
   if (!(fits && begins)) {
-    const { texts, objects } = inquiry.prompt;
+    const { texts, objects } = parsed.prompt;
     const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
     const tight = holdFor(plan.estimate, 0) > room * countedShare || leastFor(one) > room;
     if (countable && (tight || !begins)) return 'uncounted';
@@ -118,12 +118,12 @@ function lookAndHold(core: ReserveCore, one: Reservation, shortens: boolean): bo
 }
 
 async function countAndHold(core: ReserveCore, one: Reservation, shortens: boolean): Promise<boolean> {
-  const { inquiry, plan } = one;
-  const texts = countedTexts(inquiry.prompt);
-  const tokens = sumOf(await core.counter.count(inquiry.model, texts));
+  const { parsed, plan } = one;
+  const texts = countedTexts(parsed.prompt);
+  const tokens = sumOf(await core.counter.count(parsed.model, texts));
   const counted =
     plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, leastCount(texts));
-  const exact = estimate(inquiry, plan, counted);
+  const exact = estimate(parsed, plan, counted);
   if (exact.hold < one.most) {
     one.plan = { ...plan, estimate: exact };
     one.held = exact.hold;
@@ -139,7 +139,7 @@ async function countAndHold(core: ReserveCore, one: Reservation, shortens: boole
 
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
 function holdShorter(core: ReserveCore, one: Reservation, room: number): true {
-  const shorter = core.state.settings.passThrough ? null : shorten(one.inquiry, one.plan, room);
+  const shorter = core.state.settings.passThrough ? null : shorten(one.parsed, one.plan, room);
   if (shorter === null) {
     // Refused by whoever has too little: said with the least that would do.
     const least = leastFor(one);
@@ -148,7 +148,7 @@ function holdShorter(core: ReserveCore, one: Reservation, room: number): true {
     one.most = need;
     one.heldTokens = one.plan.estimate.maxTokens;
   } else {
-    one.planAgain(shorter.inquiry, shorter.plan);
+    one.planAgain(shorter.parsed, shorter.plan);
   }
   hold(core, one);
   return true;
@@ -195,15 +195,15 @@ function refusalOf(lacking: HoldRefusal, { most, held }: Reservation, settings: 
 
 /** @returns the row for recovery: the gate's own, or a new one. @throws AppError storage_unavailable. */
 function openRow(core: ReserveCore, one: Reservation): OpenRequest {
-  const { inquiry, principal, plan, admission, account } = one;
+  const { parsed, principal, plan, admission, account } = one;
   const { open, nodeLease } = core.balances.money;
   one.epoch = nodeLease?.epoch() ?? 0;
   const begun = {
-    ref: inquiry.requestId,
+    ref: parsed.requestId,
     group: principal.group,
-    startedMs: inquiry.startedMs,
-    model: inquiry.model,
-    streams: inquiry.stream,
+    startedMs: parsed.startedMs,
+    model: parsed.model,
+    streams: parsed.stream,
     promptTokens: plan.promptTokens,
     house: plan.house,
     epoch: one.epoch,
@@ -245,19 +245,19 @@ function roomFor(one: Reservation): number {
 }
 
 /** Quota of the shortest answer that is worth asking for. */
-function leastFor({ plan: { estimate: size }, most, inquiry: { body } }: Reservation): number {
+function leastFor({ plan: { estimate: size }, most, parsed: { body } }: Reservation): number {
   return size.answer === null ? most : holdFor(size, leastWorth(size, body) * size.answer.choices);
 }
 
 /** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
-function isStaged({ overcommit, inquiry, plan: { estimate: size, route } }: Reservation): boolean {
+function isStaged({ overcommit, parsed, plan: { estimate: size, route } }: Reservation): boolean {
   const { answer } = size;
   return (
     overcommit > 1 &&
-    inquiry.stream &&
+    parsed.stream &&
     answer !== null &&
     !answer.model.thinks &&
     route.offers.stopOnCancel &&
-    !((inquiry.prompt.features & Feature.thought) !== 0 && asksForThought(inquiry.body))
+    !((parsed.prompt.features & Feature.thought) !== 0 && asksForThought(parsed.body))
   );
 }

@@ -4,7 +4,7 @@
  */
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
-import type { Principal } from '../intake/inquiry.ts';
+import type { Principal } from '../intake/parsed-request.ts';
 import type { RelaySettings } from '../state/settings.ts';
 
 /** A request that was counted in; told once how it ended. */

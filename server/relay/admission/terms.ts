@@ -10,12 +10,12 @@ import { looseName } from '../../protocols/shared/member-name.ts';
 import type { HostedUse } from '../../providers/knowledge/hosted-tools.ts';
 import { type Asked, askedFeatures, askedIn, nothingAsked } from '../../routing/features.ts';
 import { listsTools, nothingSent, type SentTerms } from '../../routing/offers.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
 
 const none: readonly never[] = [];
 
 /** What a request asks for besides the model, that changes what the upstream takes. `speed` of speech is how fast somebody talks. */
-export const askedOf = ({ operation, json, body, prompt }: Inquiry): Asked =>
+export const askedOf = ({ operation, json, body, prompt }: ParsedRequest): Asked =>
   (prompt.features & askedFeatures) === 0 || operation === 'speech' || json === null ? nothingAsked : askedIn(body);
 
 /**

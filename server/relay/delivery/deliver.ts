@@ -29,7 +29,7 @@ export async function deliver(
 ): Promise<Response> {
   const { pingMs } = one.plan.settings;
   // With keep-alive on, a client that waits for a stream gets pings even before the upstream says anything.
-  if (pingMs === null || !one.inquiry.stream) return respond(core, one, await sending, disconnect);
+  if (pingMs === null || !one.parsed.stream) return respond(core, one, await sending, disconnect);
   const outcome = await Promise.race([sending, Bun.sleep(pingMs).then(() => null)]);
   return outcome === null ? waitingStream(core, one, sending, disconnect) : respond(core, one, outcome, disconnect);
 }
@@ -44,7 +44,7 @@ function respond(
     case 'failed':
       return refuse(core, one, outcome, disconnect);
     case 'stream':
-      return isGathered(one.inquiry)
+      return isGathered(one.parsed)
         ? gathered(core, one, outcome, disconnect)
         : streamed(core, one, outcome, disconnect);
     case 'whole':
@@ -60,9 +60,9 @@ async function refuse(
   outcome: Failed,
   disconnect: ClientDisconnect,
 ): Promise<Response> {
-  const { inquiry } = one;
+  const { parsed } = one;
   const { shown, retryAfter } = await closeFailed(core, one, outcome, disconnect);
-  const response = errorResponse(inquiry.protocol, toldTo(inquiry.request, shown), retryAfter);
+  const response = errorResponse(parsed.protocol, toldTo(parsed.request, shown), retryAfter);
   const headers = ownHeaders(one, outcome.tried);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
   return response;
@@ -76,7 +76,7 @@ async function closeFailed(
   disconnect: ClientDisconnect,
 ): Promise<Refusal> {
   const { tried, left } = outcome;
-  const circumstances = { gone: one.inquiry.request.signal.aborted, stopped: disconnect.cutBy() };
+  const circumstances = { gone: one.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
   if (left !== null) {
     const { prepared, usage } = left;
     // What the upstream read is paid for.
@@ -107,7 +107,7 @@ function bytes(
   disconnect: ClientDisconnect,
 ): Response {
   const { prepared, response } = outcome;
-  core.watch?.lasting(one.inquiry.request);
+  core.watch?.lasting(one.parsed.request);
   one.delivered(1, prepared.channel);
   const body = relayBytes(response, {
     now: core.now,
@@ -123,11 +123,11 @@ function bytes(
 }
 
 function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { kind: 'whole' }>): Promise<Response> {
-  const { inquiry } = one;
+  const { parsed } = one;
   const { prepared, body, bytes, response } = outcome;
   const { upstream } = prepared;
-  const usage = reportedUsage(inquiry, upstream, body);
-  const retell = prepared.retold || (inquiry.stream && inquiry.operation === 'chat');
+  const usage = reportedUsage(parsed, upstream, body);
+  const retell = prepared.retold || (parsed.stream && parsed.operation === 'chat');
   const events = outcome.events ?? (retell || usage === null ? upstream.decodeResponse(body) : []);
   const { retell: convert } = prepared;
   const told =
@@ -138,7 +138,7 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
         : null;
   if (prepared.namesKept) noteKept(core.affinity, one, prepared, body);
   const durable = closeRequest(core, one, outcome, {
-    endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
+    endReason: parsed.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
     delivered: usage === null ? textOfEvents(events) : nothingDelivered,
@@ -148,15 +148,15 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
   const piece = inForm(one, told === null ? bytes : shape === null ? told : shape.push(told) + shape.end());
   const headers = headersOf(one, outcome.tried, response);
   if (told === null) headers['content-type'] = jsonType(headers['content-type']);
-  else if (inquiry.stream) addStreamHeaders(headers, shape);
+  else if (parsed.stream) addStreamHeaders(headers, shape);
   else headers['content-type'] = 'application/json; charset=utf-8';
   const { status } = response;
   return whenDurable(durable, core.commitPingMs, piece, (sent) => new Response(sent, { status, headers }));
 }
 
 /** Some addresses take an answer in one piece in another form than the dialect's chat. */
-function inForm<T extends string | Uint8Array<ArrayBuffer>>({ inquiry }: Reservation, piece: T): T | string {
-  const form = inquiry.stream ? undefined : codecFor(inquiry.protocol).client.wholeForm?.(inquiry.request.url);
+function inForm<T extends string | Uint8Array<ArrayBuffer>>({ parsed }: Reservation, piece: T): T | string {
+  const form = parsed.stream ? undefined : codecFor(parsed.protocol).client.wholeForm?.(parsed.request.url);
   if (form == null) return piece;
   return form(typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8'));
 }
@@ -166,12 +166,12 @@ const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeF
 
 /** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
 export function retold(one: Reservation, events: readonly ChatEvent[], nowMs: number): string {
-  const { inquiry } = one;
-  const { translation, traits } = codecFor(inquiry.protocol);
+  const { parsed } = one;
+  const { translation, traits } = codecFor(parsed.protocol);
   const context = contextOf(one, nowMs);
-  if (!inquiry.stream) {
+  if (!parsed.stream) {
     const told = translation.encodeResponse(events, context);
-    const called = inquiry.compaction?.form === 'call' ? traits.compaction?.asCall(told, inquiry.body) : undefined;
+    const called = parsed.compaction?.form === 'call' ? traits.compaction?.asCall(told, parsed.body) : undefined;
     return JSON.stringify(called ?? told);
   }
   const writer = translation.writer(context);
@@ -211,9 +211,9 @@ async function gathered(
   disconnect.upstream.abort();
   if (broken) {
     await durable;
-    const { inquiry } = one;
-    const error = stopped === null ? brokenError(one, outcome) : clientError(stopped, inquiry.requestId);
-    return errorResponse(inquiry.protocol, toldTo(inquiry.request, error), retryAfterOf(stopped));
+    const { parsed } = one;
+    const error = stopped === null ? brokenError(one, outcome) : clientError(stopped, parsed.requestId);
+    return errorResponse(parsed.protocol, toldTo(parsed.request, error), retryAfterOf(stopped));
   }
   return whenDurable(durable, core.commitPingMs, told, (sent) => {
     const headers = ownHeaders(one, outcome.tried);
@@ -245,7 +245,7 @@ function waitingStream(
     return (await respond(core, one, outcome, disconnect)).text();
   });
   const relay = new ResponseStream(core, one, disconnect, opening);
-  const headers: Record<string, string> = { 'x-oneapi-request-id': one.inquiry.requestId };
+  const headers: Record<string, string> = { 'x-oneapi-request-id': one.parsed.requestId };
   addStreamHeaders(headers, relay.reshape);
   return new Response(relay.readable(), { status: 200, headers });
 }
@@ -277,8 +277,8 @@ function addStreamHeaders(headers: Record<string, string>, shape: Reshape | null
 }
 
 function ownHeaders(one: Reservation, tried: readonly Tried[]): Record<string, string> {
-  const { inquiry, plan, charged: quota } = one;
-  const headers: Record<string, string> = { 'x-oneapi-request-id': inquiry.requestId };
+  const { parsed, plan, charged: quota } = one;
+  const headers: Record<string, string> = { 'x-oneapi-request-id': parsed.requestId };
   if (plan.showCost && quota !== null) {
     headers['x-gateway-quota'] = String(quota);
     headers['x-gateway-cost-usd'] = formatUsd(quota, 6, plan.prices.quotaPerUnit);

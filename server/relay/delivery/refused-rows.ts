@@ -6,7 +6,7 @@ import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import type { Seen } from '../admission/observer.ts';
 import type { Authorise } from '../intake/authorise.ts';
-import type { Peer } from '../intake/inquiry.ts';
+import type { Peer } from '../intake/parsed-request.ts';
 
 export interface RefusedRequest {
   readonly request: Request;
@@ -90,7 +90,7 @@ export function createRefusedRows({ ledger, authorise, now, steady }: RefusedRow
       const endedMs = now();
       const { code, status, message, requestId } = shown();
       const facts: Record<string, unknown> = { refused: code, status, request_path: path };
-      if (seen.inquiry !== null) facts.ms = Math.round(endedMs - seen.inquiry.startedMs);
+      if (seen.parsed !== null) facts.ms = Math.round(endedMs - seen.parsed.startedMs);
       if (seen.unread === true) facts.unread = true;
       if (skipped > 0) facts.skipped = skipped;
       if (owner === null && peer !== null) facts.admin_info = { ip: peer.ip() };
@@ -109,7 +109,7 @@ export function createRefusedRows({ ledger, authorise, now, steady }: RefusedRow
             channelId: 0,
             group: seen.principal?.group ?? owner?.user.group ?? '',
             model: modelOf(seen, error),
-            isStream: seen.inquiry?.stream ?? false,
+            isStream: seen.parsed?.stream ?? false,
             useTime: 0,
             promptTokens: 0,
             completionTokens: 0,
@@ -126,7 +126,7 @@ export function createRefusedRows({ ledger, authorise, now, steady }: RefusedRow
 }
 
 /** The reason often names it where the request was not read yet. */
-function modelOf({ inquiry }: Seen, error: unknown): string {
-  const named = inquiry?.model ?? (error instanceof AppError ? error.params.model : undefined);
+function modelOf({ parsed }: Seen, error: unknown): string {
+  const named = parsed?.model ?? (error instanceof AppError ? error.params.model : undefined);
   return typeof named === 'string' ? named.slice(0, longestName) : '';
 }

@@ -2,7 +2,7 @@
 import type { MadeItem } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import type { Capsule } from '../intake/inquiry.ts';
+import type { Capsule } from '../intake/parsed-request.ts';
 import type { Recall } from '../intake/references.ts';
 import { type Affinity, keptIds } from '../routing/affinity.ts';
 import type { ItemStore, SealedItem } from '../shared/items.ts';
@@ -43,14 +43,9 @@ export function createItemKeeping(deps: {
 }
 
 /** To be called where what the upstream keeps can be named again. @param answer a whole answer, or what is known of it so far. */
-export function noteKept(
-  affinity: Affinity,
-  { inquiry, plan }: Reservation,
-  prepared: Prepared,
-  answer: unknown,
-): void {
-  const made = codecFor(inquiry.protocol).traits.kept?.made(inquiry.body, answer) ?? [];
+export function noteKept(affinity: Affinity, { parsed, plan }: Reservation, prepared: Prepared, answer: unknown): void {
+  const made = codecFor(parsed.protocol).traits.kept?.made(parsed.body, answer) ?? [];
   const kept = { channelId: prepared.channel.id, ownerId: plan.ownerId };
   for (const id of made) affinity.rememberKept(id, kept);
-  for (const id of keptIds(inquiry)) affinity.rememberKept(id, kept);
+  for (const id of keptIds(parsed)) affinity.rememberKept(id, kept);
 }

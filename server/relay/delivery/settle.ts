@@ -114,7 +114,7 @@ interface Counted {
 }
 
 async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, body: unknown): Promise<Counted> {
-  const words = await countLocally(counter, one.inquiry, { body, told: end.delivered });
+  const words = await countLocally(counter, one.parsed, { body, told: end.delivered });
   const { spokenSeconds, calls } = end.delivered;
   const heard = spokenSeconds === 0 ? words : { ...words, audioOutput: spokenTokens(spokenSeconds) };
   const local = withCalls(heard, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
@@ -180,7 +180,7 @@ export function finishRequest(
   ended: Ended,
   last: ChannelSnapshot | null = null,
 ): Promise<void> {
-  const { inquiry, plan } = one;
+  const { parsed, plan } = one;
   const { body = null, reported = ended.usage } = ended;
   const terms = served?.terms;
   const prices =
@@ -189,7 +189,7 @@ export function finishRequest(
       : reportedPrices(
           plan.prices,
           plan.pricing,
-          { model: inquiry.model, upstreamModel: served.upstreamModel, terms },
+          { model: parsed.model, upstreamModel: served.upstreamModel, terms },
           reported,
         );
   // Member by member: this runs for each request, and copies of whole objects cost as much as all the rest of it.
@@ -203,7 +203,7 @@ export function finishRequest(
     thought: ended.thought ?? undefined,
     content: ended.content,
     failure: ended.failure,
-    prices: served === null ? prices : finalPrices(inquiry, prices, reported, body),
+    prices: served === null ? prices : finalPrices(parsed, prices, reported, body),
     channel: served?.channel ?? last,
     upstreamModel: served?.upstreamModel ?? '',
     dropped: served?.dropped ?? [],
@@ -226,7 +226,7 @@ export const finishBroken = (one: Reservation, error: unknown): Promise<void> =>
     usageSource: 'none',
     firstByteMs: null,
     tried: [],
-    content: clientError(error, one.inquiry.requestId).message,
+    content: clientError(error, one.parsed.requestId).message,
   });
 
 /** Why nobody served it, other than because nobody could. */
@@ -245,7 +245,7 @@ export interface Refusal {
 
 /** What is told of a request that nobody served. */
 export function refusalOf(
-  { inquiry, free }: Reservation,
+  { parsed, free }: Reservation,
   failed: Failed,
   { gone, stopped }: Circumstances,
 ): Refusal & { readonly error: AppError } {
@@ -256,9 +256,9 @@ export function refusalOf(
     (failure !== null
       ? failureError(failure, failed.final)
       : tried.length === 0 && !gone
-        ? new AppError('operation_unsupported', { operation: inquiry.operation })
+        ? new AppError('operation_unsupported', { operation: parsed.operation })
         : new AppError('upstream_unreachable'));
-  const shown = clientError(error, inquiry.requestId, failure);
+  const shown = clientError(error, parsed.requestId, failure);
   return {
     error,
     shown: free ? withUpstreamWords(shown, failure) : shown,
@@ -300,7 +300,7 @@ export type Lasting = Extract<Outcome, { kind: 'stream' | 'bytes' }>;
 /** Tells the channel's health how a response ended that was passed on as it came: only a good end is a success. @returns the attempts of the request, with why the last one broke. */
 export function reportOutcome(
   { health, affinity, now }: Pick<SendCore, 'health' | 'affinity' | 'now'>,
-  { inquiry, plan }: Reservation,
+  { parsed, plan }: Reservation,
   outcome: Lasting,
   { endReason }: Pick<StreamEnd, 'endReason'>,
 ): readonly Tried[] {
@@ -319,7 +319,7 @@ export function reportOutcome(
   }
   if (failure === null) return tried;
   const before = tried.slice(0, -1);
-  const ms = before.reduce((left, { failed }) => left - (failed?.ms ?? 0), now() - inquiry.startedMs);
+  const ms = before.reduce((left, { failed }) => left - (failed?.ms ?? 0), now() - parsed.startedMs);
   const last = { channelId: channel.id, name: channel.name, failed: failedAttempt(failure, ms) };
   return [...before, last];
 }

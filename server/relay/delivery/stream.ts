@@ -65,14 +65,14 @@ const stallLimitMs = 60_000;
 /** The playground's reader takes a comment of its own for an event without data; one that leads the next event's lines is part of that. */
 const playgroundPing = ': PING\n';
 
-export const reshapeFor = ({ inquiry }: Reservation): Reshape | null =>
-  inquiry.stream ? (codecFor(inquiry.protocol).client.reshape?.(inquiry.request.url) ?? null) : null;
+export const reshapeFor = ({ parsed }: Reservation): Reshape | null =>
+  parsed.stream ? (codecFor(parsed.protocol).client.reshape?.(parsed.request.url) ?? null) : null;
 
 /** The error of a stream that broke, in the upstream's words where it said why. */
-export function brokenError({ inquiry }: Reservation, outcome: Streamed | null): ClientError {
+export function brokenError({ parsed }: Reservation, outcome: Streamed | null): ClientError {
   const failure = outcome === null ? null : reportedIn(outcome);
   const error = failure === null ? new AppError('upstream_broken') : failureError(failure, isLasting(failure));
-  return clientError(error, inquiry.requestId, failure);
+  return clientError(error, parsed.requestId, failure);
 }
 
 export class ResponseStream implements Looking {
@@ -131,11 +131,11 @@ export class ResponseStream implements Looking {
     private readonly disconnect: ClientDisconnect,
     private readonly opening: Streamed | Promise<Opened>,
   ) {
-    const { inquiry } = reservation;
+    const { parsed } = reservation;
     const settings = deps.state.settings;
-    this.client = codecFor(inquiry.protocol).client;
+    this.client = codecFor(parsed.protocol).client;
     this.reshape = reshapeFor(reservation);
-    this.pingText = inquiry.route.session === true ? playgroundPing : this.client.ping;
+    this.pingText = parsed.route.session === true ? playgroundPing : this.client.ping;
     this.pingMs = settings.pingMs;
     this.idleMs = deps.idleMs();
     this.watch = settings.stopWords.length === 0 ? null : createWordWatch(settings.stopWords);
@@ -145,7 +145,7 @@ export class ResponseStream implements Looking {
 
   readable(): ReadableStream<Uint8Array> {
     const { disconnect } = this;
-    this.deps.watch?.lasting(this.reservation.inquiry.request);
+    this.deps.watch?.lasting(this.reservation.parsed.request);
     disconnect.upstream.onAbort(() => this.giveUp?.());
     disconnect.onGone(() => {
       this.resume?.();
@@ -488,14 +488,14 @@ export class ResponseStream implements Looking {
 
   private fail(error: ClientError): void {
     this.failed = true;
-    this.emit(this.client.encodeStreamError(toldTo(this.reservation.inquiry.request, error)));
+    this.emit(this.client.encodeStreamError(toldTo(this.reservation.parsed.request, error)));
   }
 
   private breakError(): ClientError {
     const stopped = this.disconnect.cutBy();
     return stopped === null
       ? brokenError(this.reservation, this.outcome)
-      : clientError(stopped, this.reservation.inquiry.requestId);
+      : clientError(stopped, this.reservation.parsed.requestId);
   }
 
   /** @returns false where the connection has to break off: in a list the error is an item, which no reader takes for an answer. */
@@ -561,7 +561,7 @@ export class ResponseStream implements Looking {
   /** @returns false where the stream was cut. */
   private async borrows(isPaid: () => boolean): Promise<boolean> {
     if (await untilHeld(isPaid, () => this.reservation.borrow())) return true;
-    const { requestId } = this.reservation.inquiry;
+    const { requestId } = this.reservation.parsed;
     this.disconnect.upstream.abort();
     await this.end('quota_cut');
     this.fail(clientError(new AppError('user_exhausted', shortage(0, 1, this.deps.state.settings)), requestId));
@@ -606,7 +606,7 @@ export class ResponseStream implements Looking {
     this.disconnect.upstream.abort();
     await this.end('word_cut');
     const error = new AppError('answer_stopped', shortage(0, 1, this.deps.state.settings));
-    this.fail(clientError(error, this.reservation.inquiry.requestId));
+    this.fail(clientError(error, this.reservation.parsed.requestId));
   }
 
   // --- the end

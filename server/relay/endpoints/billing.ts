@@ -4,7 +4,7 @@ import type { Balances } from '../../billing/balances/balances.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { LeaseSource } from '../admission/lease-client.ts';
 import type { Authorise } from '../intake/authorise.ts';
-import type { Peer } from '../intake/inquiry.ts';
+import type { Peer } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';
 
 const path = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)\/?$/;

@@ -6,7 +6,7 @@ import { checkWords } from '../admission/blocked-words.ts';
 import { plainWords, tokensAround } from '../admission/counting/around.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally } from '../admission/meter.ts';
-import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { noPrompt, unitsOf } from '../intake/prompt.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
 import { nothingDelivered } from '../shared/delivered-text.ts';
@@ -44,19 +44,19 @@ export class TokenCounts {
   constructor(private readonly core: CountCore) {}
 
   /** Never refuses for money: nobody is charged. */
-  async answer(inquiry: Inquiry, principal: Principal): Promise<Response> {
-    const headers = { 'content-type': 'application/json; charset=utf-8', 'x-oneapi-request-id': inquiry.requestId };
-    const native = await this.natively(inquiry, principal);
+  async answer(parsed: ParsedRequest, principal: Principal): Promise<Response> {
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'x-oneapi-request-id': parsed.requestId };
+    const native = await this.natively(parsed, principal);
     if (native !== null) return new Response(native, { headers });
-    const tokens = (await this.counted(inquiry)) + tokensAround(inquiry.body);
-    return Response.json(codecFor(inquiry.protocol).traits.countAnswer(tokens), { headers });
+    const tokens = (await this.counted(parsed)) + tokensAround(parsed.body);
+    return Response.json(codecFor(parsed.protocol).traits.countAnswer(tokens), { headers });
   }
 
   /** @returns the upstream's own answer; null = it gave none that can be read. */
-  private async asked(prepared: Prepared, inquiry: Inquiry): Promise<Uint8Array<ArrayBuffer> | string | null> {
+  private async asked(prepared: Prepared, parsed: ParsedRequest): Promise<Uint8Array<ArrayBuffer> | string | null> {
     const abort = new AbortController();
     const leave = () => abort.abort();
-    inquiry.request.signal.addEventListener('abort', leave, { once: true });
+    parsed.request.signal.addEventListener('abort', leave, { once: true });
     const arrived = deadlines.start(upstreamTimeoutMs, leave);
     this.atOnce++;
     try {
@@ -67,21 +67,24 @@ export class TokenCounts {
       if (told === null) return null;
       if (counts.some((name) => number(told[name]) !== null)) return bytes;
       const elsewhere = number(told.inputTokens);
-      return elsewhere === null ? null : JSON.stringify(codecFor(inquiry.protocol).traits.countAnswer(elsewhere));
+      return elsewhere === null ? null : JSON.stringify(codecFor(parsed.protocol).traits.countAnswer(elsewhere));
     } finally {
       this.atOnce--;
       arrived.end();
-      inquiry.request.signal.removeEventListener('abort', leave);
+      parsed.request.signal.removeEventListener('abort', leave);
     }
   }
 
-  private async natively(inquiry: Inquiry, principal: Principal): Promise<Uint8Array<ArrayBuffer> | string | null> {
-    const prepared = this.atOnce < mostAtOnce && this.mayLeave(inquiry) ? this.preparedFor(inquiry, principal) : null;
-    return prepared === null ? null : this.asked(prepared, inquiry);
+  private async natively(
+    parsed: ParsedRequest,
+    principal: Principal,
+  ): Promise<Uint8Array<ArrayBuffer> | string | null> {
+    const prepared = this.atOnce < mostAtOnce && this.mayLeave(parsed) ? this.preparedFor(parsed, principal) : null;
+    return prepared === null ? null : this.asked(prepared, parsed);
   }
 
   /** What is not sent to an upstream for an answer is not sent to one for a count. */
-  private mayLeave({ protocol, body, prompt }: Inquiry): boolean {
+  private mayLeave({ protocol, body, prompt }: ParsedRequest): boolean {
     if ((codecFor(protocol).traits.kept?.asked(body) ?? []).length > 0) return false;
     try {
       checkWords(this.core.state.settings, prompt);
@@ -91,11 +94,11 @@ export class TokenCounts {
     }
   }
 
-  private preparedFor(inquiry: Inquiry, { group, pinnedChannel }: Principal): Prepared | null {
-    for (const channel of this.core.state.candidates(group, inquiry.model).flat()) {
+  private preparedFor(parsed: ParsedRequest, { group, pinnedChannel }: Principal): Prepared | null {
+    for (const channel of this.core.state.candidates(group, parsed.model).flat()) {
       if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
       if (this.core.health.condition(channel) !== 'up') continue;
-      const prepared = prepare(inquiry, channel, this.core.health.pickKey(channel), this.core.state.settings);
+      const prepared = prepare(parsed, channel, this.core.health.pickKey(channel), this.core.state.settings);
       if (prepared instanceof AppError) throw prepared;
       if (prepared !== null) return prepared;
     }
@@ -103,14 +106,14 @@ export class TokenCounts {
   }
 
   /** Tokens of the words and media of a prompt. */
-  private async counted(inquiry: Inquiry): Promise<number> {
+  private async counted(parsed: ParsedRequest): Promise<number> {
     // What stands round the words is added by what providers make of it.
-    const prompt = { ...inquiry.prompt, ...plainWords(inquiry.prompt) };
-    const chat: Inquiry = { ...inquiry, operation: 'chat', prompt };
+    const prompt = { ...parsed.prompt, ...plainWords(parsed.prompt) };
+    const chat: ParsedRequest = { ...parsed, operation: 'chat', prompt };
     const nothing = { body: null, told: nothingDelivered };
     const units = unitsOf(prompt.texts);
     if (units <= countedUnits) return (await countLocally(this.core.counter, chat, nothing)).input;
-    if (this.long >= mostLong) return Math.ceil((inquiry.json?.bytes.length ?? 3 * units) / tokenBytes);
+    if (this.long >= mostLong) return Math.ceil((parsed.json?.bytes.length ?? 3 * units) / tokenBytes);
     this.long++;
     try {
       const texts = [beginningOf(prompt.texts), endOf(prompt.texts)];

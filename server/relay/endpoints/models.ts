@@ -8,8 +8,8 @@ import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { mapModel } from '../../routing/candidates.ts';
 import type { Authorise } from '../intake/authorise.ts';
-import type { Peer, Principal } from '../intake/inquiry.ts';
 import { readBody } from '../intake/parse.ts';
+import type { Peer, Principal } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';
 
 export interface ListModelsDeps {

@@ -8,7 +8,7 @@ import { bareKey } from '../../contract/token-key.ts';
 import { shortage } from '../shared/shortage.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
-import type { Peer, Principal } from './inquiry.ts';
+import type { Peer, Principal } from './parsed-request.ts';
 
 export interface AuthoriseDeps {
   readonly state: RelayState;

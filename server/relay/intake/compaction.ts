@@ -2,8 +2,8 @@
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { CompactionRules } from '../../protocols/traits.ts';
-import { type Capsule, type Compaction, exactBody, type Inquiry, type JsonContent } from './inquiry.ts';
 import { outline } from './json-text.ts';
+import { type Capsule, type Compaction, exactBody, type JsonContent, type ParsedRequest } from './parsed-request.ts';
 import type { RelayRoute } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -45,16 +45,16 @@ export function compactionOf(route: RelayRoute, body: Body, { seal }: Capsule): 
 /** What is asked of an upstream that knows no such thing. */
 export const summaryBody = (route: RelayRoute, body: Body): Body => rulesOf(route)?.summaryRequest(body) ?? body;
 
-const summaries = new WeakMap<Inquiry, Inquiry>();
+const summaries = new WeakMap<ParsedRequest, ParsedRequest>();
 
 /** The same request for a summary in plain words. */
-export function asSummary(inquiry: Inquiry): Inquiry {
-  const known = summaries.get(inquiry);
+export function asSummary(parsed: ParsedRequest): ParsedRequest {
+  const known = summaries.get(parsed);
   if (known !== undefined) return known;
-  const { compaction } = inquiry;
-  if (compaction === undefined) return inquiry;
-  const content = contentOf(summaryBody(inquiry.route, exactBody(inquiry)));
-  const summary: Inquiry = { ...inquiry, ...content };
-  summaries.set(inquiry, summary);
+  const { compaction } = parsed;
+  if (compaction === undefined) return parsed;
+  const content = contentOf(summaryBody(parsed.route, exactBody(parsed)));
+  const summary: ParsedRequest = { ...parsed, ...content };
+  summaries.set(parsed, summary);
   return summary;
 }

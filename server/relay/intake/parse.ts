@@ -4,10 +4,10 @@ import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';
 import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
 import { type Form, readForm } from './form.ts';
-import { type Capsule, exactBody, type Inquiry, type JsonContent } from './inquiry.ts';
 import { mostMembers, outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName } from './members.ts';
 import { plainBody, readPacked } from './packed-body.ts';
+import { type Capsule, exactBody, type JsonContent, type ParsedRequest } from './parsed-request.ts';
 import { readPrompt } from './prompt.ts';
 import { type Recall, recalledBody } from './references.ts';
 import type { MatchedRoute, Operation, RelayRoute } from './routes.ts';
@@ -24,7 +24,7 @@ export interface ParseContext {
 }
 
 /** @throws AppError body_*, model_missing. */
-export async function parse(request: Request, matched: MatchedRoute, context: ParseContext): Promise<Inquiry> {
+export async function parse(request: Request, matched: MatchedRoute, context: ParseContext): Promise<ParsedRequest> {
   const { route } = matched;
   const declared = Number.parseInt(request.headers.get('content-length') ?? '0', 10);
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });

@@ -2,8 +2,8 @@
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { RelayState } from '../state/state.ts';
-import type { Inquiry, Principal } from './inquiry.ts';
 import { editMembers, outline } from './json-text.ts';
+import type { ParsedRequest, Principal } from './parsed-request.ts';
 
 /** @returns the id of the user whose session the request carries. @throws AppError login_required and its kin. */
 export type FindSession = (request: Request) => Promise<number>;
@@ -24,19 +24,19 @@ export async function identifyPlayer(
 }
 
 /** The family's player writes 0, or nothing a number can be read from, where its user sets no limit. */
-export function withoutEmptyLimit(inquiry: Inquiry): Inquiry {
-  const { body, json } = inquiry;
-  if (json === null || (body.max_tokens !== 0 && body.max_tokens !== null)) return inquiry;
+export function withoutEmptyLimit(parsed: ParsedRequest): ParsedRequest {
+  const { body, json } = parsed;
+  if (json === null || (body.max_tokens !== 0 && body.max_tokens !== null)) return parsed;
   const text = editMembers(json.text, json.shape, new Map([['max_tokens', undefined]]));
   const shape = outline(text);
-  if (!shape.ok) return inquiry;
+  if (!shape.ok) return parsed;
   const { max_tokens: _, ...rest } = body;
-  return { ...inquiry, body: rest, json: { text, shape, bytes: new TextEncoder().encode(text) } };
+  return { ...parsed, body: rest, json: { text, shape, bytes: new TextEncoder().encode(text) } };
 }
 
 /** @throws AppError playground_group. */
-export function inChosenGroup(state: RelayState, principal: Principal, inquiry: Inquiry): Principal {
-  const { group } = inquiry.body;
+export function inChosenGroup(state: RelayState, principal: Principal, parsed: ParsedRequest): Principal {
+  const { group } = parsed.body;
   if (typeof group !== 'string' || group === '' || group === principal.group) return principal;
   if (!state.settings.usableGroups.has(group)) throw new AppError('playground_group');
   return { ...principal, group };

@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { parseExact } from '../../protocols/shared/json.ts';
 import type { ReferenceRules } from '../../protocols/traits.ts';
-import { exactBody } from './inquiry.ts';
+import { exactBody } from './parsed-request.ts';
 import type { RelayRoute } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;

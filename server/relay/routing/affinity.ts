@@ -2,7 +2,7 @@
 
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
-import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import type { ItemStore } from '../shared/items.ts';
 import type { HealthReport, Kept } from './health-reports.ts';
 
@@ -141,11 +141,11 @@ export function createAffinity(
 }
 
 /** Ids by which a request asks for something that its upstream keeps. */
-export const keptIds = ({ protocol, body }: Pick<Inquiry, 'protocol' | 'body'>): readonly string[] =>
+export const keptIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol' | 'body'>): readonly string[] =>
   codecFor(protocol).traits.kept?.asked(body) ?? [];
 
 /** Ids that are refused to others than their owner, and pass where none is known. */
-export const recalledIds = ({ protocol, body }: Pick<Inquiry, 'protocol' | 'body'>): readonly string[] =>
+export const recalledIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol' | 'body'>): readonly string[] =>
   codecFor(protocol).traits.kept?.recalled?.(body) ?? [];
 
 /** Headers and members by which clients name their conversation. */
@@ -154,17 +154,17 @@ const sessionHeaders = ['x-session-id', 'session_id', 'session-id', 'x-claude-co
 const prefixLength = 2048;
 
 /** @returns null for operations that have no conversation. */
-export function conversationKey(inquiry: Inquiry, principal: Principal): string | null {
-  if (inquiry.operation !== 'chat') return null;
-  const owner = `${principal.user.id}:${inquiry.model}:`;
+export function conversationKey(parsed: ParsedRequest, principal: Principal): string | null {
+  if (parsed.operation !== 'chat') return null;
+  const owner = `${principal.user.id}:${parsed.model}:`;
   for (const name of sessionHeaders) {
-    const value = inquiry.request.headers.get(name);
+    const value = parsed.request.headers.get(name);
     if (value !== null && value !== '') return `${owner}${value}`;
   }
-  const named = inquiry.body.prompt_cache_key ?? (inquiry.body.metadata as { user_id?: unknown } | undefined)?.user_id;
+  const named = parsed.body.prompt_cache_key ?? (parsed.body.metadata as { user_id?: unknown } | undefined)?.user_id;
   if (typeof named === 'string' && named !== '') return `${owner}${named.slice(0, 256)}`;
   let prefix = '';
-  for (const text of inquiry.prompt.texts) {
+  for (const text of parsed.prompt.texts) {
     prefix += text.slice(0, prefixLength);
     if (prefix.length >= prefixLength) break;
   }

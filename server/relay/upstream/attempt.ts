@@ -5,7 +5,7 @@ import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
 import { redacted, statusFailure, type Tried, type UpstreamFailure } from '../shared/failure.ts';
 import { isCompacted, lacksCompaction, uncompacted } from './condense.ts';
 import { finished, inlined } from './custom-operation.ts';
@@ -72,7 +72,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     if ('kind' in first || !lacksCompaction(first.failure)) return first;
     const key = { key: prepared.key, index: prepared.keyIndex };
     const variant = { unsigned: false, summary: true };
-    const plain = prepare(this.reservation.inquiry, prepared.channel, key, this.reservation.plan.settings, variant);
+    const plain = prepare(this.reservation.parsed, prepared.channel, key, this.reservation.plan.settings, variant);
     if (plain === null || plain instanceof Error) return first;
     const second = await this.ask(plain, abort);
     // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
@@ -83,7 +83,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
   /** What the response is, from its headers or its first bytes. */
   private async read(given: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
     const { prepared, abort } = call;
-    const { operation, stream } = this.reservation.inquiry;
+    const { operation, stream } = this.reservation.parsed;
     let response = given;
     const type = response.headers.get('content-type') ?? '';
     const asksStream = stream && operation === 'chat';
@@ -149,18 +149,18 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
   private async readWhole(response: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
     const { core, reservation, tried } = this;
     const { prepared, abort } = call;
-    const { inquiry } = reservation;
-    const isChat = inquiry.operation === 'chat';
+    const { parsed } = reservation;
+    const isChat = parsed.operation === 'chat';
     // It is made already: whoever leaves now pays for it.
     this.disconnect.expecting(always);
     const bytes = await readWhole(response, this.idleMs, abort);
     if (bytes === null) return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
     const firstByteMs = core.now();
-    const translated = isChat && (prepared.retold || inquiry.stream);
-    const parsed = parseBody(bytes, translated);
-    if (parsed === undefined) return hostFailure(response, 'invalid');
+    const translated = isChat && (prepared.retold || parsed.stream);
+    const json = parseBody(bytes, translated);
+    if (json === undefined) return hostFailure(response, 'invalid');
     const { upstream, custom } = prepared;
-    let body: unknown = parsed;
+    let body: unknown = json;
     if (custom !== null) {
       const errand = {
         dispatch: core.dispatch,
@@ -169,7 +169,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
         call: prepared.call,
         abort,
       };
-      const last = await finished(errand, custom, parsed);
+      const last = await finished(errand, custom, json);
       if ('class' in last) return last;
       const plain = custom.form.decode(last.answer, custom.asked);
       body = await inlined(errand, custom, plain);
@@ -181,7 +181,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     if (isChat && (status === 'queued' || status === 'in_progress')) {
       return { ...hostFailure(response, 'invalid'), class: 'client' };
     }
-    if (prepared.compaction === 'native' && !isCompacted(inquiry, JSON.stringify(body)))
+    if (prepared.compaction === 'native' && !isCompacted(parsed, JSON.stringify(body)))
       return uncompacted(response.status);
     const usage = upstream.readUsage(body);
     const silent = isChat && (usage === null || usage.output + usage.reasoning === 0);
@@ -241,18 +241,18 @@ const statusOfType = (error: UpstreamError): number => {
 
 /** How this upstream's frames reach this client. */
 function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => number): FrameRelay {
-  const { inquiry } = reservation;
+  const { parsed } = reservation;
   const { upstream } = prepared;
-  if (isGathered(inquiry)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
+  if (isGathered(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
   // Nothing goes to the client before it is sure that this upstream knows how to compact.
-  const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(inquiry, frame) : null;
+  const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(parsed, frame) : null;
   if (proves !== null || !prepared.retold) return new PassthroughRelay(upstream, prepared.usageAsked, now, proves);
-  const { writer } = codecFor(inquiry.protocol).translation;
+  const { writer } = codecFor(parsed.protocol).translation;
   return new TranslatingRelay(upstream, writer(contextOf(reservation, now())), now, changeFor(prepared));
 }
 
 /** Some upstreams stream although one piece was asked for. */
-export const isGathered = (inquiry: Inquiry): boolean => !inquiry.stream && inquiry.operation === 'chat';
+export const isGathered = (parsed: ParsedRequest): boolean => !parsed.stream && parsed.operation === 'chat';
 
 /** What happens to an answer's events between the two dialects. */
 export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined {
@@ -265,13 +265,13 @@ export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly C
 
 /** What the translation of a response says besides its events. */
 export function contextOf(reservation: Reservation, nowMs: number): ResponseContext {
-  const { inquiry, plan } = reservation;
-  const options = inquiry.body.stream_options as { include_usage?: unknown } | null | undefined;
+  const { parsed, plan } = reservation;
+  const options = parsed.body.stream_options as { include_usage?: unknown } | null | undefined;
   const names =
-    inquiry.compaction === undefined && codecFor(inquiry.protocol).traits.references?.keeps(inquiry.body) === true;
+    parsed.compaction === undefined && codecFor(parsed.protocol).traits.references?.keeps(parsed.body) === true;
   return {
-    model: inquiry.model,
-    responseId: inquiry.requestId,
+    model: parsed.model,
+    responseId: parsed.requestId,
     created: Math.floor(nowMs / 1000),
     includeUsage: options?.include_usage === true,
     // The plan's count is a bound: twice what ordinary text takes.

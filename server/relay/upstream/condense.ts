@@ -3,7 +3,7 @@
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
 
 /** Channels whose upstream was asked natively and knew nothing of it. */
@@ -24,7 +24,7 @@ export function createNativeCompactions(): NativeCompactions {
 }
 
 /** Where a conversation is made short natively. @param url of the chat. */
-export function compactionAddress({ protocol, compaction }: Inquiry, url: string): string {
+export function compactionAddress({ protocol, compaction }: ParsedRequest, url: string): string {
   const suffix = codecFor(protocol).traits.compaction?.suffix;
   if (compaction?.form !== 'call' || suffix === undefined) return url;
   const [path = '', query] = url.split('?', 2);
@@ -46,14 +46,18 @@ export const uncompacted = (status: number): UpstreamFailure => ({
   reason: 'uncompacted',
 });
 
-export const isCompacted = ({ protocol }: Inquiry, answer: string): boolean =>
+export const isCompacted = ({ protocol }: ParsedRequest, answer: string): boolean =>
   codecFor(protocol).traits.compaction?.isTold(answer) === true;
 
 /** Said where a model had nothing to say. */
 const nothing = '(no summary available)';
 
 /** A summary in words becomes the item the client waits for, and the only one. */
-export function condensing({ protocol, requestId, compaction }: Inquiry): (event: ChatEvent) => readonly ChatEvent[] {
+export function condensing({
+  protocol,
+  requestId,
+  compaction,
+}: ParsedRequest): (event: ChatEvent) => readonly ChatEvent[] {
   const rules = codecFor(protocol).traits.compaction;
   let words = '';
   return (event) => {

@@ -5,7 +5,7 @@ import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
 import type { Asked, CustomForm } from '../../providers/adapter.ts';
 import type { Target } from '../../routing/target.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
 import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
 import { ownAbort } from './client-disconnect.ts';
@@ -26,16 +26,16 @@ interface OperationBody {
 }
 
 /** Embeddings in the other dialect's form, one of the two being the common one. */
-export function embeddingsBody(inquiry: Inquiry, dialect: ProtocolId, model: string): OperationBody {
-  const { body } = inquiry;
-  const own = codecFor(inquiry.protocol).traits.embeddings?.common ?? null;
+export function embeddingsBody(parsed: ParsedRequest, dialect: ProtocolId, model: string): OperationBody {
+  const { body } = parsed;
+  const own = codecFor(parsed.protocol).traits.embeddings?.common ?? null;
   const other = codecFor(dialect).traits.embeddings?.common?.upstream;
   const common = own === null ? body : own.toRequest(body, model);
   return {
     body: other === undefined ? common : other.fromRequest(common, model),
     retell: (answer) => {
-      const plain = other === undefined ? answer : other.toAnswer(answer, inquiry.model, body.encoding_format);
-      return own === null ? plain : own.fromAnswer(plain, body, inquiry.model);
+      const plain = other === undefined ? answer : other.toAnswer(answer, parsed.model, body.encoding_format);
+      return own === null ? plain : own.fromAnswer(plain, body, parsed.model);
     },
   };
 }
@@ -44,12 +44,12 @@ export function embeddingsBody(inquiry: Inquiry, dialect: ProtocolId, model: str
 export function customBody(
   { place, channel, translated }: Target,
   form: CustomForm,
-  inquiry: Inquiry,
+  parsed: ParsedRequest,
   dropped: string[],
 ): OperationBody & { readonly custom: CustomCall } {
-  const common = translated ? embeddingsBody(inquiry, commonProtocol, place.model) : null;
-  const { model: name, route, startedMs } = inquiry;
-  const body = common?.body ?? inquiry.body;
+  const common = translated ? embeddingsBody(parsed, commonProtocol, place.model) : null;
+  const { model: name, route, startedMs } = parsed;
+  const body = common?.body ?? parsed.body;
   const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
   return {
     custom: { form, asked },

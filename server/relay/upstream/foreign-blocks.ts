@@ -3,8 +3,8 @@ import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { parseExact, record } from '../../protocols/shared/json.ts';
 import type { ForeignBlock, Signing } from '../../protocols/shared/signatures.ts';
-import type { JsonContent } from '../intake/inquiry.ts';
 import { type DeepEdit, editPaths } from '../intake/json-text.ts';
+import type { JsonContent } from '../intake/parsed-request.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

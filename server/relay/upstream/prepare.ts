@@ -16,8 +16,8 @@ import { type SentTerms, sentTerms } from '../../routing/offers.ts';
 import { type Target, Targets } from '../../routing/target.ts';
 import { askedOf, carriedTerms, editsOfTerms } from '../admission/terms.ts';
 import { asSummary } from '../intake/compaction.ts';
-import { exactBody, type Inquiry } from '../intake/inquiry.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
+import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { UpstreamCall } from './call.ts';
@@ -85,7 +85,7 @@ const targets = new Targets();
  * @returns null when this channel's provider cannot serve the operation.
  */
 export function prepare(
-  given: Inquiry,
+  given: ParsedRequest,
   channel: ChannelSnapshot,
   choice: KeyChoice,
   settings: RelaySettings,
@@ -100,36 +100,36 @@ export function prepare(
 }
 
 /** @throws AppError body_invalid when the body cannot be translated. */
-function prepared(target: Target, given: Inquiry, { key, index }: KeyChoice, variant: Variant): Prepared | null {
+function prepared(target: Target, given: ParsedRequest, { key, index }: KeyChoice, variant: Variant): Prepared | null {
   const { channel, translated } = target;
   // Only an upstream of the client's own dialect can know how.
   const compaction = given.compaction === undefined ? null : translated || variant.summary ? 'summary' : 'native';
   const dropped: string[] = [];
   const asked = compaction === 'summary' ? asSummary(given) : given;
-  const inquiry = target.agentLines.length === 0 ? asked : withoutAgentLines(asked, target, dropped);
-  const wishes = askedOf(inquiry);
-  const terms = wishes === nothingAsked ? target.usualTerms : sentTerms(wishes, target.offer, inquiry, target.options);
+  const parsed = target.agentLines.length === 0 ? asked : withoutAgentLines(asked, target, dropped);
+  const wishes = askedOf(parsed);
+  const terms = wishes === nothingAsked ? target.usualTerms : sentTerms(wishes, target.offer, parsed, target.options);
   const signing = variant.unsigned ? nothingSigned : target.signing;
-  const sent = bodyOf(target, { inquiry, terms, key, signing, dropped });
+  const sent = bodyOf(target, { parsed, terms, key, signing, dropped });
   if (sent === null) return null;
-  const { request, order, form } = inquiry;
+  const { request, order, form } = parsed;
   const url =
     typeof target.url === 'string' ? target.url : target.url({ key, url: request.url, path: order?.path ?? '' });
   const headers = headersOf(target.headers, key, request.headers, form?.contentType);
   // One answer alone can be written anew, and a client that asked for JSON expects nothing in front of it.
   const restore =
     target.translate !== null
-      ? answerChange(target, inquiry, dropped)
-      : target.taggedThoughts && inquiry.body.response_format != null && !asksForSeveral(inquiry)
+      ? answerChange(target, parsed, dropped)
+      : target.taggedThoughts && parsed.body.response_format != null && !asksForSeveral(parsed)
         ? taggedThoughts
         : null;
   const retold =
     compaction === 'summary' ||
-    (translated ? sent.retell === undefined : restore !== null || (target.strayForm && !asksForSeveral(inquiry))) ||
+    (translated ? sent.retell === undefined : restore !== null || (target.strayForm && !asksForSeveral(parsed))) ||
     target.reshaped;
   return {
     call: {
-      url: compaction === 'native' ? compactionAddress(inquiry, url) : url,
+      url: compaction === 'native' ? compactionAddress(parsed, url) : url,
       headers: sent.headers === undefined ? headers : { ...headers, ...sent.headers },
       body: sent.body,
       channel,
@@ -146,10 +146,10 @@ function prepared(target: Target, given: Inquiry, { key, index }: KeyChoice, var
     restore,
     retell: sent.retell ?? null,
     compaction,
-    condense: compaction === 'summary' ? () => condensing(inquiry) : null,
+    condense: compaction === 'summary' ? () => condensing(parsed) : null,
     retold,
     namesKept: target.namesKept && !retold,
-    usageAsked: target.asksUsage && !asksForUsage(inquiry),
+    usageAsked: target.asksUsage && !asksForUsage(parsed),
     dropped,
     terms: sent.terms,
     auth: target.adapter?.auth,
@@ -159,13 +159,13 @@ function prepared(target: Target, given: Inquiry, { key, index }: KeyChoice, var
   };
 }
 
-const asksForUsage = ({ body: { stream_options: options } }: Inquiry): boolean =>
+const asksForUsage = ({ body: { stream_options: options } }: ParsedRequest): boolean =>
   options !== undefined && record(options)?.include_usage === true;
 
-const asksForSeveral = ({ body: { n } }: Inquiry): boolean => Number(n ?? 1) > 1;
+const asksForSeveral = ({ body: { n } }: ParsedRequest): boolean => Number(n ?? 1) > 1;
 
 interface Asking {
-  readonly inquiry: Inquiry;
+  readonly parsed: ParsedRequest;
   readonly terms: SentTerms;
   readonly key: string;
   /** What the upstream says of signatures, as far as it is believed. */
@@ -183,14 +183,14 @@ interface Sent {
 
 /** The one place where a body is made. @returns null where the provider does not serve it. */
 function bodyOf(target: Target, asking: Asking): Sent | null {
-  const { inquiry, terms, dropped } = asking;
+  const { parsed, terms, dropped } = asking;
   const { channel, form, translate } = target;
   const { dialect, model } = target.place;
   if (translate !== null) {
     const body = translatedBody(target, translate, asking);
     return written(target, asking, body, carriedTerms(terms, body, dialect));
   }
-  const { operation, order } = inquiry;
+  const { operation, order } = parsed;
   const without = () => carriedTerms(terms, null, dialect);
   if (operation === 'realtime') return { body: null, terms: without() };
   if (order !== undefined) {
@@ -201,24 +201,24 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
     };
   }
   if (form !== null) {
-    const { body, custom, retell } = customBody(target, form, inquiry, dropped);
+    const { body, custom, retell } = customBody(target, form, parsed, dropped);
     return { body: JSON.stringify(body), terms: without(), retell, custom };
   }
   if (target.translated) {
-    const { body, retell } = embeddingsBody(inquiry, dialect, model);
+    const { body, retell } = embeddingsBody(parsed, dialect, model);
     return { body: JSON.stringify(body), terms: without(), retell };
   }
   const edits = editsOf(target, asking);
-  if (target.whole !== undefined) return written(target, asking, editedMembers(bodyWithDigits(inquiry), edits), terms);
-  const { json } = inquiry;
-  if (json === null) return { body: formBody(inquiry, model), terms };
+  if (target.whole !== undefined) return written(target, asking, editedMembers(bodyWithDigits(parsed), edits), terms);
+  const { json } = parsed;
+  if (json === null) return { body: formBody(parsed, model), terms };
   return { body: edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits), terms };
 }
 
 /** In the provider's own form, where it has one. */
-function written({ whole }: Target, { inquiry, key, dropped }: Asking, body: Members, terms: SentTerms): Sent | null {
+function written({ whole }: Target, { parsed, key, dropped }: Asking, body: Members, terms: SentTerms): Sent | null {
   if (whole === undefined) return { body: JSON.stringify(body), terms };
-  const betas = inquiry.request.headers.get('anthropic-beta') ?? '';
+  const betas = parsed.request.headers.get('anthropic-beta') ?? '';
   const made = whole(body, { key, betas, dropped });
   if (made === null) return null;
   const { headers } = made;
@@ -226,21 +226,21 @@ function written({ whole }: Target, { inquiry, key, dropped }: Asking, body: Mem
   return headers === undefined ? { body: text, terms } : { body: text, terms, headers };
 }
 
-function formBody({ form }: Inquiry, model: string): UpstreamCall['body'] {
+function formBody({ form }: ParsedRequest, model: string): UpstreamCall['body'] {
   return form === null ? '' : form.body(model === form.fields.get('model') ? null : model);
 }
 
 const noEdits: Edits = new Map();
 
 /** Edits of the client's own JSON; every byte that no edit is about stays as it is. */
-function editsOf(target: Target, { inquiry, terms, signing, dropped }: Asking): Edits {
-  const { body, json, route } = inquiry;
+function editsOf(target: Target, { parsed, terms, signing, dropped }: Asking): Edits {
+  const { body, json, route } = parsed;
   dropped.push(...terms.dropped);
   if (json === null) return noEdits;
   let edits = terms.removed.length > 0 ? editsOfTerms(body, terms) : noEdits;
   let foreign = noEdits;
   const { foreignBlocks, foreignFeatures } = target;
-  const { features } = inquiry.prompt;
+  const { features } = parsed.prompt;
   if (foreignBlocks !== null && (foreignFeatures === 0 || (features & foreignFeatures) !== 0)) {
     const blocks = foreignBlocks(body, signing);
     if (blocks.length > 0) {
@@ -249,7 +249,7 @@ function editsOf(target: Target, { inquiry, terms, signing, dropped }: Asking): 
     }
   }
   if (target.edits.length > 0) {
-    const source: EditedBody = { members: body, exact: () => exactBody(inquiry), foreign };
+    const source: EditedBody = { members: body, exact: () => exactBody(parsed), foreign };
     for (const edit of target.edits)
       if (
         (edit.features === undefined || (features & edit.features) !== 0) &&
@@ -279,34 +279,34 @@ function hasAny(body: Members, names: readonly string[]): boolean {
 }
 
 /** Every number of it, those of its own members too. */
-function bodyWithDigits({ json, body }: Inquiry): Members {
+function bodyWithDigits({ json, body }: ParsedRequest): Members {
   if (json === null) return {};
   return hasExactNumbers(json.text) ? (record(parseExact(json.text)) ?? {}) : body;
 }
 
-const cleaned = new WeakMap<Inquiry, Inquiry>();
+const cleaned = new WeakMap<ParsedRequest, ParsedRequest>();
 const encoder = new TextEncoder();
 
 /** Takes out of a prompt what an agent wrote into it for its maker's own hosts. @param dropped receives what was taken out. */
-function withoutAgentLines(inquiry: Inquiry, { agentLines }: Target, dropped: string[]): Inquiry {
-  const { protocol, body, json } = inquiry;
-  if (json === null) return inquiry;
+function withoutAgentLines(parsed: ParsedRequest, { agentLines }: Target, dropped: string[]): ParsedRequest {
+  const { protocol, body, json } = parsed;
+  if (json === null) return parsed;
   for (const { line, why } of agentLines) {
     const edits = codecFor(protocol).traits.withoutLine?.(body, line) ?? null;
     if (edits === null) continue;
     dropped.push(`/system: ${why}`);
-    const known = cleaned.get(inquiry);
+    const known = cleaned.get(parsed);
     if (known !== undefined) return known;
     const text = editMembers(json.text, json.shape, edits);
     const shape = outline(text);
-    if (!shape.ok) return inquiry;
-    const clean: Inquiry = {
-      ...inquiry,
+    if (!shape.ok) return parsed;
+    const clean: ParsedRequest = {
+      ...parsed,
       body: JSON.parse(text) as Record<string, unknown>,
       json: { bytes: encoder.encode(text), text, shape },
     };
-    cleaned.set(inquiry, clean);
+    cleaned.set(parsed, clean);
     return clean;
   }
-  return inquiry;
+  return parsed;
 }

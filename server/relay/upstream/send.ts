@@ -94,7 +94,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     protected readonly disconnect: ClientDisconnect,
   ) {
     // A refused socket has cost nobody anything: every channel may be tried.
-    this.limited = reservation.inquiry.operation !== 'realtime';
+    this.limited = reservation.parsed.operation !== 'realtime';
     this.allowed = this.limited ? Math.max(1, reservation.plan.settings.retryTimes + 1) : Number.POSITIVE_INFINITY;
     this.idleMs = core.idleMs();
   }
@@ -105,12 +105,12 @@ export abstract class Sender<T extends { readonly kind: string }> {
   /** Tries channels and keys until one can be worked with. Never rejects. */
   async send(): Promise<T | Failed> {
     const { core, disconnect, reservation } = this;
-    const { inquiry, plan } = reservation;
+    const { parsed, plan } = reservation;
     for (let channel = this.nextChannel(); channel !== null; channel = this.nextChannel()) {
       let again = true;
       while (again && this.mayGoOn()) {
         const key = core.health.pickKey(channel);
-        const prepared = prepare(inquiry, channel, key, plan.settings, this.variantFor(channel));
+        const prepared = prepare(parsed, channel, key, plan.settings, this.variantFor(channel));
         if (prepared instanceof AppError) return this.failed(prepared);
         if (prepared === null) break;
         this.tried.push({ channelId: channel.id, name: channel.name, failed: null });
@@ -118,7 +118,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
         const askedMs = core.now();
         const call = disconnect.asking(channel);
         core.health.begin(channel);
-        inquiry.form?.onFault(() => call.abort());
+        parsed.form?.onFault(() => call.abort());
         const reached = await this.attempt(prepared, call);
         if ('kind' in reached) {
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, key.index);
@@ -130,7 +130,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
           if (disconnect.isGone && reached.answered) this.left = { prepared, usage: reached.failure.usage ?? null };
         }
         // The body went wrong on its way: nobody but the caller is to blame.
-        const fault = disconnect.upstream.aborted && disconnect.isGone ? null : (inquiry.form?.fault() ?? null);
+        const fault = disconnect.upstream.aborted && disconnect.isGone ? null : (parsed.form?.fault() ?? null);
         if (fault !== null) {
           core.health.released(channel);
           return this.failed(fault);
@@ -155,11 +155,11 @@ export abstract class Sender<T extends { readonly kind: string }> {
   /** What the failure says about channel and key, and what is tried next. */
   private afterFailure(given: UpstreamFailure, channel: ChannelSnapshot, keyIndex: number, ms: number) {
     const { core, reservation } = this;
-    const { inquiry, plan } = reservation;
+    const { parsed, plan } = reservation;
     const failure = withKeywords(
       given,
       plan.settings.disableKeywords,
-      () => inquiry.json?.text ?? JSON.stringify(inquiry.body),
+      () => parsed.json?.text ?? JSON.stringify(parsed.body),
     );
     this.failure = failure;
     this.tried[this.tried.length - 1] = {
@@ -177,7 +177,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       this.allowed++;
       return 'same channel';
     }
-    if (!retries || inquiry.form?.replayable === false) return 'end';
+    if (!retries || parsed.form?.replayable === false) return 'end';
     this.hasSpareKey = failure.class === 'key' && core.health.hasSpareKey(channel);
     this.allowExtra();
     return this.hasSpareKey ? 'same channel' : 'next channel';
@@ -185,7 +185,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   private variantFor(channel: ChannelSnapshot): Variant {
     const { unsigned } = this;
-    const summary = this.reservation.inquiry.compaction !== undefined && this.core.compactions.lackedBy(channel);
+    const summary = this.reservation.parsed.compaction !== undefined && this.core.compactions.lackedBy(channel);
     return unsigned || summary ? { unsigned, summary } : plainVariant;
   }
 
@@ -276,19 +276,19 @@ const quick: ReadonlySet<string> = new Set(['chat', 'completions', 'embeddings',
 /** How long a first byte may take: as long as another channel could be tried instead, not for ever. @returns milliseconds; Infinity = only the limit of silence holds. */
 export function firstByteTimeout(
   { health }: Pick<SendCore, 'health'>,
-  { inquiry, plan }: Reservation,
+  { parsed, plan }: Reservation,
   { channel, known }: Prepared,
   tried: readonly Tried[],
 ): number {
   // What was said of this channel holds whichever others there are.
   const { first_byte_seconds: own } = channel.setting;
   if (typeof own === 'number' && own > 0) return own * 1000;
-  if (plan.candidates.length === 1 || !quick.has(inquiry.operation)) return Number.POSITIVE_INFINITY;
+  if (plan.candidates.length === 1 || !quick.has(parsed.operation)) return Number.POSITIVE_INFINITY;
   const { firstEventMs, firstAnswerMs } = plan.settings;
-  const limit = inquiry.stream ? firstEventMs : firstAnswerMs;
+  const limit = parsed.stream ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // Of a model that nobody knows it is assumed that it thinks.
-  const mayThink = inquiry.operation === 'chat' && known.thinking !== 'none';
+  const mayThink = parsed.operation === 'chat' && known.thinking !== 'none';
   return !mayThink && isAnotherUp(health, plan.candidates, tried) ? limit : Number.POSITIVE_INFINITY;
 }
 

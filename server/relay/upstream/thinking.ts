@@ -34,24 +34,24 @@ const observedMs = 1000;
 type Asked = Pick<Prepared, 'channel' | 'upstreamModel' | 'known' | 'wishes'>;
 
 /** Whether the upstream thinks before it answers, as far as the rows and the request say. */
-export function mayThink({ inquiry }: Pick<Reservation, 'inquiry'>, asked: Asked): boolean {
-  if (inquiry.operation !== 'chat') return false;
+export function mayThink({ parsed }: Pick<Reservation, 'parsed'>, asked: Asked): boolean {
+  if (parsed.operation !== 'chat') return false;
   const target = asked.known;
   if (target.thinking === 'none') return false;
   if (target.alwaysThinks || target.thinksUnasked || asked.wishes) return true;
-  if (asksForThought(inquiry.body) || asksForThought(asked.channel.paramOverride)) return true;
+  if (asksForThought(parsed.body) || asksForThought(asked.channel.paramOverride)) return true;
   // No row says whether it must be asked.
   return target.thinking === null && modelLimits(asked.upstreamModel).thinks;
 }
 
 /** Whether the upstream may have thought something that the client does not see. */
-export function thinksUnseen(one: Pick<Reservation, 'inquiry'>, asked: Asked, { thought }: Thinking): boolean {
+export function thinksUnseen(one: Pick<Reservation, 'parsed'>, asked: Asked, { thought }: Thinking): boolean {
   const target = asked.known;
   // A request may hide what is usually shown.
   if (target.showsThoughts && thought) return false;
   // Of a model that no row says to think, the thoughts are taken for what is seen of them.
   if (thought)
-    return (target !== unknownTarget && target.thinking !== 'none') || asked.wishes || asksForThought(one.inquiry.body);
+    return (target !== unknownTarget && target.thinking !== 'none') || asked.wishes || asksForThought(one.parsed.body);
   return mayThink(one, asked);
 }
 

@@ -11,28 +11,28 @@ import type { Translate } from '../../routing/body.ts';
 import type { SentTerms } from '../../routing/offers.ts';
 import type { Target } from '../../routing/target.ts';
 import { withoutTerms } from '../admission/terms.ts';
-import { exactBody, type Inquiry } from '../intake/inquiry.ts';
+import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import { withoutForeign } from './foreign-blocks.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 export type Change = (event: ChatEvent) => readonly ChatEvent[];
 
-const decodedRequests = new WeakMap<Inquiry, ChatRequest>();
+const decodedRequests = new WeakMap<ParsedRequest, ChatRequest>();
 
 /** A request is decoded once, however many channels it is tried at. @throws AppError body_invalid. */
-function decodedRequest(inquiry: Inquiry): ChatRequest {
-  const known = decodedRequests.get(inquiry);
+function decodedRequest(parsed: ParsedRequest): ChatRequest {
+  const known = decodedRequests.get(parsed);
   if (known !== undefined) return known;
-  const decoded = codecFor(inquiry.protocol).translation.decodeRequest(exactBody(inquiry), {
-    model: inquiry.model,
-    stream: inquiry.stream,
+  const decoded = codecFor(parsed.protocol).translation.decodeRequest(exactBody(parsed), {
+    model: parsed.model,
+    stream: parsed.stream,
   });
-  decodedRequests.set(inquiry, decoded);
+  decodedRequests.set(parsed, decoded);
   return decoded;
 }
 
 interface Said {
-  readonly inquiry: Inquiry;
+  readonly parsed: ParsedRequest;
   readonly terms: SentTerms;
   readonly signing: Signing;
   readonly dropped: string[];
@@ -42,9 +42,9 @@ interface Said {
 export function translatedBody(
   { place }: Target,
   translate: Translate,
-  { inquiry, terms, signing, dropped }: Said,
+  { parsed, terms, signing, dropped }: Said,
 ): Members {
-  const body = translate.encode(decodedRequest(inquiry), inquiry.ceiling, dropped);
+  const body = translate.encode(decodedRequest(parsed), parsed.ceiling, dropped);
   if (terms.removed.length > 0) dropped.push(...withoutTerms(body, terms));
   const signed = translate.signs ? withoutForeign(body, place.dialect, signing, dropped) : body;
   return translate.finish(signed, dropped);
@@ -53,11 +53,11 @@ export function translatedBody(
 const unasked = '/reasoning: thoughts that were not asked for are left out';
 
 /** @returns how much of the thoughts the client gets. */
-function thoughtsFor({ channel, suffix }: Target, inquiry: Inquiry): 'words' | 'seals' | 'nothing' {
+function thoughtsFor({ channel, suffix }: Target, parsed: ParsedRequest): 'words' | 'seals' | 'nothing' {
   // The operator wants them among the words of the answer.
   if (channel.setting.thinking_to_content === true) return 'words';
   if (suffix !== null && suffix.budget !== 0 && suffix.effort !== 'none') return 'words';
-  return codecFor(inquiry.protocol).traits.thoughts?.(inquiry.body) ?? 'words';
+  return codecFor(parsed.protocol).traits.thoughts?.(parsed.body) ?? 'words';
 }
 
 /** As the client's own provider does it. */
@@ -72,12 +72,12 @@ const withoutThoughts =
   };
 
 /** Names of tools, calls that were written as words, thoughts between marks or not asked for. @param dropped receives what an answer held and its client did not ask for. @returns what makes the changes of one answer; null = there are none. */
-export function answerChange(target: Target, inquiry: Inquiry, dropped: string[]): (() => Change) | null {
-  const request = decodedRequest(inquiry);
+export function answerChange(target: Target, parsed: ParsedRequest, dropped: string[]): (() => Change) | null {
+  const request = decodedRequest(parsed);
   const makers: (() => Change)[] = target.taggedThoughts ? [taggedThoughts] : [];
   const written = request.tools.length === 0 ? undefined : writtenTool(request, target.known);
-  if (written !== undefined) makers.push(() => writtenCall(portableName(written.name), `call_${inquiry.requestId}`));
-  const thoughts = target.known.thinking === 'none' ? 'words' : thoughtsFor(target, inquiry);
+  if (written !== undefined) makers.push(() => writtenCall(portableName(written.name), `call_${parsed.requestId}`));
+  const thoughts = target.known.thinking === 'none' ? 'words' : thoughtsFor(target, parsed);
   if (thoughts !== 'words') makers.push(() => withoutThoughts(thoughts, dropped));
   const restorer = toolRestorer(request.tools);
   if (restorer !== null) makers.push(restorer);

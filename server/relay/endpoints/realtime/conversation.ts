@@ -9,7 +9,7 @@ import { untilHeld } from '../../admission/lease-client.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishRequest } from '../../delivery/settle.ts';
 import type { Authorise } from '../../intake/authorise.ts';
-import type { Peer, Principal } from '../../intake/inquiry.ts';
+import type { Peer, Principal } from '../../intake/parsed-request.ts';
 import { readPrompt } from '../../intake/prompt.ts';
 import type { Deadline, Deadlines } from '../../shared/deadlines.ts';
 import type { Tried } from '../../shared/failure.ts';
@@ -78,8 +78,8 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   const { reservation: charge, prepared, peer } = parties;
   const { channel, upstreamModel } = prepared;
   const { socket, greeting } = parties.line;
-  const { plan, inquiry } = charge;
-  const turns = createTurns(core.counter, inquiry.model, core.now);
+  const { plan, parsed } = charge;
+  const turns = createTurns(core.counter, parsed.model, core.now);
   const transcripts = createTranscripts((model) => parties.reserve(principal, model), channel);
   const { session } = turns;
   const hold = createTurnHold(charge, plan.prices, turns, transcripts.beside);
@@ -151,9 +151,9 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   };
   /** @returns the code of what the client was told. */
   const tell = (error: unknown): string => {
-    const { type, code, message } = toldTo(inquiry.request, clientError(error, inquiry.requestId));
+    const { type, code, message } = toldTo(parsed.request, clientError(error, parsed.requestId));
     const told = { type, code, message, param: null, event_id: null };
-    client?.send(JSON.stringify({ type: 'error', event_id: `event_${inquiry.requestId}`, error: told }));
+    client?.send(JSON.stringify({ type: 'error', event_id: `event_${parsed.requestId}`, error: told }));
     return code;
   };
   const showOut = (error: unknown) => {
@@ -191,7 +191,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   /** @throws AppError when the caller may not go on. */
   const renew = () => {
     principal = core.authorise.renew(principal, peer);
-    core.authorise.allowModel(principal, inquiry.model);
+    core.authorise.allowModel(principal, parsed.model);
   };
   const mayStay = (): boolean => {
     try {
@@ -298,7 +298,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
     const event = readFrame(data);
     const { speaking, writing } = modelsIn(event);
     for (const model of speaking)
-      if (model !== inquiry.model) throw new AppError('realtime_model_fixed', { model: String(model) });
+      if (model !== parsed.model) throw new AppError('realtime_model_fixed', { model: String(model) });
     for (const model of writing) core.authorise.allowModel(principal, String(model));
     const type = text(event.type);
     const settings = core.state.settings;
@@ -310,7 +310,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
       letTurnIn();
     }
     turns.sent(event);
-    const named = speaking.length > 0 && upstreamModel !== inquiry.model ? withModel(event, upstreamModel) : null;
+    const named = speaking.length > 0 && upstreamModel !== parsed.model ? withModel(event, upstreamModel) : null;
     if (type !== 'response.create') return named === null ? data : JSON.stringify(named);
     const response = record(event.response);
     return afterLoan(

@@ -5,9 +5,8 @@ import { Reservation } from '../../admission/reservation.ts';
 import { planFor, type ReserveCore, reserve } from '../../admission/reserve.ts';
 import { finishFailed, type Refusal } from '../../delivery/settle.ts';
 import type { Authorise } from '../../intake/authorise.ts';
-import { inquiryFor } from '../../intake/bare-inquiry.ts';
-import type { Inquiry, Peer, Principal } from '../../intake/inquiry.ts';
 import { checkModelName } from '../../intake/members.ts';
+import { type ParsedRequest, type Peer, type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
 import type { RequestIds } from '../../intake/request-id.ts';
 import type { Tried } from '../../shared/failure.ts';
 import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
@@ -29,12 +28,12 @@ export interface RealtimeRequest {
   readonly request: Request;
   readonly requestId: string;
   readonly startedMs: number;
-  inquiry: Inquiry | null;
+  parsed: ParsedRequest | null;
   /** @throws AppError token_*, user_disabled, overloaded. */
   identify(): Principal;
   pass(principal: Principal, free: boolean): void | Promise<void>;
   /** Plan and reserve. */
-  reserve(inquiry: Inquiry, principal: Principal): Reservation | Promise<Reservation>;
+  reserve(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation>;
 }
 
 interface Reached {
@@ -50,7 +49,7 @@ class SocketSender extends Sender<Reached> {
     private readonly realtimeCore: RealtimeCore,
     reservation: Reservation,
   ) {
-    super(realtimeCore, reservation, new ClientDisconnect(reservation.inquiry.request.signal, 0));
+    super(realtimeCore, reservation, new ClientDisconnect(reservation.parsed.request.signal, 0));
   }
 
   protected async attempt(prepared: Prepared, abort: AbortController): Promise<Reached | FailedAttempt> {
@@ -72,10 +71,10 @@ export async function openConversation(
   const model = new URL(request.url).searchParams.get('model') ?? '';
   if (model === '') throw new AppError('model_missing');
   checkModelName(model);
-  const inquiry = inquiryFor(request, { requestId, startedMs, operation: 'realtime', model });
-  arrived.inquiry = inquiry;
+  const parsed = requestWithoutBody(request, { requestId, startedMs, operation: 'realtime', model });
+  arrived.parsed = parsed;
   await arrived.pass(principal, false);
-  const one = await arrived.reserve(inquiry, principal);
+  const one = await arrived.reserve(parsed, principal);
   const reached = await new SocketSender(core, one).send();
   if (reached.kind === 'failed') return finishFailed(one, reached, { gone: request.signal.aborted, stopped: null });
   return converse(core, {
@@ -102,15 +101,15 @@ function reserveWriter(
     operation: 'transcriptions',
     model,
   } as const;
-  const inquiry = { ...inquiryFor(request, facts), stream: true };
+  const parsed = { ...requestWithoutBody(request, facts), stream: true };
   const admission = core.gate.part(principal, facts);
   const refuse = (error: unknown): never => {
     core.gate.withdraw(admission);
     throw error;
   };
   try {
-    const plan = planFor(core, inquiry, principal, false);
-    const one = new Reservation(core, { inquiry, principal, plan, admission, free: false, owner: null });
+    const plan = planFor(core, parsed, principal, false);
+    const one = new Reservation(core, { parsed, principal, plan, admission, free: false, owner: null });
     const waiting = reserve(core, one);
     return waiting === undefined ? one : waiting.then(() => one, refuse);
   } catch (error) {

@@ -130,7 +130,7 @@ export function createTranscripts(
       await Promise.all(opening.values());
       for (const bill of bills.values()) {
         if (bill === null) continue;
-        const served = { channel, upstreamModel: bill.reservation.inquiry.model, dropped: [] };
+        const served = { channel, upstreamModel: bill.reservation.parsed.model, dropped: [] };
         await finishRequest(bill.reservation, served, {
           endReason,
           usage: owed(bill),

@@ -5,7 +5,7 @@ import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { record } from '../../../protocols/shared/json.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import type { Refusal } from '../../delivery/settle.ts';
-import type { Inquiry } from '../../intake/inquiry.ts';
+import type { ParsedRequest } from '../../intake/parsed-request.ts';
 import { prepare } from '../../upstream/prepare.ts';
 import { drawingModel, isFree, orderOf } from './actions.ts';
 import { modeOf, type TaskRoute } from './routes.ts';
@@ -46,7 +46,7 @@ export async function draw(
   submission: Submission,
   route: Extract<TaskRoute, { kind: 'draw' }>,
 ): Promise<Response | Refusal> {
-  const { inquiry, principal, body } = submission;
+  const { parsed, principal, body } = submission;
   const order = orderOf(route.submit, body);
   if (typeof order === 'string') return complaint(400, 4, order);
   const { action } = order;
@@ -55,8 +55,8 @@ export async function draw(
   const mustBeDone = core.state.settings.drawing.checksSuccess && action !== 'MODAL';
   if (earlier !== null && mustBeDone && earlier.status !== 'SUCCESS')
     return complaint(400, 4, 'task_status_not_success');
-  const asked: Inquiry = {
-    ...inquiry,
+  const asked: ParsedRequest = {
+    ...parsed,
     model: drawingModel(action),
     order: { path: route.path, bodyFor: (channel) => bodyFor(core, body, modeOf(route.mode), channel) },
   };
@@ -81,12 +81,12 @@ export async function draw(
 }
 
 /** What the upstream says of a drawing's seed. */
-export async function seedOf(core: TasksCore, drawing: Drawing, inquiry: Inquiry): Promise<Response> {
+export async function seedOf(core: TasksCore, drawing: Drawing, parsed: ParsedRequest): Promise<Response> {
   const channel = core.state.channel(drawing.channel_id);
   if (channel === undefined)
-    return complaint(400, 4, inWanted(channelClosed, inquiry.request.headers.get('accept-language')));
+    return complaint(400, 4, inWanted(channelClosed, parsed.request.headers.get('accept-language')));
   const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
-  const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
+  const asked: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
   const key = core.health.pickKey(channel);
   const prepared = prepare(asked, channel, key, core.state.settings);
   if (prepared instanceof AppError) throw prepared;
@@ -103,7 +103,7 @@ interface RowFacts {
 }
 
 function rowOf(
-  { inquiry, principal, body }: Submission,
+  { parsed, principal, body }: Submission,
   { charged }: Reservation,
   answer: TaskAnswer,
   { action, code, now }: RowFacts,
@@ -115,7 +115,7 @@ function rowOf(
     user_id: principal.user.id,
     token_id: principal.token?.id ?? 0,
     channel_id: answer.prepared.channel.id,
-    request_id: inquiry.requestId,
+    request_id: parsed.requestId,
     quota: charged ?? 0,
     code,
     action,

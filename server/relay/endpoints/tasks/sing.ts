@@ -1,7 +1,7 @@
 /** Submits songs and their words. */
 import { providerByType } from '../../../providers/catalogue.ts';
 import type { Refusal } from '../../delivery/settle.ts';
-import type { Inquiry } from '../../intake/inquiry.ts';
+import type { ParsedRequest } from '../../intake/parsed-request.ts';
 import { orderTask, reserveOrder, type Submission, type TasksCore } from './submission.ts';
 
 const refused = (status: number, code: string, message = code): Response =>
@@ -10,7 +10,7 @@ const actions = new Set(['MUSIC', 'LYRICS']);
 
 /** @throws AppError what the caller is refused with. */
 export async function sing(core: TasksCore, submission: Submission, word: string): Promise<Response | Refusal> {
-  const { inquiry, principal, body } = submission;
+  const { parsed, principal, body } = submission;
   const action = word.toUpperCase();
   if (!actions.has(action)) return refused(400, 'invalid_request', `unknown action ${word}`);
   if (action === 'LYRICS' && (typeof body.prompt !== 'string' || body.prompt === ''))
@@ -22,7 +22,7 @@ export async function sing(core: TasksCore, submission: Submission, word: string
   if (continues && earlier === null) return refused(400, 'task_not_exist');
   const sent = action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body;
   const order = { path: `/suno/submit/${action}`, bodyFor: () => sent };
-  const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}`, order };
+  const asked: ParsedRequest = { ...parsed, model: `suno_${action.toLowerCase()}`, order };
   const one = await reserveOrder(submission, asked, earlier?.channel_id ?? null);
   const ordered = await orderTask(core, one, ({ body: told }) => {
     const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
@@ -41,7 +41,7 @@ export async function sing(core: TasksCore, submission: Submission, word: string
     user_id: principal.user.id,
     token_id: principal.token?.id ?? 0,
     channel_id: channel.id,
-    request_id: inquiry.requestId,
+    request_id: parsed.requestId,
     quota: one.charged ?? 0,
     action,
     status: 'SUBMITTED',

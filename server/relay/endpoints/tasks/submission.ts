@@ -6,7 +6,7 @@ import type { RequestWatch } from '../../admission/observer.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishFailed, finishRequest, type Refusal } from '../../delivery/settle.ts';
 import type { Authorise } from '../../intake/authorise.ts';
-import type { Inquiry, Principal } from '../../intake/inquiry.ts';
+import type { ParsedRequest, Principal } from '../../intake/parsed-request.ts';
 import { redact, type Tried, type UpstreamFailure } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';
 import { neverSent } from '../../upstream/cause.ts';
@@ -37,13 +37,13 @@ export interface TaskRequest {
   /** What is refused from here on never ran. */
   orderRead(): void;
   /** Plan and reserve. */
-  reserve(inquiry: Inquiry, principal: Principal): Reservation | Promise<Reservation>;
+  reserve(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation>;
 }
 
 /** An order that was read. */
 export interface Submission {
   readonly arrived: TaskRequest;
-  readonly inquiry: Inquiry;
+  readonly parsed: ParsedRequest;
   readonly principal: Principal;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -51,7 +51,7 @@ export interface Submission {
 /** Plan and reserve, pinned to the channel of the work that it continues. @throws AppError */
 export const reserveOrder = (
   { arrived, principal }: Submission,
-  asked: Inquiry,
+  asked: ParsedRequest,
   pinnedChannel: number | null,
 ): Reservation | Promise<Reservation> =>
   arrived.reserve(asked, pinnedChannel === null ? principal : { ...principal, pinnedChannel });

@@ -2,9 +2,8 @@
 import { AppError } from '../../../contract/errors.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
 import type { Refusal } from '../../delivery/settle.ts';
-import { inquiryFor } from '../../intake/bare-inquiry.ts';
-import type { Principal } from '../../intake/inquiry.ts';
 import { parse, readBody } from '../../intake/parse.ts';
+import { type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
 import { isMedia } from '../../shared/sealed.ts';
 import { draw, seedOf } from './draw.ts';
 import type { TaskRoute } from './routes.ts';
@@ -30,9 +29,9 @@ async function readOrder(
   await arrived.pass(principal, false);
   const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
   const context = { requestId, startedMs: core.now(), bodyLimit: core.bodyLimit };
-  const inquiry = await parse(request, { route, model: modelNames[operation] }, context);
+  const parsed = await parse(request, { route, model: modelNames[operation] }, context);
   arrived.orderRead();
-  return { arrived, inquiry, principal, body: inquiry.body };
+  return { arrived, parsed, principal, body: parsed.body };
 }
 
 /** @throws AppError what the caller is refused with. */
@@ -55,7 +54,11 @@ export async function answerTask(core: TasksCore, route: TaskRoute, arrived: Tas
       const found = await core.tasks.drawing(principal.user.id, route.mjId);
       if (found === null) return complaint(404, 4, 'task_no_found');
       if (route.seed)
-        return seedOf(core, found, inquiryFor(request, { requestId, startedMs: core.now(), operation: 'drawing' }));
+        return seedOf(
+          core,
+          found,
+          requestWithoutBody(request, { requestId, startedMs: core.now(), operation: 'drawing' }),
+        );
       return Response.json(drawingView(core, found, originOf(request)));
     }
     case 'drawings': {
@@ -80,7 +83,7 @@ export async function answerTask(core: TasksCore, route: TaskRoute, arrived: Tas
   }
 }
 
-const parsed = (text: string): unknown => {
+const parsedText = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -119,8 +122,8 @@ function drawingView({ state }: TasksCore, drawing: Drawing, origin: string) {
     status: drawing.status,
     progress: drawing.progress,
     failReason: drawing.fail_reason,
-    buttons: parsed(drawing.buttons),
-    properties: parsed(drawing.properties),
+    buttons: parsedText(drawing.buttons),
+    properties: parsedText(drawing.properties),
   };
 }
 
@@ -133,7 +136,7 @@ const songView = (song: Song) => ({
   start_time: song.start_at,
   finish_time: song.finish_at,
   progress: song.progress,
-  data: parsed(song.data),
+  data: parsedText(song.data),
 });
 
 /** The picture itself, so that clients never learn where the upstream keeps it. */

@@ -1,9 +1,11 @@
+/** What is known of a request once it is authenticated and read: its caller, its body, and what it asks for. */
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
+import { commonProtocol } from '../../protocols/registry.ts';
 import { ExactNumber, hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
 import type { Form } from './form.ts';
 import type { Outline } from './json-text.ts';
-import type { Prompt } from './prompt.ts';
+import { noPrompt, type Prompt } from './prompt.ts';
 import type { Operation, RelayRoute } from './routes.ts';
 
 /** What a caller's address is, asked for only when somebody needs it. */
@@ -18,7 +20,7 @@ export interface JsonContent {
 }
 
 /** After `parse`: what is asked for. */
-export interface Inquiry {
+export interface ParsedRequest {
   readonly requestId: string;
   readonly startedMs: number;
   readonly route: RelayRoute;
@@ -46,10 +48,10 @@ export interface Inquiry {
  * The body for translations: numbers inside of its members keep their digits. What admits, prices and limits reads
  * `body`, where every number is one.
  */
-export const exactBody = ({ body, json }: Pick<Inquiry, 'body' | 'json'>): Inquiry['body'] =>
+export const exactBody = ({ body, json }: Pick<ParsedRequest, 'body' | 'json'>): ParsedRequest['body'] =>
   json !== null && hasExactNumbers(json.text) ? exactMembers(json.text) : body;
 
-function exactMembers(text: string): Inquiry['body'] {
+function exactMembers(text: string): ParsedRequest['body'] {
   const members = record(parseExact(text)) ?? {};
   for (const [name, value] of Object.entries(members))
     if (value instanceof ExactNumber) members[name] = Number(value.source);
@@ -84,3 +86,28 @@ export interface Principal {
   /** Set when an administrator named the channel in the key. */
   readonly pinnedChannel: number | null;
 }
+
+/** A request without a body: a conversation, or work that was ordered before. */
+export interface BareFacts {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly operation: Operation;
+  readonly model?: string;
+}
+
+export const requestWithoutBody = (
+  request: Request,
+  { model = '', operation, ...facts }: BareFacts,
+): ParsedRequest => ({
+  ...facts,
+  route: { path: new URL(request.url).pathname, protocol: commonProtocol, operation },
+  protocol: commonProtocol,
+  operation,
+  model,
+  stream: operation === 'realtime',
+  json: null,
+  form: null,
+  body: {},
+  prompt: noPrompt,
+  request,
+});
