@@ -26,7 +26,7 @@ const migration = `{ name: '${newest}', statements: ({ integer, text }) => [
 function nextRelease(copy: Copy): Program {
   const file = join(copy.dir, migrations);
   const text = readFileSync(file, 'utf8');
-  const patched = text.replace('const shared: readonly SharedMigration[] = [', (begin) => `${begin}${migration}`);
+  const patched = text.replace('\n];\n\nconst sharedFor', (end) => `\n${migration}${end}`);
   if (patched === text) throw new Error(`${migrations} is written in another way`);
   writeFileSync(file, patched);
   return [process.execPath, join(copy.dir, 'cli', 'main.ts')];
