@@ -132,7 +132,7 @@ class TokenQuestions {
         tpm: say('每分钟 tokens', 'tokens per minute'),
         concurrency: say('同时请求数', 'requests at once'),
       }[name],
-      fallback: say('不限', unlimited),
+      fallback: say('不限', 'unlimited'),
       check: (answer) => {
         const amount = parseNumber(answer, { integer: true, unlimited: true, min: 1 });
         return amount.kind === 'invalid' ? textIn(amount.problem, language) : null;
