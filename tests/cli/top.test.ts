@@ -1,8 +1,15 @@
 /** `gateway top` and `gateway doctor` over traffic: what fails is named, in both languages, once on a pipe. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Context } from '../../cli/context.ts';
 import type { Money } from '../../cli/parts/money.ts';
 import { failureLine, type Top, type TopChannel, topLines } from '../../cli/parts/top.ts';
+import { openDatabase } from '../../db/open.ts';
+import { createTrafficRepository, type TrafficRow } from '../../db/repositories/traffic.ts';
+import { trafficCounters } from '../../server/contract/traffic.ts';
+import { createRunner } from './runner.ts';
 
 const context = (language: 'zh' | 'en') =>
   ({ language, say: (zh: string, en: string) => (language === 'zh' ? zh : en) }) as unknown as Context;
@@ -52,3 +59,37 @@ test('channels and models stand in one table each, with figures or a dash', () =
   expect(lines.join('\n')).not.toContain('\u001b');
   expect(topLines(top, context('zh'), money, 200)[1]).toContain('失败');
 });
+
+test('doctor and top name a channel whose real requests fail, although its test passed', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'top-'));
+  try {
+    const runner = createRunner(dir);
+    await runner.run(['setup', '--username', 'root', '--password-file', passwordFile(dir)]);
+    await runner.run(['channel', 'add', '--type', 'practice', '--name', 'batch', '--key-file', passwordFile(dir)]);
+    const database = openDatabase(join(dir, 'data', 'gateway.db'));
+    const now = Math.floor(Date.now() / 1000);
+    const failures = { attempts: 6, failed_auth: 6, answered: 0, streak: 6, streak_at: now - 60 };
+    const row = {
+      ...Object.fromEntries(trafficCounters.map((name) => [name, 0])),
+      ...{ span: 300, kind: 'channel', at: now - (now % 300), subject_id: 1, user_id: 0, part: '' },
+      ...{ failed_at: now, words: '401 Incorrect API key', ...failures },
+    } as TrafficRow;
+    await createTrafficRepository(database).add([row], { writer: '', work: 'w' });
+    await database.close();
+    await expect(runner.run(['doctor'])).rejects.toMatchObject({
+      code: 'check_failed',
+      params: { detail: expect.stringContaining('traffic') },
+    });
+    const { channels } = await runner.json<Top>(['top']);
+    expect(channels[0]).toMatchObject({ name: 'batch', state: 'failing', failed: 6, words: '401 Incorrect API key' });
+    expect(await runner.run(['top', '--once'])).toMatch(/batch: 6 failed since .* 401 Incorrect API key/);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+function passwordFile(dir: string): string {
+  const path = join(dir, 'pw');
+  writeFileSync(path, 'password1\n');
+  return path;
+}
