@@ -141,7 +141,10 @@ export async function tablesOf({ stage, ask, set, page }: Inside): Promise<Reado
     'prices, edited': { path: 'setting?tab=operation&block=visual', fill: prices, ...settings },
     'models without a price': {
       path: 'setting?tab=operation&block=unset_models',
-      fill: (rows) => models('unset', rows),
+      fill: async (rows) => {
+        const unset = (await ask('GET', '/api/ratio/unset')) as string[];
+        await models('unset', rows - unset.filter((name) => !name.startsWith('unset-')).length);
+      },
       ...settings,
     },
     'versions of prices': {

@@ -17,65 +17,10 @@ import { budgetBounds, fieldsOf, formOf, limitTerms, quotaBounds } from '../../w
 import { signedBounds } from '../../web/features/users/user-drawer.tsx';
 import { transferBounds } from '../../web/features/wallet/invite-card.tsx';
 import { topUpTerms } from '../../web/features/wallet/top-up.tsx';
+import { typed, withCurrency } from './typed-amounts.ts';
 
 const dollars = { inCurrency: true, quotaPerUnit: 500_000 } as const;
 const tokens = { inCurrency: false, quotaPerUnit: 500_000 } as const;
-
-/** What somebody types, and the number it means; null = it means none. */
-const typed: readonly (readonly [text: string, means: number | null])[] = [
-  ['5', 5],
-  ['5.5', 5.5],
-  ['5.50', 5.5],
-  ['0.5', 0.5],
-  ['.5', 0.5],
-  ['05', 5],
-  ['1,000', 1000],
-  ['1,000,000', 1_000_000],
-  ['1,000,000.25', 1_000_000.25],
-  ['1 000 000', 1_000_000],
-  ['1 000 000', 1_000_000],
-  ["1'000'000", 1_000_000],
-  ['1_000_000', 1_000_000],
-  ['1e6', 1_000_000],
-  ['1E3', 1000],
-  ['5k', 5000],
-  ['2M', 2_000_000],
-  ['3万', 30_000],
-  ['５', 5],
-  ['１，０００', 1000],
-  ['１２．５', 12.5],
-  [' 7 ', 7],
-  ['+7', 7],
-  ['-100', -100],
-  ['−100', -100],
-  ['-0.5', -0.5],
-  ['0', 0],
-  ['-0', 0],
-  ['', null],
-  ['   ', null],
-  ['1,00', null],
-  ['1.000.000', null],
-  ['1.000,5', null],
-  ['1,0000', null],
-  ['12.7 and more', null],
-  ['five', null],
-  ['0x10', null],
-  ['NaN', null],
-  ['Infinity', null],
-  ['1/2', null],
-  ['5%', null],
-  ['--5', null],
-  ['1e400', null],
-  ['unlimited', null],
-];
-const withCurrency: typeof typed = [
-  ['$5', 5],
-  ['$1,000', 1000],
-  ['5 USD', 5],
-  ['-$5', -5],
-  ['$', null],
-  ['€5', null],
-];
 
 /** Each field's own reading, and what of one it keeps. */
 const money = (facts: typeof dollars | typeof tokens, bounds: { readonly min?: number }, optional = false) => ({
