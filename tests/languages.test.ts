@@ -60,7 +60,7 @@ test('every error and every option reads in it', () => {
   expect(texts.filter((text) => text.en !== '' && !isPseudo(textIn(text, 'qps'))).map((text) => text.en)).toEqual([]);
 });
 
-test('the terminal speaks it: help, headings, questions and errors', async () => {
+test('the terminal reads in it: help of commands, flags and errors', async () => {
   const runner = createRunner(dir, {}, [], 'qps');
   const manifest = JSON.parse(await runner.run(['capabilities'])) as {
     readonly commands: readonly { readonly summary: string; readonly flags: readonly { readonly summary: string }[] }[];
@@ -79,7 +79,7 @@ test('the terminal speaks it: help, headings, questions and errors', async () =>
   expect(printed).toContain('«SET GATEWAY_TOKEN');
 });
 
-test('the API answers in it, by header and by what a user chose', async () => {
+test('the API answers in it where a header names it', async () => {
   const answer = await api.send(
     'POST',
     '/api/user/login',
