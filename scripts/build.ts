@@ -122,6 +122,9 @@ async function build({ file, addon, parts }: Wanted): Promise<void> {
     bytecode: true,
     compile: {
       outfile: join(root, 'dist', file),
+      // The folder that it is started in may be a stranger's: its bunfig.toml would run code, its .env would name another server.
+      autoloadBunfig: false,
+      autoloadDotenv: false,
       ...(parts === undefined ? {} : { target: parts.bun, executablePath: parts.runtime }),
     },
   });

@@ -3,12 +3,14 @@ import {
   chmodSync,
   chownSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -109,6 +111,16 @@ test('the thread that counts tokens is in the executable', async () => {
   expect(choices[0]?.message.content.match(/practice/g)).toHaveLength(20);
   expect(log?.completion_tokens).toBeGreaterThanOrEqual(20);
   expect(log?.completion_tokens).toBeLessThan(30);
+});
+
+test('the folder that it is started in neither runs code nor sets the environment', async () => {
+  const ran = join(sandbox.dir, 'ran');
+  writeFileSync(join(sandbox.dir, 'bunfig.toml'), 'preload = ["./preload.ts"]\n');
+  writeFileSync(join(sandbox.dir, 'preload.ts'), `await Bun.write(${JSON.stringify(ran)}, '');\n`);
+  writeFileSync(join(sandbox.dir, '.env'), 'GATEWAY_LANG=zh\n');
+  const { code, out } = await sandbox.run(['upgrade']);
+  expect([code, existsSync(ran)]).toEqual([0, false]);
+  expect(out).not.toMatch(/\p{Script=Han}/u);
 });
 
 test('the executable is no bigger than promised', () => {
