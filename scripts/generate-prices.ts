@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-const target = join(root, 'server', 'contract', 'default-prices.json');
+const target = join(root, 'server', 'contract', 'pricing', 'default-prices.json');
 const data = (name: string): unknown => JSON.parse(readFileSync(join(root, 'scripts', 'prices', name), 'utf8'));
 
 type Ratios = Record<string, number>;

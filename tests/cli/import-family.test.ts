@@ -131,7 +131,7 @@ test('a second factor comes with its user, whatever else was asked for', async (
 });
 
 test.each([
-  ['one-api', ['rounds every charge up', 'by itself', 'of February 2025'], 'reads from its cache'],
+  ['one-api', ['rounds every charge up', 'itself counts', 'of February 2025'], 'reads from its cache'],
   ['new-api', ['charges at least 1', 'of August 2026'], 'no cache writes'],
 ])('what %s charges otherwise by its formula is named, for the models that it serves', async (from, all, ofClaude) => {
   const notes = async (models: string) => {

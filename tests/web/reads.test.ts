@@ -14,10 +14,9 @@ test('P2: the query library is asked in one place', () => {
   expect(holding(/\buse(Suspense)?(Infinite)?Quer(y|ies)\b(?!Client)/)).toEqual(['lib/read.ts']);
 });
 
-test('P2: the network is used in one place, but for a stream, a file and the question whether there is a server', () => {
+test('the network is used in one place, but for a file and the question whether there is a server', () => {
   expect([...holding(/(?<![.\w])fetch\(/)].sort()).toEqual([
     'features/logs/export.ts',
-    'features/playground/converse.ts',
     'lib/api.ts',
     'lib/code-gone.ts',
   ]);
