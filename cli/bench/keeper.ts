@@ -1,7 +1,7 @@
 /** Ends what a measurement has started when the process that measures is killed outright: nothing else would. */
 
 /** A gateway lets open requests end; whoever measured them is gone. */
-const patienceMs = 2000;
+const timeoutMs = 2000;
 
 /**
  * @param input lines `+PID` and `-PID` of what has begun and ended; it ends with the process that writes it.
@@ -36,6 +36,6 @@ export async function keepOrder(
     }
   };
   all('SIGTERM');
-  if (running.size > 0) await Bun.sleep(patienceMs);
+  if (running.size > 0) await Bun.sleep(timeoutMs);
   all('SIGKILL');
 }

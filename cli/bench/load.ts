@@ -42,7 +42,7 @@ const endOfHead = Buffer.from('\r\n\r\n');
 const lastChunk = Buffer.from('0\r\n\r\n');
 const done = Buffer.from('data: [DONE]');
 /** What still hangs so long after the end is counted, not waited for. */
-const patienceSeconds = 10;
+const timeoutSeconds = 10;
 
 /** @returns the part of the piece behind the head, or null while the head is incomplete. */
 function readHead(state: State, piece: Buffer): Buffer | null {
@@ -128,7 +128,7 @@ export async function generateLoad(order: LoadOrder): Promise<LoadResult> {
   const stop = setTimeout(() => {
     running = false;
   }, order.seconds * 1000);
-  const hopeless = setTimeout(finish, (order.once ? order.seconds : order.seconds + patienceSeconds) * 1000);
+  const hopeless = setTimeout(finish, (order.once ? order.seconds : order.seconds + timeoutSeconds) * 1000);
   await over;
   clearTimeout(stop);
   clearTimeout(hopeless);

@@ -39,7 +39,7 @@ function ended(child: Bun.Subprocess): void {
   children.delete(child);
   keep('-', child);
 }
-const patienceMs = 5000;
+const timeoutMs = 5000;
 const readyMs = 20_000;
 
 /** Settings of whoever measures are none of those measured. */
@@ -95,7 +95,7 @@ export function converse(
 
 export async function end(child: Bun.Subprocess): Promise<void> {
   child.kill();
-  const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   await child.exited;
   clearTimeout(late);
   ended(child);

@@ -21,13 +21,13 @@ export interface AgentRun {
 }
 
 /** Milliseconds that the list of models is waited for. */
-const patienceMs = 3000;
+const timeoutMs = 3000;
 
 /** Names that the key may use; empty where nobody answers. */
 export async function modelsOf(url: string, key: string): Promise<readonly string[]> {
   try {
     const headers = { authorization: `Bearer ${key}` };
-    const response = await fetch(`${url}/v1/models`, { headers, signal: AbortSignal.timeout(patienceMs) });
+    const response = await fetch(`${url}/v1/models`, { headers, signal: AbortSignal.timeout(timeoutMs) });
     const { data } = (await response.json()) as { data?: readonly { readonly id?: unknown }[] };
     return (data ?? []).flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
   } catch {

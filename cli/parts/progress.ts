@@ -11,7 +11,7 @@ export interface SignOptions {
 }
 
 /** What is over sooner needs no sign. */
-const patienceMs = 300;
+const timeoutMs = 300;
 const frameMs = 100;
 const lineMs = 10_000;
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
@@ -32,7 +32,7 @@ export async function signOfLife<Result>(work: Promise<Result>, options: SignOpt
       draw();
       timer = setInterval(draw, options.drawn ? frameMs : lineMs);
     },
-    options.drawn ? patienceMs : lineMs,
+    options.drawn ? timeoutMs : lineMs,
   );
   try {
     return await work;

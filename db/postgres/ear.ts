@@ -36,7 +36,7 @@ export interface EarDeps {
 /** Between two questions whether it still hears. */
 const checkMs = 10_000;
 /** What is said arrives within this time or never. */
-const patienceMs = 2000;
+const timeoutMs = 2000;
 const firstAgainMs = 250;
 const longestAgainMs = 30_000;
 
@@ -53,7 +53,7 @@ export function createEar(deps: EarDeps): Ear {
       () => new Promise<false>(() => undefined),
       () => false as const,
     );
-    return Promise.race([heard, said, ended.then(() => false), deps.wait(patienceMs).then(() => false)]);
+    return Promise.race([heard, said, ended.then(() => false), deps.wait(timeoutMs).then(() => false)]);
   };
 
   /** @returns whether it has heard anything at all. */

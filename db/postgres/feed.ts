@@ -116,13 +116,13 @@ export interface Stall {
 }
 
 /** Who has kept a transaction open for so long that changes cannot be forgotten. It delays no news. @returns null = nobody. */
-export async function feedStall({ pool }: Pick<PostgresDatabase, 'pool'>, patienceSeconds = 60): Promise<Stall | null> {
+export async function feedStall({ pool }: Pick<PostgresDatabase, 'pool'>, timeoutSeconds = 60): Promise<Stall | null> {
   const { rows } = await pool.query<Stall>(
     `SELECT pid, coalesce(application_name, '') AS name, coalesce(datname, '') AS database,
        extract(epoch FROM clock_timestamp() - xact_start)::bigint AS seconds
      FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND xact_start < clock_timestamp() - make_interval(secs => $1)
      ORDER BY xact_start LIMIT 1`,
-    [patienceSeconds],
+    [timeoutSeconds],
   );
   return rows[0] ?? null;
 }

@@ -7,7 +7,7 @@ import { numbers } from './arrays.ts';
 import type { Answer, Statement } from './line.ts';
 import { begunOf } from './periods.ts';
 
-interface Purse {
+interface Funds {
   /** Balance, or the least of what is not spent of a token's limit and budgets. */
   readonly left: number;
   readonly bound: Grant['tokenBound'];
@@ -20,13 +20,13 @@ interface Holding {
   readonly epoch: number;
 }
 
-interface KnownPurses {
+interface KnownFunds {
   /** Of nodes that live. */
   readonly holdings: readonly Holding[];
   /** By `leaseKey`. */
   readonly leases: ReadonlyMap<string, number>;
-  readonly accounts: ReadonlyMap<number, Purse>;
-  readonly tokens: ReadonlyMap<number, Purse>;
+  readonly accounts: ReadonlyMap<number, Funds>;
+  readonly tokens: ReadonlyMap<number, Funds>;
 }
 
 /** A balance below so many times the need is small. */
@@ -44,15 +44,15 @@ const leftOf = (period: Period): string =>
 const bounds = ['limit', 'day', 'month'] as const;
 
 /** @param row null = without such a bound. */
-function purseOf(
+function fundsOf(
   row: Readonly<Record<(typeof bounds)[number], number | null | undefined>> & { leased: number },
-): Purse {
-  let purse: Purse = { left: Number.MAX_SAFE_INTEGER, bound: 'limit', leased: row.leased };
+): Funds {
+  let funds: Funds = { left: Number.MAX_SAFE_INTEGER, bound: 'limit', leased: row.leased };
   for (const bound of bounds) {
-    const left = row[bound] ?? purse.left;
-    if (left < purse.left) purse = { ...purse, left, bound };
+    const left = row[bound] ?? funds.left;
+    if (left < funds.left) funds = { ...funds, left, bound };
   }
-  return purse;
+  return funds;
 }
 
 export function readsForMoves(
@@ -60,7 +60,7 @@ export function readsForMoves(
   epoch: number,
 ): {
   readonly statements: readonly Statement[];
-  readonly read: (answers: readonly Answer[]) => KnownPurses;
+  readonly read: (answers: readonly Answer[]) => KnownFunds;
 } {
   const accounts: number[] = [];
   const tokens: number[] = [];
@@ -70,8 +70,8 @@ export function readsForMoves(
       if (move.token > 0) tokens.push(move.token);
     } else (move.kind === 'account' ? accounts : tokens).push(move.subject);
   }
-  const purses = (answer: Answer | undefined) =>
-    new Map((answer?.rows ?? []).map((row) => [row.id as number, purseOf(row)]));
+  const fundsById = (answer: Answer | undefined) =>
+    new Map((answer?.rows ?? []).map((row) => [row.id as number, fundsOf(row)]));
   return {
     statements: [
       {
@@ -91,8 +91,8 @@ export function readsForMoves(
       },
     ],
     read: ([first, second, third]) => ({
-      accounts: purses(first),
-      tokens: purses(second),
+      accounts: fundsById(first),
+      tokens: fundsById(second),
       leases: new Map((third?.rows ?? []).map((row) => [leaseKey(row.kind, row.subject, row.epoch), row.amount])),
       holdings: (third?.rows ?? []).filter((row) => row.lives === 1 && row.epoch !== epoch),
     }),
@@ -101,7 +101,7 @@ export function readsForMoves(
 
 export function decideMoves(
   moves: readonly LeaseMove[],
-  known: KnownPurses,
+  known: KnownFunds,
   epoch: number,
 ): { readonly value: MoveOutcome; readonly statements: readonly Statement[] } {
   const changes = new Map<string, LeaseChange>();
@@ -110,15 +110,15 @@ export function decideMoves(
     if (by === 0) return;
     const key = leaseKey(kind, subject, epoch);
     changes.set(key, { kind, subject, epoch, by: (changes.get(key)?.by ?? 0) + by });
-    const purse = (kind === 'account' ? known.accounts : known.tokens).get(subject);
-    if (purse !== undefined) purse.leased += by;
+    const funds = (kind === 'account' ? known.accounts : known.tokens).get(subject);
+    if (funds !== undefined) funds.leased += by;
   };
-  const free = (purse: Purse | undefined): number => (purse === undefined ? 0 : purse.left - purse.leased);
+  const free = (funds: Funds | undefined): number => (funds === undefined ? 0 : funds.left - funds.leased);
   /** A share of what is free for some seconds to come; where there is little, for this one request alone. */
-  const grant = (purse: Purse | undefined, need: number, { use, nodes, partial = false }: Acquire): number => {
+  const grant = (funds: Funds | undefined, need: number, { use, nodes, partial = false }: Acquire): number => {
     if (need <= 0) return 0;
-    const room = free(purse);
-    const share = (purse?.left ?? 0) < smallFor * need ? 0 : Math.min(use, Math.floor(room / (2 * nodes)));
+    const room = free(funds);
+    const share = (funds?.left ?? 0) < smallFor * need ? 0 : Math.min(use, Math.floor(room / (2 * nodes)));
     const want = Math.max(need, share);
     return room >= want ? want : room >= need ? need : partial ? Math.max(0, room) : 0;
   };

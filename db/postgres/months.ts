@@ -69,7 +69,7 @@ export async function prepareMonths(db: Kysely<Schema>): Promise<void> {
 }
 
 /** Nobody who writes or reads the log waits longer for this; what was not dropped is dropped the next time. */
-const lockPatience = '3s';
+const lockTimeout = '3s';
 
 /** Drops the months that ended before a time. @returns how many rows they had. */
 export async function dropMonths(db: Kysely<Schema>, before: number): Promise<number> {
@@ -80,7 +80,7 @@ export async function dropMonths(db: Kysely<Schema>, before: number): Promise<nu
     const [, year, month] = /^logs_(\d{4})_(\d{2})$/.exec(name) ?? [];
     if (year === undefined || secondsOf(Number(year), Number(month)) > before) continue;
     removed += await db.transaction().execute(async (transaction) => {
-      await sql`SET LOCAL lock_timeout = ${sql.lit(lockPatience)}`.execute(transaction);
+      await sql`SET LOCAL lock_timeout = ${sql.lit(lockTimeout)}`.execute(transaction);
       const counted = await sql<{ n: number }>`SELECT count(*) AS n FROM ${sql.table(name)}`.execute(transaction);
       await sql`DROP TABLE ${sql.table(name)}`.execute(transaction);
       return counted.rows[0]?.n ?? 0;

@@ -182,12 +182,12 @@ export async function earlierEpochs(line: Line, name: string, epoch: number): Pr
 }
 
 /**
- * Requests of nodes that are gone: to be settled for them as far as was seen. @param patience seconds they may still report
+ * Requests of nodes that are gone: to be settled for them as far as was seen. @param timeoutSeconds seconds they may still report
  * themselves; what waits for an end longer than that is over. @param of these alone, null = of all.
  */
 export async function orphans(
   line: Line,
-  patience = longestRequestSeconds,
+  timeoutSeconds = longestRequestSeconds,
   of: readonly number[] | null = null,
 ): Promise<StoredHold[]> {
   const [answer] = await line.send([
@@ -196,7 +196,7 @@ export async function orphans(
         WHERE coalesce(n.state, 'expired') = 'expired'
           AND (h.epoch = ANY($2::bigint[])
             OR $3 AND coalesce(n.expires_at, '-infinity') < clock_timestamp() - make_interval(secs => $1)) ORDER BY h.ref LIMIT 500`,
-      values: [patience, numbers(of ?? []), of === null],
+      values: [timeoutSeconds, numbers(of ?? []), of === null],
     },
   ]);
   return [...(answer?.rows ?? [])];

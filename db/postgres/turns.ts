@@ -11,13 +11,13 @@ const renewMs = 10_000;
 /** Timers of one length meet each other a little early. */
 const early = 0.9;
 /** Whoever did it last does it again, as long as it lives: what it remembers of the last time stays true. */
-const patience = 0.5;
+const ownShare = 0.5;
 
 const claim = `INSERT INTO jobs (name, owner, held_until, due)
   VALUES ($1, $2, clock_timestamp() + make_interval(secs => ${heldSeconds}), clock_timestamp() + make_interval(secs => $3 * ${early}))
   ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, held_until = excluded.held_until, due = excluded.due
   WHERE jobs.held_until < clock_timestamp() AND jobs.due <= clock_timestamp()
-    - CASE WHEN jobs.owner = excluded.owner THEN interval '0' ELSE make_interval(secs => $3 * ${patience}) END
+    - CASE WHEN jobs.owner = excluded.owner THEN interval '0' ELSE make_interval(secs => $3 * ${ownShare}) END
   RETURNING name`;
 const renew = `UPDATE jobs SET held_until = clock_timestamp() + make_interval(secs => ${heldSeconds}) WHERE name = $1 AND owner = $2`;
 const release = 'UPDATE jobs SET held_until = clock_timestamp() WHERE name = $1 AND owner = $2';

@@ -32,7 +32,7 @@ const connectWithinMs = 5000;
 const pingMs = 5000;
 const answerWithinMs = 5000;
 /** What is said arrives within this time or never. */
-const patienceMs = 2000;
+const timeoutMs = 2000;
 /** Between two questions whether it still hears. */
 const proveMs = 10_000;
 /** As seldom as two questions are unanswered, nobody is told of it. */
@@ -162,7 +162,7 @@ function createHearing({ say, changed, name }: Omit<WireDeps, 'hear'>) {
         () => true,
         () => false,
       );
-      const late = setTimeout(() => self.resolve(false), patienceMs);
+      const late = setTimeout(() => self.resolve(false), timeoutMs);
       const arrives = isSaid && (await self.promise);
       clearTimeout(late);
       // Where nothing was said, or nobody listened, nothing is known.

@@ -15,9 +15,9 @@ import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
 import { startEarly, startThread } from '../embedded/workers.ts';
-import { createEstate } from '../handover/handover.ts';
-import { askForPlace, type Inheritance } from '../handover/new-process.ts';
-import { expectSuccessor, type Successions } from '../handover/old-process.ts';
+import { createOldServer } from '../handover/handover.ts';
+import { requestHandover, type TakenOver } from '../handover/new-process.ts';
+import { type Handovers, listenForHandover } from '../handover/old-process.ts';
 import { openDescriptors } from '../http/descriptors.ts';
 import { type LogSettings, usualLog } from '../observability/logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from '../observability/metrics/listener.ts';
@@ -109,9 +109,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const descriptors = openDescriptors();
     const { env, say, metrics = null, log = usualLog } = options;
     const order = orderOf(options, files, before, ledgerThread.sample);
-    let successions: Successions | null = null;
+    let handovers: Handovers | null = null;
     const tellControl: RelaysDeps['control'] = (message) => {
-      if (successions?.control(message) !== true) control.tell(message);
+      if (handovers?.control(message) !== true) control.tell(message);
     };
     const relays = createRelays(
       options.relays,
@@ -155,7 +155,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       watch.stop();
       monitors.close();
       counter.close();
-      successions?.stop();
+      handovers?.stop();
       unlock();
     };
     const { fail, retire, ...lasting } = createEndings({ relays, ledgerThread, say, before: before?.ended, close });
@@ -163,9 +163,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ledgerThread.onDeath((why) => fail('ledger', why));
     void ledgerThread.suspended.then(relays.suspend);
     if (sharesPort && node === null)
-      successions = expectSuccessor(
+      handovers = listenForHandover(
         files.successionSocket,
-        createEstate({
+        createOldServer({
           ...{ files, ledgerThread, control, relays, state, monitors, say, retire },
           money: balances.money,
           port: openPort,
@@ -205,7 +205,7 @@ const machineOf = (
 function orderOf(
   { host, port, env, metrics = null, log = usualLog, traces = null }: GatewayOptions,
   files: DataDirFiles,
-  before: Inheritance | null,
+  before: TakenOver | null,
   sample: SealedSample | null,
 ): ServingOrder {
   return {
@@ -234,7 +234,7 @@ function createRelays(count: number, around: RelaysDeps, { files, ledgerPort, ho
 interface ControlHearers {
   readonly state: RelayState;
   readonly relays: Relays;
-  readonly before: Inheritance | null;
+  readonly before: TakenOver | null;
   /** Told of users and keys before any relay is. */
   readonly places: (news: Snapshot | SnapshotDelta) => void;
   /** Every relay thread has applied the changes up to this sequence number. */
@@ -274,12 +274,12 @@ const hearControl =
 const sharesPort = process.platform === 'linux';
 
 /** @param port 0 = whatever the other has. @returns null where nobody serves. @throws AppError take_over_refused */
-async function placeOf(files: DataDirFiles, port: number, { engine }: DatabasePlace): Promise<Inheritance | null> {
+async function placeOf(files: DataDirFiles, port: number, { engine }: DatabasePlace): Promise<TakenOver | null> {
   const owner = lockOwner(files);
   if (owner === null) return null;
   // Of several nodes one is drained, and another started beside it.
   if (engine !== 'sqlite') throw new AppError('take_over_refused', { pid: owner, reason: 'DATABASE_URL' });
-  const before = await askForPlace(files.successionSocket, owner);
+  const before = await requestHandover(files.successionSocket, owner);
   if (port !== 0 && port !== before.port) {
     before.end();
     throw new AppError('take_over_refused', { pid: owner, reason: `--port ${before.port}` });

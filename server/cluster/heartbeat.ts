@@ -58,10 +58,10 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
     turn = next.catch(() => undefined);
     return next;
   };
-  /** @param patience as `orphans` takes it. @param of epochs, null = of all. */
-  const settle = async (patience: number | undefined, of: readonly number[] | null) => {
+  /** @param timeoutSeconds as `orphans` takes it. @param of epochs, null = of all. */
+  const settle = async (timeoutSeconds: number | undefined, of: readonly number[] | null) => {
     const count = { settled: 0, voided: 0 };
-    for (const hold of await alone((on) => orphans(on, patience, of))) {
+    for (const hold of await alone((on) => orphans(on, timeoutSeconds, of))) {
       const end = { ...endFor(hold), provisional: true };
       await deps.submit(end);
       if (end.type === 'settle') count.settled++;

@@ -19,7 +19,7 @@ export interface RedisDeps {
 }
 
 /** Longer than this nobody waits to be counted. */
-const patienceMs = 250;
+const timeoutMs = 250;
 const againMs = 1000;
 /** One site's keys lie together, where the server is itself several. */
 const prefix = 'gateway:{rates}:';
@@ -31,7 +31,7 @@ export function createRedis({ open, say, wait }: RedisDeps): Pick<SiteRatesDeps,
   const digests = new Map<string, string>();
 
   const within = async <T>(work: Promise<T>): Promise<T> => {
-    const late = wait(patienceMs).then(() => Promise.reject(new Error(`no answer within ${patienceMs} ms`)));
+    const late = wait(timeoutMs).then(() => Promise.reject(new Error(`no answer within ${timeoutMs} ms`)));
     return Promise.race([work, late]);
   };
   const join = async (): Promise<void> => {

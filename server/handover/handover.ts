@@ -6,10 +6,10 @@ import type { RelayState } from '../relay/state/state.ts';
 import type { ControlThread } from '../threads/control/thread.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
 import type { Relays } from '../threads/relay/relays.ts';
-import type { Estate } from './old-process.ts';
+import type { OldServer } from './old-process.ts';
 import { openMoneyOf } from './open-reservations.ts';
 
-export interface EstateDeps {
+export interface OldServerDeps {
   readonly files: DataDirFiles;
   readonly port: number;
   readonly listeners: number;
@@ -35,7 +35,7 @@ const lockEveryMs = 100;
 /** Connections that had been begun for this server, and clients that keep theirs, come over in this time. */
 const lingerMs = 2000;
 
-export function createEstate(deps: EstateDeps): Estate {
+export function createOldServer(deps: OldServerDeps): OldServer {
   const { files, ledgerThread, control, relays, state, money, monitors, say } = deps;
 
   const lockAgain = async (): Promise<void> => {

@@ -8,7 +8,7 @@ import type { OpenMoney } from './open-reservations.ts';
 /** Servers of another number speak otherwise, or of other commands: they cannot follow each other. */
 export const spoken = 1;
 
-export type FromSuccessor =
+export type FromNewProcess =
   | { readonly kind: 'hello'; readonly dialect: number; readonly pid: number }
   /** Let go of the database. */
   | { readonly kind: 'release' }
@@ -19,7 +19,7 @@ export type FromSuccessor =
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer);
 
-export type FromPredecessor =
+export type FromOldProcess =
   | {
       readonly kind: 'welcome';
       readonly dialect: number;

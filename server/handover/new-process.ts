@@ -8,10 +8,10 @@ import { AppError } from '../contract/errors.ts';
 import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { ToControl } from '../threads/control/messages.ts';
 import { createSteering } from './listener-choice.ts';
-import { type FromPredecessor, type FromSuccessor, type Line, openLine, spoken } from './messages.ts';
+import { type FromNewProcess, type FromOldProcess, type Line, openLine, spoken } from './messages.ts';
 import { createHeldElsewhere, type OpenMoney } from './open-reservations.ts';
 
-export interface Inheritance {
+export interface TakenOver {
   readonly port: number;
   /** Of the server that is followed. */
   readonly pid: number;
@@ -38,12 +38,12 @@ export interface HoldDeps {
 const none: OpenMoney = { users: [], tokens: [], groups: [] };
 
 /** @param owner process that uses the folder. @throws AppError take_over_refused */
-export async function askForPlace(path: string, owner: number): Promise<Inheritance> {
+export async function requestHandover(path: string, owner: number): Promise<TakenOver> {
   const refused = (reason: string) => new AppError('take_over_refused', { pid: owner, reason });
   const socket = await reach(path).catch((error: unknown) => {
     throw refused(error instanceof Error ? error.message : String(error));
   });
-  const welcome = Promise.withResolvers<Extract<FromPredecessor, { kind: 'welcome' }>>();
+  const welcome = Promise.withResolvers<Extract<FromOldProcess, { kind: 'welcome' }>>();
   const released = Promise.withResolvers<void>();
   const firstMoney = Promise.withResolvers<OpenMoney>();
   const ended = Promise.withResolvers<boolean>();
@@ -51,7 +51,7 @@ export async function askForPlace(path: string, owner: number): Promise<Inherita
   let bills: ReturnType<typeof createBills> | null = null;
   let said = false;
 
-  const hear = (message: FromPredecessor): void => {
+  const hear = (message: FromOldProcess): void => {
     switch (message.kind) {
       case 'welcome':
         welcome.resolve(message);
@@ -77,7 +77,7 @@ export async function askForPlace(path: string, owner: number): Promise<Inherita
         said = true;
     }
   };
-  const line: Line<FromSuccessor> = openLine(socket, hear, () => {
+  const line: Line<FromNewProcess> = openLine(socket, hear, () => {
     welcome.reject(refused('it hung up'));
     released.reject(refused('it hung up'));
     // It is gone, and so is what it had open.
@@ -124,7 +124,7 @@ function reach(path: string): Promise<Socket> {
 }
 
 /** Bills of the other's requests: written here, and counted here like our own. */
-function createBills({ balances, ledger, control }: HoldDeps, line: Line<FromSuccessor>) {
+function createBills({ balances, ledger, control }: HoldDeps, line: Line<FromNewProcess>) {
   const elsewhere = createHeldElsewhere(balances.money);
   const writing = new Set<Promise<unknown>>();
 

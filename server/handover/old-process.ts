@@ -5,11 +5,11 @@ import type { CommandMessage } from '../billing/ledger/client.ts';
 import type { Remote } from '../billing/ledger/remote.ts';
 import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { ToControl } from '../threads/control/messages.ts';
-import { type FromPredecessor, type FromSuccessor, type Line, openLine, spoken } from './messages.ts';
+import { type FromNewProcess, type FromOldProcess, type Line, openLine, spoken } from './messages.ts';
 import type { OpenMoney } from './open-reservations.ts';
 
 /** What a server has that another can follow. */
-export interface Estate {
+export interface OldServer {
   readonly port: number;
   readonly listeners: number;
   /** This process does not use the folder from here on; newcomers wait, and so do bills. @throws Error why not; then nothing has changed. */
@@ -29,7 +29,7 @@ export interface Estate {
   fail(): void;
 }
 
-export interface Successions {
+export interface Handovers {
   /** What is for the API's thread of the server that has followed. @returns false when none has. */
   control(message: ToControl): boolean;
   stop(): void;
@@ -40,31 +40,31 @@ const tellMs = 200;
 
 type Phase = 'waiting' | 'releasing' | 'released' | 'followed';
 
-export function expectSuccessor(path: string, estate: Estate): Successions {
-  let heir: Line<FromPredecessor> | null = null;
+export function listenForHandover(path: string, oldServer: OldServer): Handovers {
+  let heir: Line<FromOldProcess> | null = null;
   let phase: Phase = 'waiting';
-  let remote: ReturnType<Estate['follow']> | null = null;
+  let remote: ReturnType<OldServer['follow']> | null = null;
 
-  const follow = async (line: Line<FromPredecessor>, door: string): Promise<void> => {
+  const follow = async (line: Line<FromOldProcess>, door: string): Promise<void> => {
     phase = 'followed';
-    estate.handOn(door);
-    remote = estate.follow(line.tell);
-    let before = estate.openMoney();
+    oldServer.handOn(door);
+    remote = oldServer.follow(line.tell);
+    let before = oldServer.openMoney();
     const telling = setInterval(() => {
       // What had ended by the time of the last look is billed: the other may let go of it.
-      if (estate.owed() === 0) line.tell({ kind: 'open money', open: before });
-      before = estate.openMoney();
+      if (oldServer.owed() === 0) line.tell({ kind: 'open money', open: before });
+      before = oldServer.openMoney();
     }, tellMs);
-    await estate.retire();
+    await oldServer.retire();
     clearInterval(telling);
     line.tell({ kind: 'gone' });
     line.end();
   };
 
-  const release = async (line: Line<FromPredecessor>, pid: number): Promise<void> => {
+  const release = async (line: Line<FromOldProcess>, pid: number): Promise<void> => {
     phase = 'releasing';
     try {
-      await estate.release(pid);
+      await oldServer.release(pid);
     } catch (error) {
       heir = null;
       phase = 'waiting';
@@ -82,7 +82,7 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
   };
 
   const takeBack = (): void => {
-    void estate.comeBack().then(() => {
+    void oldServer.comeBack().then(() => {
       phase = 'waiting';
       listen();
     });
@@ -90,7 +90,7 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
 
   const attend = (socket: Socket): void => {
     let pid = 0;
-    const welcome = (hello: Extract<FromSuccessor, { kind: 'hello' }>): void => {
+    const welcome = (hello: Extract<FromNewProcess, { kind: 'hello' }>): void => {
       if (heir !== null || phase !== 'waiting' || hello.dialect !== spoken) {
         const reason =
           heir === null && phase === 'waiting' ? 'it is of another version' : 'another one takes over already';
@@ -99,10 +99,10 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
       }
       heir = line;
       pid = hello.pid;
-      const { port, listeners } = estate;
+      const { port, listeners } = oldServer;
       line.tell({ kind: 'welcome', dialect: spoken, pid: process.pid, port, listeners });
     };
-    const hear = (message: FromSuccessor): void => {
+    const hear = (message: FromNewProcess): void => {
       if (message.kind === 'hello') welcome(message);
       if (heir !== line) return;
       switch (message.kind) {
@@ -110,7 +110,7 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
           void release(line, pid);
           break;
         case 'ready':
-          line.tell({ kind: 'open money', open: estate.openMoney() });
+          line.tell({ kind: 'open money', open: oldServer.openMoney() });
           break;
         case 'open':
           void follow(line, message.door);
@@ -119,7 +119,7 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
           remote?.answered(message.ids, message.answers);
           break;
         case 'taskAnswered':
-          estate.taskAnswered(message);
+          oldServer.taskAnswered(message);
       }
     };
     const lost = (): void => {
@@ -127,11 +127,11 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
       heir = null;
       if (phase === 'followed') {
         remote?.lose('the server that took over is gone');
-        estate.fail();
+        oldServer.fail();
       }
       if (phase === 'released') takeBack();
     };
-    const line: Line<FromPredecessor> = openLine(socket, hear, lost);
+    const line: Line<FromOldProcess> = openLine(socket, hear, lost);
   };
 
   let server = createServer();

@@ -25,8 +25,8 @@ interface Named {
 export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Named): OpenMoney {
   const { get } = memory;
   const ofUsers = [...users].map(({ id }): OpenMoney['users'][number] => {
-    const purse = accounts.user(id);
-    return purse === 0 ? [id, 0, 0] : [id, get(purse + UserSlot.held), get(purse + UserSlot.most)];
+    const userSlot = accounts.user(id);
+    return userSlot === 0 ? [id, 0, 0] : [id, get(userSlot + UserSlot.held), get(userSlot + UserSlot.most)];
   });
   const ofTokens = [...tokens].map(({ id, userId }): OpenMoney['tokens'][number] => {
     const cap = accounts.token(id);
@@ -49,7 +49,7 @@ export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Name
   };
 }
 
-const patienceMs = 20;
+const timeoutMs = 20;
 
 export interface HeldElsewhere {
   /** So much is open there now, and no more. */
@@ -65,7 +65,7 @@ export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere 
   /** Whose lock each of them is under. */
   const stripes = new Map<number, number>();
   const underLock = (stripe: number, step: () => void): void => {
-    if (!memory.tryLock(stripe, patienceMs)) return void setTimeout(underLock, patienceMs, stripe, step);
+    if (!memory.tryLock(stripe, timeoutMs)) return void setTimeout(underLock, timeoutMs, stripe, step);
     step();
     memory.unlock(stripe);
   };
@@ -86,10 +86,10 @@ export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere 
         }
       };
       for (const [id, held, most] of users) {
-        const purse = accounts.user(id);
+        const userSlot = accounts.user(id);
         // They may go on to hold all that they may cost, as far as there is so much.
-        const reserved = () => Math.min(most, Math.max(held, get(purse + UserSlot.balance)));
-        want(userStripe(purse), purse, [
+        const reserved = () => Math.min(most, Math.max(held, get(userSlot + UserSlot.balance)));
+        want(userStripe(userSlot), userSlot, [
           [UserSlot.held, reserved],
           [UserSlot.most, () => most],
         ]);

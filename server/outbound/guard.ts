@@ -34,7 +34,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 const refusal = (host: string) => new AppError('address_forbidden', { host });
 
 /** @returns a fetch that throws AppError address_forbidden, address_redirects. */
@@ -62,9 +62,9 @@ export function createGuard(options: GuardOptions = {}): Fetch {
   const wired = once(async () => {
     const { Agent, fetch } = await undici();
     const agent = new Agent({
-      connect: { timeout: patienceMs, ...ca, lookup: lookUp },
-      headersTimeout: patienceMs,
-      bodyTimeout: patienceMs,
+      connect: { timeout: timeoutMs, ...ca, lookup: lookUp },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
     });
     return { carrier: options.carrier ?? fetch, agent };
   });

@@ -23,7 +23,7 @@ export interface WorkerWanted {
   readonly schemes: readonly string[];
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 export function createWorkerFetch({ worker, direct, fetch, schemes }: WorkerWanted): Fetch {
   return async (address, init = {}) => {
@@ -45,7 +45,7 @@ export function createWorkerFetch({ worker, direct, fetch, schemes }: WorkerWant
         headers: Object.fromEntries(new Headers(init.headers)),
         ...(typeof init.body === 'string' ? { body: jsonOr(init.body) } : {}),
       }),
-      signal: init.signal ?? AbortSignal.timeout(patienceMs),
+      signal: init.signal ?? AbortSignal.timeout(timeoutMs),
     });
     if (response.status >= 300 && response.status < 400) {
       await response.body?.cancel();

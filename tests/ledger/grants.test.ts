@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { decideMoves } from '../../db/postgres/leases.ts';
 
 const granted = (left: number, { leased = 0, need = 10, use = 1000, nodes = 1, partial = false }): number => {
-  const purse = { left, bound: 'limit' as const, leased };
-  const known = { holdings: [], leases: new Map(), accounts: new Map([[7, purse]]), tokens: new Map() };
+  const funds = { left, bound: 'limit' as const, leased };
+  const known = { holdings: [], leases: new Map(), accounts: new Map([[7, funds]]), tokens: new Map() };
   const move = { type: 'acquire', account: 7, token: 0, need, tokenNeed: 0, use, nodes, partial } as const;
   const { value, statements } = decideMoves([move], known, 1);
   const amount = value.grants[0]?.granted ?? -1;

@@ -11,11 +11,11 @@ import { Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import type { HealthReport } from '../../server/relay/routing/health-reports.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
-import { type Company, startCompany } from '../../server/threads/control/peers.ts';
+import { type Peers, startPeers } from '../../server/threads/control/peers.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;
-const companies: Company[] = [];
+const companies: Peers[] = [];
 
 beforeAll(async () => {
   site = await openSite();
@@ -110,7 +110,7 @@ const addNode = (node: string, state = 'live', left = 0) =>
   );
 
 interface Joined {
-  readonly company: Company;
+  readonly company: Peers;
   readonly heard: HealthReport[];
   readonly changed: () => number;
   readonly counts: number[];
@@ -123,7 +123,7 @@ async function join(node: string, ahead: number): Promise<Joined> {
   let changed = 0;
   const steady = () => performance.now() + ahead;
   const database = await openPostgres({ engine: 'postgres', url: site.url }, { connections: 2 });
-  const company = await startCompany({
+  const company = await startPeers({
     database,
     node,
     run: crypto.randomUUID(),
@@ -261,11 +261,11 @@ test('the first proves its key by sealing something, the others by reading it', 
 });
 
 test('a flood of conversations is told in few pieces, and what is known of channels always', async () => {
-  const { createGossip } = await import('../../server/threads/control/health-broadcast.ts');
+  const { createHealthBroadcast } = await import('../../server/threads/control/health-broadcast.ts');
   const said: string[] = [];
   const timers: (() => void)[] = [];
   const side = (from: string) =>
-    createGossip({
+    createHealthBroadcast({
       from,
       say: async (payload) => void said.push(payload),
       steady: () => 0,

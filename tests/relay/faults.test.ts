@@ -20,8 +20,8 @@ interface Scene {
   readonly resetOnceRead: (response: ServerResponse) => void;
 }
 
-/** @param patienceMs how long an upstream may be silent. */
-async function within(patienceMs: number, play: (scene: Scene) => Promise<void>, watched = false): Promise<void> {
+/** @param timeoutMs how long an upstream may be silent. */
+async function within(timeoutMs: number, play: (scene: Scene) => Promise<void>, watched = false): Promise<void> {
   /** Told when the gateway has read something of an upstream's body. */
   const read = Promise.withResolvers<void>();
   const watchedFetch = async (...asked: Parameters<typeof fetch>): Promise<Response> => {
@@ -35,7 +35,7 @@ async function within(patienceMs: number, play: (scene: Scene) => Promise<void>,
     return new Response(response.body?.pipeThrough(heard) ?? null, response);
   };
   const gateway = await createTestGateway({
-    limits: { headersTimeoutMs: patienceMs, idleMs: patienceMs },
+    limits: { headersTimeoutMs: timeoutMs, idleMs: timeoutMs },
     ...(watched ? { upstreamFetch: watchedFetch as typeof fetch } : {}),
   });
   const upstream = await startUpstream(() => undefined);

@@ -172,13 +172,13 @@ function heldBy(memory: Memory, regions: readonly number[]) {
 /** The totals agree with the tables, and the sums with each other. */
 function expectWhole({ money, principal }: Site, regions: readonly number[]): void {
   const { memory, accounts } = money;
-  const purse = accounts.user(1);
+  const userSlot = accounts.user(1);
   const cap = accounts.token(7);
   const rows = heldBy(memory, regions);
   const get = (cell: number) => memory.get(cell);
   expect({
-    held: get(purse + UserSlot.held),
-    most: get(purse + UserSlot.most),
+    held: get(userSlot + UserSlot.held),
+    most: get(userSlot + UserSlot.most),
     tokenHeld: get(cap + KeySlot.held),
     tokenMost: get(cap + KeySlot.most),
     tokenRuns: get(cap + KeySlot.running),
@@ -193,8 +193,8 @@ function expectWhole({ money, principal }: Site, regions: readonly number[]): vo
     groupRuns: rows.groupRuns,
     budgetHeld: rows.budgetHeld,
   });
-  const used = get(purse + UserSlot.used);
-  expect(get(purse + UserSlot.balance) + used).toBe(principal.user.balance);
+  const used = get(userSlot + UserSlot.used);
+  expect(get(userSlot + UserSlot.balance) + used).toBe(principal.user.balance);
   expect([get(cap + KeySlot.used), get(cap + KeySlot.dayUsed), get(cap + KeySlot.monthUsed)]).toEqual([
     used,
     used,
@@ -336,7 +336,7 @@ const watchedCells = (cells: Float64Array, store: (at: number) => void): Float64
 test('exactness 9: what others write too is written under its lock, the user’s before the group’s', async () => {
   const site = busy();
   const { accounts } = site.money;
-  const purse = accounts.user(1);
+  const userSlot = accounts.user(1);
   const group = accounts.group('default');
   const rings = site.money.memory.get(group + RateSlot.rates);
   const ofGroup = (cell: number) =>
@@ -347,10 +347,10 @@ test('exactness 9: what others write too is written under its lock, the user’s
     let noted: (readonly [first: number, count: number])[] = [];
     const stored = (cell: number) => {
       written[ofGroup(cell) ? 'group' : 'user']++;
-      expect(held).toContain(ofGroup(cell) ? groupStripe(group) : userStripe(purse));
+      expect(held).toContain(ofGroup(cell) ? groupStripe(group) : userStripe(userSlot));
     };
     const taken = (stripe: number) => {
-      if (stripe === userStripe(purse)) expect(held).not.toContain(groupStripe(group));
+      if (stripe === userStripe(userSlot)) expect(held).not.toContain(groupStripe(group));
       held.push(stripe);
     };
     return {
@@ -379,7 +379,7 @@ test('exactness 9: what others write too is written under its lock, the user’s
       },
       cells: (first, count) =>
         watchedCells(plain.cells(first, count), (at) => {
-          if (first !== purse && first !== accounts.token(7)) return;
+          if (first !== userSlot && first !== accounts.token(7)) return;
           const cell = first + at;
           stored(cell);
           expect(noted.some(([from, many]) => cell >= from && cell < from + many)).toBe(true);

@@ -4,26 +4,26 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type FromPredecessor, spoken } from '../../server/handover/messages.ts';
-import { type Estate, expectSuccessor, type Successions } from '../../server/handover/old-process.ts';
+import { type FromOldProcess, spoken } from '../../server/handover/messages.ts';
+import { type Handovers, listenForHandover, type OldServer } from '../../server/handover/old-process.ts';
 
 let dir: string;
 let path: string;
-let successions: Successions | null = null;
+let handovers: Handovers | null = null;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'succession-'));
   path = join(dir, 'next.sock');
 });
 afterEach(() => {
-  successions?.stop();
+  handovers?.stop();
   rmSync(dir, { recursive: true, force: true });
 });
 
 /** What is asked of the old server, in order. `release` ends when it is let. */
-function slowEstate(releases: readonly Promise<void>[]) {
+function slowOldServer(releases: readonly Promise<void>[]) {
   const calls: string[] = [];
   const left = [...releases];
-  const estate: Estate = {
+  const oldServer: OldServer = {
     port: 1,
     listeners: 1,
     async release() {
@@ -40,17 +40,17 @@ function slowEstate(releases: readonly Promise<void>[]) {
     retire: async () => undefined,
     fail: () => void calls.push('fail'),
   };
-  return { estate, calls };
+  return { oldServer, calls };
 }
 
 interface Asker {
   readonly socket: Socket;
-  readonly heard: FromPredecessor['kind'][];
+  readonly heard: FromOldProcess['kind'][];
 }
 
 /** A new server that says hello and asks for the place. */
 async function ask(): Promise<Asker> {
-  const heard: FromPredecessor['kind'][] = [];
+  const heard: FromOldProcess['kind'][] = [];
   const socket = await new Promise<Socket>((resolve, reject) => {
     const one = connect(path, () => resolve(one));
     one.once('error', reject);
@@ -60,7 +60,7 @@ async function ask(): Promise<Asker> {
   socket.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) heard.push((JSON.parse(line) as FromPredecessor).kind);
+    for (const line of lines) heard.push((JSON.parse(line) as FromOldProcess).kind);
   });
   socket.write(`${JSON.stringify({ kind: 'hello', dialect: spoken, pid: process.pid })}\n`);
   await expect.poll(() => heard).toEqual(['welcome']);
@@ -70,8 +70,8 @@ async function ask(): Promise<Asker> {
 
 test('a new server that dies while the old one lets go of the database: the old one takes it back, and another may ask', async () => {
   const letting = Promise.withResolvers<void>();
-  const { estate, calls } = slowEstate([letting.promise]);
-  successions = expectSuccessor(path, estate);
+  const { oldServer, calls } = slowOldServer([letting.promise]);
+  handovers = listenForHandover(path, oldServer);
   const { socket } = await ask();
   await expect.poll(() => calls).toEqual(['release']);
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -89,8 +89,8 @@ test('a new server that dies while the old one lets go of the database: the old 
 
 test('while one server is let in nobody else is, not even after it has died', async () => {
   const letting = Promise.withResolvers<void>();
-  const { estate, calls } = slowEstate([letting.promise]);
-  successions = expectSuccessor(path, estate);
+  const { oldServer, calls } = slowOldServer([letting.promise]);
+  handovers = listenForHandover(path, oldServer);
   const { socket } = await ask();
   await expect.poll(() => calls).toEqual(['release']);
   socket.destroy();

@@ -36,8 +36,8 @@ export interface DecidedBatch {
 export function decideBatch(commands: readonly LedgerCommand[], known: Known, epoch: number): DecidedBatch {
   const totals = createTotals();
   const writes = newWrites();
-  const purses = createPurses(known, writes);
-  const desk = createDesk(known, purses, totals);
+  const leaseBook = createLeaseBook(known, writes);
+  const desk = createDesk(known, leaseBook, totals);
   const ends = new Map<string, EndRow>(known.ends);
   const events: BalanceEvent[] = [];
 
@@ -47,7 +47,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   const spared: Spared[] = [];
   /** @param paid of what was asked for: not by others. */
   const pay = (kind: LeaseKind, subject: number, source: number, { asked, paid }: Record<'asked' | 'paid', number>) => {
-    const own = purses.pay(kind, subject, source, paid);
+    const own = leaseBook.pay(kind, subject, source, paid);
     if (source === epoch && asked > own) spared.push({ kind, subject, amount: asked - own });
   };
 
@@ -97,7 +97,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     if (earlier !== undefined) writes.replaced.push(ref);
     writes.ends.push({ ref, ...end, at: command.type === 'settle' ? command.at : (command.log?.createdAt ?? 0) });
     const held = known.holds.get(ref);
-    if (held !== undefined && held.epoch !== epoch) purses.release(command, source, held.estimate - asked);
+    if (held !== undefined && held.epoch !== epoch) leaseBook.release(command, source, held.estimate - asked);
     drop(ref);
   };
 
@@ -169,7 +169,7 @@ function resultOf(command: Settle | Void, { account, asked }: EndRow): LedgerRes
   return repeated(known, { debit, credit: Account.revenue, amount: command.amount });
 }
 
-interface Purses {
+interface LeaseBook {
   /** Out of the lease as far as it goes; the rest is free money. @returns what the lease paid. */
   pay(kind: LeaseKind, subject: number, epoch: number, amount: number): number;
   /** What a node that is gone had set aside for a request and was not needed. */
@@ -178,7 +178,7 @@ interface Purses {
   leasedOf(account: number): number;
 }
 
-function createPurses(known: Known, writes: Writes): Purses {
+function createLeaseBook(known: Known, writes: Writes): LeaseBook {
   const by = (kind: LeaseKind, subject: number, epoch: number): number =>
     writes.leases.get(leaseKey(kind, subject, epoch))?.by ?? 0;
   const lease = (kind: LeaseKind, subject: number, epoch: number): number =>
@@ -207,7 +207,7 @@ function createPurses(known: Known, writes: Writes): Purses {
 type Sight = 'all' | 'free' | { readonly lease: number };
 
 /** The books as the rules may see them: of a balance, what the command at hand may touch. */
-function createDesk(known: Known, purses: Purses, totals: Totals) {
+function createDesk(known: Known, leaseBook: LeaseBook, totals: Totals) {
   const postings = new Map(known.postings);
   const codes = new Map(known.codes);
   const orders = new Map(known.orders);
@@ -218,8 +218,8 @@ function createDesk(known: Known, purses: Purses, totals: Totals) {
     if (row === undefined) return (known.system.get(account) ?? 0) + totals.balance(account);
     const balance = row.balance + totals.balance(account);
     if (sight === 'all') return balance;
-    const free = balance - purses.leasedOf(account);
-    return sight === 'free' ? free : Math.max(0, free) + purses.lease('account', account, sight.lease);
+    const free = balance - leaseBook.leasedOf(account);
+    return sight === 'free' ? free : Math.max(0, free) + leaseBook.lease('account', account, sight.lease);
   };
 
   const books: Books = {

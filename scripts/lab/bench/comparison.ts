@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const name = '@portkey-ai/gateway';
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 export interface Comparison {
   /** Flags for `gateway bench`. */
@@ -30,7 +30,7 @@ function install(root: string): string | null {
 }
 
 async function answers(url: string): Promise<boolean> {
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   while (performance.now() < until) {
     const ok = await fetch(url).then(
       () => true,

@@ -2,10 +2,10 @@
 import type { ClientRequest } from './case.ts';
 import type { ClientView } from './compare.ts';
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 export async function play(url: string, { method, path, headers, body }: ClientRequest): Promise<ClientView> {
-  const signal = AbortSignal.timeout(patienceMs);
+  const signal = AbortSignal.timeout(timeoutMs);
   const chunks: Uint8Array[] = [];
   const read = () => {
     const bytes = Buffer.concat(chunks);

@@ -31,7 +31,7 @@ export interface Ran {
 /** A test that hangs because of the change has noticed it. */
 const hangingMs = 40_000;
 /** Nothing takes so long by itself, on a busy machine either. */
-const patienceMs = 300_000;
+const timeoutMs = 300_000;
 
 export async function runTests(dir: string, tests: readonly string[]): Promise<Ran> {
   const report = join(dir, 'report.json');
@@ -56,7 +56,7 @@ export async function runTests(dir: string, tests: readonly string[]): Promise<R
     ],
     { cwd: dir, env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' }, stdio: ['ignore', 'ignore', 'ignore'] },
   );
-  const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   const code = await child.exited;
   clearTimeout(late);
   return { isOver: code === 0, ...readReport(dir, report, code === 0) };

@@ -14,7 +14,7 @@ export interface Round {
   /** Where reached changes are noted. */
   readonly reached: string | null;
   /** How long one file may take. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 /** A test that hangs because of the change has noticed it. */
@@ -82,7 +82,7 @@ export async function runRound(round: Round): Promise<readonly FileOver[]> {
   );
   const began = Date.now();
   const watch = setInterval(() => {
-    if (Date.now() - (running(dir, child.pid)?.since ?? began) > round.patienceMs) child.kill('SIGKILL');
+    if (Date.now() - (running(dir, child.pid)?.since ?? began) > round.timeoutMs) child.kill('SIGKILL');
   }, lookMs);
   await child.exited;
   clearInterval(watch);

@@ -51,7 +51,7 @@ export async function learnReached(copy: Copy, tests: readonly string[], process
     tests.map((test) => [test, -1] as const),
     processes,
     () => 1,
-    (name, on) => runRound({ dir: copy.dir, name, on, isolate: false, reached, patienceMs: 400_000 }),
+    (name, on) => runRound({ dir: copy.dir, name, on, isolate: false, reached, timeoutMs: 400_000 }),
   );
   const by = new Map<string, Set<number>>();
   const loading = new Set<number>();
@@ -105,7 +105,7 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
       deps.processes,
       deps.seconds,
       (name, on) =>
-        runRound({ dir: deps.copy.dir, name, on, isolate: deps.isolate, reached: null, patienceMs: 150_000 }),
+        runRound({ dir: deps.copy.dir, name, on, isolate: deps.isolate, reached: null, timeoutMs: 150_000 }),
     );
     const over = new Set<Pending>();
     const known = new Set(results.map(({ test }) => test));

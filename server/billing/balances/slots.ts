@@ -44,7 +44,7 @@ export const RateSlot = {
   /** When a request took what was left of the tokens per minute. */ cappedMs: 13,
 } as const;
 export const slotCells = 16;
-const patienceMs = 20;
+const timeoutMs = 20;
 
 /** Flat pairs of id and place. */
 export interface Places {
@@ -149,7 +149,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     }
     const stripe = userStripe(slot);
     // Somebody may have died at it, and it is this thread that buries the dead: it must not wait for them.
-    if (!memory.tryLock(stripe, patienceMs)) return void setTimeout(credit, patienceMs, event);
+    if (!memory.tryLock(stripe, timeoutMs)) return void setTimeout(credit, timeoutMs, event);
     apply(slot, event);
     memory.unlock(stripe);
   };

@@ -30,10 +30,10 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
   const { get, put } = memory;
   /** @returns null where nobody has told of the subject. */
   const cellsOf = ({ kind, userId, id }: LeaseSubject) => {
-    const purse = accounts.user(userId);
-    const place = kind === 'account' ? purse : accounts.token(id);
-    if (purse === 0 || place === 0) return null;
-    const stripe = userStripe(purse);
+    const userSlot = accounts.user(userId);
+    const place = kind === 'account' ? userSlot : accounts.token(id);
+    if (userSlot === 0 || place === 0) return null;
+    const stripe = userStripe(userSlot);
     return kind === 'account'
       ? { stripe, there: place + UserSlot.balance, spent: [place + UserSlot.held] }
       : { stripe, there: place + KeySlot.limit, spent: [place + KeySlot.used, place + KeySlot.held] };
@@ -73,13 +73,13 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
       return cells === null ? 0 : locked(cells.stripe, () => idleIn(cells));
     },
     drop(owners) {
-      for (const purse of accounts.users.values())
-        locked(userStripe(purse), () => {
-          for (const cell of [UserSlot.balance, UserSlot.held, UserSlot.most]) put(purse + cell, 0);
+      for (const userSlot of accounts.users.values())
+        locked(userStripe(userSlot), () => {
+          for (const cell of [UserSlot.balance, UserSlot.held, UserSlot.most]) put(userSlot + cell, 0);
         });
       for (const [id, cap] of accounts.tokens) {
-        const purse = accounts.user(owners.get(id) ?? 0);
-        locked(userStripe(purse), () => {
+        const userSlot = accounts.user(owners.get(id) ?? 0);
+        locked(userStripe(userSlot), () => {
           put(cap + KeySlot.limit, get(cap + KeySlot.used));
           for (const cell of [KeySlot.held, KeySlot.most]) put(cap + cell, 0);
         });

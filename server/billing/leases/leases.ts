@@ -94,7 +94,7 @@ export interface Leases {
 }
 
 /** A request waits so long for what another node holds. */
-const patienceMs = 2000;
+const timeoutMs = 2000;
 /** Others are asked at most so often, and again when some of them say nothing. */
 const recallMs = 50;
 const askAgainMs = 500;
@@ -220,7 +220,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     partial = false,
   ): Promise<Acquired | null> =>
     new Promise((resolve) => {
-      if (deps.away() || (moving !== null && now() - moving >= patienceMs)) return resolve(null);
+      if (deps.away() || (moving !== null && now() - moving >= timeoutMs)) return resolve(null);
       const { account: need, token: tokenNeed } = missing();
       grantees.push((grant) => {
         if (grant === null) return resolve(null);
@@ -229,7 +229,7 @@ export function createLeases(deps: LeaseDeps): Leases {
         resolve({ ...grant, lacksAccount: granted < need, lacksToken: tokenGranted < tokenNeed });
       });
       send({ type: 'acquire', account, token, need, tokenNeed, use, nodes: deps.nodes(), partial });
-      deps.after(Math.max(0, patienceMs - (now() - since)), () => resolve(null));
+      deps.after(Math.max(0, timeoutMs - (now() - since)), () => resolve(null));
     });
 
   const give = (kind: LeaseKind, subject: number) => {
@@ -275,7 +275,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     heard: ReadonlySet<number>,
   ): LeaseAnswer | null => {
     const { request, since } = waiter;
-    const late = now() - since >= patienceMs;
+    const late = now() - since >= timeoutMs;
     if (grant === null) return late || deps.away() ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
     if (request.partial !== true) {
       if (grant.most < request.need) return 'exhausted';
@@ -326,7 +326,7 @@ export function createLeases(deps: LeaseDeps): Leases {
         if (line.news) continue;
         break;
       }
-      if (request.partial === true && answer !== 'away' && now() - waiter.since < patienceMs) {
+      if (request.partial === true && answer !== 'away' && now() - waiter.since < timeoutMs) {
         await acquire(request, waiter.since, true);
         if (request.hold()) {
           first(line, waiter, 'granted');

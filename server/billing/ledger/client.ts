@@ -47,7 +47,7 @@ export type LedgerMessage =
   | { readonly kind: 'health'; readonly health: StoreHealth }
   | BooksAnswer
   /** For how long an answer may be waited for before something is wrong; null = as usual. */
-  | { readonly kind: 'patience'; readonly ms: number | null }
+  | { readonly kind: 'timeout'; readonly ms: number | null }
   | BalanceEvent;
 
 /** The parts of Worker and MessagePort used here. */
@@ -105,7 +105,7 @@ export function createLedgerClient(
   let reported: StoreHealth = { ok: true };
   let gone: string | null = null;
   let suspended: string | null = null;
-  let patienceMs = oldestMs;
+  let timeoutMs = oldestMs;
   let health: StoreHealth = reported;
   const balanceListeners: ((event: BalanceEvent) => void)[] = [];
   const healthListeners: ((health: StoreHealth) => void)[] = [];
@@ -123,7 +123,7 @@ export function createLedgerClient(
     if (!reported.ok) return reported;
     if (suspended !== null) return { ok: false, reason: suspended };
     const age = waiting.size === 0 ? 0 : ageOf();
-    return age < patienceMs ? reported : { ok: false, reason: reasonText('unconfirmed') };
+    return age < timeoutMs ? reported : { ok: false, reason: reasonText('unconfirmed') };
   };
   const look = () => {
     const before = health;
@@ -160,7 +160,7 @@ export function createLedgerClient(
     } else if (data.kind === 'health') {
       reported = data.health;
       look();
-    } else if (data.kind === 'patience') patienceMs = data.ms ?? oldestMs;
+    } else if (data.kind === 'timeout') timeoutMs = data.ms ?? oldestMs;
     else for (const listener of balanceListeners) listener(data);
   };
 

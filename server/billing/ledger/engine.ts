@@ -61,7 +61,7 @@ const longestRetryMs = 1000;
 /** The log is folded back into the file when nothing has been written for this long. */
 const idleMs = 2000;
 /** A commit that takes longer is not waited for by those whose end can be kept nearby. */
-const patienceMs = 250;
+const timeoutMs = 250;
 
 interface Waiting {
   readonly command: LedgerCommand;
@@ -173,7 +173,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       late = true;
       keep();
       tell();
-    }, patienceMs);
+    }, timeoutMs);
     try {
       return await pending;
     } finally {

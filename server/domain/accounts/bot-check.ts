@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 
 const address = 'https://challenges.cloudflare.com/turnstile/v0/siteverify';
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 export type BotCheck = (token: string, ip: string) => Promise<void>;
 
@@ -21,7 +21,7 @@ export function createBotCheck(deps: {
         method: 'POST',
         body: new URLSearchParams({ secret, response: token, remoteip: ip }).toString(),
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        signal: AbortSignal.timeout(patienceMs),
+        signal: AbortSignal.timeout(timeoutMs),
       });
       const { success } = (await response.json()) as { readonly success?: unknown };
       if (success === true) return;

@@ -30,7 +30,7 @@ function freeBytesOf(folder: string): number | null {
   }
 }
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /** Whether anybody trusts it is not asked: only when it ends. */
 export function certificateEnd(url: string): Promise<number | null> {
@@ -42,7 +42,7 @@ export function certificateEnd(url: string): Promise<number | null> {
       port: Number(port) || 443,
       servername: hostname,
       rejectUnauthorized: false,
-      timeout: patienceMs,
+      timeout: timeoutMs,
     },
     () => {
       const end = Date.parse(socket.getPeerCertificate().valid_to);

@@ -7,7 +7,7 @@ import type { OptionsService } from '../options/service.ts';
 import type { Alert } from './alert.ts';
 import { alertTargets } from './targets.ts';
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 /** Of an answer; nobody needs more to say that it arrived. */
 const longestAnswer = 16_384;
 
@@ -43,7 +43,7 @@ export function createTell({ options, sendMail, fetch }: TellDeps): Tell {
     const response = await fetch(made.url, {
       method: 'POST',
       body: made.body,
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
       headers: { 'content-type': 'application/json', ...made.headers },
     });
     if (!response.ok) {

@@ -43,7 +43,7 @@ const hourSeconds = 3600;
 /** One that failed is tried again after so long. */
 const againSeconds = 600;
 /** Late by this part of the interval is missed. */
-const patience = 1.5;
+const toleratedPeriods = 1.5;
 
 export async function createScheduledBackups(deps: ScheduledDeps) {
   const { options, database } = deps;
@@ -106,7 +106,7 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
   const missing = (): string | null => {
     if (every() === 0) return null;
     if (state.error !== '') return state.error;
-    const late = state.made_at > 0 && seconds() - state.made_at > every() * patience;
+    const late = state.made_at > 0 && seconds() - state.made_at > every() * toleratedPeriods;
     return late ? new Date(state.made_at * 1000).toISOString() : null;
   };
 

@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import { escapeHtml, type SendMail } from './mailer.ts';
 import type { Notice, Notify } from './notice.ts';
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /** Hex HMAC-SHA256 of the body under the user's secret, in `X-Webhook-Signature`; the secret itself goes as bearer token, as the specification has it. */
 export const signatureOf = (secret: string, body: string): string =>
@@ -27,7 +27,7 @@ export function createNotify({ sendMail, secretOf, fetch, now }: CarryDeps): Not
     const response = await fetch(url, {
       method: 'POST',
       body,
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
       headers: {
         'content-type': 'application/json',
         ...(secret === ''

@@ -13,7 +13,7 @@ export type SendMail = (mail: Mail) => Promise<void>;
 
 /** Ports where TLS comes first and not on request. */
 const tlsPort = 465;
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -42,9 +42,9 @@ export function createMailer(options: OptionsService, ca?: string): SendMail {
       port,
       secure,
       requireTLS,
-      connectionTimeout: patienceMs,
-      greetingTimeout: patienceMs,
-      socketTimeout: patienceMs,
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
       disableFileAccess: true,
       disableUrlAccess: true,
       ...(says ? { auth: { user: account, pass: password } } : {}),

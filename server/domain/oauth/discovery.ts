@@ -1,12 +1,12 @@
 /** The issuer and the three endpoints an OIDC provider publishes at its well-known address. */
 import { AppError } from '../../contract/errors.ts';
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /** @param fetch the guarded one. @throws AppError oidc_discovery, or the guard's own. */
 export async function discover(address: string, fetch: (url: string, init: RequestInit) => Promise<Response>) {
   try {
-    const response = await fetch(address, { signal: AbortSignal.timeout(patienceMs) });
+    const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) });
     const found = (await response.json()) as Readonly<Record<string, unknown>>;
     const [authorization, token, userInfo] = [
       found.authorization_endpoint,

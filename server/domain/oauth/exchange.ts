@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import { type Claims, claimsOf } from './id-token.ts';
 import type { CodeExchange, Profile } from './providers.ts';
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -34,7 +34,7 @@ export async function exchangeCode(
   }
   const basic = Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64');
   const ask = async (step: string, url: string, init: RequestInit): Promise<unknown> => {
-    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(patienceMs) });
+    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) });
     const answer = (await response.json()) as unknown;
     if (!response.ok || typeof answer !== 'object' || answer === null) throw new Error(`${step}: ${response.status}`);
     return answer;

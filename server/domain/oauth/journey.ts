@@ -47,8 +47,8 @@ export function createJourneys(options: OptionsService, hands: TicketHands) {
     /** @returns where the browser goes. @throws AppError oauth_off, server_address_unset. */
     begin(service: JourneyService, traveller: Traveller): JourneyStart & { readonly url: string } {
       if (service === 'telegram') {
-        const departure = leave(traveller, service, '', '');
-        return { ...departure, url: telegramUrl(options, departure.state) };
+        const start = leave(traveller, service, '', '');
+        return { ...start, url: telegramUrl(options, start.state) };
       }
       const { name, enabled, exchange } = codeProviders[service];
       if (!options.get(enabled)) throw new AppError('oauth_off', { name, en: name });
@@ -56,8 +56,8 @@ export function createJourneys(options: OptionsService, hands: TicketHands) {
       if (!URL.canParse(target.authorizeUrl)) throw new AppError('oauth_unreachable', { name });
       if (target.redirectUri !== '' && options.get('ServerAddress') === '') throw new AppError('server_address_unset');
       const [verifier, nonce] = [made() + made(), target.issuer === null ? '' : made()];
-      const departure = leave(traveller, service, verifier, nonce);
-      return { ...departure, url: addressOf(target, departure.state, verifier, nonce) };
+      const start = leave(traveller, service, verifier, nonce);
+      return { ...start, url: addressOf(target, start.state, verifier, nonce) };
     },
     /** What was remembered, once. @throws AppError oauth_state when this browser did not leave for this service, or long ago. */
     async arrive(service: JourneyService, state: string, cookie: string): Promise<Journey> {

@@ -15,7 +15,7 @@ import { type CodeProviderId, codeProviders } from './providers.ts';
 import { createSignUp, type Newcomer } from './sign-up.ts';
 import { createUsedSignatures, type TelegramFields, telegramId } from './telegram.ts';
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /** `user` = log this one in. */
 export type SignInResult = { readonly bound: true } | { readonly bound: false; readonly user: UserRow };
@@ -93,7 +93,7 @@ export function createOAuth(deps: {
     const answer = await deps
       .fetch(url, {
         headers: { authorization: options.get('WeChatServerToken') },
-        signal: AbortSignal.timeout(patienceMs),
+        signal: AbortSignal.timeout(timeoutMs),
         redirect: 'error',
       })
       .then((response) => response.json() as Promise<{ success?: unknown; data?: unknown }>)

@@ -7,7 +7,7 @@ import type { Vault } from '../secrets/vault.ts';
 import type { UsersService } from '../users/service.ts';
 import type { Devices } from './devices.ts';
 import type { SecondFactorService } from './second-factor.ts';
-import type { SessionsService, Visitor } from './service.ts';
+import type { LoginClient, SessionsService } from './service.ts';
 import { createTickets } from './tickets.ts';
 
 const halfWayMs = 5 * 60_000;
@@ -40,32 +40,32 @@ export function createEntrance(deps: {
 }) {
   const tickets = createTickets<HalfWay>('half-way', halfWayMs, deps);
 
-  const open = async (user: UserRow, visitor: Visitor): Promise<Entrance> => ({
+  const open = async (user: UserRow, loginClient: LoginClient): Promise<Entrance> => ({
     user,
-    sessionId: await deps.sessions.open(user, visitor),
-    deviceCookie: deps.devices.remember(visitor.deviceCookie, user),
+    sessionId: await deps.sessions.open(user, loginClient),
+    deviceCookie: deps.devices.remember(loginClient.deviceCookie, user),
   });
 
   return {
     /** @param proven the way in was itself two factors, as a passkey is. @throws AppError user_disabled */
-    async admit(user: UserRow, visitor: Visitor, proven = false): Promise<Entrance> {
+    async admit(user: UserRow, loginClient: LoginClient, proven = false): Promise<Entrance> {
       if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
       if (!proven && (await deps.secondFactor.isOn(user.id)))
         return { ticket: tickets.issue({ userId: user.id, passwordHash: user.password_hash }) };
-      return open(user, visitor);
+      return open(user, loginClient);
     },
     /** @throws AppError ticket_late, code_wrong, user_disabled, too_many_attempts. */
-    async secondStep(ticket: string, code: string, visitor: Visitor): Promise<Entrance> {
+    async secondStep(ticket: string, code: string, loginClient: LoginClient): Promise<Entrance> {
       const halfWay = await tickets.look(ticket);
       if (halfWay === null) throw new AppError('ticket_late');
       const user = await deps.users.find(halfWay.userId);
       if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_disabled');
       // What brought the visitor half the way must still be good.
       if (user.password_hash !== halfWay.passwordHash) throw new AppError('ticket_late');
-      const device = deps.devices.nameOf(visitor.deviceCookie, user);
-      await deps.secondFactor.check(user.id, code, { ip: visitor.ip, device });
+      const device = deps.devices.nameOf(loginClient.deviceCookie, user);
+      await deps.secondFactor.check(user.id, code, { ip: loginClient.ip, device });
       if ((await tickets.take(ticket)) === null) throw new AppError('ticket_late');
-      return open(user, visitor);
+      return open(user, loginClient);
     },
   };
 }

@@ -24,7 +24,7 @@ const guesses = { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, ev
 const leastMs = 400;
 
 /** The browser that wants in. */
-export interface Visitor {
+export interface LoginClient {
   readonly ip: string;
   readonly userAgent: string;
   /** What the browser remembers of accounts it was inside, '' = nothing. */
@@ -33,7 +33,7 @@ export interface Visitor {
   readonly previous?: string;
 }
 
-export interface LoginFacts extends Visitor {
+export interface LoginFacts extends LoginClient {
   readonly username: string;
   readonly password: string;
 }
@@ -83,19 +83,19 @@ export function createSessions(deps: {
       const device = deps.devices.nameOf(facts.deviceCookie, await deps.users.findByLogin(username));
       const guesser = { ip: facts.ip, device };
       await throttle.enter(guesser, username);
-      const patience = deps.pause(leastMs);
+      const pause = deps.pause(leastMs);
       // Read after the wait: it may be another by now.
       const user = await deps.users.findByLogin(username);
       const right = await deps.passwords.verify(facts.password, user?.password_hash ?? (await decoy));
       if (user === undefined || !right || user.status !== UserStatus.enabled) {
-        await patience;
+        await pause;
         throw new AppError('credentials_wrong');
       }
       await throttle.succeeded(guesser, username);
       return deps.credentials.modernise(user, facts.password);
     },
     /** @param user as it was when it was identified. @returns the session's id, to be given to the browser once. @throws AppError ticket_late when its password was changed meanwhile. */
-    async open(user: UserRow, visitor: Visitor): Promise<string> {
+    async open(user: UserRow, loginClient: LoginClient): Promise<string> {
       const id = randomBytes(32).toString('base64url');
       const now = seconds();
       const row = {
@@ -104,11 +104,12 @@ export function createSessions(deps: {
         created_at: now,
         last_seen_at: now,
         expires_at: now + sessionSeconds,
-        ip: visitor.ip,
-        user_agent: visitor.userAgent.slice(0, 200),
+        ip: loginClient.ip,
+        user_agent: loginClient.userAgent.slice(0, 200),
       };
       if (!(await repository.create(row, user.password_hash))) throw new AppError('ticket_late');
-      if (visitor.previous !== undefined && visitor.previous !== '') await repository.remove(visitor.previous);
+      if (loginClient.previous !== undefined && loginClient.previous !== '')
+        await repository.remove(loginClient.previous);
       return id;
     },
     /** @param ip where the request comes from, '' = not known. */

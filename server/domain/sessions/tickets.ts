@@ -1,5 +1,5 @@
 /**
- * Short-lived promises between two steps of one visitor: who is half-way in, what was challenged. The visitor carries them,
+ * Short-lived promises between two steps of one loginClient: who is half-way in, what was challenged. The visitor carries them,
  * sealed: nothing is kept for those who never come back, so no flood of strangers pushes out anybody's.
  */
 import { randomBytes } from 'node:crypto';

@@ -1,7 +1,7 @@
 /** Is there a newer release? Asks the address the operator gave, and says politely when it cannot. */
 import { AppError } from '../../contract/errors.ts';
 
-const patienceMs = 5000;
+const timeoutMs = 5000;
 const longestNotes = 100_000;
 
 export interface UpdateCheck {
@@ -34,7 +34,7 @@ export async function checkForUpdate(
   if (address === '') throw new AppError('update_unset');
   try {
     const response = await fetchRelease(address, {
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
       headers: { accept: 'application/json' },
     });
     const release = (await response.json()) as { readonly tag_name?: unknown; readonly body?: unknown };

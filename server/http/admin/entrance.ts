@@ -1,10 +1,10 @@
 /** From a proven person to the answer of a login. */
 import type { Entrance } from '../../domain/sessions/entrance.ts';
-import { sessionSeconds, type Visitor } from '../../domain/sessions/service.ts';
+import { type LoginClient, sessionSeconds } from '../../domain/sessions/service.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call, CallMeta } from '../call.ts';
 
-export const visitorOf = (meta: CallMeta): Visitor => ({
+export const loginClientOf = (meta: CallMeta): LoginClient => ({
   ip: meta.ip,
   userAgent: meta.userAgent,
   deviceCookie: meta.deviceCookie,

@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call } from '../call.ts';
-import { answerEntrance, visitorOf } from './entrance.ts';
+import { answerEntrance, loginClientOf } from './entrance.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
 const logout = async ({ services, meta, reply }: Call) => {
@@ -39,13 +39,13 @@ export const sessionHandlers: HandlersOf<
 > = {
   'session.login': async (call) => {
     const { services, input, meta } = call;
-    const visitor = visitorOf(meta);
+    const loginClient = loginClientOf(meta);
     const user = await services.sessions.identify({
-      ...visitor,
+      ...loginClient,
       username: input.username ?? '',
       password: input.password ?? '',
     });
-    return answerEntrance(await services.entrance.admit(user, visitor), call);
+    return answerEntrance(await services.entrance.admit(user, loginClient), call);
   },
   'session.logout': logout,
   'session.logout_post': logout,

@@ -1,6 +1,6 @@
 /** Second factors, passkeys, and sign-in with other services. */
 import type { Call } from '../call.ts';
-import { answerEntrance, visitorOf } from './entrance.ts';
+import { answerEntrance, loginClientOf } from './entrance.ts';
 import { guesserOf, needFresh, selfOf } from './guesser.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
@@ -39,8 +39,8 @@ export const signInHandlers: HandlersOf<
 > = {
   'second_factor.login': async (call) => {
     const { ticket, code } = call.input;
-    const visitor = visitorOf(call.meta);
-    return answerEntrance(await call.services.entrance.secondStep(ticket ?? '', code ?? '', visitor), call);
+    const loginClient = loginClientOf(call.meta);
+    return answerEntrance(await call.services.entrance.secondStep(ticket ?? '', code ?? '', loginClient), call);
   },
   'second_factor.get': ({ services, actor }) => services.secondFactor.state(actor.userId),
   'second_factor.begin': async (call) => {
@@ -78,7 +78,7 @@ export const signInHandlers: HandlersOf<
   'passkey.login_options': ({ services, meta }) => services.passkeys.loginOptions(meta.origin, meta.ip),
   'passkey.login': async (call) => {
     const user = await call.services.passkeys.login(call.input.ticket ?? '', call.input.response, call.meta.origin);
-    return answerEntrance(await call.services.entrance.admit(user, visitorOf(call.meta), true), call);
+    return answerEntrance(await call.services.entrance.admit(user, loginClientOf(call.meta), true), call);
   },
   'passkey.rename': ({ services, actor, input }) => services.passkeys.rename(input.id, actor.userId, input.name ?? ''),
   'passkey.delete': ({ services, actor, input }) => services.passkeys.remove(input.id, actor.userId),
@@ -98,13 +98,13 @@ export const signInHandlers: HandlersOf<
   },
   'oauth.wechat': async (call) => {
     const user = await call.services.oauth.weChatLogin(call.input.code ?? '', call.input.aff ?? '', call.meta.ip);
-    return answerEntrance(await call.services.entrance.admit(user, visitorOf(call.meta)), call);
+    return answerEntrance(await call.services.entrance.admit(user, loginClientOf(call.meta)), call);
   },
   'oauth.wechat_bind': (call) => call.services.oauth.weChatBind(call.input.code ?? '', arrivalOf(call)),
   'oauth.telegram_login': async (call) => {
     const { state = '', ...fields } = call.input;
     const user = await call.services.oauth.telegramLogin(fields, state, arrivalOf(call));
-    return answerEntrance(await call.services.entrance.admit(user, visitorOf(call.meta)), call);
+    return answerEntrance(await call.services.entrance.admit(user, loginClientOf(call.meta)), call);
   },
   'oauth.telegram_bind': async (call) => {
     const { state = '', ...fields } = call.input;
@@ -122,7 +122,7 @@ export const signInHandlers: HandlersOf<
       call.reply.say('bind');
       return undefined;
     }
-    return answerEntrance(await call.services.entrance.admit(outcome.user, visitorOf(call.meta)), call);
+    return answerEntrance(await call.services.entrance.admit(outcome.user, loginClientOf(call.meta)), call);
   },
   'oauth.unbind': async (call) =>
     call.services.unbind(call.actor.userId, call.input.type, call.input.password ?? '', await guesserOf(call)),

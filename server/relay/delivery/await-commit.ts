@@ -1,7 +1,7 @@
 /** An answer in one piece waits for its bill; where that takes long, all but its last byte goes ahead, so that nobody in between takes the silence for an end. */
 import { createDeadlines } from '../shared/deadlines.ts';
 
-const patience = createDeadlines(250);
+const deadlines = createDeadlines(250);
 const encoder = new TextEncoder();
 
 interface Sink {
@@ -20,7 +20,7 @@ export function whenDurable(
   make: (body: Sent) => Response,
 ): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Sent>();
-  const calm = patience.start(waitMs, () => resolve(allButTheLastByte(durable, body)));
+  const calm = deadlines.start(waitMs, () => resolve(allButTheLastByte(durable, body)));
   durable.then(
     () => {
       calm.end();

@@ -51,14 +51,14 @@ function pieces(from: string, items: readonly Item[]): string[] {
   return texts.slice(0, mostNotices);
 }
 
-export interface Gossip {
+export interface HealthBroadcast {
   /** Of this machine's relays. */
   tell(news: HealthReport): void;
   /** @returns null for what is its own, or nobody's. */
   hear(payload: string): HealthReport | null;
 }
 
-export interface GossipDeps {
+export interface HealthBroadcastDeps {
   /** Names this machine's process. */
   readonly from: string;
   readonly say: (payload: string) => Promise<void>;
@@ -67,7 +67,7 @@ export interface GossipDeps {
   readonly wait: (ms: number, done: () => void) => unknown;
 }
 
-export function createGossip(deps: GossipDeps): Gossip {
+export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcast {
   let channels = new Map<number, ChannelReport>();
   let kept = new Map<string, Kept>();
   let served = new Map<string, number>();

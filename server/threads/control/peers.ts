@@ -3,14 +3,14 @@ import { createEar, type Ear, openEarLine, sayOver } from '../../../db/postgres/
 import { createMembers } from '../../../db/postgres/members.ts';
 import type { PostgresDatabase } from '../../../db/postgres/open.ts';
 import type { HealthReport } from '../../relay/routing/health-reports.ts';
-import { createGossip } from './health-broadcast.ts';
+import { createHealthBroadcast } from './health-broadcast.ts';
 
-export interface Company {
+export interface Peers {
   tell(news: HealthReport): void;
   stop(): void;
 }
 
-export interface CompanyDeps {
+export interface PeersDeps {
   readonly database: PostgresDatabase;
   /** Of this machine. */
   readonly node: string;
@@ -31,7 +31,7 @@ export interface CompanyDeps {
 }
 
 const changesChannel = 'gateway_changes';
-const gossipChannel = 'gateway_heard';
+const healthChannel = 'gateway_heard';
 const reportMs = 3000;
 const percent = 100;
 
@@ -48,14 +48,14 @@ function createLoad(now: () => number): () => number {
 }
 
 /** Resolves when it knows of the others, or that the database does not say. */
-export async function startCompany(deps: CompanyDeps): Promise<Company> {
+export async function startPeers(deps: PeersDeps): Promise<Peers> {
   const { database, steady } = deps;
   const say = sayOver(database.pool);
   const members = createMembers(database);
   const load = createLoad(steady);
-  const gossip = createGossip({
+  const gossip = createHealthBroadcast({
     from: deps.run,
-    say: (payload) => say(gossipChannel, payload),
+    say: (payload) => say(healthChannel, payload),
     steady,
     wait: (ms, done) => setTimeout(done, ms),
   });
@@ -75,7 +75,7 @@ export async function startCompany(deps: CompanyDeps): Promise<Company> {
   const ear: Ear = createEar({
     connect: () => openEarLine(database.place),
     say,
-    channels: [changesChannel, gossipChannel],
+    channels: [changesChannel, healthChannel],
     hear,
     back: deps.changed,
     name: deps.run.replaceAll('-', ''),

@@ -32,7 +32,7 @@ import { backupInThread } from './backup-thread.ts';
 import { startJobs } from './jobs.ts';
 import { watchKey } from './key-watch.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
-import type { Company } from './peers.ts';
+import type { Peers } from './peers.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 
 declare const self: {
@@ -116,7 +116,7 @@ async function start(order: ControlStart) {
     listen(createServer(createApp({ ...api, listener: 'network' })), files.httpSocket),
     listen(createServer(createApp({ ...api, listener: 'local' })), files.localSocket),
   ]);
-  const company = await joinCompany({
+  const company = await joinPeers({
     ...{ database, node, steady, services, publisher, report },
     follows: feed.follows,
     standing: () => storage,
@@ -227,17 +227,17 @@ interface Joining {
 }
 
 /** @returns null where this machine is the only one. */
-async function joinCompany({
+async function joinPeers({
   database,
   services,
   publisher,
   standing,
   leaseSeconds,
   ...rest
-}: Joining): Promise<Company | null> {
+}: Joining): Promise<Peers | null> {
   if (database.engine === 'sqlite') return null;
-  const { startCompany } = await import('./peers.ts');
-  return startCompany({
+  const { startPeers } = await import('./peers.ts');
+  return startPeers({
     ...rest,
     database,
     run: randomUUID(),

@@ -137,7 +137,7 @@ async function start(order: LedgerStart): Promise<Running> {
   self.postMessage({ kind: 'ready', ...own.report });
 
   const leave = async () => {
-    toAll({ kind: 'patience', ms: moveMs });
+    toAll({ kind: 'timeout', ms: moveMs });
     current = remote;
     await own?.engine.drain();
     // It took too long, and nobody waits for it any more.
@@ -151,7 +151,7 @@ async function start(order: LedgerStart): Promise<Running> {
     own ??= await openStore({ ...order, follows: true }, told);
     current = own.engine;
     remote.yield(current);
-    toAll({ kind: 'patience', ms: null });
+    toAll({ kind: 'timeout', ms: null });
     self.postMessage({ kind: 'returned' });
   };
   return {

@@ -39,7 +39,7 @@ export interface LostDeps {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-const patienceMs = 20;
+const timeoutMs = 20;
 
 /** @param regions first cells of the rows it had. @returns when nothing is held any more. */
 export async function endLost(deps: LostDeps, thread: number, regions: readonly number[]): Promise<LostReport> {
@@ -98,11 +98,11 @@ async function alone({ balances, pause }: LostDeps, stripes: readonly number[], 
   const { memory } = balances.money;
   for (;;) {
     const taken: number[] = [];
-    for (const stripe of stripes) if (memory.tryLock(stripe, patienceMs)) taken.push(stripe);
+    for (const stripe of stripes) if (memory.tryLock(stripe, timeoutMs)) taken.push(stripe);
     if (taken.length === stripes.length) step();
     for (const stripe of taken.toReversed()) memory.unlock(stripe);
     if (taken.length === stripes.length) return;
-    await pause(patienceMs);
+    await pause(timeoutMs);
   }
 }
 

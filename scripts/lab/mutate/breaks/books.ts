@@ -29,7 +29,7 @@ export const books: readonly Break[] = [
   row(
     'a settlement leaves alone what others have leased',
     'db/ledger/postgres/batch.ts',
-    "Math.max(0, free) + purses.lease('account', account, sight.lease)",
+    "Math.max(0, free) + leaseBook.lease('account', account, sight.lease)",
     'balance',
   )
     .keeps('rule 5', 'correction 2')
@@ -275,7 +275,7 @@ export const books: readonly Break[] = [
   row(
     'of a small balance each request leases what it needs and no more',
     'db/postgres/leases.ts',
-    '(purse?.left ?? 0) < smallFor * need ? 0 : ',
+    '(funds?.left ?? 0) < smallFor * need ? 0 : ',
     '',
   )
     .keeps('rule 6', 'correction 10')
@@ -366,7 +366,7 @@ export const books: readonly Break[] = [
   row(
     'nothing is let in while the oldest end waits for more than a second',
     'server/billing/ledger/client.ts',
-    'return age < patienceMs ? reported :',
+    'return age < timeoutMs ? reported :',
     'return age >= 0 ? reported :',
   )
     .keeps('rule 10', 'correction 13')

@@ -12,7 +12,7 @@ const root = resolve(import.meta.dirname, '..', '..', '..', '..');
 type Verdict = 'noticed' | 'UNNOTICED' | 'NOT APPLIED' | 'NO PROGRAM' | 'UNSOUND' | 'HUNG';
 type Env = Readonly<Record<string, string>>;
 
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 const parser = new Bun.Transpiler({ loader: 'ts' });
 
 const isProgram = (text: string): boolean => {
@@ -32,7 +32,7 @@ async function passes(copy: Copy, { test, title }: Break, env: Env): Promise<boo
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'ignore'],
   });
-  const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   const code = await child.exited;
   clearTimeout(late);
   return child.signalCode === 'SIGKILL' ? null : code === 0;

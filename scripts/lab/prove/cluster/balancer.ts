@@ -12,10 +12,10 @@ export interface Balancer {
 
 const everyMs = 200;
 /** On a busy machine a process that is well may be slow. */
-const patienceMs = 4000;
+const timeoutMs = 4000;
 
 const isReady = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(patienceMs), keepalive: false }).then(
+  fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(timeoutMs), keepalive: false }).then(
     async (response) => {
       await response.arrayBuffer();
       return response.status === 200;
@@ -26,7 +26,7 @@ const isReady = (port: number): Promise<boolean> =>
 const dial = (port: number): Promise<Socket | null> => {
   const { promise, resolve } = Promise.withResolvers<Socket | null>();
   const socket = connect(port, '127.0.0.1', () => resolve(socket));
-  socket.setTimeout(patienceMs, () => resolve(null));
+  socket.setTimeout(timeoutMs, () => resolve(null));
   socket.once('error', () => resolve(null));
   return promise;
 };

@@ -8,7 +8,7 @@ import { type Cluster, openCluster } from './site.ts';
 import type { PartOrder } from './storms.ts';
 import { startTraffic } from './traffic.ts';
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 const lookEveryMs = 15;
 
 const statusOf = (url: string, key: string): Promise<number> =>
@@ -25,7 +25,7 @@ async function acted(cluster: Cluster, key: string, isSo: (status: number) => bo
   const since = performance.now();
   const each = await Promise.all(
     cluster.nodes.map(async ({ url }) => {
-      while (performance.now() - since < patienceMs) {
+      while (performance.now() - since < timeoutMs) {
         if (isSo(await statusOf(url, key))) return performance.now() - since;
         await Bun.sleep(lookEveryMs);
       }

@@ -41,7 +41,7 @@ export interface Question {
   readonly content?: string;
 }
 
-const patienceMs = 90_000;
+const timeoutMs = 90_000;
 const tokensOf = { 'practice-small': 8, 'practice-large': 40 } as const;
 /** Beyond the bytes of its body nothing of a request is counted. */
 const overhead = 64;
@@ -108,7 +108,7 @@ async function fill(told: Told, url: string, body: string, { stream = false, lea
       headers: { authorization: `Bearer ${told.account.key}`, 'content-type': 'application/json' },
       body,
       keepalive: false,
-      signal: AbortSignal.timeout(leaveAfter ?? patienceMs),
+      signal: AbortSignal.timeout(leaveAfter ?? timeoutMs),
     });
     told.firstByteMs = performance.now() - told.sentAt;
     told.ref = response.headers.get('x-oneapi-request-id') ?? '';

@@ -7,7 +7,7 @@ import { spreadOf, watchLoop } from './spread.ts';
 const order = JSON.parse(process.argv[2] ?? '') as LoadOrder;
 const bytes = Buffer.from(requestOf(order.token, order.model, 'hi', false));
 /** What is still under way so long after the last phase has failed. */
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 interface Tally {
   readonly phase: Phase;
@@ -74,7 +74,7 @@ async function offer(): Promise<readonly PhaseReport[]> {
     }
   }
   const ended = performance.now();
-  while (under.size > 0 && performance.now() - ended < patienceMs) await Bun.sleep(10);
+  while (under.size > 0 && performance.now() - ended < timeoutMs) await Bun.sleep(10);
   lines.close();
   return tallies.map(reportOf);
 }
