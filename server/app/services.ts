@@ -1,14 +1,14 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import { randomInt, randomUUID } from 'node:crypto';
 import type { BackupHeader } from '../../db/backup-file.ts';
+import { createEphemeralStore } from '../../db/ephemeral-stores.ts';
+import type { JobLock } from '../../db/job-lock.ts';
+import { createJobLock } from '../../db/job-locks.ts';
 import type { KeptItems } from '../../db/kept-item.ts';
 import { createKeptItems } from '../../db/kept-items.ts';
 import { factsOf } from '../../db/ledger/facts.ts';
-import { createMemos } from '../../db/memos.ts';
 import type { Database } from '../../db/open.ts';
 import { createChannelsRepository } from '../../db/repositories/channels.ts';
-import type { Turns } from '../../db/turn.ts';
-import { createTurns } from '../../db/turns.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../billing/ledger/verify.ts';
 import { type StorageStanding, soundStorage } from '../contract/storage.ts';
@@ -124,7 +124,7 @@ export interface Services {
   /** Relay threads; 0 = no server runs. */
   readonly relays: number;
   /** Throws away short-lived things that are over. */
-  readonly sweepMemos: () => Promise<void>;
+  readonly sweepEphemeralStore: () => Promise<void>;
   readonly maintenance: MaintenanceService;
   readonly undeclaredProxy: UndeclaredProxy;
   readonly provisioning: ProvisioningService;
@@ -156,7 +156,7 @@ export interface ServiceDeps {
   readonly storage?: () => StorageStanding;
   readonly relays?: number;
   /** What is done once for a site; default: by this process alone. */
-  readonly turns?: Turns;
+  readonly turns?: JobLock;
   /** Makes a backup and looks it through; default: here and now. */
   readonly verifiedBackup?: (order: BackupOrder) => Promise<BackupHeader>;
   /** Told what went wrong in jobs. */
@@ -171,10 +171,10 @@ export interface ServiceDeps {
 const signUpsPerHour = 20;
 
 const withDefaults = (given: ServiceDeps) => ({
-  memos: createMemos(given.database, given.vault.keyHmac, given.now),
+  memos: createEphemeralStore(given.database, given.vault.keyHmac, given.now),
   node: '',
   passwords: createPasswords(),
-  turns: createTurns(given.database, randomUUID()),
+  turns: createJobLock(given.database, randomUUID()),
   verifiedBackup,
   fetch,
   pause: (ms: number) => Bun.sleep(ms),
@@ -328,7 +328,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     setupCode: deps.setupCode,
     storage: deps.storage ?? (() => soundStorage),
     relays: deps.relays ?? 0,
-    sweepMemos: deps.memos.sweep,
+    sweepEphemeralStore: deps.memos.sweep,
     maintenance: createMaintenance(deps),
     undeclaredProxy: createUndeclaredProxy(deps.now),
     provisioning: createProvisioning({

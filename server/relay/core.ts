@@ -29,7 +29,7 @@ import { createFigures, type Figures } from './shared/figures.ts';
 import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
 import type { Cuttable, Drains } from './upstream/client-disconnect.ts';
-import { createNativeCompactions, type NativeCompactions } from './upstream/condense.ts';
+import { createNativeCompactions, type NativeCompactions } from './upstream/compact.ts';
 import { type Dispatch, UpstreamHttp } from './upstream/http.ts';
 import { type Connect, createConnect } from './upstream/line.ts';
 

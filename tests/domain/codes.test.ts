@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { codeSeconds, createCodes } from '../../server/domain/accounts/codes.ts';
 import { createPostage } from '../../server/domain/accounts/postage.ts';
-import { ownMemos } from '../support/memos.ts';
+import { localEphemeralStore } from '../support/memos.ts';
 
 test('an address is proven by six characters, a password is set anew by a link of 192 bits', async () => {
-  const codes = createCodes(ownMemos(), () => 0);
+  const codes = createCodes(localEphemeralStore(), () => 0);
   expect(await codes.issue('address', 'a@example.com', 'x')).toMatch(/^[^-_]{6}$/);
   const long = await codes.issue('reset', 'a@example.com', 'x');
   expect(Buffer.from(long, 'base64url')).toHaveLength(24);
@@ -15,7 +15,7 @@ test('an address is proven by six characters, a password is set anew by a link o
 
 test('a mailbox gets five letters at once and then one a minute, whoever asks', async () => {
   let now = 0;
-  const postage = createPostage(ownMemos(() => now));
+  const postage = createPostage(localEphemeralStore(() => now));
   let userId = 0;
   const allowed = async (asks: number) => {
     let letters = 0;

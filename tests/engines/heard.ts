@@ -1,5 +1,5 @@
 /** Repositories that write down what they were asked and what they answered, so that two engines can be held side by side. */
-import { createMemos } from '../../db/memos.ts';
+import { createEphemeralStore } from '../../db/ephemeral-stores.ts';
 import type { Database } from '../../db/open.ts';
 import { createAccessTokensRepository } from '../../db/repositories/access-tokens.ts';
 import { createAffiliateRepository } from '../../db/repositories/affiliate.ts';
@@ -41,7 +41,7 @@ const repositoriesOf = (database: Database, now: () => number) => ({
   channels: createChannelsRepository(database),
   credentials: createCredentialsRepository(database),
   logs: createLogsRepository(database),
-  memos: createMemos(database, (text) => text, now),
+  memos: createEphemeralStore(database, (text) => text, now),
   options: createOptionsRepository(database),
   passkeys: createPasskeysRepository(database),
   priceVersions: createPriceVersionsRepository(database),

@@ -1,8 +1,8 @@
 /** Two nodes on one database of PostgreSQL: what one of them has begun, mailed, counted or used up, the other one knows. */
 import { createHash, createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Memos } from '../../db/memo.ts';
-import { createMemos } from '../../db/memos.ts';
+import type { EphemeralStore } from '../../db/ephemeral-store.ts';
+import { createEphemeralStore } from '../../db/ephemeral-stores.ts';
 import type { Database } from '../../db/open.ts';
 import { createServices, type Services } from '../../server/app/services.ts';
 import { createCodes } from '../../server/domain/accounts/codes.ts';
@@ -49,7 +49,7 @@ const node = (name: string): Promise<Services> =>
       await Bun.sleep(1);
     },
   });
-const memosOf = (): Memos => createMemos(database, vault.keyHmac, () => clock);
+const memosOf = (): EphemeralStore => createEphemeralStore(database, vault.keyHmac, () => clock);
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => 'done',
@@ -217,6 +217,6 @@ test('nothing of it can be read in the database, and what is over is thrown away
   for (const secret of [code, 'ann', '198.51.100.7', 'code of first']) expect(lying).not.toContain(secret);
   expect(JSON.parse(lying).length).toBeGreaterThan(5);
   clock += 86_400_000;
-  await first.sweepMemos();
+  await first.sweepEphemeralStore();
   expect(await rowsOf(database, 'SELECT * FROM memos')).toEqual([]);
 });

@@ -2,8 +2,14 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createFeed } from '../../db/feed.ts';
-import { createEar, type Ear, type EarLine, openEarLine, sayOver } from '../../db/postgres/ear.ts';
 import { createPostgresFeed, feedStall } from '../../db/postgres/feed.ts';
+import {
+  createNotificationListener,
+  type EarLine,
+  type NotificationListener,
+  openEarLine,
+  sayOver,
+} from '../../db/postgres/notifications.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import type { Feed } from '../../db/repositories/changes.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../../scripts/servers/postgres.ts';
@@ -14,7 +20,7 @@ let site: Site;
 /** What may be forgotten waits for the oldest transaction of all databases of a server, one of its own among them. */
 let server: PostgresServer;
 const opened: Client[] = [];
-const ears: Ear[] = [];
+const ears: NotificationListener[] = [];
 
 function programs(): string {
   const bin = postgresPrograms();
@@ -285,7 +291,7 @@ test('2.3: a server that was started again may have another past: everything is 
 async function heardBy(connect: () => Promise<EarLine>) {
   const heard: string[] = [];
   let back = 0;
-  const ear = createEar({
+  const ear = createNotificationListener({
     connect,
     say: sayOver(site.database.pool),
     channels: ['gateway_changes'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
-import { compactionAddress } from '../../server/relay/upstream/condense.ts';
+import { compactionAddress } from '../../server/relay/upstream/compact.ts';
 
 const at = (form: string | null, url: string) =>
   compactionAddress(

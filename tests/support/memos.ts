@@ -1,5 +1,6 @@
-/** Memos of one process, without a database. */
-import type { Memos } from '../../db/memo.ts';
-import { createMemos } from '../../db/memos.ts';
+/** EphemeralStore of one process, without a database. */
+import type { EphemeralStore } from '../../db/ephemeral-store.ts';
+import { createEphemeralStore } from '../../db/ephemeral-stores.ts';
 
-export const ownMemos = (now: () => number = () => 0): Memos => createMemos({ engine: 'sqlite' }, (text) => text, now);
+export const localEphemeralStore = (now: () => number = () => 0): EphemeralStore =>
+  createEphemeralStore({ engine: 'sqlite' }, (text) => text, now);

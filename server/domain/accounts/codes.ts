@@ -3,7 +3,7 @@
  * own, and whoever guesses spends tries of its own: strangers end nobody's code.
  */
 import { randomBytes, randomInt } from 'node:crypto';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import { createAllowance } from '../sessions/allowance.ts';
 
 /** How long a code lives. */
@@ -22,7 +22,7 @@ export type Codes = ReturnType<typeof createCodes>;
 const placeOf = (purpose: CodePurpose, email: string) => ({ purpose: `code ${purpose}`, key: email.toLowerCase() });
 
 /** @param now epoch milliseconds. */
-export function createCodes(memos: Memos, now: () => number) {
+export function createCodes(memos: EphemeralStore, now: () => number) {
   const guesses = createAllowance('guesses at codes', codeSeconds, attempts, memos);
 
   return {

@@ -2,7 +2,7 @@
  * How many letters go where. An asker has a share and is told when it is used up; a mailbox gets a few at once and then
  * one a minute, whoever asks: the one of that minute carries a proof that is good for all who can read it, so nobody waits for another.
  */
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import { AppError } from '../../contract/errors.ts';
 import { createAllowance } from '../sessions/allowance.ts';
 import { networkOf } from '../sessions/network.ts';
@@ -24,7 +24,7 @@ export interface Sender {
   readonly userId: number;
 }
 
-export function createPostage(memos: Memos) {
+export function createPostage(memos: EphemeralStore) {
   const networks = createAllowance('letters of networks', windowSeconds, perNetwork, memos);
   const askers = createAllowance('letters of askers', windowSeconds, perAsker, memos);
   const mailboxes = createAllowance('letters to mailboxes', windowSeconds, atOnce, memos);

@@ -1,6 +1,6 @@
 /** Registration, proof of an e-mail address, and the way back to a lost password. Nobody learns here whether somebody else has an account. */
 import { randomInt } from 'node:crypto';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { type Language, Role, UserStatus } from '../../contract/enums.ts';
@@ -48,7 +48,7 @@ export type AccountsService = ReturnType<typeof createAccounts>;
 
 export function createAccounts(deps: {
   readonly database: Database;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly options: OptionsService;
   readonly users: UsersService;
   readonly affiliate: AffiliateService;

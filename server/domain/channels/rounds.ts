@@ -1,6 +1,6 @@
 /** Rounds over many channels: tests and balances, a few at a time, one round of each kind at once. */
 
-import type { Turns } from '../../../db/turn.ts';
+import type { JobLock } from '../../../db/job-lock.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';
@@ -14,7 +14,7 @@ export interface RoundsDeps {
   /** Option AutomaticDisableChannelEnabled. */
   readonly automaticDisable: () => boolean;
   /** One round of each kind at once, on whichever machine. */
-  readonly turns: Turns;
+  readonly turns: JobLock;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;

@@ -1,5 +1,5 @@
 /** Sign-in and binding with other services. The same way in serves both: who is logged in binds, who is not logs in or registers. */
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type Identity, type UserRow } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -46,7 +46,7 @@ export function createOAuth(deps: {
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
   readonly vault: Vault;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   /** New accounts of one network. */
   readonly signUps: Allowance;
   readonly fetch: Fetch;

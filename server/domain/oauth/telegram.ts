@@ -1,6 +1,6 @@
 /** What Telegram's login widget hands over, and whether Telegram signed it. Source: core.telegram.org/widgets/login, "Checking authorization". */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 
 /** Between Telegram's signature and its use lies one redirect, and clocks that differ. */
 const telegramSeconds = 120;
@@ -21,7 +21,7 @@ export function telegramId(given: TelegramFields, botToken: string, now: number)
 }
 
 /** Signatures that opened or bound something, until they would be late anyway. @param now epoch milliseconds. */
-export function createUsedSignatures(memos: Memos, now: () => number) {
+export function createUsedSignatures(memos: EphemeralStore, now: () => number) {
   const place = (given: TelegramFields) => ({ purpose: 'used telegram', key: (given.hash ?? '').toLowerCase() });
   return {
     /** @returns false when it was used before, on whichever node. */

@@ -1,7 +1,7 @@
 /** Redemption codes: batches, edits, and the one time each is redeemed. */
 
 import { randomBytes } from 'node:crypto';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import {
   createRedemptionsRepository,
@@ -41,7 +41,7 @@ export type RedemptionsService = ReturnType<typeof createRedemptions>;
 
 export function createRedemptions(deps: {
   readonly database: Database;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly vault: Vault;
   readonly ledger: Ledger;
   readonly options: OptionsService;

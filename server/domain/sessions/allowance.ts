@@ -1,5 +1,5 @@
 /** So many in a window for each key and no more, on whichever node: for what an asker can be denied without harm to others. */
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 
 export interface Allowance {
   /** @returns false when the key has had its share. */
@@ -9,7 +9,7 @@ export interface Allowance {
 }
 
 /** @param purpose tells it from other allowances. */
-export function createAllowance(purpose: string, seconds: number, most: number, memos: Memos): Allowance {
+export function createAllowance(purpose: string, seconds: number, most: number, memos: EphemeralStore): Allowance {
   return {
     take: async (key) => (await memos.count({ purpose, key }, seconds * 1000, most)) !== null,
     taken: (key) => memos.counted({ purpose, key }),

@@ -1,5 +1,5 @@
 /** From "this is who it is" to a session, past the second factor where there is one. */
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -35,7 +35,7 @@ export function createEntrance(deps: {
   readonly users: UsersService;
   readonly devices: Devices;
   readonly vault: Vault;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly now: () => number;
 }) {
   const tickets = createTickets<HalfWay>('half-way', halfWayMs, deps);

@@ -1,6 +1,6 @@
 /** Passkeys (WebAuthn, discoverable credentials): register, list, rename, remove, log in. */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -34,7 +34,7 @@ export function createPasskeys(deps: {
   readonly database: Database;
   readonly users: UsersService;
   readonly vault: Vault;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly waysIn: WaysIn;
   readonly siteName: () => string;
   /** Configured address of the site, '' = as the browser came. */

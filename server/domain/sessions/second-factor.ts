@@ -1,7 +1,7 @@
 /** Time-based one-time passwords (RFC 6238: SHA-1, 6 digits, 30 s) with recovery codes. */
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createSecondFactorsRepository } from '../../../db/repositories/second-factors.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -40,7 +40,7 @@ const movedInCode = (code: string): string =>
 export function createSecondFactor(deps: {
   readonly database: Database;
   readonly vault: Vault;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly passwords: Passwords;
   readonly siteName: () => string;
   /** Epoch milliseconds. */

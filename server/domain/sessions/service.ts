@@ -1,6 +1,6 @@
 /** Login and the sessions it makes. A session names a user; everything about the user is read anew on each request. */
 import { randomBytes } from 'node:crypto';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createSessionsRepository, handleOf, type SessionRow } from '../../../db/repositories/sessions.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -42,7 +42,7 @@ export type SessionsService = ReturnType<typeof createSessions>;
 
 export function createSessions(deps: {
   readonly database: Database;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly users: UsersService;
   readonly passwords: Passwords;
   readonly credentials: Credentials;

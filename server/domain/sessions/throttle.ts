@@ -4,7 +4,7 @@
  * add a short wait: many people may share one address, behind a NAT or a proxy that the operator has not declared.
  * A browser that was signed in before has a counter that no stranger reaches. All nodes count together.
  */
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import { AppError } from '../../contract/errors.ts';
 import { networkOf } from './network.ts';
 
@@ -30,7 +30,7 @@ export interface Guesser {
 
 /** What a throttle keeps its counts in, and waits with. */
 export interface Patience {
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly pause: (ms: number) => Promise<void>;
 }
 

@@ -3,7 +3,7 @@
  * sealed: nothing is kept for those who never come back, so no flood of strangers pushes out anybody's.
  */
 import { randomBytes } from 'node:crypto';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Vault } from '../secrets/vault.ts';
 
 export interface Tickets<Content> {
@@ -17,7 +17,7 @@ export interface Tickets<Content> {
 export interface TicketHands {
   readonly vault: Vault;
   /** Remember which were used until they would be late anyway. */
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }

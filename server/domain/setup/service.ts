@@ -1,8 +1,8 @@
 /** First run: the administrator's account and the way the site is used. */
 import { timingSafeEqual } from 'node:crypto';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
+import type { JobLock } from '../../../db/job-lock.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
-import type { Turns } from '../../../db/turn.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -43,8 +43,8 @@ export function createSetup(deps: {
   /** Whose code it is where there are several nodes; '' = there is one. */
   readonly node: string;
   readonly engine: DatabasePlace['engine'];
-  readonly memos: Memos;
-  readonly turns: Turns;
+  readonly memos: EphemeralStore;
+  readonly turns: JobLock;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly pause: (ms: number) => Promise<void>;

@@ -1,5 +1,5 @@
 /** What people do with their own account. */
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { Role } from '../../contract/enums.ts';
@@ -39,7 +39,7 @@ export type AccountService = ReturnType<typeof createAccount>;
 
 export function createAccount(deps: {
   readonly database: Database;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly passwords: Passwords;
   readonly credentials: Credentials;
   readonly secondFactor: SecondFactorService;

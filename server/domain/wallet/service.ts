@@ -1,6 +1,6 @@
 /** The wallet: what a top-up costs, orders, and what the payment providers report. */
 import { randomBytes } from 'node:crypto';
-import type { Memos } from '../../../db/memo.ts';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createTopUpsRepository, type TopUpFilter, type TopUpRow } from '../../../db/repositories/top-ups.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -25,7 +25,7 @@ export type WalletService = ReturnType<typeof createWallet>;
 
 export function createWallet(deps: {
   readonly database: Database;
-  readonly memos: Memos;
+  readonly memos: EphemeralStore;
   readonly ledger: Ledger;
   readonly options: OptionsService;
   readonly users: UsersService;

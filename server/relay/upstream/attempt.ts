@@ -7,7 +7,7 @@ import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import { redacted, statusFailure, type Tried, type UpstreamFailure } from '../shared/failure.ts';
-import { isCompacted, lacksCompaction, uncompacted } from './condense.ts';
+import { isCompacted, lacksCompaction, uncompacted } from './compact.ts';
 import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, PassthroughRelay, TranslatingRelay } from './frame-relay.ts';
 import { type OpenStream, openStream } from './open-stream.ts';

@@ -21,7 +21,7 @@ import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { UpstreamCall } from './call.ts';
-import { compactionAddress, condensing } from './condense.ts';
+import { compactionAddress, condensing } from './compact.ts';
 import { type CustomCall, customBody, embeddingsBody } from './custom-operation.ts';
 import { foreignEdits } from './foreign-blocks.ts';
 import { answerChange, type Change, translatedBody } from './translate.ts';

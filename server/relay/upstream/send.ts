@@ -19,7 +19,7 @@ import {
 import type { RelayState } from '../state/state.ts';
 import type { UpstreamCall } from './call.ts';
 import type { ClientDisconnect } from './client-disconnect.ts';
-import type { NativeCompactions } from './condense.ts';
+import type { NativeCompactions } from './compact.ts';
 import type { Dispatch, UpstreamAnswer } from './http.ts';
 import { type Prepared, plainVariant, prepare, type Variant } from './prepare.ts';
 

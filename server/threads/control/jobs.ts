@@ -1,6 +1,7 @@
 /** What is done by the clock, once for a site: sweeping up, asking about works under way, telling who has to know. */
+
+import type { JobLock } from '../../../db/job-lock.ts';
 import type { Feed } from '../../../db/repositories/changes.ts';
-import type { Turns } from '../../../db/turn.ts';
 import type { Services } from '../../app/services.ts';
 
 const sweepMs = 10 * 60 * 1000;
@@ -11,7 +12,7 @@ const tasksMs = 15_000;
 export interface JobsDeps {
   readonly services: Services;
   readonly feed: Feed;
-  readonly turns: Turns;
+  readonly turns: JobLock;
   /** Of the nodes that are gone; where there are several. */
   readonly sweepNodes: () => Promise<void>;
   readonly report: (error: unknown) => void;
@@ -23,7 +24,7 @@ export interface JobsDeps {
 export function startJobs({ services, feed, turns, sweepNodes, report, now }: JobsDeps): () => void {
   const sweep = async () => {
     await services.sessions.sweep();
-    await services.sweepMemos();
+    await services.sweepEphemeralStore();
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();

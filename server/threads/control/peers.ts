@@ -1,6 +1,12 @@
 /** The other machines of a site, as the control thread deals with them: it hears what they say, and says how this one stands. */
-import { createEar, type Ear, openEarLine, sayOver } from '../../../db/postgres/ear.ts';
+
 import { createMembers } from '../../../db/postgres/members.ts';
+import {
+  createNotificationListener,
+  type NotificationListener,
+  openEarLine,
+  sayOver,
+} from '../../../db/postgres/notifications.ts';
 import type { PostgresDatabase } from '../../../db/postgres/open.ts';
 import type { HealthReport } from '../../relay/routing/health-reports.ts';
 import { createHealthBroadcast } from './health-broadcast.ts';
@@ -72,7 +78,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
       deps.report(error);
     }
   };
-  const ear: Ear = createEar({
+  const ear: NotificationListener = createNotificationListener({
     connect: () => openEarLine(database.place),
     say,
     channels: [changesChannel, healthChannel],

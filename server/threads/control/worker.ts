@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createFeed } from '../../../db/feed.ts';
+import { createJobLock } from '../../../db/job-locks.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import { createMembers } from '../../../db/postgres/members.ts';
-import { createTurns } from '../../../db/turns.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
@@ -63,7 +63,7 @@ async function start(order: ControlStart) {
   let nextTest = 1;
   let storage = soundStorage;
   const { node } = order;
-  const turns = createTurns(database, node);
+  const turns = createJobLock(database, node);
   const feed = createFeed(database);
   const steady = createSteadyClock(order.clock);
   const services = await createServices({

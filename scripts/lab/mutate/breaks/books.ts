@@ -151,7 +151,7 @@ export const books: readonly Break[] = [
     .notices('tests/relay/tenure.test.ts', 'the life of leases'),
   row(
     'a pooler is noticed',
-    'db/postgres/ear.ts',
+    'db/postgres/notifications.ts',
     'const heard = heardSelf().then(() => true);',
     'const heard = Promise.resolve(true);',
   )

@@ -4,22 +4,22 @@ import { type Break, row } from './row.ts';
 export const company: readonly Break[] = [
   row(
     'jobs: whoever works has the turn for itself',
-    'db/postgres/turns.ts',
+    'db/postgres/job-lock.ts',
     'WHERE jobs.held_until < clock_timestamp() AND jobs.due',
     'WHERE jobs.due',
-  ).notices('tests/postgres/company.test.ts', 'who did it last'),
+  ).notices('tests/postgres/peers.test.ts', 'who did it last'),
   row(
     'jobs: what is done is not due again',
-    'db/postgres/turns.ts',
+    'db/postgres/job-lock.ts',
     'AND jobs.due <= clock_timestamp()',
     "AND jobs.due <= timestamptz 'infinity'",
-  ).notices('tests/postgres/company.test.ts', 'a job is done once'),
+  ).notices('tests/postgres/peers.test.ts', 'a job is done once'),
   row(
     'jobs: whoever died in the middle is not waited for',
-    'db/postgres/turns.ts',
+    'db/postgres/job-lock.ts',
     'const heldSeconds = 30;',
     'const heldSeconds = 3000;',
-  ).notices('tests/postgres/company.test.ts', 'who did it last'),
+  ).notices('tests/postgres/peers.test.ts', 'who did it last'),
   row(
     'rates: all nodes count in one window',
     'server/cluster/redis.ts',
@@ -49,13 +49,13 @@ export const company: readonly Break[] = [
     'db/postgres/members.ts',
     "WHERE state <> 'expired' OR figures <> '{}' AND expires_at > clock_timestamp() - make_interval(secs => $1)",
     "WHERE state = 'live' AND $1 > 0",
-  ).notices('tests/postgres/company.test.ts', 'limits are shared'),
+  ).notices('tests/postgres/peers.test.ts', 'limits are shared'),
   row(
     'rates: what a node has let in counts for a minute after it has gone',
     'db/postgres/members.ts',
     'const windowSeconds = 60;',
     'const windowSeconds = -60;',
-  ).notices('tests/postgres/company.test.ts', 'limits are shared'),
+  ).notices('tests/postgres/peers.test.ts', 'limits are shared'),
   row(
     'rates: without a server each node has its share',
     'server/relay/admission/limits.ts',
@@ -67,19 +67,19 @@ export const company: readonly Break[] = [
     'server/threads/control/health-broadcast.ts',
     "items.flatMap((item) => (item[0] === 'c' ? [shifted(item[1], now)] : []))",
     "items.flatMap((item) => (item[0] === 'c' ? [item[1]] : []))",
-  ).notices('tests/postgres/company.test.ts', 'what one machine learns'),
+  ).notices('tests/postgres/peers.test.ts', 'what one machine learns'),
   row(
     'gossip: nobody learns from itself',
     'server/threads/control/health-broadcast.ts',
     'if (from === deps.from) return null;',
     '',
-  ).notices('tests/postgres/company.test.ts', 'a flood of conversations'),
+  ).notices('tests/postgres/peers.test.ts', 'a flood of conversations'),
   row(
     'gossip: a notice fits',
     'server/threads/control/health-broadcast.ts',
     'if (size + bytes > mostBytes) close();',
     '',
-  ).notices('tests/postgres/company.test.ts', 'a flood of conversations'),
+  ).notices('tests/postgres/peers.test.ts', 'a flood of conversations'),
   row(
     'the grace: whoever comes before the balancer has noticed is served',
     'server/app/shutdown.ts',
@@ -97,5 +97,5 @@ export const company: readonly Break[] = [
     'db/postgres/members.ts',
     "CASE WHEN $2 THEN '-infinity' ELSE expires_at END",
     "CASE WHEN $2 THEN '-infinity' ELSE '-infinity' END",
-  ).notices('tests/postgres/company.test.ts', 'forgotten when what it left open'),
+  ).notices('tests/postgres/peers.test.ts', 'forgotten when what it left open'),
 ];

@@ -14,7 +14,7 @@ export interface EarLine {
   close(): void;
 }
 
-export interface Ear {
+export interface NotificationListener {
   /** What is said arrives by itself. */
   hears(): boolean;
   close(): void;
@@ -40,7 +40,7 @@ const timeoutMs = 2000;
 const firstAgainMs = 250;
 const longestAgainMs = 30_000;
 
-export function createEar(deps: EarDeps): Ear {
+export function createNotificationListener(deps: EarDeps): NotificationListener {
   const own = `gateway_ear_${deps.name}`;
   let hearing = false;
   let closed = false;

@@ -1,9 +1,9 @@
 /** What several nodes of a site share on a real server: turns, kept items, who is there, what relays have learnt. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createJobLock } from '../../db/job-locks.ts';
 import { createKeptItems } from '../../db/kept-items.ts';
 import { createMembers } from '../../db/postgres/members.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
-import { createTurns } from '../../db/turns.ts';
 import { createNodes } from '../../server/domain/nodes/service.ts';
 import { proveKey } from '../../server/domain/secrets/proof.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
@@ -33,7 +33,7 @@ beforeEach(async () => {
 const until = (is: () => boolean | Promise<boolean>) => expect.poll(is, { timeout: 60_000 }).toBe(true);
 
 test('a job is done once, whichever nodes ask at the same moment', async () => {
-  const nodes = ['a', 'b', 'c'].map((name) => createTurns(site.database, name));
+  const nodes = ['a', 'b', 'c'].map((name) => createJobLock(site.database, name));
   let done = 0;
   let atOnce = 0;
   const work = async () => {
@@ -50,7 +50,7 @@ test('a job is done once, whichever nodes ask at the same moment', async () => {
 });
 
 test('who did it last does it again when it is due; another when that one does not come, or died in the middle', async () => {
-  const [a, b] = ['a', 'b'].map((name) => createTurns(site.database, name));
+  const [a, b] = ['a', 'b'].map((name) => createJobLock(site.database, name));
   const work = async () => undefined;
   const later = (seconds: number) =>
     site.rows(
@@ -75,7 +75,7 @@ test('who did it last does it again when it is due; another when that one does n
 });
 
 test('work that fails is told, and its turn ends', async () => {
-  const turns = createTurns(site.database, 'a');
+  const turns = createJobLock(site.database, 'a');
   const fails = async () => {
     throw new Error('upstream');
   };

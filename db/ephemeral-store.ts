@@ -27,7 +27,7 @@ export interface MemoQueue {
 }
 
 /** Each method is one step: two nodes that come at the same moment come one after the other. */
-export interface Memos {
+export interface EphemeralStore {
   /** Replaces that of the same holder. @param most the oldest go when there are more. */
   put(place: MemoPlace, memo: Memo, most: number): Promise<void>;
   /** @param value that of any holder; absent = whatever there is. */

@@ -1,6 +1,6 @@
 /** Work that is done once for a whole site, however many nodes it has. */
 
-export interface Turns {
+export interface JobLock {
   /**
    * Does the work when it is due and nobody of the site is at it.
    * @param everyMs it is not begun more often, 0 = whenever it is asked for. @returns whether it was done. @throws what the work throws.

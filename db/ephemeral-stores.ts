@@ -1,10 +1,10 @@
 /**
- * Memos on either engine. One process has the file and keeps them in its memory: the file has one writer, whom money needs, and
+ * EphemeralStore on either engine. One process has the file and keeps them in its memory: the file has one writer, whom money needs, and
  * strangers who guess shall not queue up before it. Only keyed hashes are kept.
  */
-import type { Memo, MemoPlace, Memos } from './memo.ts';
+import type { EphemeralStore, Memo, MemoPlace } from './ephemeral-store.ts';
 import type { SqliteDatabase } from './open.ts';
-import { createPostgresMemos } from './postgres/memos.ts';
+import { createPostgresEphemeralStore } from './postgres/ephemeral-store.ts';
 import type { PostgresDatabase } from './postgres/open.ts';
 
 /** Places of one purpose. */
@@ -14,7 +14,7 @@ interface Kept extends Memo {
   readonly count: number;
 }
 
-function createOwnMemos(now: () => number): Memos {
+function createLocalEphemeralStore(now: () => number): EphemeralStore {
   const purposes = new Map<string, Map<string, readonly Kept[]>>();
   const at = ({ purpose, key }: MemoPlace): readonly Kept[] =>
     (purposes.get(purpose)?.get(key) ?? []).filter(({ until }) => until > now());
@@ -81,7 +81,7 @@ function createOwnMemos(now: () => number): Memos {
 }
 
 /** What lies there tells nothing to whoever reads it. */
-function hashing(memos: Memos, hash: (text: string) => string): Memos {
+function hashing(memos: EphemeralStore, hash: (text: string) => string): EphemeralStore {
   const hidden = ({ purpose, key }: MemoPlace): MemoPlace => ({ purpose, key: hash(`${purpose} ${key}`) });
   const valueAt = ({ purpose }: MemoPlace, value: string): string => hash(`${purpose} value ${value}`);
   return {
@@ -102,5 +102,12 @@ function hashing(memos: Memos, hash: (text: string) => string): Memos {
 export type MemoDatabase = Pick<SqliteDatabase, 'engine'> | Pick<PostgresDatabase, 'engine' | 'pool'>;
 
 /** @param hash under a key of the site. @param now epoch milliseconds. */
-export const createMemos = (database: MemoDatabase, hash: (text: string) => string, now: () => number): Memos =>
-  hashing(database.engine === 'sqlite' ? createOwnMemos(now) : createPostgresMemos(database, now), hash);
+export const createEphemeralStore = (
+  database: MemoDatabase,
+  hash: (text: string) => string,
+  now: () => number,
+): EphemeralStore =>
+  hashing(
+    database.engine === 'sqlite' ? createLocalEphemeralStore(now) : createPostgresEphemeralStore(database, now),
+    hash,
+  );

@@ -3,7 +3,7 @@
  * last. A node that dies in the middle of its work is believed for half a minute. What froze and wakes up may go on beside
  * another, so the work itself has to bear being done twice.
  */
-import type { Turns } from '../turn.ts';
+import type { JobLock } from '../job-lock.ts';
 import type { PostgresDatabase } from './open.ts';
 
 const heldSeconds = 30;
@@ -22,7 +22,7 @@ const claim = `INSERT INTO jobs (name, owner, held_until, due)
 const renew = `UPDATE jobs SET held_until = clock_timestamp() + make_interval(secs => ${heldSeconds}) WHERE name = $1 AND owner = $2`;
 const release = 'UPDATE jobs SET held_until = clock_timestamp() WHERE name = $1 AND owner = $2';
 
-export function createPostgresTurns({ pool }: Pick<PostgresDatabase, 'pool'>, owner: string): Turns {
+export function createPostgresJobLock({ pool }: Pick<PostgresDatabase, 'pool'>, owner: string): JobLock {
   return {
     async take(name, everyMs, work) {
       const { rows } = await pool.query(claim, [name, owner, everyMs / 1000]);

@@ -1,5 +1,5 @@
-/** Memos where any node may be asked for them: rows of a table that is in no log and on no disk that has to confirm. Each step is one statement. */
-import type { Memos } from '../memo.ts';
+/** EphemeralStore where any node may be asked for them: rows of a table that is in no log and on no disk that has to confirm. Each step is one statement. */
+import type { EphemeralStore } from '../ephemeral-store.ts';
 import { numbers } from './arrays.ts';
 import type { PostgresDatabase } from './open.ts';
 
@@ -25,7 +25,10 @@ const queue = `INSERT INTO memos (purpose, key, count, until_ms) VALUES ($1, $2,
   WHERE ${due} - $3 <= $7 RETURNING until_ms - $4 - $3 AS wait`;
 
 /** @param now epoch milliseconds. */
-export function createPostgresMemos({ pool }: Pick<PostgresDatabase, 'pool'>, now: () => number): Memos {
+export function createPostgresEphemeralStore(
+  { pool }: Pick<PostgresDatabase, 'pool'>,
+  now: () => number,
+): EphemeralStore {
   const did = async (text: string, ...values: readonly unknown[]): Promise<boolean> =>
     (await pool.query(text, [...values])).rows.length > 0;
   return {

@@ -1,10 +1,11 @@
 /** Whose turn it is, on either engine. */
+
+import type { JobLock } from './job-lock.ts';
 import type { Database } from './open.ts';
-import { createPostgresTurns } from './postgres/turns.ts';
-import type { Turns } from './turn.ts';
+import { createPostgresJobLock } from './postgres/job-lock.ts';
 
 /** One process has the file; whoever asks there keeps the time. */
-function createOwnTurns(): Turns {
+function createLocalJobLock(): JobLock {
   const running = new Set<string>();
   return {
     async take(name, _everyMs, work) {
@@ -21,5 +22,5 @@ function createOwnTurns(): Turns {
 }
 
 /** @param owner names this node, whichever of its processes asks. */
-export const createTurns = (database: Database, owner: string): Turns =>
-  database.engine === 'sqlite' ? createOwnTurns() : createPostgresTurns(database, owner);
+export const createJobLock = (database: Database, owner: string): JobLock =>
+  database.engine === 'sqlite' ? createLocalJobLock() : createPostgresJobLock(database, owner);
