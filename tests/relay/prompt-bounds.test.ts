@@ -1,5 +1,6 @@
 /** What a prompt costs at most has a bound that its author cannot lower, wherever the words lie and whatever they are called. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { mediaIn } from '../../server/relay/intake/media.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -135,6 +136,19 @@ test('a file of unknown length is held for with all that the model reads', async
   expect(held).toBeGreaterThanOrEqual(128_000);
   expect(held).toBeLessThan(130_000);
 });
+
+test.each([
+  ['sound', 'audio_url', 'https://media.example/a.wav', 'file'],
+  ['a film', 'video_url', 'https://media.example/a.mp4', 'file'],
+  ['a picture', 'image_url', 'https://media.example/a.png', 'imageInput'],
+])(
+  '%s that is named by its address is reserved as what it may be, not as a few words',
+  async (_what, type, url, bucket) => {
+    await open(1000);
+    const found = mediaIn(url, { key: 'url', owner: { url }, ownerKey: type, part: { type, [type]: { url } } });
+    expect(found?.bucket).toBe(bucket);
+  },
+);
 
 test('tokens that are sent as numbers are charged where no usage is reported', async () => {
   const key = await open(1_000_000);
