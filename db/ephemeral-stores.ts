@@ -1,5 +1,5 @@
 /**
- * EphemeralStore on either engine. One process has the file and keeps them in its memory: the file has one writer, whom money needs, and
+ * The ephemeral store on either engine. One process has the file and keeps the values in its memory: the file has one writer, whom money needs, and
  * strangers who guess shall not queue up before it. Only keyed hashes are kept.
  */
 import type { EphemeralStore, Memo, MemoPlace } from './ephemeral-store.ts';

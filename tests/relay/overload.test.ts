@@ -59,7 +59,7 @@ function createBeats() {
 const shipped = overloadLimits({}, null).delayMs;
 
 /** What is to be called between turns. */
-function createJobLock() {
+function createTurns() {
   let waiting: (() => unknown)[] = [];
   return {
     after: (run: () => unknown) => void waiting.push(run),
@@ -96,7 +96,7 @@ function createBills(eachMs: number) {
 function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
   let now = 0;
   let open = 0;
-  const turns = createJobLock();
+  const turns = createTurns();
   const beats = createBeats();
   const bills = createBills(eachBillMs);
   const overload = createOverload(
@@ -233,7 +233,7 @@ async function beginning(delayMs: number, { slow, withinMs }: { readonly slow: n
   const framesEach = 20;
   const paceMs = 50;
   let now = 0;
-  const turns = createJobLock();
+  const turns = createTurns();
   const beats = createBeats();
   let waiting = 0;
   let streams: { next: number; left: number }[] = [];
@@ -354,7 +354,7 @@ test('R8: beats that were missed and come together do not hide that the loop is 
 
 test('R8: the line is taken up in its order, for so long in each turn, while all others have theirs', async () => {
   let now = 0;
-  const turns = createJobLock();
+  const turns = createTurns();
   const line = createLine({ now: () => now, afterTurn: turns.after });
   const taken: number[] = [];
   const join = (n: number) =>
@@ -384,7 +384,7 @@ test('R8: the line is taken up in its order, for so long in each turn, while all
 test('R8: nobody waits while the loop comes round; who came before is not overtaken', async () => {
   let now = 0;
   let beat: () => void = () => undefined;
-  const turns = createJobLock();
+  const turns = createTurns();
   const overload = createOverload(
     { delayMs: 150, mostOpen: Number.POSITIVE_INFINITY },
     {
@@ -454,7 +454,7 @@ test.each([
 ])('R8: a few who come late %s do not keep it busy for ever', async (_how, every) => {
   let now = 0;
   let beat: () => void = () => undefined;
-  const turns = createJobLock();
+  const turns = createTurns();
   const overload = createOverload(
     { delayMs: 150, mostOpen: Number.POSITIVE_INFINITY },
     {

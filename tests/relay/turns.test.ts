@@ -1,6 +1,6 @@
 /** What the answers of a conversation may cost, before and while they run. */
 import { expect, test } from 'vitest';
-import { createJobLock } from '../../server/relay/endpoints/realtime/turns.ts';
+import { createTurns } from '../../server/relay/endpoints/realtime/turns.ts';
 
 const counter = {
   count: async (_model: string, texts: readonly string[]) => texts.map(() => 0),
@@ -16,7 +16,7 @@ let clock = 0;
 const quiet = { turn_detection: null };
 
 test('an error that was about something else leaves an answer what was held for it', () => {
-  const turns = createJobLock(counter, 'm', () => clock);
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, max_output_tokens: 4000 }));
   turns.sent({ type: 'response.create' });
   turns.ask(turns.next(null, 20));
@@ -26,7 +26,7 @@ test('an error that was about something else leaves an answer what was held for 
 });
 
 test('an answer nobody asked for may get as long as the session says', () => {
-  const turns = createJobLock(counter, 'm', () => clock);
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ max_response_output_tokens: 300 }));
   turns.received(created('a'));
   expect(turns.most()).toMatchObject({ output: 300, audioOutput: 0 });
@@ -34,7 +34,7 @@ test('an answer nobody asked for may get as long as the session says', () => {
 });
 
 test('the next answer reads what those before it read and wrote, also while they run', () => {
-  const turns = createJobLock(counter, 'm', () => clock);
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, output_modalities: ['audio'] }));
   turns.ask(turns.next(null, 100));
   const first = turns.most();
@@ -58,7 +58,7 @@ test('the next answer reads what those before it read and wrote, also while they
 });
 
 test('an answer that belongs to no conversation is not read again', () => {
-  const turns = createJobLock(counter, 'm', () => clock);
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session(quiet));
   turns.received(created('a'));
   turns.received(done('a', { input_tokens: 500, output_tokens: 500 }, { conversation_id: null }));
@@ -66,7 +66,7 @@ test('an answer that belongs to no conversation is not read again', () => {
 });
 
 test('an answer that outgrows its limit is held for as it grows', () => {
-  const turns = createJobLock(counter, 'm', () => clock);
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, output_modalities: ['audio'], output_audio_format: 'g711_ulaw' }));
   turns.ask(turns.next(null, 20));
   turns.received(created('a'));
@@ -79,7 +79,7 @@ test('an answer that outgrows its limit is held for as it grows', () => {
 });
 
 test('a wish for more counts at once, one for less when the upstream has agreed', () => {
-  const { session: set, sent, received } = createJobLock(counter, 'm', () => clock);
+  const { session: set, sent, received } = createTurns(counter, 'm', () => clock);
   received(session({ ...quiet, max_output_tokens: 100 }));
   sent({ type: 'session.update', session: { max_output_tokens: 50, output_modalities: ['audio'] } });
   expect([set.limit(), set.wish(), set.speaks(null)]).toEqual([100, 50, true]);
@@ -92,7 +92,7 @@ test('a wish for more counts at once, one for less when the upstream has agreed'
 });
 
 test('silence is held for until it is known to be silence, speech as long as it is', () => {
-  const turns = createJobLock(counter, 'm', () => clock);
+  const turns = createTurns(counter, 'm', () => clock);
   const format = { input_audio_format: 'g711_ulaw' };
   const append = (seconds: number) =>
     turns.sent({ type: 'input_audio_buffer.append', audio: Buffer.alloc(seconds * 8000).toString('base64') });
@@ -117,7 +117,7 @@ test('silence is held for until it is known to be silence, speech as long as it 
 });
 
 test('an answer that ended without a usage leaves behind what it might have read and written', () => {
-  const turns = createJobLock(counter, 'm', () => clock);
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session(quiet));
   turns.ask(turns.next(null, 40));
   turns.received(created('a'));

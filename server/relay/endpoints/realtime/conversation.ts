@@ -22,7 +22,7 @@ import type { Prepared } from '../../upstream/prepare.ts';
 import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
 import { createTranscripts } from './transcripts.ts';
 import { createTurnHold } from './turn-hold.ts';
-import { createJobLock, withoutSound } from './turns.ts';
+import { createTurns, withoutSound } from './turns.ts';
 import { createTurnstile } from './turnstile.ts';
 import { transcribedIn } from './usage.ts';
 
@@ -79,7 +79,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   const { channel, upstreamModel } = prepared;
   const { socket, greeting } = parties.line;
   const { plan, parsed } = charge;
-  const turns = createJobLock(core.counter, parsed.model, core.now);
+  const turns = createTurns(core.counter, parsed.model, core.now);
   const transcripts = createTranscripts((model) => parties.reserve(principal, model), channel);
   const { session } = turns;
   const hold = createTurnHold(charge, plan.prices, turns, transcripts.beside);

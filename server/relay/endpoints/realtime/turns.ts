@@ -75,7 +75,7 @@ const framingTokens = 64;
 const listeningMs = 5000;
 
 /** @param now epoch milliseconds. */
-export function createJobLock(counter: TokenCounter, model: string, now: () => number): Turns {
+export function createTurns(counter: TokenCounter, model: string, now: () => number): Turns {
   const open = new Map<string, Turn>();
   /** Answers that ended without a usage. */
   const untold: Turn[] = [];
