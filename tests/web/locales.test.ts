@@ -141,7 +141,7 @@ test('every key is used', () => {
   // Keys made of a prefix and a number or name in the code.
   const built = [
     /^tokens\.s\d$/,
-    /^channels\.s\d$/,
+    /^channels\.(s\d|state\.\w+)$/,
     /^tasks\.[sact]_?\w+$/,
     /^dashboard\.(hour|day|week|model|user|channel|m_\w+)$/,
     /^personal\.(email|webhook)$/,

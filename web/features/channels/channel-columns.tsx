@@ -9,6 +9,7 @@ import type { ChannelActions } from './actions.ts';
 import { listedPriorityTerms, weightTerms } from './channel-form.ts';
 import { InlineNumber } from './inline-number.tsx';
 import { ResponseTime } from './response-time.tsx';
+import { type ChannelTraffic, trafficLook } from './traffic.ts';
 import { testErrorOf } from './trouble.ts';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
@@ -16,6 +17,7 @@ const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad
 export interface ChannelColumnsProps {
   readonly t: TFunction;
   readonly actions: ChannelActions;
+  readonly traffic: ReadonlyMap<number, ChannelTraffic>;
   readonly typeName: (type: number) => string;
   readonly onEdit: (channel: Channel) => void;
   readonly onTest: (channel: Channel) => void;
@@ -25,6 +27,7 @@ export interface ChannelColumnsProps {
 export function channelColumns({
   t,
   actions,
+  traffic,
   typeName,
   onEdit,
   onTest,
@@ -53,6 +56,16 @@ export function channelColumns({
       cell: (row) => (
         <span className={statusLooks[row.status as 1 | 2 | 3]}>{t(`channels.s${row.status as 1 | 2 | 3}`)}</span>
       ),
+    },
+    {
+      id: 'traffic',
+      header: t('channels.traffic'),
+      key: true,
+      sort: (row) => traffic.get(row.id)?.state ?? '',
+      cell: (row) => {
+        const one = traffic.get(row.id);
+        return one === undefined ? '–' : <span className={trafficLook(one)}>{t(`channels.state.${one.state}`)}</span>;
+      },
     },
     {
       id: 'type',

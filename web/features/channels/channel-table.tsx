@@ -12,6 +12,7 @@ import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelActions } from './actions.ts';
 import { channelColumns } from './channel-columns.tsx';
+import { trafficNote, useChannelTraffic } from './traffic.ts';
 import { testErrorOf, troubleOf } from './trouble.ts';
 import { type Channels, typeName } from './use-channels.ts';
 
@@ -29,6 +30,8 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const { types, filtered } = state;
+  const found = useChannelTraffic();
+  const traffic = useMemo(() => new Map(found.map((one) => [one.id, one])), [found]);
   const actionsNow = useRef(actions);
   actionsNow.current = actions;
   // Rows are built anew only when their columns are other ones.
@@ -37,12 +40,13 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
       channelColumns({
         t,
         actions: actionsNow.current,
+        traffic,
         typeName: (wanted) => typeName(types, wanted),
         onEdit: ({ id }) => navigate(`/channel/edit/${id}${location.search}`),
         onTest,
         onRemove,
       }),
-    [t, types, navigate, onTest, onRemove],
+    [t, traffic, types, navigate, onTest, onRemove],
   );
   const note = useCallback(
     (row: Channel) => {
@@ -52,10 +56,12 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
           time: dateTime(trouble.at),
           reason: storedIn(trouble.reason, currentLanguage()),
         });
+      const failing = trafficNote(t, traffic.get(row.id));
+      if (failing !== null) return failing;
       const error = testErrorOf(row);
       return error === undefined ? null : t('channels.testFailed', { time: dateTime(row.test_time), error });
     },
-    [t],
+    [t, traffic],
   );
   return (
     <DataTable
