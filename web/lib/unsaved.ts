@@ -1,5 +1,5 @@
 /** What somebody has typed and not sent yet: it is not thrown away without a question. */
-import { useEffect, useSyncExternalStore } from 'react';
+import { useLayoutEffect, useSyncExternalStore } from 'react';
 
 /** Somebody has typed into a form of this page: a login that ran out is asked for over it. */
 let typed = false;
@@ -23,7 +23,8 @@ const ask = (go: (() => void) | null): void => {
 
 /** While `dirty`, whatever would throw the form away asks first. */
 export function useUnsaved(dirty: boolean): void {
-  useEffect(() => {
+  // With the commit that shows the form as stored: a click right after it must not be asked about.
+  useLayoutEffect(() => {
     if (!dirty) return;
     const draft = Symbol('draft');
     drafts.add(draft);
