@@ -5,10 +5,17 @@ import type { CommandRun } from '../../command.ts';
 import { readable } from '../../parts/details.ts';
 import { overview } from '../../parts/overview.ts';
 
+const watchMs = 1000;
+
 export const status: CommandRun = async (context, flags) => {
   if (flags.watch === true && context.screens) {
-    const { watchStatus } = await import('../../screens/status-watch.tsx');
-    return watchStatus(context);
+    const { watchLines } = await import('../../screens/live-lines.tsx');
+    const facts = { language: context.language, money: null };
+    return watchLines(context, {
+      load: () => overview(context),
+      lines: (value) => readable(value, facts),
+      everyMs: watchMs,
+    });
   }
   const value = await overview(context);
   const variables = Object.fromEntries(

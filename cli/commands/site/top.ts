@@ -3,12 +3,18 @@ import type { CommandRun } from '../../command.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { topLines, topOf } from '../../parts/top.ts';
 
+const watchMs = 2000;
+
 export const top: CommandRun = async (context, flags) => {
   const { output } = context;
   const money = await moneyOf(context);
   if (context.screens && flags.once !== true && output.format === 'table') {
-    const { watchTop } = await import('../../screens/top.tsx');
-    return watchTop(context, money);
+    const { watchLines } = await import('../../screens/live-lines.tsx');
+    return watchLines(context, {
+      load: () => topOf(context),
+      lines: (value, columns) => topLines(value, context, money, columns),
+      everyMs: watchMs,
+    });
   }
   const value = await topOf(context);
   const room = output.isTty ? output.look.room : Number.POSITIVE_INFINITY;
