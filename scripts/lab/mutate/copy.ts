@@ -21,7 +21,7 @@ export function copyTree(root: string): Copy {
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   writeFileSync(
     join(dir, 'tsconfig.mutants.json'),
-    JSON.stringify({ extends: './tsconfig.json', include: ['server', 'db'] }),
+    JSON.stringify({ extends: './tsconfig.json', include: ['server', 'db', 'web', 'cli'] }),
   );
   return {
     dir,

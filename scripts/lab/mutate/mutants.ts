@@ -126,9 +126,11 @@ function changesOf(node: Node, text: string): Change[] {
   }
 }
 
-/** Words for people are another matter than behaviour: rows of labels and errors are left alone. */
+/** Words and looks are another matter than behaviour: rows of labels and errors, classes and plain attributes are left alone. */
 const isWording = (node: Node): boolean => {
-  const { key } = node;
+  const { key, name, value } = node;
+  if (node.type === 'JSXAttribute')
+    return (isNode(name) && name.name === 'className') || (isNode(value) && value.type === 'Literal');
   return (
     node.type === 'Property' && isNode(key) && ['zh', 'en', 'label', 'help', 'description'].includes(String(key.name))
   );
@@ -169,7 +171,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
     }
     for (const child of childrenOf(node)) if (!isFallback(child, node)) walk(child, node);
   };
-  walk(parseAst(text, { lang: 'ts' }) as unknown as Node, null);
+  walk(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Node, null);
   return found;
 }
 

@@ -1,9 +1,10 @@
 /**
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
  * time, in a throw-away copy, and counts the changes that `npm test` notices. Flags: --seed TEXT, --count N (of the
- * sample), --from N, --only PATH, --minutes N (stops then; the next call goes on), --files N (test files asked at most),
- * --out FILE, --named (those that once went unnoticed), --again (survivors once more), --report (no run). The closest
- * test files are asked first, so a survivor is one that these did not notice: `--again --files 999` asks all of them.
+ * sample), --from N, --only PATH, --surface (console, commands, HTTP and database instead), --minutes N (stops then;
+ * the next call goes on), --files N (test files asked at most), --out FILE, --named (those that once went unnoticed),
+ * --again (survivors once more), --report (no run). The closest test files are asked first, so a survivor is one that
+ * these did not notice: `--again --files 999` asks all of them.
  * All changes stand in one copy, each behind a switch: a first run with everything off learns which test file reaches
  * which change, and only these are asked, one change to a file in each round. --one asks the slow way, each change alone.
  */
@@ -45,7 +46,9 @@ const number = (name: string, fallback: number): number => Number(textFlag(name,
 
 const out = resolve(textFlag('out', join(root, '.cache', 'mutants.json')));
 const until = performance.now() + number('minutes', 24 * 60) * 60_000;
-const scope = /^server\/(relay|routing|billing|protocols|providers|domain|contract\/pricing)\/.*\.ts$/;
+const scope = has('surface')
+  ? /^(web|cli|db|server\/http)\/(?!bench|public|dist|vite|docs\/(en|zh)).*\.tsx?$/
+  : /^server\/(relay|routing|billing|protocols|providers|domain|contract\/pricing)\/.*\.ts$/;
 const processes = number('processes', 2);
 const longTests = /^tests\/(binary|browser|programs|storage)\//;
 
@@ -60,7 +63,7 @@ const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 const filesOf = (pattern: string): string[] => [...new Bun.Glob(pattern).scanSync({ cwd: root })].sort();
 
 function sample(): readonly Mutant[] {
-  const files = filesOf('server/**/*.ts').filter((file) => scope.test(file));
+  const files = filesOf('{server,web,cli,db}/**/*.{ts,tsx}').filter((file) => scope.test(file));
   const all = files.flatMap((file) => mutantsOf(file, textOf(file)));
   const seeded = drawn(all, textFlag('seed', 'one'), number('count', 700)).slice(number('from', 0));
   const only = textFlag('only', '');
