@@ -68,6 +68,9 @@ export function sealedSample({ raw }: SqliteDatabase): SealedSample | null {
   return null;
 }
 
+export const endOldKeys =
+  "UPDATE tokens SET old_key_hmac = '', old_key_hint = '', old_key_until = 0 WHERE old_key_hmac <> ''";
+
 /** Key of `meta`. */
 export const markName = 'master_key';
 
@@ -103,6 +106,8 @@ export function renewSealed({ raw }: SqliteDatabase, mark: string, renew: Renew)
       const proof = raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(keyProof.key);
       if (proof !== undefined)
         raw.prepare('UPDATE meta SET value = ? WHERE key = ?').run(renew(keyProof.purpose, proof).sealed, keyProof.key);
+      // Old keys are looked up under the former master key: nobody could present them any more.
+      raw.exec(endOldKeys);
       raw.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(markName, mark);
       return count;
     })

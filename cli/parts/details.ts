@@ -40,6 +40,10 @@ const chinese: Readonly<Record<string, string>> = {
   concurrency_limit: '同时请求数',
   day_used: '今日已用',
   month_used: '本月已用',
+  old_key_hint: '旧密钥',
+  old_key_until: '旧密钥有效至',
+  link_until: '链接有效至',
+  last_ip: '最近使用地址',
   type: '类型',
   test_model: '测试模型',
   weight: '权重',
@@ -95,7 +99,7 @@ const chineseStates: Readonly<Record<string, string>> = {
 const amounts = /^(quota|used_quota|remain_quota|aff_quota|aff_history_quota|day_used|month_used)$/;
 const budgets = /^(day|month)_budget$/;
 const limits = /^(rpm|tpm|concurrency)_limit$/;
-const times = /_(time|at)$/;
+const times = /_(time|at|until)$/;
 const wordFields = /^(role|status)$/;
 
 interface Reader {

@@ -2,6 +2,7 @@
 import type { PoolClient } from 'pg';
 import { placeName } from '../place.ts';
 import {
+  endOldKeys,
   keyProof,
   markName,
   type Renew,
@@ -81,6 +82,7 @@ async function renewOptions(client: PoolClient, renew: Renew): Promise<number> {
 async function renewAll(client: PoolClient, mark: string, renew: Renew): Promise<number> {
   let count = await renewOptions(client, renew);
   for (const place of sealedPlaces) count += await renewTable(client, place, renew);
+  await client.query(endOldKeys);
   const { rows } = await client.query<{ value: string }>(readMeta, [keyProof.key]);
   for (const { value } of rows)
     await client.query('UPDATE meta SET value = $1 WHERE key = $2', [

@@ -55,7 +55,14 @@ export function createTokensRepository({ query, dialect }: Database) {
         live()
           .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
           .$if(keyword !== '', (q) => q.where(dialect.like('name', `%${escapeLike(keyword)}%`, '')))
-          .$if(keyHmac !== null, (q) => q.where('key_hmac', '=', keyHmac ?? '')),
+          .$if(keyHmac !== null, (q) =>
+            q.where((eb) =>
+              eb.or([
+                eb('key_hmac', '=', keyHmac ?? ''),
+                eb.and([eb('old_key_hmac', '=', keyHmac ?? ''), eb('old_key_hmac', '<>', '')]),
+              ]),
+            ),
+          ),
         sort,
       )
         .limit(limit)
@@ -69,9 +76,39 @@ export function createTokensRepository({ query, dialect }: Database) {
         .where('id', '=', id)
         .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
         .executeTakeFirst(),
+    /** Also by the key before the last rotation while it works. @param now epoch seconds. */
+    findByKey: (keyHmac: string, now: number): Promise<TokenRow | undefined> =>
+      live()
+        .where((eb) =>
+          eb.or([
+            eb('key_hmac', '=', keyHmac),
+            eb.and([eb('old_key_hmac', '=', keyHmac), eb('old_key_hmac', '<>', ''), eb('old_key_until', '>', now)]),
+          ]),
+        )
+        .executeTakeFirst(),
+    /** Takes the link away from its token: of two who open it at once one gets the row. @param now epoch seconds. */
+    takeLink: (hash: string, now: number): Promise<TokenRow | undefined> =>
+      query
+        .updateTable('tokens')
+        .set({ link_hash: '', link_until: 0 })
+        .where('link_hash', '=', hash)
+        .where('link_hash', '<>', '')
+        .where('link_until', '>', now)
+        .where('deleted_at', 'is', null)
+        .returningAll()
+        .executeTakeFirst(),
     /** Also by a token that was deleted: its key must not come back to life as another's. */
     keyTaken: async (keyHmac: string): Promise<boolean> =>
-      (await query.selectFrom('tokens').select('id').where('key_hmac', '=', keyHmac).executeTakeFirst()) !== undefined,
+      (await query
+        .selectFrom('tokens')
+        .select('id')
+        .where((eb) =>
+          eb.or([
+            eb('key_hmac', '=', keyHmac),
+            eb.and([eb('old_key_hmac', '=', keyHmac), eb('old_key_hmac', '<>', '')]),
+          ]),
+        )
+        .executeTakeFirst()) !== undefined,
     create: async (row: Insertable<TokensTable>): Promise<number> =>
       (await query.insertInto('tokens').values(row).returning('id').executeTakeFirstOrThrow()).id,
     /** @param remain when given, the limit becomes what has been used plus this much. */

@@ -124,6 +124,16 @@ export function createTrafficRepository({ query }: Database) {
           .onConflict((conflict) => conflict.columns(key).doUpdateSet(merged))
           .execute();
       }),
+    /** @param places address by key. */
+    usedFrom: async (places: ReadonlyMap<number, string>): Promise<void> => {
+      for (const [id, ip] of places)
+        await query
+          .updateTable('tokens')
+          .set({ last_ip: ip })
+          .where('id', '=', id)
+          .where('last_ip', '<>', ip)
+          .execute();
+    },
     sums: async (filter: TrafficFilter, by: readonly TrafficGroup[]): Promise<TrafficSum[]> => {
       const { span, kind, from, to, subjectId, userId, part } = filter;
       const rows = await query

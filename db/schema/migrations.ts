@@ -16,6 +16,8 @@ interface Types {
   readonly text: string;
   /** Behind a table whose key is of several columns. */
   readonly rowless: string;
+  /** Writes the change feed of a table for other columns than before. */
+  readonly follow: (table: string, columns: string) => readonly string[];
 }
 
 interface SharedMigration {
@@ -60,6 +62,34 @@ const shared: readonly SharedMigration[] = [
       'CREATE INDEX traffic_user ON traffic (span, kind, user_id, at) WHERE user_id <> 0',
     ],
   },
+  {
+    name: '0008-key-grace-and-links',
+    statements: ({ integer, text, follow }) => [
+      `ALTER TABLE tokens ADD COLUMN old_key_hmac ${text} NOT NULL DEFAULT ''`,
+      `ALTER TABLE tokens ADD COLUMN old_key_hint ${text} NOT NULL DEFAULT ''`,
+      `ALTER TABLE tokens ADD COLUMN old_key_until ${integer} NOT NULL DEFAULT 0`,
+      `ALTER TABLE tokens ADD COLUMN link_hash ${text} NOT NULL DEFAULT ''`,
+      `ALTER TABLE tokens ADD COLUMN link_until ${integer} NOT NULL DEFAULT 0`,
+      `ALTER TABLE tokens ADD COLUMN last_ip ${text} NOT NULL DEFAULT ''`,
+      "CREATE UNIQUE INDEX tokens_old_key ON tokens (old_key_hmac) WHERE old_key_hmac <> ''",
+      "CREATE UNIQUE INDEX tokens_link ON tokens (link_hash) WHERE link_hash <> ''",
+      ...follow(
+        'tokens',
+        'name, key_hmac, status, expires_at, unlimited, quota_limit, model_limits_enabled, model_limits, allow_ips, group_name, day_budget, month_budget, rpm_limit, tpm_limit, concurrency_limit, deleted_at, old_key_hmac, old_key_until',
+      ),
+    ],
+  },
+];
+
+/** Of tables whose key is `id`. */
+const followOnSqlite: Types['follow'] = (table, columns) => [
+  `DROP TRIGGER ${table}_updated`,
+  `CREATE TRIGGER ${table}_updated AFTER UPDATE OF ${columns} ON ${table} BEGIN INSERT INTO changes (entity, entity_id) VALUES ('${table}', CAST(NEW.id AS TEXT)); END`,
+];
+const followOnPostgres: Types['follow'] = (table, columns) => [
+  `DROP TRIGGER ${table}_changed ON ${table}`,
+  `CREATE TRIGGER ${table}_changed AFTER INSERT OR DELETE OR UPDATE OF ${columns} ON ${table}
+  FOR EACH ROW EXECUTE FUNCTION note_change('id')`,
 ];
 
 const sharedFor = (types: Types): readonly Migration[] =>
@@ -133,7 +163,7 @@ export const sqliteMigrations: readonly Migration[] = [
     name: '0006-code-expiry',
     statements: ['ALTER TABLE redemptions ADD COLUMN expires_at INTEGER NOT NULL DEFAULT 0'],
   },
-  ...sharedFor({ integer: 'INTEGER', text: 'TEXT', rowless: ' STRICT, WITHOUT ROWID' }),
+  ...sharedFor({ integer: 'INTEGER', text: 'TEXT', rowless: ' STRICT, WITHOUT ROWID', follow: followOnSqlite }),
 ];
 
 export const postgresMigrations: readonly Migration[] = [
@@ -176,7 +206,7 @@ export const postgresMigrations: readonly Migration[] = [
     name: '0005-code-expiry',
     statements: ['ALTER TABLE redemptions ADD COLUMN expires_at bigint NOT NULL DEFAULT 0'],
   },
-  ...sharedFor({ integer: 'bigint', text: 'text COLLATE "C"', rowless: '' }),
+  ...sharedFor({ integer: 'bigint', text: 'text COLLATE "C"', rowless: '', follow: followOnPostgres }),
 ];
 
 /** @param schema name of a file's newest migration. */

@@ -131,10 +131,23 @@ export const tables = {
       parent_id: int.default(0),
       managed_by: text.default(''),
       deleted_at: int.nullable,
+      /** The key before the last rotation and until when it still works; '' and 0 = there is none. */
+      old_key_hmac: text.optional(''),
+      old_key_hint: text.optional(''),
+      old_key_until: int.optional(0),
+      /** SHA-256 of the secret of a link that shows the key once, and until when it can be opened; '' and 0 = there is none. */
+      link_hash: text.optional(''),
+      link_until: int.optional(0),
+      /** Where the key was used from last; '' = unknown. */
+      last_ip: text.optional(''),
     },
     {
       // Pages are counted and skipped in the index alone: deleted tokens are not in it.
-      indexes: ['INDEX tokens_live ON tokens (user_id, id) WHERE deleted_at IS NULL'],
+      indexes: [
+        'INDEX tokens_live ON tokens (user_id, id) WHERE deleted_at IS NULL',
+        "UNIQUE INDEX tokens_old_key ON tokens (old_key_hmac) WHERE old_key_hmac <> ''",
+        "UNIQUE INDEX tokens_link ON tokens (link_hash) WHERE link_hash <> ''",
+      ],
       followed: [
         'name',
         'key_hmac',
@@ -152,6 +165,8 @@ export const tables = {
         'tpm_limit',
         'concurrency_limit',
         'deleted_at',
+        'old_key_hmac',
+        'old_key_until',
       ],
       postgres: {
         columns: {

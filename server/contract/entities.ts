@@ -54,6 +54,13 @@ export const tokenShape = z.object({
   /** Used in the current day and month. */
   day_used: int,
   month_used: int,
+  /** `abcd…wxyz` of the key before the last rotation, and until when it still works; '' and 0 = there is none. */
+  old_key_hint: z.string(),
+  old_key_until: int,
+  /** Until when a link can be opened that shows the key once; 0 = there is none. */
+  link_until: int,
+  /** Where the key was used from last; '' = unknown. */
+  last_ip: z.string(),
   /** Always null: a deleted token is listed nowhere. */
   DeletedAt: z.null(),
 });

@@ -46,6 +46,8 @@ export interface TokenSnapshot {
   readonly name: string;
   /** Lower-case hex HMAC-SHA-256 of the 48-character key (without `sk-`). */
   readonly keyHmac: string;
+  /** The key before the last rotation, which works until `until` (epoch seconds); null = there is none. */
+  readonly oldKey: { readonly hmac: string; readonly until: number } | null;
   readonly status: number;
   /** Epoch seconds; -1 = never. */
   readonly expiresAt: number;

@@ -90,6 +90,8 @@ export interface TrafficWindow {
   readonly streaks: readonly FailureStreak[];
   /** Requests that a channel failed and another served. */
   readonly saves: readonly (readonly [failed: number, servedBy: number, requests: number])[];
+  /** Addresses that keys were used from. */
+  readonly places: readonly (readonly [tokenId: number, ip: string])[];
 }
 
 /** @returns milliseconds below which `share` of the counts lie, on a logarithmic line within the bucket; null = nothing was counted. */

@@ -38,6 +38,7 @@ const tester: Principal = {
     setting: { accept_unset_model_ratio_model: true },
   },
   token: null,
+  keyHmac: '',
   group: 'default',
   pinnedChannel: null,
 };
@@ -180,12 +181,15 @@ export class RelayRequest implements ReservationOwner, Seen {
     const { gate } = this.core;
     this.unread = this.parsed === null;
     const passed = free ? gate.free(principal, this) : gate.paid(principal, this);
-    return passed instanceof Promise ? passed.then((admission) => this.passed(admission)) : this.passed(passed);
+    return passed instanceof Promise
+      ? passed.then((admission) => this.passed(admission, principal))
+      : this.passed(passed, principal);
   }
 
-  private passed(admission: Admission): void {
+  private passed(admission: Admission, { token }: Principal): void {
     this.unread = false;
     this.admission = admission;
+    if (token !== null && this.peer !== null) this.core.figures.seen(token.id, this.peer);
   }
 
   /** For endpoints that look at their caller later than at their path. @throws AppError overloaded, token_*, user_disabled, ip_not_allowed, group_*. */

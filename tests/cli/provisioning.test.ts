@@ -155,6 +155,25 @@ test('a script that runs again changes nothing, says so, and leaves no row in th
   expect(await trail()).toBe(before);
 });
 
+test('a rotated key may go on for a while, is ended by hand, and a link to a key is made and withdrawn', async () => {
+  await runner.run(['apply', '-f', file]);
+  const token = async () =>
+    (await runner.json(['token', 'get', 'ci', '--user', 'ann'])) as { old_key_until: number; link_until: number };
+  const soon = Date.now() / 1000 + 23 * 3600;
+  await runner.run(['token', 'rotate', 'ci', '--user', 'ann', '--yes', '--grace', '1d']);
+  expect((await token()).old_key_until).toBeGreaterThan(soon);
+  await runner.run(['token', 'retire', 'ci', '--user', 'ann']);
+  expect((await token()).old_key_until).toBe(0);
+  const link = await runner.run(['token', 'share', 'ci', '--user', 'ann', '-q']);
+  expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/key#[\w-]{32}$/);
+  expect((await token()).link_until).toBeGreaterThan(soon);
+  await runner.run(['token', 'share', 'ci', '--user', 'ann', '--withdraw']);
+  expect((await token()).link_until).toBe(0);
+  await expect(runner.run(['token', 'rotate', 'ci', '--user', 'ann', '--yes', '--grace', '90s'])).rejects.toThrow(
+    '--grace',
+  );
+});
+
 test('keys that the operator makes, renews and prints leave a row in the audit trail', async () => {
   await runner.run(['apply', '-f', file]);
   await runner.run(['token', 'create', '--name', 'laptop']);

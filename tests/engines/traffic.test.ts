@@ -33,6 +33,7 @@ const window = (at: number, more: Partial<TrafficWindow> = {}): TrafficWindow =>
   callers: [[5, 7, 'm', counts({ requests: 2, charge: 10, latency_4: 2 })]],
   streaks: [],
   saves: [],
+  places: [],
   ...more,
 });
 const day = Date.UTC(2026, 9, 3) / 1000;

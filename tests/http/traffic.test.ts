@@ -144,7 +144,7 @@ test('a channel that fails is named with the upstream’s words, since when, and
   const at = Math.floor(now / 300_000) * 300;
   const streak = { channelId: failing, succeeded: true, failures: 0, since: 0, lastAt: 0, words: '' };
   const routes = [[failing, 'gpt-4o-mini', counts({ requests: 40, attempts: 40 })]] as const;
-  gateway.services.trafficKeeper.add([{ at, routes, callers: [], streaks: [streak], saves: [] }]);
+  gateway.services.trafficKeeper.add([{ at, routes, callers: [], streaks: [streak], saves: [], places: [] }]);
   await gateway.services.trafficKeeper.flush();
   expect((await channels()).find(({ id }) => id === failing)).toMatchObject({ state: 'serving', failed: 0, words: '' });
 });
@@ -154,7 +154,7 @@ test('slow is a channel that takes twice the time of its week, standby one that 
   const waiting = await gateway.channel(upstream.url, { name: 'waiting', priority: 1 });
   const day = Math.floor(now / 86_400_000) * 86_400;
   const window = (at: number, requests: number, bucket: number) => ({
-    ...{ at, callers: [], streaks: [], saves: [] },
+    ...{ at, callers: [], streaks: [], saves: [], places: [] },
     routes: [
       [slow, 'm', counts({ requests, attempts: requests, charge: 250_000, [`latency_${bucket}`]: requests })],
     ] as const,

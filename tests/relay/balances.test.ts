@@ -28,6 +28,7 @@ const token = (id: number, quotaLimit: number, used = 0) => ({
   quotaLimit,
   used,
   modelLimits: null,
+  oldKey: null,
   allowIps: [],
   group: '',
   limits: null,

@@ -26,6 +26,7 @@ const token = {
   quotaLimit: 900,
   used: 0,
   modelLimits: null,
+  oldKey: null,
   allowIps: [],
   group: '',
   limits: null,

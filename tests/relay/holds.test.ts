@@ -444,6 +444,7 @@ async function newUser(id: number, balance: number, keys: readonly number[]): Pr
       quotaLimit: 0,
       used: 0,
       modelLimits: null,
+      oldKey: null,
       allowIps: [],
       group: '',
       limits: null,

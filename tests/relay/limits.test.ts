@@ -19,6 +19,7 @@ const noLimits: TokenLimits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 0, mo
 const never = { at: 0, used: 0 };
 
 const principal = (limits: Partial<TokenLimits> | null, day = never, month = never, userId = 1): Principal => ({
+  keyHmac: '',
   user: {
     id: userId,
     username: 'u',
@@ -42,6 +43,7 @@ const principal = (limits: Partial<TokenLimits> | null, day = never, month = nev
     quotaLimit: 0,
     used: 0,
     modelLimits: null,
+    oldKey: null,
     allowIps: [],
     group: '',
     limits: limits === null ? null : { ...noLimits, ...limits },

@@ -57,6 +57,7 @@ const token = (quotaLimit: number, limits: Partial<typeof noLimits> | null = nul
   quotaLimit,
   used: 0,
   modelLimits: null,
+  oldKey: null,
   allowIps: [],
   group: '',
   limits: limits === null ? null : { ...noLimits, ...limits },
@@ -80,7 +81,7 @@ function siteOf(balance: number, key: ReturnType<typeof token>, options: Record<
     money,
     balances,
     options,
-    principal: { user: user(balance), token: key, group: 'default', pinnedChannel: null },
+    principal: { user: user(balance), token: key, keyHmac: '', group: 'default', pinnedChannel: null },
   };
 }
 

@@ -639,6 +639,7 @@ export async function openStage(): Promise<Stage> {
       quotaLimit: 0,
       used: 0,
       modelLimits: null,
+      oldKey: null,
       allowIps: [],
       group: '',
       limits: null,

@@ -1,6 +1,7 @@
 /** API tokens. */
 import type { Token } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { readExpiry } from '../../../server/contract/expiry.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text, texts } from '../../command.ts';
@@ -64,6 +65,15 @@ async function findToken(client: Client, ref: string, owner: string): Promise<To
 async function findAll(client: Client, flags: FlagValues, refs: readonly string[]): Promise<Token[]> {
   const owner = await ownerOf(client, flags);
   return Promise.all(refs.map((ref) => findToken(client, ref, owner)));
+}
+
+/** Whole hours of a span such as `24h` or `7d`. @throws AppError usage */
+function hoursOf(given: string | undefined, flag: string): number | undefined {
+  if (given === undefined) return undefined;
+  const span = readExpiry(given);
+  const hours = span.kind === 'span' ? span.seconds / 3600 : Number.NaN;
+  if (!Number.isInteger(hours)) throw new AppError('usage', { detail: `${flag} ${given}` });
+  return hours;
 }
 
 /** A budget that `unlimited` lifts, which is stored as 0. @throws AppError usage */
@@ -191,13 +201,50 @@ export const rotate: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();
   const tokens = await findAll(client, flags, refs);
   const names = tokens.map((token) => token.name).join(', ');
+  const grace = hoursOf(text(flags.grace), '--grace') ?? 0;
   await context.confirm(
-    context.say(`更换 ${names} 的密钥？旧密钥立即失效`, `New key for ${names}? The old one stops working at once`),
+    grace === 0
+      ? context.say(`更换 ${names} 的密钥？旧密钥立即失效`, `New key for ${names}? The old one stops working at once`)
+      : context.say(
+          `更换 ${names} 的密钥？旧密钥 ${grace} 小时后失效`,
+          `New key for ${names}? The old one stops working after ${grace} h`,
+        ),
   );
   const renewed: Token[] = [];
-  for (const { id } of tokens) renewed.push(await client.call('token.rotate', { id }));
+  for (const { id } of tokens) renewed.push(await client.call('token.rotate', { id, grace_hours: grace }));
   context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
   print(context, renewed, 'updated');
+};
+
+export const retire: CommandRun = async (context, flags, _ref, refs) => {
+  const client = await context.client();
+  await eachOf(
+    context,
+    await findAll(client, flags, refs),
+    async ({ id }) => {
+      await client.call('token.retire', { id });
+      return 'updated';
+    },
+    flags.dryRun === true,
+  );
+};
+
+export const share: CommandRun = async (context, flags, ref) => {
+  const client = await context.client();
+  const { id, name } = await findToken(client, ref, await ownerOf(client, flags));
+  if (flags.withdraw === true) {
+    await client.call('token.unshare', { id });
+    return context.output.object({ result: 'updated', id, name }, [], String(id));
+  }
+  const { path, until } = await client.call('token.share', { id, hours: hoursOf(text(flags.for), '--for') });
+  const link = `${addressOf(context)}${path}`;
+  context.output.note(
+    context.say(
+      `首个打开者可查看密钥，有效至 ${isoTime(until)}。`,
+      `Shows the key once, to whoever opens it first, until ${isoTime(until)}.`,
+    ),
+  );
+  context.output.object({ result: 'created', id, name, link, until }, [link], link);
 };
 
 const setStatus =

@@ -87,7 +87,7 @@ const core = new RelayCore({
 
 const [someone] = state.snapshot().users;
 if (someone === undefined) throw new Error('the gateway has no user');
-const anyone: Principal = { user: someone, token: null, group: someone.group, pinnedChannel: null };
+const anyone: Principal = { user: someone, token: null, keyHmac: '', group: someone.group, pinnedChannel: null };
 /** By model: pricing is what these leave out, so one request's prices do for all. */
 const plans = new Map<string, Plan>();
 

@@ -66,7 +66,7 @@ const user = {
   overrun: 0,
   setting: {},
 };
-const principal = { user, token: null, group: 'default', pinnedChannel: null };
+const principal = { user, token: null, keyHmac: '', group: 'default', pinnedChannel: null };
 const matched = relayRouteFor('/v1/chat/completions');
 if (matched === undefined) throw new Error('no route');
 const { route } = matched;

@@ -112,6 +112,7 @@ const tokenSnapshot = (row: TokenRow): TokenSnapshot => ({
   userId: row.user_id,
   name: row.name,
   keyHmac: row.key_hmac,
+  oldKey: row.old_key_hmac === '' ? null : { hmac: row.old_key_hmac, until: row.old_key_until },
   status: row.status,
   expiresAt: row.expires_at,
   unlimited: row.unlimited === 1,

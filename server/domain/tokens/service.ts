@@ -1,5 +1,5 @@
-/** API tokens: keys, limits, ownership. */
-import { randomInt } from 'node:crypto';
+/** API tokens: keys, limits, ownership; rotation, and links that give a key to somebody. */
+import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
 import { createTokensRepository, type TokenRow, type TokenSort } from '../../../db/repositories/tokens.ts';
@@ -36,6 +36,10 @@ const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 const keyLength = 48;
 /** Starting quota of a token that names none. As new-api does. */
 const defaultQuota = 500_000;
+const hourSeconds = 3600;
+/** How long an old key may work beside its successor, and a link wait for whoever opens it. */
+export const longestGraceHours = 30 * 24;
+export const longestLinkHours = 14 * 24;
 
 /** @param owner user id, or null for the operator. */
 export function createTokens(deps: { readonly database: Database; readonly vault: Vault; readonly now: () => number }) {
@@ -70,6 +74,11 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       concurrency_limit: row.concurrency_limit,
       day_used: row.day_at === periodStart('day', seconds()) ? row.day_used : 0,
       month_used: row.month_at === periodStart('month', seconds()) ? row.month_used : 0,
+      ...(row.old_key_until > seconds()
+        ? { old_key_hint: row.old_key_hint, old_key_until: row.old_key_until }
+        : { old_key_hint: '', old_key_until: 0 }),
+      link_until: row.link_until > seconds() ? row.link_until : 0,
+      last_ip: row.last_ip,
       DeletedAt: null,
     };
   };
@@ -110,11 +119,10 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       );
       return found.map(view);
     },
-    /** @param key with or without `sk-`. */
+    /** The token that a key spends from, also the old one after a rotation while it works. @param key with or without `sk-`. */
     async byKey(key: string): Promise<Token | null> {
       const bare = bareKey(key);
-      const [row] =
-        bare === '' ? [] : await repository.search(null, { keyword: '', keyHmac: deps.vault.keyHmac(bare) }, 0, 1);
+      const row = bare === '' ? undefined : await repository.findByKey(deps.vault.keyHmac(bare), seconds());
       return row === undefined ? null : view(row);
     },
     /** By id, or by name among its owner's. @throws AppError not_found */
@@ -171,11 +179,50 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       }
       return view(await find(id, owner));
     },
-    /** The old key stops working, everything else stays. @throws AppError not_found */
-    async rotate(id: number, owner: number | null): Promise<Token> {
-      if (!(await repository.update(id, owner, keyColumns(newKey(), deps.vault), undefined)))
+    /**
+     * Everything but the key stays. @param graceHours how long the old key still works; 0 = it stops at once. The one before
+     * it, and a link that shows it, end in any case. @throws AppError not_found, params_invalid
+     */
+    async rotate(id: number, owner: number | null, graceHours = 0): Promise<Token> {
+      checkHours(graceHours, 0, longestGraceHours);
+      const row = await find(id, owner);
+      const old =
+        graceHours === 0
+          ? noOldKey
+          : {
+              old_key_hmac: row.key_hmac,
+              old_key_hint: row.key_hint,
+              old_key_until: seconds() + graceHours * hourSeconds,
+            };
+      await repository.update(id, owner, { ...keyColumns(newKey(), deps.vault), ...old, ...noLink }, undefined);
+      return view(await find(id, owner));
+    },
+    /** The key before the last rotation stops working now. @throws AppError not_found */
+    async retire(id: number, owner: number | null): Promise<Token> {
+      if (!(await repository.update(id, owner, noOldKey, undefined)))
         throw new AppError('not_found', { what: `token ${id}` });
       return view(await find(id, owner));
+    },
+    /** A secret that shows the key once; an earlier one no longer does. @throws AppError not_found, params_invalid */
+    async share(id: number, owner: number | null, hours: number): Promise<{ secret: string; until: number }> {
+      checkHours(hours, 1, longestLinkHours);
+      const secret = randomBytes(24).toString('base64url');
+      const until = seconds() + hours * hourSeconds;
+      if (!(await repository.update(id, owner, { link_hash: linkHash(secret), link_until: until }, undefined)))
+        throw new AppError('not_found', { what: `token ${id}` });
+      return { secret, until };
+    },
+    /** The link shows nothing any more. @throws AppError not_found */
+    async unshare(id: number, owner: number | null): Promise<Token> {
+      if (!(await repository.update(id, owner, noLink, undefined)))
+        throw new AppError('not_found', { what: `token ${id}` });
+      return view(await find(id, owner));
+    },
+    /** Uses the link up. @throws AppError key_link_gone */
+    async openShared(secret: string): Promise<Token> {
+      const row = await repository.takeLink(linkHash(secret), seconds());
+      if (row === undefined) throw new AppError('key_link_gone');
+      return view(row);
     },
     /** Ids that are not the owner's are passed over. @returns how many went. */
     async removeMany(ids: readonly number[], owner: number | null): Promise<number> {
@@ -201,6 +248,15 @@ export function keyColumns(given: string, vault: Vault) {
   const key = bareKey(given);
   if (!/^[\w-]{8,128}$/.test(key)) throw new AppError('params_invalid', { detail: 'token key' });
   return { key_hmac: vault.keyHmac(key), key_sealed: vault.seal('token-key', key), key_hint: keyHint(key) };
+}
+
+const noOldKey = { old_key_hmac: '', old_key_hint: '', old_key_until: 0 };
+const noLink = { link_hash: '', link_until: 0 };
+const linkHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+function checkHours(hours: number, least: number, most: number): void {
+  if (!Number.isInteger(hours) || hours < least || hours > most)
+    throw new AppError('params_invalid', { detail: `hours: ${least}–${most}` });
 }
 
 const definedOf = <T extends object>(value: T): Partial<T> =>

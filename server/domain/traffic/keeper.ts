@@ -36,6 +36,8 @@ export class TrafficKeeper {
   private readonly repository: ReturnType<typeof createTrafficRepository>;
   private readonly run = randomUUID();
   private waiting = new Map<string, TrafficRow>();
+  /** By key. */
+  private places = new Map<number, string>();
   /** Under way: it is tried again under the same name until it is known to be there. */
   private batch: { readonly rows: readonly TrafficRow[]; readonly work: string } | null = null;
   private works = 0;
@@ -46,7 +48,8 @@ export class TrafficKeeper {
   }
 
   add(windows: readonly TrafficWindow[]): void {
-    for (const { at, routes, callers, streaks, saves } of windows) {
+    for (const { at, routes, callers, streaks, saves, places } of windows) {
+      for (const [tokenId, ip] of places) if (ip !== '') this.places.set(tokenId, ip);
       for (const [channelId, model, counts] of routes) {
         this.count('route', at, { subjectId: channelId, part: model }, counts);
         this.count('channel', at, { subjectId: channelId }, counts);
@@ -86,6 +89,10 @@ export class TrafficKeeper {
   }
 
   private async write(): Promise<void> {
+    const { places } = this;
+    this.places = new Map();
+    // Not worth a second try: the next request brings it again.
+    await this.repository.usedFrom(places);
     for (;;) {
       this.batch ??= this.next();
       if (this.batch === null) return;

@@ -9,6 +9,7 @@ import type { Actor, Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { pageSize } from './paging.ts';
 
+const usualLinkHours = 24;
 /** Rows of a search that names no size. */
 const mostFound = 100;
 
@@ -60,6 +61,10 @@ export const tokenHandlers: HandlersOf<
   | 'token.update'
   | 'token.key'
   | 'token.rotate'
+  | 'token.retire'
+  | 'token.share'
+  | 'token.unshare'
+  | 'token.open_shared'
   | 'token.delete'
   | 'token.delete_many'
   | 'chat.open'
@@ -99,7 +104,40 @@ export const tokenHandlers: HandlersOf<
   'token.key': async ({ services, input, actor }) => ({
     key: (await services.tokens.get(input.id, ownerOf(actor))).key,
   }),
-  'token.rotate': ({ services, input, actor }) => services.tokens.rotate(input.id, ownerOf(actor)),
+  'token.rotate': ({ services, input, actor }) =>
+    services.tokens.rotate(input.id, ownerOf(actor), input.grace_hours ?? 0),
+  'token.retire': ({ services, input, actor }) => services.tokens.retire(input.id, ownerOf(actor)),
+  'token.share': async ({ services, input, actor, meta }) => {
+    const { secret, until } = await services.tokens.share(input.id, ownerOf(actor), input.hours ?? usualLinkHours);
+    // A user's own calls are not in the trail; who gave a key away is.
+    if (actor.via !== 'local')
+      await services.audit.record({
+        action: 'token.share',
+        actorId: actor.userId,
+        actor: actor.username,
+        ip: meta.ip,
+        input,
+      });
+    // Behind the mark: browsers keep it out of what they send, proxies out of their logs.
+    return { path: `/key#${secret}`, until };
+  },
+  'token.unshare': ({ services, input, actor }) => services.tokens.unshare(input.id, ownerOf(actor)),
+  'token.open_shared': async ({ services, input, meta }) => {
+    const token = await services.tokens.openShared(input.secret);
+    await services.audit.record({
+      action: 'token.open_shared',
+      actorId: 0,
+      actor: '',
+      ip: meta.ip,
+      input: { id: token.id, name: token.name },
+    });
+    const { name, key, expired_time, remain_quota, unlimited_quota, day_budget, month_budget } = token;
+    const { model_limits_enabled, model_limits, allow_ips } = token;
+    return {
+      ...{ name, key, expired_time, remain_quota, unlimited_quota, day_budget, month_budget },
+      ...{ model_limits_enabled, model_limits, allow_ips },
+    };
+  },
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
   'token.delete_many': ({ services, input, actor }) => services.tokens.removeMany(input.ids, ownerOf(actor)),
   'chat.open': ({ services, input, actor }) => services.chatLinks.open(actor.userId, input.index),

@@ -92,17 +92,16 @@ export class Authorise {
 
   /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
   identify(request: Request, peer: Peer): Principal {
-    const { state } = this.deps;
     const presented = presentedKey(request);
     if (presented === null) throw new AppError('token_missing');
     const { hmac, pinned: pin } = this.hmacs.get(presented) ?? this.hmacsOf(presented);
-    const plain = state.tokenByHmac(hmac);
+    const plain = this.tokenOf(hmac);
     if (plain !== undefined || pin === null) {
       const { user, token, group } = this.callerOf(plain, peer);
-      return { user, token, group, pinnedChannel: null };
+      return { user, token, group, keyHmac: hmac, pinnedChannel: null };
     }
-    const caller = this.callerOf(state.tokenByHmac(pin.hmac), peer);
-    return { ...caller, pinnedChannel: pinned(pin.channelId, caller.user.role) };
+    const caller = this.callerOf(this.tokenOf(pin.hmac), peer);
+    return { ...caller, keyHmac: pin.hmac, pinnedChannel: pinned(pin.channelId, caller.user.role) };
   }
 
   /** Whose key it is, whatever it may; null = nobody's. */
@@ -111,15 +110,22 @@ export class Authorise {
     const presented = presentedKey(request);
     if (presented === null) return null;
     const { hmac, pinned: pin } = this.hmacs.get(presented) ?? this.hmacsOf(presented);
-    const token = state.tokenByHmac(hmac) ?? (pin === null ? undefined : state.tokenByHmac(pin.hmac));
+    const token = this.tokenOf(hmac) ?? (pin === null ? undefined : this.tokenOf(pin.hmac));
     const user = token === undefined ? undefined : state.user(token.userId);
     return token === undefined || user === undefined ? null : { user, token };
   }
 
   /** The same caller as the memory knows them now. @throws AppError as `identify` does. */
   renew(principal: Principal, peer: Peer): Principal {
-    const token = this.deps.state.tokenByHmac(principal.token?.keyHmac ?? '');
-    return { ...principal, ...this.callerOf(token, peer) };
+    return { ...principal, ...this.callerOf(this.tokenOf(principal.keyHmac), peer) };
+  }
+
+  /** By its key, or by the one before it as long as that works. */
+  private tokenOf(hmac: string): TokenSnapshot | undefined {
+    const { state, now } = this.deps;
+    const token = state.tokenByHmac(hmac);
+    if (token === undefined || token.keyHmac === hmac) return token;
+    return token.oldKey !== null && token.oldKey.until > now() / 1000 ? token : undefined;
   }
 
   /** What only this gateway can put into an address it gives to a channel's upstream. */

@@ -82,6 +82,8 @@ export interface Order {
 export interface Principal {
   readonly user: UserSnapshot;
   readonly token: TokenSnapshot | null;
+  /** Of the key that was presented; '' = none was. */
+  readonly keyHmac: string;
   readonly group: string;
   /** Set when an administrator named the channel in the key. */
   readonly pinnedChannel: number | null;

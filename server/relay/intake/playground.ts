@@ -20,7 +20,7 @@ export async function identifyPlayer(
   const user = state.user(await findSession(request));
   if (user === undefined) throw new AppError('login_required');
   if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
-  return { user, token: null, group: user.group, pinnedChannel: null };
+  return { user, token: null, keyHmac: '', group: user.group, pinnedChannel: null };
 }
 
 /** The family's player writes 0, or nothing a number can be read from, where its user sets no limit. */

@@ -47,6 +47,8 @@ export interface Figures {
   ended(sample: Sample): void;
   /** @param caller 0 = unknown. */
   refused(code: string, caller: RefusedCaller): void;
+  /** A key is used. @param peer who uses it. */
+  seen(tokenId: number, peer: { ip(): string }): void;
   /** @param ms from the sending of a settlement to its commit. */
   committed(ms: number): void;
   read(): Omit<RelayFigures, 'open'>;
@@ -127,6 +129,7 @@ export function createFigures(): Figures {
       refusals[code] = (refusals[code] ?? 0) + 1;
       traffic.refused(userId, tokenId, nowMs);
     },
+    seen: (tokenId, peer) => traffic.seen(tokenId, peer),
     committed: (ms) => add(commit, commitBounds, ms),
     read: () => ({ series, refusals, commit }),
     takeTraffic: () => traffic.take(),

@@ -274,6 +274,8 @@ export class Traffic {
   private readonly streaks = new Map<number, Streak>();
   /** By failed channel, then by the one that served. */
   private readonly saves = new Map<number, Map<number, number>>();
+  /** Where each key was used from, as of its first request since it was handed over. */
+  private readonly places = new Map<number, string>();
   /** Epoch seconds; 0 = nothing was counted yet. */
   private windowAt = 0;
   private waiting: TrafficWindow[] = [];
@@ -320,6 +322,11 @@ export class Traffic {
     this.callers.of(callerKey(userId, tokenId), tokenId, userId, '').add(refused, 1);
   }
 
+  /** A key is used: its address is asked for once in a while and not with every request. */
+  seen(tokenId: number, peer: { ip(): string }): void {
+    if (!this.places.has(tokenId) && this.places.size < mostSeries) this.places.set(tokenId, peer.ip());
+  }
+
   /** All that was counted since the last call; what is handed over is no longer here. */
   take(): readonly TrafficWindow[] {
     this.close();
@@ -356,7 +363,9 @@ export class Traffic {
           saves.push([failed, server, count]);
           servers.set(server, 0);
         }
-    this.waiting.push({ at: this.windowAt, routes, callers, streaks, saves });
+    const places = [...this.places];
+    this.places.clear();
+    this.waiting.push({ at: this.windowAt, routes, callers, streaks, saves, places });
     if (this.waiting.length > mostWindows) this.waiting.shift();
   }
 

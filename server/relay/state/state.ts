@@ -11,6 +11,7 @@ export interface RelayState {
   readonly ready: Promise<void>;
   /** A new object after each change of an option. */
   readonly settings: RelaySettings;
+  /** By its key or the one before; whether the latter still works is the caller's question. */
   tokenByHmac(hmac: string): TokenSnapshot | undefined;
   token(id: number): TokenSnapshot | undefined;
   user(id: number): UserSnapshot | undefined;
@@ -63,16 +64,20 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   const watchers = new Set<() => void>();
   const { promise: ready, resolve: arrived } = Promise.withResolvers<void>();
 
+  const dropKeys = (token: TokenSnapshot | undefined) => {
+    if (token === undefined) return;
+    hmacs.delete(token.keyHmac);
+    if (token.oldKey !== null) hmacs.delete(token.oldKey.hmac);
+  };
   const setToken = (token: TokenSnapshot) => {
-    const old = tokens.get(token.id);
-    if (old !== undefined) hmacs.delete(old.keyHmac);
+    dropKeys(tokens.get(token.id));
     tokens.set(token.id, token);
+    if (token.oldKey !== null) hmacs.set(token.oldKey.hmac, token);
     hmacs.set(token.keyHmac, token);
     accounts.seeToken(token);
   };
   const removeToken = (id: number) => {
-    const old = tokens.get(id);
-    if (old !== undefined) hmacs.delete(old.keyHmac);
+    dropKeys(tokens.get(id));
     tokens.delete(id);
     accounts.forgetToken(id);
   };
