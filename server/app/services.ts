@@ -71,6 +71,7 @@ import { createWallet, type WalletService } from '../domain/wallet/service.ts';
 import { createProvenGuard, type Fetch } from '../outbound/guard.ts';
 import { createWorkerFetch } from '../outbound/worker.ts';
 import { providerByType } from '../providers/catalogue.ts';
+import { createPractice, type PracticeService } from './practice.ts';
 
 export interface Services {
   readonly version: string;
@@ -116,6 +117,7 @@ export interface Services {
   readonly traffic: TrafficService;
   readonly channelStates: ChannelStates;
   readonly trafficKeeper: TrafficKeeper;
+  readonly practice: PracticeService;
   readonly priceList: ReturnType<typeof createPriceList>;
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
@@ -316,6 +318,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     traffic: createTraffic(deps),
     channelStates: createChannelStates({ ...deps, options }),
     trafficKeeper: new TrafficKeeper({ ...deps, options }),
+    practice: createPractice(options),
     priceList: createPriceList({ options, channels }),
     tasks: {
       ...createTasks({

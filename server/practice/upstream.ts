@@ -8,6 +8,8 @@ import { specialAnswer } from './special.ts';
 export interface PracticeOptions {
   readonly port: number;
   readonly host?: string;
+  /** Others may listen there too: the next process of one server does, before the last one has ended. */
+  readonly shared?: boolean;
   /** Milliseconds before the first byte. */
   readonly latencyMs?: number;
   /** Chunks of a streamed answer. */
@@ -106,6 +108,7 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
   const server = Bun.serve({
     hostname: options.host ?? '127.0.0.1',
     port: options.port,
+    ...(options.shared === true ? { reusePort: true } : {}),
     idleTimeout: 0,
     // Breaking off is a service here, not something to report.
     development: false,
@@ -143,6 +146,8 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
       return speak({ asked, model, body, text }, knobs);
     },
   });
+  // It lives as long as what it is part of.
+  if (options.shared === true) server.unref();
   return {
     url: `http://${server.hostname}:${server.port}`,
     port: server.port ?? options.port,

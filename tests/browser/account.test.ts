@@ -20,7 +20,7 @@ beforeAll(async () => {
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByLabel('Confirm password').fill('password1');
   await page.getByRole('button', { name: 'Set up' }).click();
-  await page.waitForURL('**/detail');
+  await page.waitForURL('**/first');
   device = await context.newCDPSession(page);
   await device.send('WebAuthn.enable');
   ({ authenticatorId } = await device.send('WebAuthn.addVirtualAuthenticator', {

@@ -33,7 +33,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.getByLabel('Confirm password').fill('password1');
   await page.getByRole('button', { name: 'Set up' }).click();
   // Whoever has just chosen a password is inside, at the first steps.
-  await page.waitForURL('**/detail');
+  await page.waitForURL('**/first');
 
   await page.getByRole('link', { name: 'Channels' }).click();
   await page.getByRole('button', { name: 'Add channel' }).first().click();

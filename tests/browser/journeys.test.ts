@@ -19,7 +19,7 @@ beforeAll(async () => {
   await admin.getByLabel('Password', { exact: true }).fill('password1');
   await admin.getByLabel('Confirm password').fill('password1');
   await admin.getByRole('button', { name: 'Set up' }).click();
-  await admin.waitForURL('**/detail');
+  await admin.waitForURL('**/first');
   const made = await callFrom(admin, 'POST', '/api/channel/', {
     type: practiceType,
     name: 'practice',

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await sees('两次输入的密码不一致');
   await page.getByLabel('确认密码').fill('password1');
   await press();
-  await page.waitForURL('**/detail');
+  await page.waitForURL('**/first');
 });
 afterAll(() => stage?.close());
 

@@ -147,7 +147,7 @@ test('every key is used', () => {
     /^personal\.(email|webhook)$/,
     /^tokens\.\w+_(budget|limit)$/,
     /^apiDocs\.(public|key|user|admin|root)$/,
-    /^checklist\.(channel|test|prices|token|request)$/,
+    /^setup\.(open|later)$/,
     /^logs\.(t\d|reason\.\w+)$/,
     /^redemption\.s\d$/,
     /^orders\.[so]\.\w+$/,

@@ -67,6 +67,11 @@ export const pages: readonly Page[] = [
     needs: Role.guest,
   },
   {
+    path: '/first',
+    load: async () => (await import('../features/setup/first-page.tsx')).FirstPage,
+    needs: Role.admin,
+  },
+  {
     path: '/api-docs',
     load: async () => (await import('../features/api-docs/api-docs-page.tsx')).ApiDocsPage,
     needs: Role.guest,

@@ -4,7 +4,6 @@ import apiDocs from './en/apiDocs.json';
 import app from './en/app.json';
 import channels from './en/channels.json';
 import chat from './en/chat.json';
-import checklist from './en/checklist.json';
 import dashboard from './en/dashboard.json';
 import failure from './en/failure.json';
 import login from './en/login.json';
@@ -34,7 +33,6 @@ export const en = {
   app,
   channels,
   chat,
-  checklist,
   dashboard,
   failure,
   login,

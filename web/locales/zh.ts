@@ -4,7 +4,6 @@ import apiDocs from './zh/apiDocs.json';
 import app from './zh/app.json';
 import channels from './zh/channels.json';
 import chat from './zh/chat.json';
-import checklist from './zh/checklist.json';
 import dashboard from './zh/dashboard.json';
 import failure from './zh/failure.json';
 import login from './zh/login.json';
@@ -34,7 +33,6 @@ export const zh = {
   app,
   channels,
   chat,
-  checklist,
   dashboard,
   failure,
   login,

@@ -102,6 +102,8 @@ export const channelEndpoints = [
         en: z.string(),
         base_url: z.string(),
         key_hint: z.string(),
+        /** How keys begin that are of this provider alone. */
+        key_starts: z.array(z.string()),
         models: z.array(z.string()),
         other: z.nullable(z.object({ zh: z.string(), en: z.string(), fallback: z.string() })),
         /** Knows organizations. */
@@ -313,6 +315,18 @@ export const channelEndpoints = [
     summary: { zh: '测试渠道', en: 'Test a channel' },
     envelope: 'raw',
     mutates: true,
+  }),
+  endpoint({
+    id: 'channel.practice',
+    method: 'POST',
+    path: '/api/channel/practice',
+    access: 'admin',
+    input: none,
+    output: z.object({ type: z.int(), base_url: z.string(), models: z.array(z.string()) }),
+    summary: {
+      zh: '启动服务器内置的模拟上游',
+      en: 'Start the practice upstream inside the server; what a channel to it takes',
+    },
   }),
   endpoint({
     id: 'channel.try',

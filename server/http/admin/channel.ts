@@ -3,6 +3,7 @@ import { actsLater, actsLaterWords, type SavedChannel } from '../../contract/act
 import { ChannelStatus, type Language } from '../../contract/enums.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { KeyHolder } from '../../domain/channels/service.ts';
+import { keyStarts } from '../../providers/key-starts.ts';
 import { dialectsOf, operationsOf } from '../../providers/offers.ts';
 import type { Actor, Reply } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -51,6 +52,7 @@ export const channelHandlers: HandlersOf<
   | 'channel.delete'
   | 'channel.test'
   | 'channel.try'
+  | 'channel.practice'
   | 'model.by_type'
   | 'model.explain'
 > = {
@@ -84,6 +86,7 @@ export const channelHandlers: HandlersOf<
         ...label,
         base_url: baseUrl,
         key_hint: keyHint,
+        key_starts: [...(keyStarts[slug] ?? [])],
         models,
         other: other === null ? null : { ...other.label, fallback: other.fallback },
         organization: auth.kind === 'bearer' && operations.includes('responses'),
@@ -107,6 +110,11 @@ export const channelHandlers: HandlersOf<
   'channel.test': async ({ services, input, meta }) => {
     const result = await services.channels.test(input.id, input.model ?? '', input.stream ?? false);
     return { success: result.ok, message: storedIn(result.message, meta.language), time: Math.round(result.ms) / 1000 };
+  },
+  'channel.practice': async ({ services }) => {
+    const base_url = await services.practice.open();
+    const row = services.channels.types().find(({ slug }) => slug === 'practice');
+    return { type: row?.type ?? 0, base_url, models: [...(row?.models ?? [])] };
   },
   'channel.try': async ({ services, actor, meta, input: { id, model, stream, ...fields } }) => {
     const {

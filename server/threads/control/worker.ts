@@ -129,6 +129,7 @@ async function start(order: ControlStart) {
     now: Date.now,
   });
   const traffic = keepTraffic(services, report);
+  void services.practice.resume().catch(report);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   // Without a guard in the way this thread ends, and with it the server; until the proof is there, no guarded call leaves.
   void guardProof();
@@ -170,6 +171,7 @@ async function start(order: ControlStart) {
       rmSync(files.httpSocket, { force: true });
       rmSync(files.localSocket, { force: true });
       services.tasks.closeItems();
+      await services.practice.stop();
       await database.close();
     },
   };

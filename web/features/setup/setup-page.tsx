@@ -2,13 +2,13 @@ import { type FormEvent, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FailureNote } from '../../components/failure.tsx';
 import { Field } from '../../components/form.tsx';
-import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { useList } from '../../lib/read.ts';
 import { writeUser } from '../../lib/session.ts';
 import { codeIn } from './code-in.ts';
+import { Step, Steps } from './step.tsx';
 
 const modes = ['external', 'self', 'demo'] as const;
 const reloadMs = 1500;
@@ -26,7 +26,7 @@ type Mode = (typeof modes)[number];
 function AccountFields() {
   const { t } = useTranslation();
   return (
-    <>
+    <div className="grid grid-cols-3 gap-x-3 max-sm:grid-cols-1">
       <Field label={t('setup.username')}>
         {(ids) => <input {...ids} name="username" className="field" autoComplete="username" />}
       </Field>
@@ -36,14 +36,14 @@ function AccountFields() {
       <Field label={t('setup.confirm')}>
         {(ids) => <input {...ids} name="confirm" type="password" className="field" autoComplete="new-password" />}
       </Field>
-    </>
+    </div>
   );
 }
 
 function ModeChoice({ mode, onMode }: { readonly mode: Mode; readonly onMode: (mode: Mode) => void }) {
   const { t } = useTranslation();
   return (
-    <fieldset className="mb-2 grid gap-2">
+    <fieldset className="mb-2 grid grid-cols-3 gap-2 max-sm:grid-cols-1">
       <legend className="mb-1 text-[12px] font-medium text-ink-2">{t('setup.mode')}</legend>
       {modes.map((one) => (
         <label
@@ -103,13 +103,13 @@ export function SetupPage() {
       });
       setPhase('done');
       if (state.root_init) return void setTimeout(() => location.assign('/login'), reloadMs);
-      // Whoever has just chosen a password need not type it again; the first steps stand on the dashboard.
+      // Whoever has just chosen a password need not type it again; and goes on with the next step.
       const entered = await call('session.login', {
         username: text('username').trim(),
         password: text('password'),
       }).catch(() => null);
       if (entered !== null && !('ticket' in entered)) writeUser(entered);
-      setTimeout(() => location.assign(entered === null ? '/login' : '/detail'), reloadMs);
+      setTimeout(() => location.assign(entered === null ? '/login' : '/first'), reloadMs);
     } catch (failure) {
       setPhase('open');
       setError(isAnswered(failure) ? failure.message : t('setup.failed'));
@@ -117,43 +117,46 @@ export function SetupPage() {
   };
 
   return (
-    <div className="mx-auto w-[520px] max-w-full pb-10">
-      <PageHead title={t('setup.title')} />
-      <form onSubmit={submit} noValidate className="px-5">
-        {state.database_type === 'sqlite' ? (
-          <p className="mb-4 rounded-2 bg-warning-soft px-3 py-2 text-warning">{t('setup.sqlite')}</p>
-        ) : null}
-        {state.root_init ? (
-          <p className="mb-4 rounded-2 bg-accent-soft px-3 py-2 text-accent-text">{t('setup.rootExists')}</p>
-        ) : (
-          <AccountFields />
-        )}
-        {state.code_required ? (
-          <Field label={t('setup.code')} help={t('setup.codeHelp')}>
-            {(ids) => (
-              <input
-                {...ids}
-                key={code}
-                name="code"
-                className="field font-mono"
-                defaultValue={code}
-                autoComplete="off"
-              />
-            )}
-          </Field>
-        ) : null}
-        <ModeChoice mode={mode} onMode={setMode} />
-        <p className="mb-4 text-[12px] text-ink-3">{t('setup.later')}</p>
-        <p
-          role={phase === 'done' ? 'status' : 'alert'}
-          className={`mb-3 min-h-5 ${phase === 'done' ? 'text-success' : 'text-danger'}`}
-        >
-          {phase === 'done' ? t('setup.done') : error}
-        </p>
-        <button type="submit" className="button button-primary" disabled={phase !== 'open'}>
-          {t('setup.run')}
-        </button>
-      </form>
-    </div>
+    <Steps title={t('setup.firstTitle')} states={['open', 'later', 'later', 'later']}>
+      <Step state="open" title={t('setup.administrator')} note={t('setup.title')}>
+        <form onSubmit={submit} noValidate>
+          {state.root_init ? (
+            <p className="mb-4 rounded-2 bg-accent-soft px-3 py-2 text-accent-text">{t('setup.rootExists')}</p>
+          ) : (
+            <AccountFields />
+          )}
+          {state.code_required ? (
+            <Field label={t('setup.code')} help={t('setup.codeHelp')}>
+              {(ids) => (
+                <input
+                  {...ids}
+                  key={code}
+                  name="code"
+                  className="field font-mono"
+                  defaultValue={code}
+                  autoComplete="off"
+                />
+              )}
+            </Field>
+          ) : null}
+          <ModeChoice mode={mode} onMode={setMode} />
+          <p className="mb-4 text-[12px] text-ink-3">
+            {t('setup.changeable')} {state.database_type === 'sqlite' ? t('setup.sqlite') : null}
+          </p>
+          <p
+            role={phase === 'done' ? 'status' : 'alert'}
+            className={`mb-3 empty:mb-0 ${phase === 'done' ? 'text-success' : 'text-danger'}`}
+          >
+            {phase === 'done' ? t('setup.done') : error}
+          </p>
+          <button type="submit" className="button button-primary" disabled={phase !== 'open'}>
+            {t('setup.run')}
+          </button>
+        </form>
+      </Step>
+      <Step state="later" title={t('setup.upstream')} note={t('setup.upstreamHelp')} />
+      <Step state="later" title={t('setup.key')} note={t('setup.keyHelp')} />
+      <Step state="later" title={t('setup.waiting')} note={t('setup.waitingHelp')} />
+    </Steps>
   );
 }

@@ -1,0 +1,47 @@
+/** The practice upstream inside the server: a first answer without a key of any provider. Loaded when it is first wanted. */
+import type { OptionsService } from '../domain/options/service.ts';
+import type { PracticeUpstream } from '../practice/upstream.ts';
+
+/** Where `gateway mock-upstream` listens too. */
+const usualPort = 4010;
+const portKey = 'practice_port';
+/** Slow enough to be seen streaming. */
+const pace = { latencyMs: 120, chunks: 24, chunkMs: 25 } as const;
+
+export interface PracticeService {
+  /** Starts it. @returns its address, the same one after a restart. */
+  open(): Promise<string>;
+  /** Listens again where it was opened before. @throws the listener's error when the port is taken. */
+  resume(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createPractice(options: Pick<OptionsService, 'meta' | 'setMeta'>): PracticeService {
+  let running: Promise<PracticeUpstream> | null = null;
+  const listen = async (port: number): Promise<PracticeUpstream> => {
+    const { startPracticeUpstream } = await import('../practice/upstream.ts');
+    return startPracticeUpstream({ port, shared: true, ...pace });
+  };
+  const start = (work: () => Promise<PracticeUpstream>): Promise<PracticeUpstream> => {
+    running ??= work().catch((error: unknown) => {
+      running = null;
+      throw error;
+    });
+    return running;
+  };
+  const port = async (): Promise<number> => Number(await options.meta(portKey)) || 0;
+  return {
+    async open() {
+      const upstream = await start(async () => listen((await port()) || usualPort).catch(() => listen(0)));
+      await options.setMeta(portKey, String(upstream.port));
+      return upstream.url;
+    },
+    async resume() {
+      const before = await port();
+      if (before !== 0) await start(() => listen(before));
+    },
+    async stop() {
+      await (await running)?.stop();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** A provider's key becomes a channel with every model that the key may use; or the practice upstream does, without one. */
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { isChannelAddress } from '../../../server/contract/channel-address.ts';
+import { textIn } from '../../../server/contract/language.ts';
+import { Field } from '../../components/form.tsx';
+import { call } from '../../lib/api.ts';
+import { messageOf } from '../../lib/attempt.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { useAside } from '../../lib/read.ts';
+
+/** Whose key it is, by how it begins. @returns undefined where many providers' keys begin so. */
+export const providerOf = <Type extends { readonly key_starts: readonly string[] }>(
+  key: string,
+  types: readonly Type[],
+): Type | undefined => types.find(({ key_starts: starts }) => starts.some((start) => key.trim().startsWith(start)));
+
+interface Connection {
+  readonly type: number;
+  readonly name: string;
+  readonly key: string;
+  readonly base_url: string;
+  readonly models: readonly string[];
+}
+
+/** What is wrong with a key is said before anything is stored. @throws Error in the upstream's words. */
+async function connect({ models, ...channel }: Connection): Promise<void> {
+  const fields = { ...channel, models: models.join(','), group: 'default', auto_ban: 1 };
+  const tried = await call('channel.try', fields);
+  if (!tried.success) throw new Error(tried.message);
+  await call('channel.create', fields);
+  const [known] = await call('token.list', { p: 0, size: 1 });
+  if (known === undefined) await call('token.create', { name: 'first', unlimited_quota: true, expired_time: -1 });
+}
+
+export function Connect({ onConnected }: { readonly onConnected: () => unknown }) {
+  const { t } = useTranslation();
+  const [key, setKey] = useState('');
+  const [picked, setPicked] = useState('');
+  const [address, setAddress] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState('');
+  const types = useAside({
+    queryKey: ['channel-types'],
+    queryFn: () => call('channel.types'),
+    staleTime: 3_600_000,
+  }).data;
+  const provider = types?.find(({ slug }) => slug === picked) ?? providerOf(key, types ?? []) ?? types?.[0];
+  const wantsAddress = provider?.base_url === '';
+
+  const attempt = async (work: () => Promise<Connection>) => {
+    setError('');
+    setBusy(true);
+    try {
+      await connect(await work());
+      await onConnected();
+    } catch (failure) {
+      setError(messageOf(failure));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const practice = () =>
+    attempt(async () => ({ ...(await call('channel.practice')), name: 'practice', key: 'practice' }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (provider === undefined) return;
+    if (key.trim() === '') return setError(t('setup.needKey'));
+    if (address.trim() !== '' && !isChannelAddress(address.trim())) return setError(t('setup.badAddress'));
+    void attempt(async () => {
+      const { type } = provider;
+      const channel = { type, name: provider.slug, key: key.trim(), base_url: address.trim().replace(/\/$/, '') };
+      const found = await call('channel.fetch_models_for', channel).catch(() => []);
+      return { ...channel, models: found.length > 0 ? found : provider.models };
+    });
+  };
+
+  return (
+    <form onSubmit={submit} noValidate>
+      <div className="grid grid-cols-[minmax(0,2fr)_minmax(0,1fr)] gap-3 max-sm:grid-cols-1">
+        <Field label={t('setup.providerKey')} help={t('setup.providerKeyHelp')}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="field font-mono"
+              autoComplete="off"
+              spellCheck={false}
+              placeholder={provider?.key_hint}
+              value={key}
+              onChange={(event) => setKey(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={t('setup.provider')}>
+          {(ids) => (
+            <select
+              {...ids}
+              className="field"
+              value={provider?.slug ?? ''}
+              onChange={(event) => setPicked(event.target.value)}
+            >
+              {(types ?? []).map((one) => (
+                <option key={one.slug} value={one.slug}>
+                  {textIn(one, currentLanguage())}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      {wantsAddress ? (
+        <Field label={t('setup.address')}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="field font-mono"
+              placeholder={provider?.base_url || 'https://'}
+              value={address}
+              onChange={(event) => setAddress(event.target.value)}
+            />
+          )}
+        </Field>
+      ) : null}
+      <p role="alert" className={error === '' ? 'sr-only' : 'mb-3 break-words text-danger'}>
+        {error}
+      </p>
+      <div className="flex flex-wrap items-center gap-2">
+        <button type="submit" className="button button-primary" disabled={busy}>
+          {busy ? t('setup.connecting') : t('setup.connect')}
+        </button>
+        <button type="button" className="button" disabled={busy} onClick={practice}>
+          {t('setup.practice')}
+        </button>
+        <p className="text-[12px] text-ink-3">{t('setup.practiceHelp')}</p>
+      </div>
+    </form>
+  );
+}

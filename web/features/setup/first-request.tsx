@@ -1,0 +1,97 @@
+/** The first request: sent from here or by the reader's own client, and its bill the moment it has been written. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { Log } from '../../../server/contract/entities.ts';
+import { messageOf } from '../../lib/attempt.ts';
+import { askChat, type ChatAnswer } from '../../lib/chat-stream.ts';
+import { useMoney } from '../../shell/money.ts';
+import { Bill } from '../logs/bill.tsx';
+
+const usual = /mini|small|flash|haiku|lite|nano|turbo|chat/i;
+const other = /embed|image|tts|audio|whisper|realtime|transcri|moderation|dall|rerank|search|video|sora|veo|speech/i;
+
+/** A model that answers a short question at little cost. @returns '' where there is none. */
+export function smallModel(models: readonly string[]): string {
+  const chat = models.filter((name) => !other.test(name));
+  return chat.find((name) => usual.test(name)) ?? chat[0] ?? models[0] ?? '';
+}
+
+export function SendForMe({ keyText, model }: { readonly keyText: string; readonly model: string }) {
+  const { t } = useTranslation();
+  const [answer, setAnswer] = useState<ChatAnswer | null>(null);
+  const [state, setState] = useState<'idle' | 'busy' | 'failed'>('idle');
+  const [error, setError] = useState('');
+  const run = async () => {
+    setState('busy');
+    setError('');
+    try {
+      await askChat({
+        key: keyText,
+        body: { model, stream: true, messages: [{ role: 'user', content: t('setup.question') }] },
+        signal: new AbortController().signal,
+        onChange: setAnswer,
+      });
+      setState('idle');
+    } catch (failure) {
+      setState('failed');
+      setError(messageOf(failure));
+    }
+  };
+  return (
+    <div className="grid gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <button
+          type="button"
+          className="button button-primary"
+          disabled={state === 'busy' || keyText === '' || model === ''}
+          onClick={run}
+        >
+          {t('setup.sendForMe')}
+        </button>
+        <code className="font-mono text-[12px] text-ink-3">{model}</code>
+      </div>
+      <p role="status" className={`break-words ${state === 'failed' ? 'text-danger' : 'text-ink-2'}`}>
+        {state === 'failed' ? error : (answer?.text ?? '')}
+      </p>
+    </div>
+  );
+}
+
+function factsOf(row: Log): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(row.other || '{}') as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+const seconds = (ms: unknown): string => (typeof ms === 'number' && ms >= 0 ? `${(ms / 1000).toFixed(2)} s` : '–');
+
+export function FirstRequest({ row }: { readonly row: Log }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const facts = factsOf(row);
+  return (
+    <div className="grid gap-3">
+      <p className="flex flex-wrap items-baseline gap-x-5 gap-y-1">
+        <span className="status">200</span>
+        <code className="font-mono text-[12px]">{row.model_name}</code>
+        <span>{t('setup.times', { first: seconds(facts.frt), whole: seconds(facts.ms ?? row.use_time * 1000) })}</span>
+        <span className="ml-auto">
+          {t('setup.tokens', {
+            in: row.prompt_tokens.toLocaleString('en'),
+            out: row.completion_tokens.toLocaleString('en'),
+          })}
+        </span>
+        <strong className="font-semibold">{money(row.quota, 'exact')}</strong>
+      </p>
+      <Bill facts={facts} />
+      <p className="flex flex-wrap gap-x-4 gap-y-1 text-[12px]">
+        <Link href={`/log?open=${row.id}`}>{t('setup.showLog')}</Link>
+        <Link href="/detail">{t('setup.toOverview')}</Link>
+        <Link href="/channel/add">{t('setup.second')}</Link>
+      </p>
+    </div>
+  );
+}
