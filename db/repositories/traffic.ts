@@ -48,6 +48,17 @@ export type ChannelWindow = Pick<
   | 'words'
 >;
 
+/** Of one channel in one part of a range. */
+export interface ChannelBar {
+  readonly subject_id: number;
+  /** Which part, from 0. */
+  readonly bar: number;
+  readonly attempts: number;
+  readonly failed: number;
+  readonly requests: number;
+  readonly latency_ms: number;
+}
+
 export interface Named {
   readonly id: number;
   readonly name: string;
@@ -175,6 +186,26 @@ export function createTrafficRepository({ query }: Database) {
         .$if(channelId !== undefined, (q) => q.where('subject_id', '=', channelId ?? 0))
         .orderBy('at', 'desc')
         .orderBy('subject_id')
+        .execute(),
+    /** How a range of hours went, in parts of `width` seconds. @param from edge of an hour. */
+    bars: (from: number, to: number, width: number): Promise<ChannelBar[]> =>
+      query
+        .selectFrom('traffic')
+        .select((eb) => [
+          'subject_id',
+          sql<number>`CAST((at - ${sql.lit(from)}) / ${sql.lit(width)} AS INTEGER)`.as('bar'),
+          eb.fn.sum<number>('attempts').as('attempts'),
+          eb.fn
+            .sum<number>(sql`failed_upstream + failed_rate_limited + failed_auth + failed_timeout + failed_network`)
+            .as('failed'),
+          eb.fn.sum<number>('requests').as('requests'),
+          eb.fn.sum<number>('latency_ms').as('latency_ms'),
+        ])
+        .where('span', '=', 3600)
+        .where('kind', '=', 'channel')
+        .where('at', '>=', from)
+        .where('at', '<', to)
+        .groupBy(['subject_id', 'bar'])
         .execute(),
     channelNames: async (ids: readonly number[]): Promise<Named[]> => {
       const rows = await query

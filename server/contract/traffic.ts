@@ -115,3 +115,7 @@ export function percentileOf(counts: readonly number[], share: number): number |
 /** How a channel is doing, from its traffic. */
 export const channelStates = ['serving', 'slow', 'failing', 'standby', 'idle', 'disabled'] as const;
 export type ChannelState = (typeof channelStates)[number];
+
+/** How a part of a range went: more than half failed, some failed, twice as slow as usual. */
+export const periodLevels = ['none', 'good', 'slow', 'poor', 'bad'] as const;
+export type PeriodLevel = (typeof periodLevels)[number];

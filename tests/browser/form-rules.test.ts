@@ -142,6 +142,7 @@ test('channel.slash, channel.integers, channel.spark_version: what a channel is 
 
 test('channel.inline_weight: a weight below zero is refused where it stands', async () => {
   await page.setViewportSize({ width: 1900, height: 900 });
+  await page.evaluate(() => localStorage.setItem('channels-table-columns', '{"weight":true}'));
   await inside.open('channel');
   const weight = page.getByLabel('Weight of practice');
   await weight.fill('-5');

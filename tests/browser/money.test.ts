@@ -42,6 +42,7 @@ beforeAll(async () => {
   await page.goto(`${stage.url}/nowhere`);
   await page.evaluate(async () => {
     localStorage.setItem('i18nextLng', 'en');
+    localStorage.setItem('channels-table-columns', '{"used":true}');
     const response = await fetch('/api/user/login', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

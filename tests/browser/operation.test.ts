@@ -88,6 +88,7 @@ test('a channel that disabled itself says why and when; types and channels have 
 
 test('numbers in the list have their limits; /v1 is asked about; related models are filled in; one save at a time', async () => {
   await wide();
+  await page.evaluate(() => localStorage.setItem('channels-table-columns', '{"priority":true}'));
   await inside.open('channel');
   const priority = page.getByLabel('Priority of practice');
   await priority.fill('-5000');

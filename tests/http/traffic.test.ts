@@ -179,6 +179,43 @@ test('slow is a channel that takes twice the time of its week, standby one that 
   expect(second).toMatchObject({ id: waiting, state: 'standby', balance: null, balance_lasts_days: null });
 });
 
+test('a range shows in 24 bars how a channel did: what failed, what took twice its time, where nothing was sent', async () => {
+  const id = await gateway.channel(upstream.url, { name: 'bars' });
+  await gateway.channel(upstream.url, { name: 'unused' });
+  const hour = Math.floor(now / 3_600_000) * 3600;
+  const window = (at: number, of: Partial<Record<TrafficCounter, number>>) => ({
+    ...{ at, callers: [], places: [], streaks: [], saves: [] },
+    routes: [[id, 'm', counts(of)]] as const,
+  });
+  const good = { requests: 100, attempts: 100, latency_ms: 90_000, latency_8: 100, first_5: 100 };
+  gateway.services.trafficKeeper.add([
+    window(hour - 3 * 86_400, good),
+    window(hour - 23 * 3600, good),
+    window(hour - 2 * 3600, { ...good, latency_ms: 200_000 }),
+    window(hour - 3600, { requests: 90, attempts: 100, failed_upstream: 10, failed_invalid: 50, latency_ms: 9000 }),
+    window(hour, { requests: 0, attempts: 10, failed_auth: 6 }),
+  ]);
+  await gateway.services.trafficKeeper.flush();
+  const asked = async (range?: string) =>
+    (await gateway.call('traffic.channels', range === undefined ? {} : { range })) as ChannelHealth[];
+
+  const [day, unused] = await asked('24h');
+  const bars = day?.period?.bars ?? [];
+  expect(bars.map(({ level }) => level[0]).join('')).toBe(`g${'n'.repeat(20)}spb`);
+  expect([bars[0]?.at, bars[23]?.at]).toEqual([hour - 23 * 3600, hour]);
+  expect(day?.period).toMatchObject({ attempts: 310, failed: 16 });
+  expect(bars[21]?.latency).toBe(2000);
+  expect(day?.period?.first_token ?? 0).toBeGreaterThan(trafficBounds[4]);
+  expect(day?.period?.first_token ?? 0).toBeLessThanOrEqual(trafficBounds[5]);
+  expect(unused?.period).toBeNull();
+
+  const week = (await asked('7d'))[0]?.period;
+  expect(week?.bars).toHaveLength(24);
+  expect(week).toMatchObject({ attempts: 410, failed: 16 });
+  expect(week?.bars.filter(({ attempts }) => attempts > 0).length).toBeGreaterThanOrEqual(3);
+  expect((await asked())[0]?.period).toBeNull();
+});
+
 const row = (at: number, attempts: number, failed: number, more: Partial<ChannelWindow> = {}): ChannelWindow => ({
   ...{ at, subject_id: 1, attempts, failed_upstream: failed, failed_rate_limited: 0, failed_auth: 0 },
   ...{ failed_timeout: 0, failed_network: 0, saved: failed, answered: failed < attempts ? 1 : 0 },

@@ -42,6 +42,8 @@ const traffic = (id: number, more: Partial<ChannelTraffic>): ChannelTraffic => (
   charged_today: 0,
   balance: null,
   balance_lasts_days: null,
+  auto_disabled: false,
+  period: null,
   ...more,
 });
 
@@ -54,6 +56,8 @@ async function list(channels: readonly Channel[], found: readonly ChannelTraffic
     groups: [],
     all: channels,
     list: { pending: false, failure: null },
+    traffic: new Map(found.map((one) => [one.id, one])),
+    range: '24h',
     tagMode: false,
     idSort: false,
     setIdSort: nothing,
@@ -68,38 +72,75 @@ async function list(channels: readonly Channel[], found: readonly ChannelTraffic
     onTest: nothing,
     onRemove: nothing,
   } as unknown as Parameters<typeof ChannelTable>[0];
-  return rendered(<ChannelTable {...props} />, { path: '/channel', answers: { 'channel-traffic': found } });
+  return rendered(<ChannelTable {...props} />, { path: '/channel' });
 }
 
-test('a channel whose requests fail is shown as failing, with the words of its upstream and who served them', async () => {
-  const saved_by = [{ id: 2, name: 'backup', requests: 13 }];
-  const failing = {
-    state: 'failing',
-    since: 1_795_000_000,
-    failed: 14,
-    saved: 13,
-    saved_by,
-    words: 'key revoked',
-  } as const;
-  const page = await list([channel(1, 'main'), channel(2, 'backup')], [traffic(1, failing), traffic(2, {})]);
+const failing = { state: 'failing', since: 1_795_000_000, failed: 14, words: 'key revoked.' } as const;
+
+test('a channel whose requests fail says so in the words of its upstream, since when, and who served them', async () => {
+  const saved_by = [{ id: 2, name: 'backup', requests: 14 }];
+  const page = await list(
+    [channel(1, 'main'), channel(2, 'backup')],
+    [traffic(1, { ...failing, saved: 14, saved_by }), traffic(2, {})],
+  );
   expect(page).toContain('status status-bad">失败');
-  expect(page).toContain('失败数：14。 由其他渠道完成：backup 13。 上游：key revoked');
+  expect(page).toMatch(/key revoked, 自 2026-11-18 \d\d:\d\d 起（14 个请求，全部由 backup 完成）。/);
   expect(page).toContain('status">正常');
+  // The requests stand in the log of the channel that served them.
+  expect(page).toMatch(/href="\/log\?channel=2&amp;from=2026-11-18T[\d:]+"[^>]*>14 个失败的请求/);
+  expect(page).toMatch(/href="\/channel\/edit\/1#key"[^>]*>更换密钥/);
 });
 
-test('requests that no channel served are not said to have been saved', async () => {
-  const page = await list([channel(1, 'main')], [traffic(1, { state: 'failing', since: 1_795_000_000, failed: 5 })]);
-  expect(page).toContain('没有其他渠道完成这些请求。');
-  expect(page).not.toContain('上游：');
+test('of failed requests that nobody served the log of the channel itself is shown', async () => {
+  const page = await list([channel(1, 'main')], [traffic(1, failing)]);
+  expect(page).toContain('14 个请求，没有其他渠道完成这些请求');
+  expect(page).toContain('href="/log?channel=1&amp;from=');
 });
 
-test('a slow channel says how long requests take now and usually', async () => {
-  const page = await list([channel(1, 'main')], [traffic(1, { state: 'slow', p95: 4200, usual_p95: 900 })]);
+test('a channel that was disabled automatically is offered to be enabled, one that fails to be disabled', async () => {
+  const note = (page: string) => page.slice(page.indexOf('class="note"'));
+  const other_info = '{"status_reason":"key revoked","status_time":1700000000}';
+  const off = note(await list([{ ...channel(1, 'main', 3), other_info }], []));
+  expect(off).toContain('key revoked');
+  expect(off).toContain('>启用</button>');
+  expect(note(await list([channel(1, 'main')], [traffic(1, failing)]))).toContain('>禁用</button>');
+});
+
+test('a slow channel says how long requests take now and usually, and gives half of its weight away', async () => {
+  const slow = traffic(1, { state: 'slow', p95: 4200, usual_p95: 900 });
+  const page = await list([{ ...channel(1, 'main'), weight: 7 }], [slow]);
   expect(page).toContain('最近一小时 95% 的请求用时不超过 4.2 s；平时：0.9 s。');
+  expect(page).toContain('权重减半');
+  // Without a weight there is nothing to halve.
+  expect(await list([channel(1, 'main')], [slow])).not.toContain('权重减半');
 });
 
-test('a channel of which no traffic is known says nothing of it', async () => {
+test('figures of the range: success, first token and p95, requests, spend, how long the balance lasts', async () => {
+  const bars = Array.from({ length: 24 }, (_, at) => ({
+    ...{ at: 1_795_000_000 + at * 3600, attempts: 10, failed: at === 23 ? 9 : 0, latency: 800 },
+    level: at === 23 ? ('bad' as const) : ('good' as const),
+  }));
+  const period = { attempts: 240, failed: 9, first_token: 310, p95: 3200, bars };
+  const page = await list(
+    [{ ...channel(1, 'main'), balance: 12, balance_updated_time: 5 }],
+    [traffic(1, { period, requests_per_minute: 210.4, balance: 12, balance_lasts_days: 8 })],
+  );
+  expect(page).toContain('96.2 %');
+  expect(page).toMatch(/0\.31 <span[^>]*>\/<\/span> 3\.2</);
+  expect(page).toContain('>210<');
+  expect(page).toMatch(/text-warning[^>]*>8 d</);
+  expect(page).toContain('aria-label="240 次请求，9 次失败"');
+  expect([page.match(/bg-danger-solid/g)?.length, page.match(/bg-success-solid/g)?.length]).toEqual([1, 23]);
+});
+
+test('a channel of which no traffic is known is idle, without figures and without a note', async () => {
   const page = await list([channel(1, 'main')], []);
   expect(page).not.toContain('status-bad');
-  expect(page).toContain('流量状态');
+  expect(page).toContain('status status-off">空闲');
+  expect(page).not.toContain('class="note"');
+});
+
+test('what the channel says of its status is shown before its traffic knows', async () => {
+  expect(await list([channel(1, 'main', 2)], [traffic(1, failing)])).toContain('status status-off">已禁用');
+  expect(await list([channel(1, 'main')], [traffic(1, { state: 'disabled' })])).toContain('status status-off">空闲');
 });

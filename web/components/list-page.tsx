@@ -5,7 +5,7 @@ import { Pager, type PagerProps } from './pager.tsx';
 
 export interface ListPageProps {
   readonly title: string;
-  readonly count?: number | undefined;
+  readonly count?: number | string | undefined;
   /** Beside the title. */
   readonly actions?: ReactNode;
   readonly children: ReactNode;

@@ -8,7 +8,7 @@ export function PageHead({
   children,
 }: {
   readonly title: string;
-  readonly count?: number | undefined;
+  readonly count?: number | string | undefined;
   readonly children?: ReactNode;
 }) {
   usePageTitle(title);

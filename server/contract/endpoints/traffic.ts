@@ -1,7 +1,7 @@
 /** Figures of traffic over a range, and how channels are doing. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { attemptErrors, channelStates, requestErrors } from '../traffic.ts';
+import { attemptErrors, channelStates, periodLevels, requestErrors } from '../traffic.ts';
 import { number, text, toggle } from './fields.ts';
 
 const spread = z.object({ mean: z.nullable(z.int()), p50: z.nullable(z.int()), p95: z.nullable(z.int()) });
@@ -79,12 +79,14 @@ export const trafficEndpoints = [
     method: 'GET',
     path: '/api/traffic/channels',
     access: 'admin',
-    input: z.object({}),
+    /** Without a range there is no `period`. */
+    input: z.object({ range: z.optional(z.enum(['24h', '7d'])) }),
     output: z.array(
       z.object({
         id: z.int(),
         name: z.string(),
         state: z.enum(channelStates),
+        auto_disabled: z.boolean(),
         /** Epoch seconds; 0 = unknown. */
         since: z.int(),
         failed: z.int(),
@@ -97,6 +99,24 @@ export const trafficEndpoints = [
         charged_today: z.int(),
         balance: z.nullable(z.number()),
         balance_lasts_days: z.nullable(z.number()),
+        period: z.nullable(
+          z.object({
+            attempts: z.int(),
+            failed: z.int(),
+            /** Milliseconds. */
+            first_token: z.nullable(z.int()),
+            p95: z.nullable(z.int()),
+            bars: z.array(
+              z.object({
+                at: z.int(),
+                attempts: z.int(),
+                failed: z.int(),
+                latency: z.nullable(z.int()),
+                level: z.enum(periodLevels),
+              }),
+            ),
+          }),
+        ),
       }),
     ),
     summary: { zh: '渠道状态（依据流量）', en: 'How channels are doing, from their traffic' },

@@ -1,9 +1,14 @@
 /** How each channel is doing, from its traffic: serving, slow, failing, standby, idle or disabled. */
 import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
-import { type ChannelWindow, createTrafficRepository } from '../../../db/repositories/traffic.ts';
+import {
+  type ChannelBar,
+  type ChannelWindow,
+  createTrafficRepository,
+  type TrafficSum,
+} from '../../../db/repositories/traffic.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
-import { type ChannelState, percentileOf } from '../../contract/traffic.ts';
+import { type ChannelState, type PeriodLevel, percentileOf } from '../../contract/traffic.ts';
 import type { OptionsService } from '../options/service.ts';
 import { failedOf, histogramOf } from './figures.ts';
 
@@ -11,6 +16,8 @@ export interface ChannelHealth {
   readonly id: number;
   readonly name: string;
   readonly state: ChannelState;
+  /** Disabled by the gateway, not by a person. */
+  readonly auto_disabled: boolean;
   /** Epoch seconds; 0 = unknown. Of what is failing, or was disabled automatically. */
   readonly since: number;
   /** Attempts that failed since then. */
@@ -30,7 +37,36 @@ export interface ChannelHealth {
   readonly balance: number | null;
   /** At what the last week was charged; null = the balance is unknown, or nothing is used of it. */
   readonly balance_lasts_days: number | null;
+  /** Of the range that is asked for. */
+  readonly period: ChannelPeriod | null;
 }
+
+export interface ChannelPeriod {
+  readonly attempts: number;
+  readonly failed: number;
+  /** Milliseconds: the median until the first token, and what 95 % of the requests took at most. */
+  readonly first_token: number | null;
+  readonly p95: number | null;
+  /** 24 of them, the oldest first. */
+  readonly bars: readonly PeriodBar[];
+}
+
+interface PeriodBar {
+  /** Epoch seconds at which it begins. */
+  readonly at: number;
+  readonly attempts: number;
+  readonly failed: number;
+  /** Milliseconds. */
+  readonly latency: number | null;
+  readonly level: PeriodLevel;
+}
+
+/** Hours of a bar. */
+const barHours = { '24h': 1, '7d': 7 } as const;
+export type ChannelRange = keyof typeof barHours;
+const barsShown = 24;
+/** More of the attempts than this failed. */
+const poorShare = 0.05;
 
 const hourSeconds = 3600;
 const daySeconds = 86_400;
@@ -164,8 +200,50 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
     );
   };
 
-  /** @returns every channel. */
-  return async (): Promise<ChannelHealth[]> => {
+  const levelOf = (bar: ChannelBar | undefined, usualMs: number | null): PeriodLevel => {
+    if (bar === undefined || bar.attempts === 0) return 'none';
+    if (2 * bar.failed > bar.attempts) return 'bad';
+    if (bar.failed > poorShare * bar.attempts) return 'poor';
+    const mean = bar.requests === 0 ? 0 : bar.latency_ms / bar.requests;
+    return usualMs !== null && mean >= leastSlowMs && mean >= slowFactor * usualMs ? 'slow' : 'good';
+  };
+
+  /** By channel; those without traffic have none. */
+  const periodsOf = async (range: ChannelRange, now: number, week: ReadonlyMap<number, TrafficSum>) => {
+    const width = barHours[range] * hourSeconds;
+    const to = now - (now % hourSeconds) + hourSeconds;
+    const from = to - barsShown * width;
+    const span = range === '24h' ? hourSeconds : daySeconds;
+    const sums = await repository.sums({ span, kind: 'channel', from: from - (from % span), to }, ['subject_id']);
+    const bars = Map.groupBy(await repository.bars(from, to, width), (row) => row.subject_id);
+    return new Map(
+      sums.map((sum): [number, ChannelPeriod] => {
+        const usual = week.get(sum.subject_id);
+        const usualMs = usual === undefined || usual.requests < leastUsual ? null : usual.latency_ms / usual.requests;
+        const own = new Map(bars.get(sum.subject_id)?.map((row) => [row.bar, row]));
+        const shown = Array.from({ length: barsShown }, (_, bar): PeriodBar => {
+          const row = own.get(bar);
+          const { attempts = 0, failed = 0, requests = 0, latency_ms: ms = 0 } = row ?? {};
+          const latency = requests === 0 ? null : Math.round(ms / requests);
+          return { at: from + bar * width, attempts, failed, latency, level: levelOf(row, usualMs) };
+        });
+        const total = (of: 'attempts' | 'failed') => shown.reduce((all, bar) => all + bar[of], 0);
+        return [
+          sum.subject_id,
+          {
+            attempts: total('attempts'),
+            failed: total('failed'),
+            first_token: percentileOf(histogramOf(sum, 'first'), 0.5),
+            p95: percentileOf(histogramOf(sum, 'latency'), 0.95),
+            bars: shown,
+          },
+        ];
+      }),
+    );
+  };
+
+  /** @param range what the figures of the period are of; without it there are none. @returns every channel. */
+  return async (range?: ChannelRange): Promise<ChannelHealth[]> => {
     const now = Math.floor(nowMs() / 1000);
     const today = now - (now % daySeconds);
     const rows = await channels.all();
@@ -174,6 +252,7 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
     const lastHour = await histogramsOf(300, now - hourSeconds, now + 1);
     const week = await histogramsOf(daySeconds, today - weekDays * daySeconds, today);
     const spend = await spendOf(today, now);
+    const periods = range === undefined ? null : await periodsOf(range, now, week);
     const waiting = standbys(
       rows.filter(({ status }) => status === ChannelStatus.enabled),
       new Set(runs.keys()),
@@ -211,6 +290,8 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
         const daily = (used?.daily ?? 0) / perUnit;
         return {
           ...{ id, name, state, p95, usual_p95: usual },
+          auto_disabled: status === ChannelStatus.autoDisabled,
+          period: periods?.get(id) ?? null,
           since: failing !== null ? failing.since : disabled && Number.isFinite(at) ? at : 0,
           failed: failing?.failed ?? 0,
           saved: failing?.saved ?? 0,

@@ -4,5 +4,5 @@ import type { HandlersOf } from './handlers-of.ts';
 export const trafficHandlers: HandlersOf<'traffic.all' | 'traffic.self' | 'traffic.channels'> = {
   'traffic.all': ({ services, input }) => services.traffic(input, null),
   'traffic.self': ({ services, input, actor }) => services.traffic(input, actor.userId),
-  'traffic.channels': ({ services }) => services.channelStates(),
+  'traffic.channels': ({ services, input }) => services.channelStates(input.range),
 };

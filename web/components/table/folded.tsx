@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
 
 /** Parts of the address that are no filters. */
-const others = new Set(['p', 'size', 'sort', 'open', 'live', 'tab', 'view']);
+const others = new Set(['p', 'size', 'sort', 'open', 'live', 'tab', 'view', 'range']);
 
 export function Folded({ children }: { readonly children: ReactNode }) {
   const { t } = useTranslation();

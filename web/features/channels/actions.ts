@@ -9,7 +9,10 @@ import { undoable } from '../../lib/undo.ts';
 export function useChannelActions() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['channels'] });
+  const refresh = async () => {
+    await client.invalidateQueries({ queryKey: ['channels'] });
+    void client.invalidateQueries({ queryKey: ['channel-traffic'] });
+  };
   const run = async (work: () => Promise<unknown>, done?: string) => {
     const ok = await attempt(work, done);
     await refresh();

@@ -5,19 +5,33 @@ import { channelColour } from '../../components/channel-colour.ts';
 import { Icon } from '../../components/icon.tsx';
 import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
+import { TrafficBars } from '../../components/traffic-bars.tsx';
 import type { ChannelActions } from './actions.ts';
 import { listedPriorityTerms, weightTerms } from './channel-form.ts';
 import { InlineNumber } from './inline-number.tsx';
 import { ResponseTime } from './response-time.tsx';
-import { type ChannelTraffic, trafficLook } from './traffic.ts';
+import { type ChannelTraffic, shownStates, stateLooks, stateOf, type TrafficRange } from './traffic.ts';
 import { testErrorOf } from './trouble.ts';
 
-const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
+const soonDays = 10;
+const nowDays = 3;
+
+const secondsText = (ms: number | null | undefined): string =>
+  ms === null || ms === undefined ? '–' : (ms / 1000).toFixed(ms < 995 ? 2 : 1);
+const successOf = (one: ChannelTraffic | undefined): number | null =>
+  one?.period == null || one.period.attempts === 0 ? null : 1 - one.period.failed / one.period.attempts;
+const percent = (share: number): string => `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)} %`;
+/** 100 % is said of no channel that failed once, and fewer than that in red where most fails. */
+const successLook = (share: number): string => (share < 0.5 ? 'text-danger' : share < 0.95 ? 'text-warning' : '');
+const daysText = (days: number): string => `${days < soonDays ? days : Math.round(days)} d`;
+const daysLook = (days: number): string =>
+  days < nowDays ? 'text-danger' : days < soonDays ? 'text-warning' : 'text-ink-2';
 
 export interface ChannelColumnsProps {
   readonly t: TFunction;
   readonly actions: ChannelActions;
   readonly traffic: ReadonlyMap<number, ChannelTraffic>;
+  readonly range: TrafficRange;
   readonly typeName: (type: number) => string;
   readonly onEdit: (channel: Channel) => void;
   readonly onTest: (channel: Channel) => void;
@@ -28,19 +42,13 @@ export function channelColumns({
   t,
   actions,
   traffic,
+  range,
   typeName,
   onEdit,
   onTest,
   onRemove,
 }: ChannelColumnsProps): readonly Column<Channel>[] {
   return [
-    {
-      id: 'id',
-      header: 'ID',
-      number: true,
-      sort: (row) => row.id,
-      cell: (row) => <span className="text-ink-3">{row.id}</span>,
-    },
     {
       id: 'name',
       header: t('channels.name'),
@@ -52,25 +60,15 @@ export function channelColumns({
       id: 'status',
       header: t('channels.status'),
       key: true,
-      sort: (row) => row.status,
-      cell: (row) => (
-        <span className={statusLooks[row.status as 1 | 2 | 3]}>{t(`channels.s${row.status as 1 | 2 | 3}`)}</span>
-      ),
-    },
-    {
-      id: 'traffic',
-      header: t('channels.traffic'),
-      key: true,
-      sort: (row) => traffic.get(row.id)?.state ?? '',
+      sort: (row) => shownStates.indexOf(stateOf(row, traffic.get(row.id))),
       cell: (row) => {
-        const one = traffic.get(row.id);
-        return one === undefined ? '–' : <span className={trafficLook(one)}>{t(`channels.state.${one.state}`)}</span>;
+        const state = stateOf(row, traffic.get(row.id));
+        return <span className={stateLooks[state]}>{t(`channels.state.${state}`)}</span>;
       },
     },
     {
       id: 'type',
       header: t('channels.type'),
-      key: true,
       sort: (row) => typeName(row.type),
       cell: (row) => (
         <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
@@ -85,7 +83,79 @@ export function channelColumns({
       ),
     },
     {
+      id: 'bars',
+      header: t(range === '24h' ? 'channels.lastDay' : 'channels.lastWeek'),
+      cell: (row) => <TrafficBars bars={traffic.get(row.id)?.period?.bars ?? []} />,
+    },
+    {
+      id: 'success',
+      header: t('channels.success'),
+      number: true,
+      key: true,
+      sort: (row) => successOf(traffic.get(row.id)) ?? 2,
+      cell: (row) => {
+        const share = successOf(traffic.get(row.id));
+        return share === null ? '–' : <span className={successLook(share)}>{percent(share)}</span>;
+      },
+    },
+    {
+      id: 'speed',
+      header: t('channels.speed'),
+      number: true,
+      sort: (row) => traffic.get(row.id)?.period?.p95 ?? 0,
+      cell: (row) => {
+        const period = traffic.get(row.id)?.period;
+        return (
+          <>
+            {secondsText(period?.first_token)} <span className="text-ink-3">/</span> {secondsText(period?.p95)}
+          </>
+        );
+      },
+    },
+    {
+      id: 'rate',
+      header: t('channels.rate'),
+      number: true,
+      sort: (row) => traffic.get(row.id)?.requests_per_minute ?? 0,
+      cell: (row) => {
+        const rate = traffic.get(row.id)?.requests_per_minute ?? 0;
+        return rate < soonDays ? rate : Math.round(rate);
+      },
+    },
+    {
+      id: 'today',
+      header: t('channels.today'),
+      number: true,
+      key: true,
+      sort: (row) => traffic.get(row.id)?.charged_today ?? 0,
+      amount: (row) => traffic.get(row.id)?.charged_today ?? 0,
+    },
+    {
+      id: 'lasts',
+      header: t('channels.lasts'),
+      number: true,
+      sort: (row) => traffic.get(row.id)?.balance_lasts_days ?? Number.MAX_SAFE_INTEGER,
+      cell: (row) => {
+        const days = traffic.get(row.id)?.balance_lasts_days ?? null;
+        const known = row.balance_updated_time !== 0;
+        const lasts = days === null ? (known ? '∞' : '–') : daysText(days);
+        const balance = known ? `$${row.balance.toFixed(2)}` : '–';
+        return (
+          <button
+            type="button"
+            className={`min-h-6 underline decoration-dotted underline-offset-2 ${days === null ? 'text-ink-2' : daysLook(days)}`}
+            title={t('channels.balanceAsk', { balance })}
+            aria-label={t('channels.balanceOf', { name: row.name, balance, lasts })}
+            onClick={() => actions.balance(row)}
+          >
+            {lasts}
+          </button>
+        );
+      },
+    },
+    {
       id: 'group',
+      hidden: true,
       header: t('channels.group'),
       cell: (row) => (
         <span className="flex gap-1">
@@ -99,6 +169,7 @@ export function channelColumns({
     },
     {
       id: 'models',
+      hidden: true,
       header: t('channels.models'),
       number: true,
       sort: (row) => row.models.split(',').length,
@@ -106,9 +177,9 @@ export function channelColumns({
     },
     {
       id: 'response',
+      hidden: true,
       header: t('channels.response'),
       number: true,
-      key: true,
       sort: (row) => row.response_time,
       cell: (row) =>
         testErrorOf(row) === undefined ? (
@@ -119,6 +190,7 @@ export function channelColumns({
     },
     {
       id: 'used',
+      hidden: true,
       header: t('channels.used'),
       number: true,
       sort: (row) => row.used_quota,
@@ -126,23 +198,15 @@ export function channelColumns({
     },
     {
       id: 'balance',
+      hidden: true,
       header: t('channels.balance'),
       number: true,
       sort: (row) => row.balance,
-      cell: (row) => (
-        <button
-          type="button"
-          className="text-ink-2 underline decoration-dotted underline-offset-2"
-          title={t('channels.balanceAsk')}
-          aria-label={t('channels.balanceOf', { name: row.name, balance: `$${row.balance.toFixed(2)}` })}
-          onClick={() => actions.balance(row)}
-        >
-          {row.balance_updated_time === 0 ? '–' : `$${row.balance.toFixed(2)}`}
-        </button>
-      ),
+      cell: (row) => (row.balance_updated_time === 0 ? '–' : `$${row.balance.toFixed(2)}`),
     },
     {
       id: 'priority',
+      hidden: true,
       header: t('channels.priority'),
       number: true,
       sort: (row) => row.priority,
@@ -157,6 +221,7 @@ export function channelColumns({
     },
     {
       id: 'weight',
+      hidden: true,
       header: t('channels.weight'),
       number: true,
       sort: (row) => row.weight,
@@ -171,6 +236,7 @@ export function channelColumns({
     },
     {
       id: 'tag',
+      hidden: true,
       header: t('channels.tag'),
       sort: (row) => row.tag,
       cell: (row) =>
@@ -179,6 +245,14 @@ export function channelColumns({
         ) : (
           <span className="rounded-1 bg-accent-soft px-1.5 text-[11px] text-accent-text">{row.tag}</span>
         ),
+    },
+    {
+      id: 'id',
+      hidden: true,
+      header: 'ID',
+      number: true,
+      sort: (row) => row.id,
+      cell: (row) => <span className="text-ink-3">{row.id}</span>,
     },
     {
       id: 'actions',

@@ -42,6 +42,7 @@ function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsP
             {...ids}
             className="field font-mono"
             rows={2}
+            data-autofocus={location.hash === '#key' || undefined}
             placeholder={channel?.key_hint ?? provider?.key_hint}
             value={form.key}
             onChange={(event) => change({ key: event.target.value })}

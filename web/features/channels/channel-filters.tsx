@@ -2,6 +2,8 @@
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { CheckBox, FilterSelect, SearchField } from '../../components/filters.tsx';
+import { Segment } from '../../components/segment.tsx';
+import { trafficStates } from './traffic.ts';
 import { type Channels, typeName } from './use-channels.ts';
 
 const toggle = 'flex items-center gap-1.5 text-[12px] text-ink-2';
@@ -39,6 +41,7 @@ export function ChannelFilters({ state }: { readonly state: Channels }) {
         ['1', t('channels.s1')],
         ['2', t('channels.s2')],
         ['3', t('channels.s3')],
+        ...trafficStates.map((one) => [one, t(`channels.state.${one}`)] as const),
       ])}
       {select(
         'type',
@@ -52,6 +55,17 @@ export function ChannelFilters({ state }: { readonly state: Channels }) {
         checked={state.tagMode}
         onChange={(on) => url.set('mode', on ? 'tag' : '')}
       />
+      {state.tagMode ? null : (
+        <Segment
+          label={t('channels.range')}
+          value={state.range}
+          options={[
+            ['24h', t('channels.day')],
+            ['7d', t('channels.week')],
+          ]}
+          onChange={(range) => url.set('range', range === '24h' ? '' : range)}
+        />
+      )}
       {state.filtered ? (
         <button type="button" className="button button-ghost" onClick={() => navigate('/channel')}>
           {t('channels.clear')}

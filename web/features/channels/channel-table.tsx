@@ -4,16 +4,13 @@ import { type ReactNode, useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Empty } from '../../components/empty.tsx';
 import type { Selection } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { dateTime } from '../../lib/format.ts';
-import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelActions } from './actions.ts';
 import { channelColumns } from './channel-columns.tsx';
-import { trafficNote, useChannelTraffic } from './traffic.ts';
-import { testErrorOf, troubleOf } from './trouble.ts';
+import { ChannelNote } from './channel-note.tsx';
+import { hasNote } from './traffic.ts';
 import { type Channels, typeName } from './use-channels.ts';
 
 export interface ChannelTableProps {
@@ -29,9 +26,7 @@ export interface ChannelTableProps {
 export function ChannelTable({ state, actions, selection, bar, onTest, onRemove }: ChannelTableProps) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
-  const { types, filtered } = state;
-  const found = useChannelTraffic();
-  const traffic = useMemo(() => new Map(found.map((one) => [one.id, one])), [found]);
+  const { types, filtered, traffic } = state;
   const actionsNow = useRef(actions);
   actionsNow.current = actions;
   // Rows are built anew only when their columns are other ones.
@@ -41,27 +36,20 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
         t,
         actions: actionsNow.current,
         traffic,
+        range: state.range,
         typeName: (wanted) => typeName(types, wanted),
         onEdit: ({ id }) => navigate(`/channel/edit/${id}${location.search}`),
         onTest,
         onRemove,
       }),
-    [t, traffic, types, navigate, onTest, onRemove],
+    [t, traffic, state.range, types, navigate, onTest, onRemove],
   );
   const note = useCallback(
-    (row: Channel) => {
-      const trouble = troubleOf(row);
-      if (trouble !== null)
-        return t('channels.trouble', {
-          time: dateTime(trouble.at),
-          reason: storedIn(trouble.reason, currentLanguage()),
-        });
-      const failing = trafficNote(t, traffic.get(row.id));
-      if (failing !== null) return failing;
-      const error = testErrorOf(row);
-      return error === undefined ? null : t('channels.testFailed', { time: dateTime(row.test_time), error });
-    },
-    [t, traffic],
+    (row: Channel) =>
+      hasNote(row, traffic.get(row.id)) ? (
+        <ChannelNote channel={row} traffic={traffic.get(row.id)} actions={actionsNow.current} onTest={onTest} />
+      ) : null,
+    [traffic, onTest],
   );
   return (
     <DataTable

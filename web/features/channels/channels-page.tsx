@@ -6,6 +6,7 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { usePicked } from '../../components/table/picked.ts';
+import { call } from '../../lib/api.ts';
 import { useChannelActions } from './actions.ts';
 import { ChannelBulk } from './channel-bulk.tsx';
 import { ChannelFilters } from './channel-filters.tsx';
@@ -14,6 +15,7 @@ import { ChannelTable } from './channel-table.tsx';
 import { PageMenu } from './page-menu.tsx';
 import type { TagRow } from './tag-rows.ts';
 import { TagTable } from './tag-table.tsx';
+import { type ShownState, stateOf } from './traffic.ts';
 import { useChannels } from './use-channels.ts';
 
 export function ChannelsPage() {
@@ -28,12 +30,27 @@ export function ChannelsPage() {
   const [chosen, setChosen] = usePicked(state.sight);
   const selection = { chosen, onChange: setChosen };
   const bar = <ChannelFilters state={state} />;
+  const ofState = (wanted: ShownState) =>
+    (state.all ?? []).filter((one) => stateOf(one, state.traffic.get(one.id)) === wanted).length;
+  const [failing, slow] = [ofState('failing') + ofState('auto'), ofState('slow')];
+  const count = [
+    String(channels.length),
+    ...(failing === 0 ? [] : [t('channels.countFailing', { count: failing })]),
+    ...(slow === 0 ? [] : [t('channels.countSlow', { count: slow })]),
+  ].join(' · ');
   return (
     <ListPage
       title={t('channels.title')}
-      count={state.all === undefined ? undefined : channels.length}
+      count={state.all === undefined ? undefined : count}
       actions={
         <>
+          <button
+            type="button"
+            className="button max-sm:hidden"
+            onClick={() => actions.run(() => call('channel.test_all'), t('channels.testAllOk'))}
+          >
+            {t('channels.testAllShort')}
+          </button>
           <PageMenu actions={actions} />
           <AddButton label={t('channels.add')} onClick={() => navigate(`/channel/add${location.search}`)} />
         </>

@@ -1,43 +1,48 @@
-/** How channels are doing by their own requests: what the table says of it. */
-import type { TFunction } from 'i18next';
+/** How channels are doing by their own requests. */
+
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
-import { dateTime, duration } from '../../lib/format.ts';
 import { useAside } from '../../lib/read.ts';
+import { testErrorOf } from './trouble.ts';
 
 export type ChannelTraffic = OutputOf<EndpointOf<'traffic.channels'>>[number];
+export const trafficRanges = ['24h', '7d'] as const;
+export type TrafficRange = (typeof trafficRanges)[number];
 
 const none: readonly ChannelTraffic[] = [];
 
 /** By requests of users, so that a channel that fails is seen without a test. */
-export const useChannelTraffic = (): readonly ChannelTraffic[] =>
-  useAside({ queryKey: ['channel-traffic'], queryFn: () => call('traffic.channels', {}), refetchInterval: 15_000 })
-    .data ?? none;
+export const useChannelTraffic = (range: TrafficRange): readonly ChannelTraffic[] =>
+  useAside({
+    queryKey: ['channel-traffic', range],
+    queryFn: () => call('traffic.channels', { range }),
+    refetchInterval: 15_000,
+  }).data ?? none;
 
-const looks: Readonly<Record<ChannelTraffic['state'], string>> = {
-  serving: 'status',
-  slow: 'status status-wait',
+/** Of channels that are enabled. */
+export const trafficStates = ['failing', 'slow', 'serving', 'standby', 'idle'] as const;
+export const shownStates = [...trafficStates, 'auto', 'disabled'] as const;
+export type ShownState = (typeof shownStates)[number];
+
+/** What the channel itself says of its status wins: it is newer than its traffic. */
+export function stateOf({ status }: Channel, traffic: ChannelTraffic | undefined): ShownState {
+  if (status !== 1) return status === 3 ? 'auto' : 'disabled';
+  const state = traffic?.state ?? 'idle';
+  return state === 'disabled' ? 'idle' : state;
+}
+
+export const stateLooks: Readonly<Record<ShownState, string>> = {
   failing: 'status status-bad',
-  standby: 'status status-off',
+  slow: 'status status-wait',
+  serving: 'status',
+  standby: 'status',
   idle: 'status status-off',
+  auto: 'status status-bad',
   disabled: 'status status-off',
 };
 
-export const trafficLook = (one: ChannelTraffic): string => looks[one.state];
-
-const milliseconds = (value: number | null): string => (value === null ? '–' : duration(value / 1000));
-
-/** What has to be known of a channel in trouble, in one line; null = nothing. */
-export function trafficNote(t: TFunction, one: ChannelTraffic | undefined): string | null {
-  if (one?.state === 'slow')
-    return t('channels.slowNow', { p95: milliseconds(one.p95), usual: milliseconds(one.usual_p95) });
-  if (one?.state !== 'failing') return null;
-  const since = t('channels.failingSince', { time: dateTime(one.since), failed: one.failed });
-  const saved = one.saved_by.map(({ name, requests }) => `${name} ${requests}`).join(', ');
-  return [
-    since,
-    saved === '' ? t('channels.savedByNone') : t('channels.savedBy', { saved }),
-    ...(one.words === '' ? [] : [t('channels.upstreamSays', { words: one.words })]),
-  ].join(' ');
-}
+/** Something about it has to be done or known. */
+export const hasNote = (channel: Channel, traffic: ChannelTraffic | undefined): boolean =>
+  ['failing', 'slow', 'auto'].includes(stateOf(channel, traffic)) || testErrorOf(channel) !== undefined;

@@ -8,6 +8,7 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { type ListState, useAside, useList } from '../../lib/read.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import type { ChannelType } from './channel-form.ts';
+import { type ChannelTraffic, stateOf, type TrafficRange, trafficRanges, useChannelTraffic } from './traffic.ts';
 
 const idSortKey = 'id-sort';
 const noTypes: readonly ChannelType[] = [];
@@ -21,6 +22,10 @@ export interface Channels {
   /** Those of them that pass. */
   readonly channels: readonly Channel[];
   readonly list: ListState;
+  /** By channel. */
+  readonly traffic: ReadonlyMap<number, ChannelTraffic>;
+  /** What the bars and figures are of. */
+  readonly range: TrafficRange;
   readonly tagMode: boolean;
   readonly idSort: boolean;
   readonly setIdSort: (on: boolean) => void;
@@ -50,7 +55,10 @@ export function useChannels(): Channels {
   const url = useUrl();
   const [idSort, setIdSort] = useState(() => localStorage.getItem(idSortKey) === 'true');
   const [keyword, group, model] = [url.get('q'), url.get('group'), url.get('model')];
-  const [status, type, onlyTag] = [Number(url.get('status')), Number(url.get('type')), url.get('tag')];
+  const [status, type, onlyTag] = [url.get('status'), Number(url.get('type')), url.get('tag')];
+  const range = trafficRanges.find((one) => one === url.get('range')) ?? '24h';
+  const found = useChannelTraffic(range);
+  const traffic = useMemo(() => new Map(found.map((one) => [one.id, one])), [found]);
   const types =
     useAside({ queryKey: ['channel-types'], queryFn: loadTypes, staleTime: Number.POSITIVE_INFINITY }).data ?? noTypes;
   const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
@@ -64,13 +72,15 @@ export function useChannels(): Channels {
     () =>
       (all ?? []).filter(
         (channel) =>
-          (status === 0 || channel.status === status) &&
+          (status === '' ||
+            String(channel.status) === status ||
+            stateOf(channel, traffic.get(channel.id)) === status) &&
           (type === 0 || channel.type === type) &&
           (onlyTag === '' || channel.tag === onlyTag),
       ),
-    [all, status, type, onlyTag],
+    [all, status, traffic, type, onlyTag],
   );
-  const filters = [keyword, group, model, url.get('status'), url.get('type'), onlyTag];
+  const filters = [keyword, group, model, status, url.get('type'), onlyTag];
   return {
     url,
     types,
@@ -78,6 +88,8 @@ export function useChannels(): Channels {
     all,
     channels,
     list,
+    traffic,
+    range,
     tagMode: url.get('mode') === 'tag',
     idSort,
     setIdSort: (on) => {
