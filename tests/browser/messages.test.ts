@@ -1,9 +1,10 @@
 /** The specification's messages, as somebody who reads Chinese sees them. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { zh } from '../../web/locales/zh.ts';
 import { type Rule, rules } from '../spec/rules.ts';
 import { figure } from '../support/figure.ts';
-import { openStage, type Stage } from './support.ts';
+import { choose, openStage, type Stage } from './support.ts';
 
 let stage: Stage;
 let page: Page;
@@ -223,7 +224,7 @@ test('prices, tags and people', async () => {
   await fill();
   await sees('请输入有效的数字');
   await page.getByRole('textbox', { name: '固定价格' }).last().fill('');
-  await page.getByLabel('批量设置方式').selectOption('both');
+  await choose(page.getByLabel('批量设置方式'), zh.prices.fill.both);
   await fill();
   await sees('请输入模型倍率和补全倍率');
 

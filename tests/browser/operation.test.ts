@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
 import { type Inside, openInside, stored } from './inside.ts';
-import { settled } from './support.ts';
+import { choicesOf, choose, settled } from './support.ts';
 
 let inside: Inside;
 let page: Page;
@@ -178,11 +178,9 @@ test('tokens and codes are searched, made with the document’s choices, and kee
     expect(Number(shown.replace(',', ''))).toBe(Number(worth.slice(1)));
   }
   const count = dialog().getByLabel(en.tokens.count);
-  expect(
-    await count.locator('option').evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value)),
-  ).toEqual(expect.arrayContaining(['10', '20', '30', '100']));
+  expect(await choicesOf(count)).toEqual(expect.arrayContaining(['10', '20', '30', '100']));
   await dialog().getByLabel(en.tokens.name, { exact: true }).fill('many');
-  await count.selectOption('10');
+  await choose(count, '10');
   await dialog().getByRole('button', { name: en.app.save }).click();
   await page.locator('code', { hasText: /^sk-/ }).first().waitFor();
   const made = (await inside.ask('GET', '/api/token/search?keyword=many&token=')) as { name: string }[];
@@ -220,12 +218,11 @@ test('the log has its sums, its filters, its kinds, rows that open and columns t
   await inside.open('log');
   for (const text of [en.logs.quota, 'RPM', 'TPM'])
     await page.locator('main header, main').getByText(text).first().waitFor();
-  for (const label of [en.logs.model, en.logs.token, en.logs.user, en.logs.channelId, en.logs.from, en.logs.to])
-    await page
-      .getByRole('searchbox', { name: label, exact: true })
-      .or(page.getByLabel(label, { exact: true }))
-      .first()
-      .waitFor();
+  await page.getByRole('radiogroup', { name: en.range.label }).waitFor();
+  await page.getByRole('button', { name: en.table.addFilter, exact: true }).click();
+  for (const label of [en.logs.model, en.logs.token, en.logs.user, en.logs.channelId, en.logs.group])
+    await page.getByRole('button', { name: label, exact: true }).first().waitFor();
+  await page.keyboard.press('Escape');
   await page.getByRole('button', { name: en.table.columns }).click();
   await page.getByLabel(en.logs.retry, { exact: true }).check();
   await page.keyboard.press('Escape');
@@ -237,10 +234,9 @@ test('the log has its sums, its filters, its kinds, rows that open and columns t
   // Ten of twelve and more; the length of a page is remembered for every table.
   await inside.open('log');
   const size = page.getByLabel(en.table.size);
-  expect(await size.locator('option').evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value))).toEqual(
-    expect.arrayContaining(['10', '20', '50', '100']),
-  );
-  await size.selectOption('20');
+  const sizes = [10, 20, 50, 100].map((count) => en.table.perPage.replace('{{count}}', String(count)));
+  expect(await choicesOf(size)).toEqual(expect.arrayContaining(sizes));
+  await choose(size, en.table.perPage.replace('{{count}}', '20'));
   expect(await stored(page, 'page-size')).toBe('20');
   await page.evaluate(() => localStorage.setItem('page-size', '10'));
 });
@@ -310,12 +306,9 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
       .evaluate((one) => getComputedStyle(one).backgroundColor);
   expect(await bar(2)).not.toBe(await bar(1));
   await page.getByText('1–10 of 10+').waitFor();
-  expect(
-    await page
-      .getByLabel(en.table.size)
-      .locator('option')
-      .evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value)),
-  ).toEqual(['10', '20', '50', '100']);
+  expect(await choicesOf(page.getByLabel(en.table.size))).toEqual(
+    [10, 20, 50, 100].map((count) => en.table.perPage.replace('{{count}}', String(count))),
+  );
   await row(0).getByText(en.tasks.see).click();
   await dialog().getByRole('img').waitFor();
   await page.keyboard.press('Escape');

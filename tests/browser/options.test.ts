@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OptionKey, optionRow } from '../../server/contract/options.ts';
 import { en } from '../../web/locales/en.ts';
 import { type Inside, openInside } from './inside.ts';
+import { choicesOf, choose } from './support.ts';
 
 let inside: Inside;
 let page: Page;
@@ -256,15 +257,12 @@ test('models without a price stand ten to a page, and several are priced at once
   const boxes = block.locator('tbody input[type=checkbox]');
   await boxes.first().waitFor();
   expect(await boxes.count()).toBe(10);
-  const sizes = block.getByLabel(en.prices.pageSize).locator('option');
-  expect(await sizes.allTextContents()).toEqual(['10', '20', '50', '100']);
-  expect(await block.getByLabel(en.prices.fillMode).locator('option').allTextContents()).toEqual(
-    Object.values(en.prices.fill),
-  );
+  expect(await choicesOf(block.getByLabel(en.prices.pageSize))).toEqual(['10', '20', '50', '100']);
+  expect(await choicesOf(block.getByLabel(en.prices.fillMode))).toEqual(Object.values(en.prices.fill));
   const names = await block.locator('tbody td').allTextContents();
   await boxes.nth(0).check();
   await boxes.nth(1).check();
-  await block.getByLabel(en.prices.fillMode).selectOption('both');
+  await choose(block.getByLabel(en.prices.fillMode), en.prices.fill.both);
   await block.getByLabel(en.prices.ratio, { exact: true }).fill('2');
   await block.getByLabel(en.prices.completion, { exact: true }).fill('3');
   await block.getByRole('button', { name: /\(2\)/ }).first().click();

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { createSandbox, freePort, type Sandbox } from '../binary/support.ts';
 
 /** People look here. */
@@ -255,3 +255,17 @@ export const callFrom = (page: Page, method: string, path: string, body?: unknow
     },
     [method, path, body] as const,
   );
+
+/** The names in the list of a select. It is shut again. */
+export async function choicesOf(select: Locator): Promise<string[]> {
+  await select.click();
+  const names = await select.page().getByRole('option').allTextContents();
+  await select.page().keyboard.press('Escape');
+  return names;
+}
+
+/** Takes a value of a select by its name. */
+export async function choose(select: Locator, name: string): Promise<void> {
+  await select.click();
+  await select.page().getByRole('option', { name, exact: true }).click();
+}

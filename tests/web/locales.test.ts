@@ -150,6 +150,7 @@ test('every key is used', () => {
     /^setup\.(open|later)$/,
     /^logs\.(t\d|reason\.\w+)$/,
     /^redemption\.s\d$/,
+    /^range\.\d+[mhd]$/,
     /^orders\.[so]\.\w+$/,
     /^nodes\.s\.\w+$/,
     /^prices\.reason\.\w+$/,

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { filtersIn, isBackwards } from '../../web/features/logs/log-filters.ts';
 import { sortIn, type Url } from '../../web/lib/url.ts';
 
-const url = (query: string): Url => {
+const url = (query: string): Pick<Url, 'get'> => {
   const found = new URLSearchParams(query);
-  return { get: (name) => found.get(name) ?? '', page: 1, set: () => {}, show: () => {}, close: () => {} };
+  return { get: (name) => found.get(name) ?? '' };
 };
 
 test('a channel is looked for by its id, or by a part of its name', () => {

@@ -1,4 +1,5 @@
-/** What narrows a list: a field, a choice, a box. */
+/** In the bar above a list: a field that searches, a box that is ticked. */
+
 /** Narrows while one types. */
 export interface SearchFieldProps {
   readonly label: string;
@@ -24,35 +25,6 @@ export function SearchField({ label, value, onChange, className, slash, type = '
       onChange={(event) => onChange(event.target.value)}
       {...rest}
     />
-  );
-}
-
-/** One value out of a few, or any. */
-export interface FilterSelectProps {
-  readonly label: string;
-  /** What '' is called; the label, where nothing else is said. */
-  readonly any?: string;
-  readonly value: string;
-  /** Value and name. */
-  readonly options: readonly (readonly [string, string])[];
-  readonly onChange: (value: string) => void;
-}
-
-export function FilterSelect({ label, any = label, value, options, onChange }: FilterSelectProps) {
-  return (
-    <select
-      className="field h-7 w-auto"
-      aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      <option value="">{any}</option>
-      {options.map(([option, name]) => (
-        <option key={option} value={option}>
-          {name}
-        </option>
-      ))}
-    </select>
   );
 }
 

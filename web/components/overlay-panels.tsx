@@ -1,13 +1,13 @@
-/** Drawers for objects, dialogs for decisions. */
+/** Sheets for objects, dialogs for decisions. */
 
 import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { leave, useUnsaved } from '../lib/unsaved.ts';
 import { Boundary } from './failure.tsx';
 import { Icon } from './icon.tsx';
 
-export interface DrawerProps {
+export interface SheetProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -16,25 +16,42 @@ export interface DrawerProps {
   readonly dirty?: boolean;
 }
 
-export function Drawer({ title, onClose, children, footer, dirty = false }: DrawerProps) {
+/** Where one types next: the first field of the sheet, if it has one. */
+function useFirstField() {
+  const body = useRef<HTMLDivElement>(null);
+  const first = useRef<HTMLElement | null>(null);
+  useLayoutEffect(() => {
+    first.current =
+      body.current?.querySelector<HTMLElement>(
+        ':is(input:not([type=checkbox], [type=radio], [type=range]), textarea):not(:disabled, [readonly])',
+      ) ?? null;
+  }, []);
+  return { body, first };
+}
+
+/** At the right of the page; on a phone at its foot. */
+export function Sheet({ title, onClose, children, footer, dirty = false }: SheetProps) {
   const { t } = useTranslation();
   useUnsaved(dirty);
+  const { body, first } = useFirstField();
   const close = () => leave(onClose);
   return (
-    <Dialog open onClose={close} className="relative z-20">
+    <Dialog open onClose={close} initialFocus={first} className="relative z-20">
       <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
-      <DialogPanel className="fixed inset-y-0 right-0 flex w-[520px] max-w-full flex-col border-l border-line-strong bg-surface shadow-drawer">
+      <DialogPanel className="fixed right-0 bottom-0 flex max-h-dvh w-[520px] max-w-full flex-col border-line-strong bg-surface shadow-drawer max-sm:max-h-[92dvh] max-sm:rounded-t-3 max-sm:border-t sm:top-0 sm:border-l">
         <header className="flex h-12 flex-none items-center gap-2 border-b border-line pr-3 pl-5">
           <DialogTitle className="flex-1 truncate text-[16px] font-semibold">{title}</DialogTitle>
           <button type="button" className="button button-ghost" onClick={close} aria-label={t('app.close')}>
             <Icon name="close" />
           </button>
         </header>
-        <div className="flex-1 overflow-auto px-5 py-4">
+        <div ref={body} className="flex-1 overflow-auto px-5 py-4">
           <Boundary>{children}</Boundary>
         </div>
         {footer === undefined ? null : (
-          <footer className="flex flex-none justify-end gap-2 border-t border-line px-5 py-2.5">{footer}</footer>
+          <footer className="flex flex-none flex-wrap justify-end gap-2 border-t border-line px-5 py-2.5">
+            {footer}
+          </footer>
         )}
       </DialogPanel>
     </Dialog>

@@ -1,16 +1,16 @@
-/** Drawers and dialogs, loaded when one is first wanted, or when the browser has nothing else to do. */
+/** Sheets and dialogs, loaded when one is first wanted, or when the browser has nothing else to do. */
 import { lazy, Suspense } from 'react';
-import type { ConfirmProps, DrawerProps } from './overlay-panels.tsx';
+import type { ConfirmProps, SheetProps } from './overlay-panels.tsx';
 
 const load = () => import('./overlay-panels.tsx');
-const LazyDrawer = lazy(async () => ({ default: (await load()).Drawer }));
+const LazySheet = lazy(async () => ({ default: (await load()).Sheet }));
 const LazyConfirm = lazy(async () => ({ default: (await load()).Confirm }));
 
 export const warmOverlays = (): void => void load();
 
-export const Drawer = (props: DrawerProps) => (
+export const Sheet = (props: SheetProps) => (
   <Suspense>
-    <LazyDrawer {...props} />
+    <LazySheet {...props} />
   </Suspense>
 );
 

@@ -1,6 +1,7 @@
 /** Back and forth through the pages of a list, and how long they are. */
 import { useTranslation } from 'react-i18next';
 import { useUrl } from '../lib/url.ts';
+import { Select } from './select.tsx';
 
 export const pageSizes = [10, 20, 50, 100];
 const sizeKey = 'page-size';
@@ -63,23 +64,21 @@ export function Pager({ page, size, total, count = 0, onPage, onSize, endless }:
         </>
       )}
       {onSize === undefined ? null : (
-        <select
-          className="field ml-auto h-7 w-auto max-sm:hidden"
-          aria-label={t('table.size')}
-          value={size ?? 'all'}
-          onChange={(event) => {
-            if (event.target.value === 'all') return onSize(null);
-            localStorage.setItem(sizeKey, event.target.value);
-            onSize(Number(event.target.value));
-          }}
-        >
-          {pageSizes.map((one) => (
-            <option key={one} value={one}>
-              {t('table.perPage', { count: one })}
-            </option>
-          ))}
-          {endless === undefined ? null : <option value="all">{t('table.endless')}</option>}
-        </select>
+        <span className="ml-auto max-sm:hidden">
+          <Select
+            label={t('table.size')}
+            value={String(size ?? 'all')}
+            options={[
+              ...pageSizes.map((one) => [String(one), t('table.perPage', { count: one })] as const),
+              ...(endless === undefined ? [] : [['all', t('table.endless')] as const]),
+            ]}
+            onChange={(next) => {
+              if (next === 'all') return onSize(null);
+              localStorage.setItem(sizeKey, next);
+              onSize(Number(next));
+            }}
+          />
+        </span>
       )}
     </div>
   );

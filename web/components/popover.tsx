@@ -1,60 +1,34 @@
-/** A panel below its button; closed by Escape, by a press elsewhere, by leaving it with the keyboard. */
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+/** A panel at its button; closed by Escape, by a press elsewhere, by leaving it with the keyboard. */
+import { Popover as Parts, PopoverButton, PopoverPanel } from '@headlessui/react';
+import type { ReactNode } from 'react';
 
 export interface PopoverProps {
   readonly button: ReactNode;
+  /** Only where the button has no words. */
+  readonly label?: string;
+  readonly buttonClass?: string;
+  readonly anchor?: 'bottom start' | 'bottom end';
   /** Of the panel. */
   readonly className: string;
   readonly children: (close: () => void) => ReactNode;
 }
 
-export function Popover({ button, className, children }: PopoverProps) {
-  const id = useId();
-  const [open, setOpen] = useState(false);
-  const box = useRef<HTMLDivElement>(null);
-  const opener = useRef<HTMLButtonElement>(null);
-  const close = () => {
-    setOpen(false);
-    opener.current?.focus();
-  };
-  useEffect(() => {
-    if (!open) return;
-    const outside = (event: Event) => {
-      if (!box.current?.contains(event.target as Node)) setOpen(false);
-    };
-    document.addEventListener('pointerdown', outside);
-    document.addEventListener('focusin', outside);
-    return () => {
-      document.removeEventListener('pointerdown', outside);
-      document.removeEventListener('focusin', outside);
-    };
-  }, [open]);
+export function Popover({
+  button,
+  label,
+  buttonClass = 'button',
+  anchor = 'bottom end',
+  className,
+  children,
+}: PopoverProps) {
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: Escape is heard from everything inside
-    <div
-      ref={box}
-      className="relative max-sm:hidden"
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' || !open) return;
-        event.stopPropagation();
-        close();
-      }}
-    >
-      <button
-        ref={opener}
-        type="button"
-        className="button"
-        aria-expanded={open}
-        aria-controls={open ? id : undefined}
-        onClick={() => setOpen(!open)}
-      >
+    <Parts className="contents">
+      <PopoverButton className={buttonClass} aria-label={label}>
         {button}
-      </button>
-      {open ? (
-        <div id={id} className={`menu absolute top-full right-0 mt-1 ${className}`}>
-          {children(close)}
-        </div>
-      ) : null}
-    </div>
+      </PopoverButton>
+      <PopoverPanel focus anchor={{ to: anchor, gap: 4, padding: 8 }} className={`menu ${className}`}>
+        {({ close }) => <>{children(close)}</>}
+      </PopoverPanel>
+    </Parts>
   );
 }

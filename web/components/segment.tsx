@@ -1,4 +1,6 @@
 /** A few choices side by side, one of them taken. */
+import { Radio, RadioGroup } from '@headlessui/react';
+
 export interface SegmentProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
@@ -8,19 +10,21 @@ export interface SegmentProps<Value extends string> {
 
 export function Segment<Value extends string>({ label, value, options, onChange }: SegmentProps<Value>) {
   return (
-    <fieldset className="flex w-fit gap-px rounded-2 bg-press p-0.5">
-      <legend className="sr-only">{label}</legend>
+    <RadioGroup
+      aria-label={label}
+      value={value}
+      onChange={onChange}
+      className="flex w-fit max-w-full gap-px overflow-x-auto rounded-2 bg-press p-0.5"
+    >
       {options.map(([option, text]) => (
-        <button
+        <Radio
           key={option}
-          type="button"
-          aria-pressed={option === value}
-          className={`h-6 min-w-6 rounded-1 px-2 text-[12px] whitespace-nowrap max-sm:h-9 ${option === value ? 'bg-surface font-medium text-ink-1' : 'text-ink-2'}`}
-          onClick={() => onChange(option)}
+          value={option}
+          className="flex h-6 min-w-6 flex-none cursor-pointer items-center justify-center rounded-1 px-2 text-[12px] whitespace-nowrap text-ink-2 data-checked:bg-surface data-checked:font-medium data-checked:text-ink-1 max-sm:h-9"
         >
           {text}
-        </button>
+        </Radio>
       ))}
-    </fieldset>
+    </RadioGroup>
   );
 }

@@ -1,34 +1,19 @@
 /** A time of expiry as it is typed. A day alone lasts to its end; a time that has passed or that no calendar has is refused. Pure. */
 import { dateTime } from './format.ts';
+import { parseMoment } from './moment.ts';
 
 export type Expiry =
   /** Epoch seconds; -1 = never. */
   | { readonly kind: 'at'; readonly seconds: number }
   | { readonly kind: 'wrong'; readonly reason: 'unreadable' | 'impossible' | 'past' };
 
-const shape = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2}))?)?$/i;
-const lastOfDay = [23, 59, 59] as const;
-
 /** @param now epoch milliseconds. */
 export function parseExpiry(typed: string, now: number): Expiry {
-  const text = typed.normalize('NFKC').trim();
+  const text = typed.trim();
   if (text === '' || text === '-1') return { kind: 'at', seconds: -1 };
-  const found = shape.exec(text);
-  if (found === null) return { kind: 'wrong', reason: 'unreadable' };
-  const [, year = 0, month = 0, day = 0] = found.map(Number);
-  const [hour, minute, second] = found[4] === undefined ? lastOfDay : [found[4], found[5], found[6] ?? 0].map(Number);
-  const at = new Date(year, month - 1, day, hour, minute, second);
-  // A day or an hour that does not exist is moved to another one.
-  const same =
-    at.getFullYear() === year &&
-    at.getMonth() === month - 1 &&
-    at.getDate() === day &&
-    at.getHours() === hour &&
-    at.getMinutes() === minute &&
-    at.getSeconds() === second;
-  if (!same) return { kind: 'wrong', reason: 'impossible' };
-  if (at.getTime() <= now) return { kind: 'wrong', reason: 'past' };
-  return { kind: 'at', seconds: Math.floor(at.getTime() / 1000) };
+  const at = parseMoment(text, true);
+  if (typeof at !== 'number') return { kind: 'wrong', reason: at };
+  return at * 1000 <= now ? { kind: 'wrong', reason: 'past' } : { kind: 'at', seconds: at };
 }
 
 /** How a field shows what is stored. @param stored epoch seconds; 0 or less = never. */

@@ -8,6 +8,8 @@ export interface Url {
   readonly page: number;
   /** '' removes; every other name than `p` goes back to the first page. */
   readonly set: (name: string, value: string) => void;
+  /** Several at once. */
+  readonly put: (values: Readonly<Record<string, string>>) => void;
   /** Opens something over the list: a place of its own, that Back leaves. @param instead of what is open now. */
   readonly show: (id: string, instead?: boolean) => void;
   /** Closes it; the way back does not lead to it again. */
@@ -30,27 +32,30 @@ export function filterOf(query: URLSearchParams): string {
 }
 
 /** The order the address asks for, as the server takes it; undefined = its own. */
-export function sortIn<Field extends string>(url: Url, fields: readonly Field[]): Sort<Field> | undefined {
+export function sortIn<Field extends string>(url: Pick<Url, 'get'>, fields: readonly Field[]): Sort<Field> | undefined {
   const asked = url.get('sort');
   return sortsOf(fields).find((one) => one === asked);
 }
 
 export function useUrl(): Url {
   const [query, setQuery] = useSearchParams();
+  const put: Url['put'] = (values) =>
+    setQuery(
+      (old) => {
+        const next = new URLSearchParams(old);
+        if (!Object.hasOwn(values, 'p')) next.delete('p');
+        for (const [name, value] of Object.entries(values))
+          if (value === '' || (name === 'p' && value === '1')) next.delete(name);
+          else next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
   return {
     get: (name) => query.get(name) ?? '',
     page: Math.max(1, Number(query.get('p')) || 1),
-    set: (name, value) =>
-      setQuery(
-        (old) => {
-          const next = new URLSearchParams(old);
-          if (value === '' || (name === 'p' && value === '1')) next.delete(name);
-          else next.set(name, value);
-          if (name !== 'p') next.delete('p');
-          return next;
-        },
-        { replace: true },
-      ),
+    set: (name, value) => put({ [name]: value }),
+    put,
     show: (id, instead = false) =>
       setQuery((old) => new URLSearchParams([...old].filter(([name]) => !over.includes(name)).concat([['open', id]])), {
         replace: instead,

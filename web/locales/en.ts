@@ -16,6 +16,7 @@ import personal from './en/personal.json';
 import playground from './en/playground.json';
 import prices from './en/prices.json';
 import pricing from './en/pricing.json';
+import range from './en/range.json';
 import redemption from './en/redemption.json';
 import settings from './en/settings.json';
 import setup from './en/setup.json';
@@ -45,6 +46,7 @@ export const en = {
   playground,
   prices,
   pricing,
+  range,
   redemption,
   settings,
   setup,

@@ -16,6 +16,7 @@ import personal from './zh/personal.json';
 import playground from './zh/playground.json';
 import prices from './zh/prices.json';
 import pricing from './zh/pricing.json';
+import range from './zh/range.json';
 import redemption from './zh/redemption.json';
 import settings from './zh/settings.json';
 import setup from './zh/setup.json';
@@ -45,6 +46,7 @@ export const zh = {
   playground,
   prices,
   pricing,
+  range,
   redemption,
   settings,
   setup,

@@ -1,6 +1,6 @@
 /** What could not be copied, ready to be selected. */
 import { useTranslation } from 'react-i18next';
-import { Drawer } from '../components/overlay.tsx';
+import { Sheet } from '../components/overlay.tsx';
 import { showByHand, useUncopied } from '../lib/copy.ts';
 
 export function CopyByHand() {
@@ -8,7 +8,7 @@ export function CopyByHand() {
   const text = useUncopied();
   if (text === null) return null;
   return (
-    <Drawer title={t('app.copyFailed.title')} onClose={() => showByHand(null)}>
+    <Sheet title={t('app.copyFailed.title')} onClose={() => showByHand(null)}>
       <textarea
         className="field font-mono"
         rows={4}
@@ -17,6 +17,6 @@ export function CopyByHand() {
         aria-label={t('app.copyFailed.title')}
         onFocus={(event) => event.target.select()}
       />
-    </Drawer>
+    </Sheet>
   );
 }

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Framed } from '../components/framed.tsx';
 import { Icon } from '../components/icon.tsx';
-import { Drawer } from '../components/overlay.tsx';
+import { Sheet } from '../components/overlay.tsx';
 import { call } from '../lib/api.ts';
 import { useAside } from '../lib/read.ts';
 
@@ -26,9 +26,9 @@ export function NoticeButton() {
         <Icon name="bell" />
       </button>
       {open ? (
-        <Drawer title={t('app.notice')} onClose={() => setOpen(false)}>
+        <Sheet title={t('app.notice')} onClose={() => setOpen(false)}>
           <Framed title={t('app.notice')} content={notice} />
-        </Drawer>
+        </Sheet>
       ) : null}
     </>
   );

@@ -7,7 +7,9 @@ const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-she
 const offKey = 'shortcuts-off';
 const typing = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
-  (target.isContentEditable || target.matches('input:not([type=checkbox]), textarea, select'));
+  (target.isContentEditable ||
+    target.closest('[role=listbox], [role=menu]') !== null ||
+    target.matches('input:not([type=checkbox]), textarea, select'));
 const covered = (): boolean => document.querySelector('[role=dialog]') !== null;
 
 /** Elements tell which key presses them: `data-key="n"` on the page's main action, `data-key="/"` on its search. */

@@ -2,7 +2,6 @@
 import type { ReactNode } from 'react';
 import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
 import type { Column } from './column.ts';
-import { Folded } from './folded.tsx';
 import type { Preferences } from './preferences.ts';
 import { SavedFilters } from './saved-filters.tsx';
 import { ViewOptions } from './view-options.tsx';
@@ -19,7 +18,7 @@ export function Bar<Row>({ columns, storeKey, preferences, place, bar }: BarProp
   if (bar === undefined && storeKey === '') return null;
   return (
     <div className="flex flex-wrap items-center gap-2 px-5 pb-3">
-      {bar === undefined ? null : <Folded>{bar}</Folded>}
+      {bar}
       {storeKey === '' ? null : (
         <span className="ml-auto flex gap-2">
           {place === undefined ? null : <SavedFilters place={place} />}

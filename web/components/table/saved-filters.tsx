@@ -31,6 +31,7 @@ export function SavedFilters({ place }: { readonly place: FilterPlace }) {
   };
   return (
     <Popover
+      buttonClass="button max-sm:hidden"
       button={
         <>
           <Icon name="book" />

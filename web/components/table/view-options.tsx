@@ -17,6 +17,7 @@ export function ViewOptions<Row>({ columns, preferences }: ViewOptionsProps<Row>
   const isShown = ({ id, hidden }: Column<Row>): boolean => shown[id] ?? hidden !== true;
   return (
     <Popover
+      buttonClass="button max-sm:hidden"
       button={
         <>
           <Icon name="columns" />

@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { type Status, useStatus } from '../../shell/status.ts';
@@ -35,7 +35,7 @@ export function WeChatCode({
     if (code.trim() !== '') onCode(code.trim());
   };
   return (
-    <Drawer title={t('account.wechat')} onClose={onClose}>
+    <Sheet title={t('account.wechat')} onClose={onClose}>
       <form onSubmit={submit}>
         {status?.wechat_qrcode ? (
           <img src={status.wechat_qrcode} alt={t('account.wechatCode')} className="mb-4 max-w-60" />
@@ -56,7 +56,7 @@ export function WeChatCode({
           {t('login.submit')}
         </button>
       </form>
-    </Drawer>
+    </Sheet>
   );
 }
 

@@ -1,7 +1,9 @@
 /** Fields that most channels leave as they are. */
+
 import { useTranslation } from 'react-i18next';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { Field, TextField } from '../../components/form.tsx';
+import { SelectField } from '../../components/select.tsx';
 import {
   type ChannelForm,
   type ChannelType,
@@ -64,24 +66,17 @@ function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
   const dialect = typeof setting?.dialect === 'string' ? setting.dialect : '';
   const offered = new Set([...(provider?.dialects ?? []), ...(dialect === '' ? [] : [dialect])]);
   return (
-    <Field label={t('channels.dialect')} help={t('channels.dialectHelp')}>
-      {(ids) => (
-        <select
-          {...ids}
-          className="field"
-          value={dialect}
-          disabled={setting === null}
-          onChange={(event) => onChange({ setting: withSetting(form.setting, 'dialect', event.target.value) })}
-        >
-          <option value="">{t('channels.dialectAuto')}</option>
-          {[...offered].map((one) => (
-            <option key={one} value={one}>
-              {provider?.dialect_labels[one] ?? one}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={t('channels.dialect')}
+      help={t('channels.dialectHelp')}
+      value={dialect}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.dialectAuto')],
+        ...[...offered].map((one) => [one, provider?.dialect_labels[one] ?? one] as const),
+      ]}
+      onChange={(value) => onChange({ setting: withSetting(form.setting, 'dialect', value) })}
+    />
   );
 }
 
@@ -90,21 +85,18 @@ function UnknownIdsField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider
   const setting = settingIn(form.setting);
   const chosen = setting?.unknown_ids;
   return (
-    <Field label={t('channels.unknownIds')} help={t('channels.unknownIdsHelp')}>
-      {(ids) => (
-        <select
-          {...ids}
-          className="field"
-          value={chosen === 'allow' || chosen === 'refuse' ? chosen : ''}
-          disabled={setting === null}
-          onChange={(event) => onChange({ setting: withSetting(form.setting, 'unknown_ids', event.target.value) })}
-        >
-          <option value="">{t('channels.unknownIdsUsual')}</option>
-          <option value="allow">{t('channels.unknownIdsAllow')}</option>
-          <option value="refuse">{t('channels.unknownIdsRefuse')}</option>
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={t('channels.unknownIds')}
+      help={t('channels.unknownIdsHelp')}
+      value={chosen === 'allow' || chosen === 'refuse' ? chosen : ''}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.unknownIdsUsual')],
+        ['allow', t('channels.unknownIdsAllow')],
+        ['refuse', t('channels.unknownIdsRefuse')],
+      ]}
+      onChange={(value) => onChange({ setting: withSetting(form.setting, 'unknown_ids', value) })}
+    />
   );
 }
 

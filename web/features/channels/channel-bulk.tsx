@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { BulkBar } from '../../components/table/bulk-bar.tsx';
 import type { Selection } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
@@ -41,7 +41,7 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
         {button(t('app.delete'), () => setOpen('delete'), true)}
       </BulkBar>
       {open === 'tag' ? (
-        <Drawer title={t('channels.setTag')} onClose={() => setOpen(null)}>
+        <Sheet title={t('channels.setTag')} onClose={() => setOpen(null)}>
           <form
             className="flex gap-2"
             onSubmit={async (event) => {
@@ -62,7 +62,7 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
               {t('channels.setTag')}
             </button>
           </form>
-        </Drawer>
+        </Sheet>
       ) : null}
       {open === 'delete' ? (
         <Confirm

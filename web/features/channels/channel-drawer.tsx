@@ -6,7 +6,7 @@ import { actsLater, actsLaterWords } from '../../../server/contract/acts-later.t
 import type { Channel } from '../../../server/contract/entities.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
-import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { sameForm } from '../../lib/unsaved.ts';
 import { ChannelFields } from './channel-fields.tsx';
@@ -64,7 +64,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
     }
   };
   return (
-    <Drawer
+    <Sheet
       title={channel === null ? t('channels.add') : t('channels.edit')}
       dirty={!busy && !sameForm(form, first)}
       onClose={onClose}
@@ -101,6 +101,6 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
           onConfirm={() => void store()}
         />
       ) : null}
-    </Drawer>
+    </Sheet>
   );
 }

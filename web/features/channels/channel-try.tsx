@@ -1,6 +1,8 @@
 /** One real request through the channel as the form describes it, before anything is stored. */
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Select } from '../../components/select.tsx';
 import { messageOf } from '../../lib/attempt.ts';
 
 export interface Outcome {
@@ -38,19 +40,13 @@ export function ChannelTry({ models, ask }: ChannelTryProps) {
     <section className="mb-4 grid gap-2 rounded-2 border border-line p-3" aria-label={t('channels.tryTitle')}>
       <h2 className="text-[12px] leading-4 font-medium text-ink-2">{t('channels.tryTitle')}</h2>
       <div className="flex gap-2">
-        <select
+        <Select
           className="field"
-          aria-label={t('channels.tryModel')}
+          label={t('channels.tryModel')}
           value={chosen}
-          onChange={(event) => setModel(event.target.value)}
-        >
-          <option value="">{t('channels.tryCheapest')}</option>
-          {models.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+          options={[['', t('channels.tryCheapest')], ...models.map((name) => [name, name] as const)]}
+          onChange={setModel}
+        />
         <button type="button" className="button h-8 max-sm:h-11" aria-disabled={busy} onClick={() => void run()}>
           {busy ? t('channels.testing') : t('channels.tryNow')}
         </button>

@@ -7,7 +7,7 @@ import { valueIn } from '../../components/amount.ts';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { sameForm } from '../../lib/unsaved.ts';
 import type { ChannelActions } from './actions.ts';
@@ -62,7 +62,7 @@ export function TagDrawer({ row, actions, onClose }: TagDrawerProps) {
     <TextField label={label} help={help} value={form[name]} onChange={(value) => setForm({ ...form, [name]: value })} />
   );
   return (
-    <Drawer
+    <Sheet
       title={t('channels.editTag', { tag: row.tag })}
       onClose={onClose}
       footer={<FormFooter form="tag-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
@@ -94,6 +94,6 @@ export function TagDrawer({ row, actions, onClose }: TagDrawerProps) {
           {error}
         </p>
       </CheckedForm>
-    </Drawer>
+    </Sheet>
   );
 }

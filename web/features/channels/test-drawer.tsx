@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import type { ChannelActions } from './actions.ts';
@@ -44,7 +44,7 @@ export function TestDrawer({ channel, actions, onClose }: TestDrawerProps) {
   };
 
   return (
-    <Drawer
+    <Sheet
       title={t('channels.testTitle', { name: channel.name })}
       onClose={onClose}
       footer={
@@ -102,6 +102,6 @@ export function TestDrawer({ channel, actions, onClose }: TestDrawerProps) {
           );
         })}
       </ul>
-    </Drawer>
+    </Sheet>
   );
 }

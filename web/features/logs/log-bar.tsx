@@ -1,6 +1,9 @@
 /** What narrows the log. */
 import { useTranslation } from 'react-i18next';
-import { CheckBox, SearchField } from '../../components/filters.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { CheckBox } from '../../components/filters.tsx';
+import { RangeControl } from '../../components/range-control.tsx';
+import { Segment } from '../../components/segment.tsx';
 import type { Url } from '../../lib/url.ts';
 
 const kinds = [1, 2, 3, 4, 5] as const;
@@ -14,38 +17,26 @@ export interface LogBarProps {
 
 export function LogBar({ url, admin, type }: LogBarProps) {
   const { t } = useTranslation();
-  const field = (name: string, label: string, kind: 'search' | 'datetime-local' = 'search') => (
-    <SearchField
-      type={kind}
-      className={`h-7 ${kind === 'search' ? 'w-32' : 'w-44'}`}
-      label={label}
-      value={url.get(name)}
-      onChange={(value) => url.set(name, value)}
-    />
-  );
   return (
     <>
-      <select
-        className="field h-7 w-auto"
-        aria-label={t('logs.type')}
-        value={type}
-        onChange={(event) => url.set('type', event.target.value === '0' ? '' : event.target.value)}
+      <FilterBar
+        filters={[
+          { name: 'model', label: t('logs.model') },
+          { name: 'token', label: t('logs.token') },
+          ...(admin ? [{ name: 'user', label: t('logs.user') }] : []),
+          ...(admin ? [{ name: 'channel', label: t('logs.channelId') }] : []),
+          { name: 'group', label: t('logs.group') },
+          { name: 'request', label: t('logs.requestId') },
+        ]}
       >
-        <option value={0}>{t('logs.all')}</option>
-        {kinds.map((kind) => (
-          <option key={kind} value={kind}>
-            {t(`logs.t${kind}`)}
-          </option>
-        ))}
-      </select>
-      {field('model', t('logs.model'))}
-      {field('token', t('logs.token'))}
-      {admin ? field('user', t('logs.user')) : null}
-      {admin ? field('channel', t('logs.channelId')) : null}
-      {field('group', t('logs.group'))}
-      {field('request', t('logs.requestId'))}
-      {field('from', t('logs.from'), 'datetime-local')}
-      {field('to', t('logs.to'), 'datetime-local')}
+        <Segment
+          label={t('logs.type')}
+          value={String(type)}
+          options={[['0', t('logs.all')], ...kinds.map((kind) => [String(kind), t(`logs.t${kind}`)] as const)]}
+          onChange={(value) => url.set('type', value === '0' ? '' : value)}
+        />
+        <RangeControl usual="all" />
+      </FilterBar>
       <CheckBox
         className="flex items-center gap-1.5 text-[12px] text-ink-2"
         label={t('logs.live')}

@@ -7,7 +7,7 @@ import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
 import { labelledColumns } from '../../../server/contract/log-columns.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
@@ -96,7 +96,7 @@ export function LogDrawer({ log, onClose, onStep }: LogDrawerProps) {
   const isRequest = log.type === 2 || log.type === 5;
   const rows = isRequest ? requestRows(log, facts, t) : eventRows(log, facts, t);
   return (
-    <Drawer
+    <Sheet
       title={isRequest ? t('logs.detail') : t(`logs.t${log.type as 1 | 3 | 4}`)}
       onClose={onClose}
       footer={
@@ -144,6 +144,6 @@ export function LogDrawer({ log, onClose, onStep }: LogDrawerProps) {
             ))}
         </dl>
       </section>
-    </Drawer>
+    </Sheet>
   );
 }

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { troubleIn } from '../../../server/contract/storage-reasons.ts';
-import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { dateTime, duration } from '../../lib/format.ts';
@@ -25,7 +25,7 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
     await client.invalidateQueries({ queryKey: ['nodes'] });
   };
   return (
-    <Drawer
+    <Sheet
       title={name}
       onClose={onClose}
       footer={
@@ -62,7 +62,7 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
           }
         />
       ) : null}
-    </Drawer>
+    </Sheet>
   );
 }
 

@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PaymentCallback } from '../../../server/contract/entities.ts';
 import { Empty } from '../../components/empty.tsx';
-import { FilterSelect } from '../../components/filters.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { Pager, usePaging } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
@@ -57,19 +57,21 @@ export function CallbackTable() {
         list={list}
         onOpen={setOpen}
         bar={
-          <FilterSelect
-            label={t('orders.outcome')}
-            any={t('orders.all')}
-            value={outcome}
-            options={outcomes.map((name) => [name, t(`orders.o.${name}`)])}
-            onChange={(value) => url.set('outcome', value)}
+          <FilterBar
+            filters={[
+              {
+                name: 'outcome',
+                label: t('orders.outcome'),
+                options: outcomes.map((name) => [name, t(`orders.o.${name}`)]),
+              },
+            ]}
           />
         }
         empty={<Empty text={t('orders.noCallbacks')} command="gateway payment callbacks" />}
       />
       <Pager {...paging} total={list.data?.total} />
       {open === null ? null : (
-        <Drawer title={open.trade_no} onClose={() => setOpen(null)}>
+        <Sheet title={open.trade_no} onClose={() => setOpen(null)}>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2">
             <dt className="text-ink-3">{t('orders.outcome')}</dt>
             <dd>{shown(open.outcome)}</dd>
@@ -80,7 +82,7 @@ export function CallbackTable() {
           </dl>
           <h3 className="mt-4 mb-1 text-ink-3">{t('orders.content')}</h3>
           <pre className="rounded-2 bg-sunken p-3 font-mono text-[12px] break-all whitespace-pre-wrap">{open.body}</pre>
-        </Drawer>
+        </Sheet>
       )}
     </>
   );

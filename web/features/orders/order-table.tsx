@@ -4,7 +4,8 @@ import { useTranslation } from 'react-i18next';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
 import { Role } from '../../../server/contract/enums.ts';
 import { Empty } from '../../components/empty.tsx';
-import { FilterSelect, SearchField } from '../../components/filters.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { SearchField } from '../../components/filters.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { Pager, usePaging } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
@@ -40,7 +41,15 @@ export function OrderTable() {
         list={list}
         storeKey="orders-table-columns"
         bar={
-          <>
+          <FilterBar
+            filters={[
+              {
+                name: 'status',
+                label: t('orders.status'),
+                options: states.map((state) => [state, t(`orders.s.${state}`)]),
+              },
+            ]}
+          >
             <SearchField
               slash
               className="h-7 w-56"
@@ -48,14 +57,7 @@ export function OrderTable() {
               value={keyword}
               onChange={(value) => url.set('q', value)}
             />
-            <FilterSelect
-              label={t('orders.status')}
-              any={t('orders.all')}
-              value={status}
-              options={states.map((state) => [state, t(`orders.s.${state}`)])}
-              onChange={(value) => url.set('status', value)}
-            />
-          </>
+          </FilterBar>
         }
         empty={<Empty text={t('orders.none')} command="gateway payment list" />}
       />

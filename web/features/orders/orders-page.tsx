@@ -1,7 +1,7 @@
 /** Top-up orders of everybody, and what payment providers reported: where a missing payment is looked for. */
 import { useTranslation } from 'react-i18next';
 import { PageHead } from '../../components/page.tsx';
-import { Segment } from '../../components/segment.tsx';
+import { Tabs } from '../../components/tabs.tsx';
 import { useUrl } from '../../lib/url.ts';
 import { CallbackTable } from './callback-table.tsx';
 import { OrderTable } from './order-table.tsx';
@@ -12,18 +12,18 @@ export function OrdersPage() {
   const view = url.get('view') === 'callbacks' ? 'callbacks' : 'orders';
   return (
     <>
-      <PageHead title={t('orders.title')}>
-        <Segment
-          label={t('orders.title')}
-          value={view}
-          options={[
-            ['orders', t('orders.orders')],
-            ['callbacks', t('orders.callbacks')],
-          ]}
-          onChange={(next) => url.set('view', next === 'orders' ? '' : next)}
-        />
-      </PageHead>
-      {view === 'orders' ? <OrderTable /> : <CallbackTable />}
+      <PageHead title={t('orders.title')} />
+      <Tabs
+        label={t('orders.title')}
+        value={view}
+        tabs={[
+          ['orders', t('orders.orders')],
+          ['callbacks', t('orders.callbacks')],
+        ]}
+        onChange={(next) => url.set('view', next === 'orders' ? '' : next)}
+      >
+        <div className="pt-3">{view === 'orders' ? <OrderTable /> : <CallbackTable />}</div>
+      </Tabs>
     </>
   );
 }

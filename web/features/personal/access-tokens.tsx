@@ -6,7 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { scopes as allScopes, type Scope } from '../../../server/contract/scopes.ts';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
-import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { Confirm, Sheet } from '../../components/overlay.tsx';
+import { SelectField } from '../../components/select.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
@@ -46,7 +47,7 @@ function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly 
     }
   };
   return (
-    <Drawer title={t('personal.newAccessToken')} onClose={onClose}>
+    <Sheet title={t('personal.newAccessToken')} onClose={onClose}>
       {made === null ? (
         <form onSubmit={submit} noValidate>
           <Field label={t('tokens.name')}>
@@ -80,17 +81,15 @@ function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly 
             </ul>
             <p className="mt-1 text-[12px] text-ink-3">{t('personal.scopesHelp')}</p>
           </fieldset>
-          <Field label={t('tokens.expires')}>
-            {(ids) => (
-              <select {...ids} className="field" value={days} onChange={(event) => setDays(Number(event.target.value))}>
-                {lives.map((life) => (
-                  <option key={life} value={life}>
-                    {life === 0 ? t('tokens.never') : t('personal.days', { count: life })}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <SelectField
+            label={t('tokens.expires')}
+            value={String(days)}
+            options={lives.map((life) => [
+              String(life),
+              life === 0 ? t('tokens.never') : t('personal.days', { count: life }),
+            ])}
+            onChange={(life) => setDays(Number(life))}
+          />
           <p role="alert" className="mb-3 text-danger">
             {error}
           </p>
@@ -107,7 +106,7 @@ function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly 
           </button>
         </>
       )}
-    </Drawer>
+    </Sheet>
   );
 }
 

@@ -10,7 +10,7 @@ import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
-import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { ApiError, call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { type Status, useStatus } from '../../shell/status.ts';
@@ -28,7 +28,7 @@ function EmailDrawer({ onClose, onDone }: { readonly onClose: () => void; readon
     if (await attempt(() => call('account.bind_email_post', { email, code }), t('account.bound'))) onDone();
   };
   return (
-    <Drawer title={t('personal.bindEmail')} onClose={onClose}>
+    <Sheet title={t('personal.bindEmail')} onClose={onClose}>
       <form onSubmit={submit}>
         <Field label={t('account.email')}>
           {(ids) => (
@@ -63,7 +63,7 @@ function EmailDrawer({ onClose, onDone }: { readonly onClose: () => void; readon
           {t('personal.bind')}
         </button>
       </form>
-    </Drawer>
+    </Sheet>
   );
 }
 
@@ -80,7 +80,7 @@ function UnbindDrawer({
   const { t } = useTranslation();
   const [password, setPassword] = useState('');
   return (
-    <Drawer title={t('personal.unbindTitle', { name })} onClose={onClose}>
+    <Sheet title={t('personal.unbindTitle', { name })} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -105,7 +105,7 @@ function UnbindDrawer({
           {t('personal.unbind')}
         </button>
       </form>
-    </Drawer>
+    </Sheet>
   );
 }
 

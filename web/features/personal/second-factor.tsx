@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { renderSVG } from 'uqr';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
@@ -103,7 +103,7 @@ export function SecondFactor() {
         )}
       </div>
       {step === null ? null : (
-        <Drawer title={t('personal.secondFactor')} onClose={close}>
+        <Sheet title={t('personal.secondFactor')} onClose={close}>
           {step.kind === 'codes' ? (
             <>
               <p className="mb-3 text-ink-2">{t('personal.keepCodes')}</p>
@@ -135,7 +135,7 @@ export function SecondFactor() {
               />
             </>
           )}
-        </Drawer>
+        </Sheet>
       )}
     </Card>
   );

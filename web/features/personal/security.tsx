@@ -8,7 +8,7 @@ import { useLocation } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { copyText } from '../../lib/format.ts';
@@ -112,12 +112,12 @@ export function Security({ self }: { readonly self: User }) {
         </button>
       </div>
       {open === 'password' ? (
-        <Drawer title={t('personal.changePassword')} onClose={shut}>
+        <Sheet title={t('personal.changePassword')} onClose={shut}>
           <PasswordForm onDone={shut} />
-        </Drawer>
+        </Sheet>
       ) : null}
       {open === 'token' ? (
-        <Drawer title={t('personal.accessToken')} onClose={shut}>
+        <Sheet title={t('personal.accessToken')} onClose={shut}>
           <p className="mb-3 text-ink-2">{t('personal.accessTokenHelp')}</p>
           <textarea
             className="field font-mono"
@@ -127,10 +127,10 @@ export function Security({ self }: { readonly self: User }) {
             value={token}
             onFocus={(event) => event.target.select()}
           />
-        </Drawer>
+        </Sheet>
       ) : null}
       {open === 'close' ? (
-        <Drawer title={t('personal.close')} onClose={shut}>
+        <Sheet title={t('personal.close')} onClose={shut}>
           <form onSubmit={close}>
             <p className="mb-3 text-danger">{t('personal.closeText')}</p>
             <Field label={t('personal.typeNameLabel', { name: self.username })}>
@@ -148,7 +148,7 @@ export function Security({ self }: { readonly self: User }) {
               {t('personal.close')}
             </button>
           </form>
-        </Drawer>
+        </Sheet>
       ) : null}
     </Card>
   );

@@ -3,6 +3,7 @@
 import { useTranslation } from 'react-i18next';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { Field } from '../../components/form.tsx';
+import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { type Settings, tokenTerms } from './use-settings.ts';
@@ -11,20 +12,17 @@ function GroupField({ settings: { group, change } }: { readonly settings: Settin
   const { t } = useTranslation();
   const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
-    <Field label={t('playground.group')}>
-      {(ids) => (
-        <select {...ids} className="field" value={group} onChange={(event) => change({ group: event.target.value })}>
-          <option value="">{t('playground.ownGroup')}</option>
-          {Object.entries(groups as Record<string, { desc?: string; ratio?: number | string }>).map(
-            ([name, { desc, ratio }]) => (
-              <option key={name} value={name}>
-                {`${desc || name} (${ratio ?? 1}×)`}
-              </option>
-            ),
-          )}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={t('playground.group')}
+      value={group}
+      options={[
+        ['', t('playground.ownGroup')],
+        ...Object.entries(groups as Record<string, { desc?: string; ratio?: number | string }>).map(
+          ([name, { desc, ratio }]) => [name, `${desc || name} (${ratio ?? 1}×)`] as const,
+        ),
+      ]}
+      onChange={(next) => change({ group: next })}
+    />
   );
 }
 

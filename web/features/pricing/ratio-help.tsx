@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../../components/icon.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 
 const boxWidth = 132;
 
@@ -21,7 +21,7 @@ export function RatioHelp() {
         <Icon name="help" />
       </button>
       {open ? (
-        <Drawer title={t('pricing.help')} onClose={() => setOpen(false)}>
+        <Sheet title={t('pricing.help')} onClose={() => setOpen(false)}>
           <svg role="img" aria-label={t('pricing.helpText')} viewBox="0 0 140 330" className="mx-auto mb-4 h-80">
             {steps.map(([sum, label], at) => (
               <g key={label} transform={`translate(4 ${at * 66 + 2})`}>
@@ -40,7 +40,7 @@ export function RatioHelp() {
             </text>
           </svg>
           <p className="text-ink-2">{t('pricing.helpText')}</p>
-        </Drawer>
+        </Sheet>
       ) : null}
     </>
   );

@@ -9,7 +9,7 @@ import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { expiryIn, expiryText } from '../../lib/expiry.ts';
@@ -70,7 +70,7 @@ export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: Redemp
   };
 
   return (
-    <Drawer
+    <Sheet
       title={redemption === null ? t('redemption.add') : t('redemption.edit')}
       dirty={!busy && !sameForm(typed, first)}
       onClose={onClose}
@@ -118,6 +118,6 @@ export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: Redemp
           {error}
         </p>
       </CheckedForm>
-    </Drawer>
+    </Sheet>
   );
 }

@@ -6,6 +6,7 @@ import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { Field } from '../../components/form.tsx';
+import { SelectField } from '../../components/select.tsx';
 import { ListField } from './list-field.tsx';
 import { numberTerms, optionBounds, shapeOf } from './typed-option.ts';
 
@@ -65,21 +66,23 @@ export function TypedField({ option, language, value, locked, help, error, onCha
       <NumberField {...shared} empty="" disabled={locked} terms={numberTerms(option)} />
     );
   }
+  if (kind.name === 'choice')
+    return (
+      <SelectField
+        label={textIn(label, language)}
+        help={help}
+        error={error}
+        value={value}
+        disabled={locked}
+        data-option={option}
+        options={(kind.choices ?? []).map((one) => [one, i18next.t(`settings.choice.${one as 'hour'}`)] as const)}
+        onChange={onChange}
+      />
+    );
   return (
     <Field label={textIn(label, language)} help={help} error={error}>
       {(ids) => {
         const shared = { ...ids, disabled: locked, 'data-option': option };
-        if (kind.name === 'choice') {
-          return (
-            <select {...shared} className="field" value={value} onChange={(event) => onChange(event.target.value)}>
-              {(kind.choices ?? []).map((choice) => (
-                <option key={choice} value={choice}>
-                  {i18next.t(`settings.choice.${choice as 'hour'}`)}
-                </option>
-              ))}
-            </select>
-          );
-        }
         if (takesLines(option)) {
           return (
             <textarea

@@ -8,7 +8,7 @@ import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useStatus } from '../../shell/status.ts';
 import { ChannelTag, Elapsed, Progress, TaskStatus } from './status.tsx';
-import { spelled, TaskListPage } from './task-list-page.tsx';
+import { TaskListPage } from './task-list-page.tsx';
 
 type Drawing = OutputOf<EndpointOf<'drawing.list'>>[number];
 
@@ -31,8 +31,9 @@ const actions = [
   'SWAP_FACE',
 ] as const;
 /** The list shows the last 30 days and an hour ahead, for clocks that differ. */
-const monthMs = 30 * 86_400_000;
-const hourMs = 3_600_000;
+const monthSeconds = 30 * 86_400;
+const hourSeconds = 3600;
+const minuteSeconds = 60;
 const codes: readonly number[] = [0, 1, 21, 22];
 
 export function DrawingsPage() {
@@ -103,13 +104,15 @@ export function DrawingsPage() {
       ),
     },
   ];
+  // Whole minutes: within one the same rows are asked for.
+  const now = Math.floor(Date.now() / 1000 / minuteSeconds) * minuteSeconds;
   return (
     <TaskListPage<Drawing>
       place="drawings"
       title={t('nav.drawings')}
       idLabel={t('tasks.drawingId')}
       columns={columns}
-      window={{ from: spelled(new Date(Date.now() - monthMs)), to: spelled(new Date(Date.now() + hourMs)) }}
+      usual={{ from: now - monthSeconds, to: now + hourSeconds }}
       banner={
         status?.mj_notify_enabled ? null : (
           <p className="mx-5 mb-3 rounded-2 bg-sunken px-3 py-2 text-ink-2">{t('tasks.noCallback')}</p>

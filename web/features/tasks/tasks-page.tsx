@@ -7,7 +7,7 @@ import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { ChannelTag, Elapsed, Ring, TaskStatus } from './status.tsx';
-import { spelled, TaskListPage } from './task-list-page.tsx';
+import { TaskListPage } from './task-list-page.tsx';
 
 type Task = OutputOf<EndpointOf<'task.list'>>[number];
 
@@ -62,7 +62,7 @@ export function TasksPage() {
       title={t('nav.tasks')}
       idLabel={t('tasks.taskId')}
       columns={columns}
-      window={{ from: spelled(new Date(new Date().setHours(0, 0, 0, 0))), to: '' }}
+      usual={{ from: Math.floor(new Date().setHours(0, 0, 0, 0) / 1000), to: 0 }}
       load={(admin, { id, channel, from, to }, page, pageSize) => {
         const filter = { p: page, page_size: pageSize, task_id: id, start_timestamp: from, end_timestamp: to };
         return admin ? call('task.list', { ...filter, channel_id: channel }) : call('task.self', filter);

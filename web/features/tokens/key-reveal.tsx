@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -44,7 +44,7 @@ export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
   const { t } = useTranslation();
   const key = shownKey(token.key);
   return (
-    <Drawer title={t('tokens.reveal')} onClose={onClose}>
+    <Sheet title={t('tokens.reveal')} onClose={onClose}>
       <div className="mb-3 flex items-center gap-2 rounded-2 border border-line-strong bg-sunken p-2">
         <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{key}</code>
         <button type="button" className="button button-primary" onClick={() => onCopy(key)}>
@@ -54,6 +54,6 @@ export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
       <FirstRequest token={token} />
       <p className="mb-2 text-ink-2">{t('tokens.revealHelp')}</p>
       <UseWith token={token} onCopy={onCopy} />
-    </Drawer>
+    </Sheet>
   );
 }

@@ -5,7 +5,7 @@ import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
-import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useAside } from '../../lib/read.ts';
@@ -71,7 +71,7 @@ export function TokenDrawer({ token, facts, onClose, onSaved, onRotated }: Token
   };
 
   return (
-    <Drawer
+    <Sheet
       title={token === null ? t('tokens.add') : t('tokens.edit')}
       dirty={!busy && !sameForm(form, first)}
       onClose={onClose}
@@ -96,6 +96,6 @@ export function TokenDrawer({ token, facts, onClose, onSaved, onRotated }: Token
           }}
         />
       )}
-    </Drawer>
+    </Sheet>
   );
 }

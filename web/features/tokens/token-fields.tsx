@@ -8,6 +8,7 @@ import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { CheckBox } from '../../components/filters.tsx';
 import { Field, TextField } from '../../components/form.tsx';
+import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -83,23 +84,17 @@ function GroupField({ form, onChange }: PartProps) {
   const { t } = useTranslation();
   const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
-    <Field label={t('tokens.group')}>
-      {(ids) => (
-        <select
-          {...ids}
-          className="field"
-          value={form.group}
-          onChange={(event) => onChange({ group: event.target.value })}
-        >
-          <option value="">{t('tokens.ownGroup')}</option>
-          {Object.entries(groups as Record<string, { desc?: string; ratio?: number }>).map(([key, { desc, ratio }]) => (
-            <option key={key} value={key}>
-              {`${desc || key} (${ratio ?? 1}×)`}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={t('tokens.group')}
+      value={form.group}
+      options={[
+        ['', t('tokens.ownGroup')],
+        ...Object.entries(groups as Record<string, { desc?: string; ratio?: number }>).map(
+          ([key, { desc, ratio }]) => [key, `${desc || key} (${ratio ?? 1}×)`] as const,
+        ),
+      ]}
+      onChange={(group) => onChange({ group })}
+    />
   );
 }
 
@@ -107,20 +102,13 @@ function GroupField({ form, onChange }: PartProps) {
 function CountField({ form, onChange }: PartProps) {
   const { t } = useTranslation();
   return (
-    <Field label={t('tokens.count')} help={t('tokens.countHelp')}>
-      {(ids) => (
-        <select
-          {...ids}
-          className="field"
-          value={form.count}
-          onChange={(event) => onChange({ count: Number(event.target.value) })}
-        >
-          {batches.map((one) => (
-            <option key={one}>{one}</option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={t('tokens.count')}
+      help={t('tokens.countHelp')}
+      value={String(form.count)}
+      options={batches.map((one) => [String(one), String(one)] as const)}
+      onChange={(count) => onChange({ count: Number(count) })}
+    />
   );
 }
 

@@ -7,7 +7,8 @@ import { agents, modelFor, type SetupStep, setupSteps } from '../../../server/co
 import type { Token } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
-import { Drawer } from '../../components/overlay.tsx';
+import { Sheet } from '../../components/overlay.tsx';
+import { Select } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useAside } from '../../lib/read.ts';
@@ -97,16 +98,13 @@ export function UseWith({ token, onCopy }: UseWithProps) {
   return (
     <>
       {models.length < 2 ? null : (
-        <select
+        <Select
           className="field mb-2"
-          aria-label={t('tokens.snippetModel')}
+          label={t('tokens.snippetModel')}
           value={model}
-          onChange={(event) => setWanted(event.target.value)}
-        >
-          {models.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
+          options={models.map((name) => [name, name] as const)}
+          onChange={setWanted}
+        />
       )}
       <div className="mb-2 flex flex-wrap gap-1">
         {choices.map(({ name }) => (
@@ -132,8 +130,8 @@ export function UseWith({ token, onCopy }: UseWithProps) {
 export function UseWithDrawer({ token, onCopy, onClose }: UseWithProps & { readonly onClose: () => void }) {
   const { t } = useTranslation();
   return (
-    <Drawer title={t('tokens.useWithTitle', { name: token.name })} onClose={onClose}>
+    <Sheet title={t('tokens.useWithTitle', { name: token.name })} onClose={onClose}>
       <UseWith token={token} onCopy={onCopy} />
-    </Drawer>
+    </Sheet>
   );
 }

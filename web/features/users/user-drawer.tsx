@@ -8,8 +8,9 @@ import { mostQuota } from '../../../server/contract/pricing/shares.ts';
 import { moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
-import { Field, FormFooter, TextField } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { FormFooter, TextField } from '../../components/form.tsx';
+import { Sheet } from '../../components/overlay.tsx';
+import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { sameForm } from '../../lib/unsaved.ts';
@@ -84,7 +85,7 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
   };
 
   return (
-    <Drawer
+    <Sheet
       title={user === null ? t('users.add') : t('users.edit', { name: user.username })}
       dirty={!busy && !sameForm(typed, first)}
       onClose={onClose}
@@ -103,17 +104,12 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
         />
         {user === null ? null : (
           <>
-            <Field label={t('users.group')}>
-              {(ids) => (
-                <select {...ids} className="field" value={group} onChange={(event) => setGroup(event.target.value)}>
-                  {[...new Set([...groups, group])].map((name) => (
-                    <option key={name} value={name}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
+            <SelectField
+              label={t('users.group')}
+              value={group}
+              options={[...new Set([...groups, group])].map((name) => [name, name] as const)}
+              onChange={setGroup}
+            />
             <MoneyField
               label={t('users.addQuota')}
               help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
@@ -138,6 +134,6 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
           {t('users.resetSecond')}
         </button>
       )}
-    </Drawer>
+    </Sheet>
   );
 }

@@ -8,7 +8,8 @@ import type { User } from '../../../server/contract/entities.ts';
 import { userSorts } from '../../../server/contract/sorts.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { FilterSelect, SearchField } from '../../components/filters.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { usePaging } from '../../components/pager.tsx';
@@ -32,20 +33,15 @@ function UserFilters({
   const { t } = useTranslation();
   return (
     <>
-      <SearchField
-        slash
-        className="h-7 w-56"
-        label={t('users.keyword')}
-        value={url.get('q')}
-        onChange={(value) => url.set('q', value)}
-      />
-      <FilterSelect
-        label={t('users.group')}
-        any={t('users.anyGroup')}
-        value={url.get('group')}
-        options={groups.map((name) => [name, name])}
-        onChange={(value) => url.set('group', value)}
-      />
+      <FilterBar filters={[{ name: 'group', label: t('users.group'), options: groups.map((name) => [name, name]) }]}>
+        <SearchField
+          slash
+          className="h-7 w-56"
+          label={t('users.keyword')}
+          value={url.get('q')}
+          onChange={(value) => url.set('q', value)}
+        />
+      </FilterBar>
       <button type="button" className="button" onClick={onQuery}>
         {t('users.query')}
       </button>

@@ -1,4 +1,5 @@
 /** One price for all models that are picked. */
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -6,7 +7,7 @@ import { parseNumber } from '../../../../server/contract/amounts.ts';
 import { valueIn } from '../../../components/amount.ts';
 import { NumberField } from '../../../components/amount-fields.tsx';
 import { CheckedForm } from '../../../components/checked-form.tsx';
-import { Field } from '../../../components/form.tsx';
+import { SelectField } from '../../../components/select.tsx';
 import type { ModelRow } from './price-maps.ts';
 import { priceTerms, ratioTerms } from './use-draft.ts';
 
@@ -41,22 +42,13 @@ export function FillFields({ count, onFill }: FillFieldsProps) {
 
   return (
     <CheckedForm className="flex flex-wrap items-start gap-x-3 px-4 pt-3" onSubmit={fill}>
-      <Field label={t('prices.fillMode')}>
-        {(ids) => (
-          <select
-            {...ids}
-            className="field w-48"
-            value={mode}
-            onChange={(event) => setMode(modes.find((one) => one === event.target.value) ?? 'price')}
-          >
-            {modes.map((one) => (
-              <option key={one} value={one}>
-                {t(`prices.fill.${one}`)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label={t('prices.fillMode')}
+        className="field w-48"
+        value={mode}
+        options={modes.map((one) => [one, t(`prices.fill.${one}`)] as const)}
+        onChange={setMode}
+      />
       <NumberField
         label={t(mode === 'price' ? 'prices.price' : 'prices.ratio')}
         className="w-32"

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CheckedForm } from '../../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../../components/form.tsx';
-import { Drawer } from '../../../components/overlay.tsx';
+import { Sheet } from '../../../components/overlay.tsx';
 import { sameForm } from '../../../lib/unsaved.ts';
 import { faultsIn } from './draft-faults.ts';
 import { PriceFields } from './price-fields.tsx';
@@ -35,7 +35,7 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
   };
 
   return (
-    <Drawer
+    <Sheet
       title={row === null ? t('prices.add') : row.name}
       dirty={!done && !sameForm(typed, first)}
       onClose={onClose}
@@ -51,6 +51,6 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
         />
         <PriceFields draft={draft} errors={errors} />
       </CheckedForm>
-    </Drawer>
+    </Sheet>
   );
 }

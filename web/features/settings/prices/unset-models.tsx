@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FailureNote } from '../../../components/failure.tsx';
 import { Pager } from '../../../components/pager.tsx';
+import { Select } from '../../../components/select.tsx';
 import { Waiting } from '../../../components/waiting.tsx';
 import { call } from '../../../lib/api.ts';
 import { useList } from '../../../lib/read.ts';
@@ -60,16 +61,14 @@ function UnsetTable({ shown, chosen, pick }: UnsetTableProps) {
 function SizeSelect({ size, onSize }: { readonly size: number; readonly onSize: (size: number) => void }) {
   const { t } = useTranslation();
   return (
-    <select
-      className="field mr-4 ml-auto w-20"
-      aria-label={t('prices.pageSize')}
-      value={size}
-      onChange={(event) => onSize(Number(event.target.value))}
-    >
-      {sizes.map((one) => (
-        <option key={one}>{one}</option>
-      ))}
-    </select>
+    <span className="mr-4 ml-auto">
+      <Select
+        label={t('prices.pageSize')}
+        value={String(size)}
+        options={sizes.map((one) => [String(one), String(one)] as const)}
+        onChange={(next) => onSize(Number(next))}
+      />
+    </span>
   );
 }
 

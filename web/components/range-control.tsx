@@ -1,0 +1,76 @@
+/** The span of time a page shows, in the reader's zone; kept in the address. */
+import { lazy, Suspense } from 'react';
+import { useTranslation } from 'react-i18next';
+import { dateTime } from '../lib/format.ts';
+import { useNarrow } from '../lib/narrow.ts';
+import { type Range, rangeIn, rangeQuery, spans, type Usual, zoneName } from '../lib/range.ts';
+import { type Url, useUrl } from '../lib/url.ts';
+import { Popover } from './popover.tsx';
+import { Segment } from './segment.tsx';
+import { Select } from './select.tsx';
+
+const CustomRange = lazy(async () => ({ default: (await import('./custom-range.tsx')).CustomRange }));
+
+/** What the address says. @param usual where it names none. */
+export const useRange = (usual: Usual): Range => {
+  const { get } = useUrl();
+  return rangeIn(get, usual);
+};
+
+const minuteEnd = 16;
+const ends = ({ from, to }: Range): string =>
+  [from, to].map((at) => (at === 0 ? '…' : dateTime(at).slice(0, minuteEnd))).join(' – ');
+
+const goTo = (url: Url, range: Range, usual: Usual) =>
+  url.put({ ...rangeQuery(range), ...(range.span === usual ? { range: '' } : {}) });
+
+export interface RangeControlProps {
+  readonly usual: Usual;
+}
+
+export function RangeControl({ usual }: RangeControlProps) {
+  const { t } = useTranslation();
+  const url = useUrl();
+  const narrow = useNarrow();
+  const range = rangeIn(url.get, usual);
+  const offered = [...spans, ...(spans.some((span) => span === usual) ? [] : (['all'] as const))].map(
+    (span) => [span, t(`range.${span}`)] as const,
+  );
+  const pick = (span: Range['span']) => {
+    if (span !== 'custom') goTo(url, { span, from: 0, to: 0 }, usual);
+  };
+  const custom = range.span === 'custom';
+  return (
+    <span className="flex max-w-full flex-wrap items-center gap-2">
+      {narrow ? (
+        <Select<Range['span']>
+          label={t('range.label')}
+          value={range.span}
+          options={custom ? [...offered, ['custom', ends(range)]] : offered}
+          onChange={pick}
+        />
+      ) : (
+        <Segment<Range['span']> label={t('range.label')} value={range.span} options={offered} onChange={pick} />
+      )}
+      <Popover
+        buttonClass={`button ${custom ? 'border-accent text-accent-text' : ''}`}
+        anchor="bottom start"
+        className="w-72 p-3"
+        button={custom && !narrow ? ends(range) : t('range.custom')}
+      >
+        {(close) => (
+          <Suspense fallback={<div className="h-80" />}>
+            <CustomRange
+              range={range}
+              onChange={(next) => {
+                goTo(url, { span: 'custom', ...next }, usual);
+                close();
+              }}
+            />
+          </Suspense>
+        )}
+      </Popover>
+      <span className="text-[12px] text-ink-3">{zoneName()}</span>
+    </span>
+  );
+}
