@@ -220,9 +220,8 @@ function termsSent(
   const sent: Record<string, string> = facts.region === '' ? {} : { region: facts.region };
   for (const { path, member, value } of asked) {
     const priced = () => termRatio(termRules, models, member, value) !== null;
-    if (isPlainTerm(member, value)) sent[member] ??= value;
-    else if (allowed && modelLists[member] === 'priced') continue;
-    else if (allowed && priced()) sent[member] = value;
+    if (isPlainTerm(member, value) || (allowed && modelLists[member] === 'priced')) continue;
+    if (allowed && priced()) sent[member] = value;
     else {
       removed.push(path);
       dropped.push(`/${path.join('/')}: ${value} ${allowed ? 'has no price here' : 'is not allowed by the channel'}`);

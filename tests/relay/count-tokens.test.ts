@@ -185,3 +185,17 @@ test('W12: turns, and the names in tools, are part of a count that is made here'
   expect(await counted({ messages, tools })).toBeGreaterThan((await counted({ messages })) + 15);
   expect(await counted({ messages, tools: [] })).toBe(await counted({ messages }));
 });
+
+test('a very long prompt is counted by a sample of its beginning and its end, however its texts are cut', async () => {
+  const counted = async (texts: readonly string[]) => {
+    const content = texts.map((text) => ({ type: 'text', text }));
+    const messages = [{ role: 'user', content }];
+    return Number((await count('/v1/messages/count_tokens', { model: 'gpt', messages })).told.input_tokens);
+  };
+  const sampled = 64 * 1024;
+  const whole = 'word '.repeat((20 * sampled) / 5);
+  const one = await counted([whole]);
+  const cut = await counted([whole.slice(0, -sampled), whole.slice(-sampled)]);
+  expect(cut / one).toBeGreaterThan(0.95);
+  expect(cut / one).toBeLessThan(1.05);
+});

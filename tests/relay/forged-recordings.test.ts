@@ -1,5 +1,6 @@
 /** Recordings of a minute whose headers say that they are shorter: the sound that is in them decides. */
 import { describe, expect, test } from 'vitest';
+import { mediaIn } from '../../server/relay/intake/media.ts';
 import { audioSeconds } from '../../server/relay/shared/recordings/length.ts';
 
 const text = (value: string) => Buffer.from(value, 'latin1');
@@ -46,7 +47,8 @@ const crc8 = (bytes: Buffer): number => {
 };
 /** Silence: 4,096 samples of one channel at 16 kHz in a frame. */
 const flacFrames = Math.ceil((60 * 16_000) / 4096);
-const flac: Recording = (named) => {
+/** @param rate how each frame says the rate: a code of the table, or a code whose value stands behind the frame's number. */
+const flacWith = (rate: { readonly code: number; readonly value: Buffer }, named: number | null): Buffer => {
   const info = Buffer.alloc(34);
   info.writeUInt16BE(4096, 0);
   info.writeUInt16BE(4096, 2);
@@ -54,11 +56,12 @@ const flac: Recording = (named) => {
   info.writeUInt32BE(named ?? flacFrames * 4096, 14);
   const frame = (at: number) => {
     const number = at < 128 ? Buffer.from([at]) : Buffer.from([0xc0 | (at >> 6), 0x80 | (at & 63)]);
-    const head = Buffer.concat([Buffer.from([0xff, 0xf8, 0xc5, 0x08]), number]);
+    const head = Buffer.concat([Buffer.from([0xff, 0xf8, 0xc0 | rate.code, 0x08]), number, rate.value]);
     return Buffer.concat([head, Buffer.from([crc8(head), 0, 0, 0, 0, 0])]);
   };
   return Buffer.concat([text('fLaC'), Buffer.from([0x80, 0, 0, 34]), info, repeated(flacFrames, frame)]);
 };
+const flac: Recording = (named) => flacWith({ code: 5, value: Buffer.alloc(0) }, named);
 
 const opusHead = Buffer.concat([
   text('OpusHead'),
@@ -210,4 +213,24 @@ test('a second data chunk of a WAVE is heard as well', () => {
   const file = wave(null);
   const more = Buffer.concat([text('data'), le(32_000), Buffer.alloc(32_000)]);
   expect(seconds(Buffer.concat([file, more]))).toBe(61);
+});
+
+test.each([
+  [12, be(16, 1)],
+  [13, be(16_000, 2)],
+  [14, be(1600, 2)],
+])('FLAC frames that name their rate by code %d are counted', (code, value) => {
+  expect(Math.abs(seconds(flacWith({ code, value }, 1)) - 60)).toBeLessThan(0.3);
+});
+
+test.each([
+  ['MP4', mp4],
+  ['Matroska', matroska],
+  ['Ogg', ogg],
+])('%s is known by its first bytes as sound in a prompt, and reserved for', (_name, recording) => {
+  const data = recording(null).toString('base64');
+  const place = { key: 'data', owner: { data }, ownerKey: 'input_audio', part: { type: 'input_audio' } };
+  expect(mediaIn(data, place)?.bucket).toBe('audioInput');
+  const shifted = Buffer.concat([Buffer.alloc(1), recording(null)]).toString('base64');
+  expect(mediaIn(shifted, { ...place, owner: { data: shifted } })?.bucket).not.toBe('audioInput');
 });

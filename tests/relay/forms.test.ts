@@ -134,6 +134,13 @@ test('M3: the model we assume is the model we ask for', async () => {
   ]);
 });
 
+test('the model we assume is put before an empty line that was in front of the first boundary', async () => {
+  await gateway.channel(upstream.url, { models });
+  expect((await transcribe(`\r\n${file('file', 'x')}${end}`)).status).toBe(200);
+  const own = '--xxMARKxx\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper-1\r\n--xxMARKxx\r\n';
+  expect(upstream.requests[0]?.body.toString()).toMatch(new RegExp(`^${own}`));
+});
+
 test('M3: a mapped model keeps a part that names its length true', async () => {
   await gateway.channel(upstream.url, { models, model_mapping: '{"cheap":"a-longer-name"}' });
   const told = `--${mark}\r\nContent-Disposition: form-data; name="model"\r\nContent-Length: 5\r\n\r\ncheap\r\n`;
@@ -161,6 +168,14 @@ test('an empty line in front of the first boundary is no part of the form', asyn
   await gateway.channel(upstream.url, { models });
   expect((await transcribe(`\r\n${field('model', 'cheap')}${file('file', 'x')}${end}`)).status).toBe(200);
   expect((await transcribe(`\r\r${field('model', 'cheap')}${file('file', 'x')}${end}`)).status).toBe(400);
+});
+
+test('a field that a reader could take for another is refused with both names', async () => {
+  await gateway.channel(upstream.url, { models });
+  const response = await transcribe(field('model', 'cheap') + field('Model', 'gpt') + file('file', 'x') + end);
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect(response.status).toBe(400);
+  expect(error.message).toContain('"Model" could be read as model');
 });
 
 test('a name that is none is shown as far as anybody reads it', async () => {

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import type { FrontDoor } from '../../server/http/front-door.ts';
 import { ClientDisconnect } from '../../server/relay/upstream/client-disconnect.ts';
+import type { OpenStream } from '../../server/relay/upstream/open-stream.ts';
+import { thoughtTime } from '../../server/relay/upstream/thinking.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -586,4 +588,10 @@ test('so many upstreams are read on for at a time and no more', () => {
   first.over();
   expect(drains.open).toBe(open - 1);
   expect(leaves().upstream.aborted).toBe(false);
+});
+
+test('a clock that was set back makes no thought shorter than nothing', () => {
+  const frameRelay = { firstWordMs: 50, usageAfterWord: false, words: () => ({ units: 1, spokenSeconds: 0 }) };
+  const time = thoughtTime({ frameRelay, sentMs: 100 } as unknown as OpenStream, 20);
+  expect(time).toEqual({ ms: 0, wordsMs: 0 });
 });

@@ -150,6 +150,22 @@ test.each([
   },
 );
 
+test.each([
+  ['image', 'imageInput'],
+  ['document', 'file'],
+])('a source by its address is reserved as what its part is: %s', async (type, bucket) => {
+  await open(1000);
+  const url = 'https://media.example/a';
+  const place = (kind: string) => ({
+    key: 'url',
+    owner: { type: kind, url },
+    ownerKey: 'source',
+    part: { type, source: { type: kind, url } },
+  });
+  expect(mediaIn(url, place('url'))?.bucket).toBe(bucket);
+  expect(mediaIn(url, place('text'))).toBeNull();
+});
+
 test('tokens that are sent as numbers are charged where no usage is reported', async () => {
   const key = await open(1_000_000);
   upstream.script((response) => sendJson(response, { object: 'list', data: [] }));

@@ -344,7 +344,10 @@ test('pings fall between frames only', async () => {
     await new Promise((resolve) => setTimeout(resolve, 1300));
     response.end(`${whole.slice(20)}${frame(delta('', 'stop'))}data: [DONE]\n\n`);
   });
-  const text = await (await gateway.chat(key, { ...ask, stream: true })).text();
+  const response = await gateway.chat(key, { ...ask, stream: true });
+  const text = await response.text();
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  expect(response.headers.get('x-accel-buffering')).toBe('no');
   expect(text).toBe(`: PING\n\n${whole}${frame(delta('', 'stop'))}data: [DONE]\n\n`);
 });
 

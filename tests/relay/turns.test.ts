@@ -125,3 +125,26 @@ test('an answer that ended without a usage leaves behind what it might have read
   expect(turns.next(null, 1)).toMatchObject({ input: 40 + 64 + 64, output: 1 });
   expect(turns.bound()).toMatchObject({ output: 'four words of it'.length / 2 });
 });
+
+test('what is asked and not answered yet is bounded by what it reads: half a token a character', () => {
+  const boundOf = (characters: number) => {
+    const turns = createTurns(counter, 'm', () => clock);
+    turns.received(session(quiet));
+    const content = [{ type: 'input_text', text: 'x'.repeat(characters) }];
+    turns.sent({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
+    turns.ask(turns.next(null, 20));
+    return turns.bound().input;
+  };
+  expect(boundOf(3000) - boundOf(1000)).toBe(1000);
+});
+
+test.each([
+  ['completed', 'estimated'],
+  ['failed', 'none'],
+] as const)('an answer without words and usage that %s is a bill that is %s', (status, source) => {
+  const turns = createTurns(counter, 'm', () => clock);
+  turns.received(session(quiet));
+  turns.received(created('a'));
+  turns.received(done('a', null, { status }));
+  expect(turns.source()).toBe(source);
+});

@@ -166,3 +166,13 @@ test('nothing that is read out of a body is read where its feature is missing', 
   );
   expect(read).toBeGreaterThan(200);
 });
+
+test.each([
+  [{ generationConfig: { thinkingConfig: { thinkingBudget: 0 } } }, false],
+  [{ generation_config: { thinking_config: { thinking_budget: 0 } } }, false],
+  [{ generationConfig: { thinkingConfig: { thinkingBudget: 1 } } }, true],
+  [{ generation_config: { thinking_config: { thinking_budget: 1 } } }, true],
+  [{ generationConfig: { thinkingConfig: { includeThoughts: true } } }, true],
+])('a budget of no tokens asks for no thought, any other does: %j', (body, asks) => {
+  expect(asksForThought(body)).toBe(asks);
+});

@@ -84,7 +84,7 @@ export class DeliveredTextTally implements DeliveredText {
     this.spokenSeconds += secondsIn(base64, usualRate);
   }
 
-  /** What an event delivers. The name of a call is written by the model like its arguments. @returns whether it has words. */
+  /** What an event delivers. The name of a call is written by the model like its arguments. @returns whether it has words, written or spoken. */
   take(event: ChatEvent, choice = 0): boolean {
     switch (event.type) {
       case 'text-delta':
@@ -110,8 +110,9 @@ export class DeliveredTextTally implements DeliveredText {
       case 'media': {
         const { part } = event;
         this.count(event.hosted ?? null);
-        if (part.type === 'audio' && part.source.kind === 'base64') this.speak(part.source.data);
-        return false;
+        if (part.type !== 'audio' || part.source.kind !== 'base64') return false;
+        this.speak(part.source.data);
+        return true;
       }
       default:
         return false;
