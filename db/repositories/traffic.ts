@@ -48,11 +48,14 @@ export type ChannelWindow = Pick<
   | 'words'
 >;
 
-/** Of one channel in one part of a range. */
-export interface ChannelBar {
+/** Of one channel or model in one part of a range. */
+export interface TrafficPart {
   readonly subject_id: number;
-  /** Which part, from 0. */
+  /** Name of the model; '' of channels. */
+  readonly part: string;
+  /** Which part of the range, from 0. */
   readonly bar: number;
+  /** Of models: requests. */
   readonly attempts: number;
   readonly failed: number;
   readonly requests: number;
@@ -188,25 +191,32 @@ export function createTrafficRepository({ query }: Database) {
         .orderBy('subject_id')
         .execute(),
     /** How a range of hours went, in parts of `width` seconds. @param from edge of an hour. */
-    bars: (from: number, to: number, width: number): Promise<ChannelBar[]> =>
-      query
+    parts: (
+      kind: 'channel' | 'model',
+      { from, to, width }: { readonly from: number; readonly to: number; readonly width: number },
+    ): Promise<TrafficPart[]> => {
+      const what = kind === 'channel' ? 'failed' : 'error';
+      const failed = sql.raw(
+        ['upstream', 'rate_limited', 'auth', 'timeout', 'network'].map((name) => `${what}_${name}`).join(' + '),
+      );
+      return query
         .selectFrom('traffic')
         .select((eb) => [
           'subject_id',
+          'part',
           sql<number>`CAST((at - ${sql.lit(from)}) / ${sql.lit(width)} AS INTEGER)`.as('bar'),
-          eb.fn.sum<number>('attempts').as('attempts'),
-          eb.fn
-            .sum<number>(sql`failed_upstream + failed_rate_limited + failed_auth + failed_timeout + failed_network`)
-            .as('failed'),
+          eb.fn.sum<number>(kind === 'channel' ? 'attempts' : 'requests').as('attempts'),
+          eb.fn.sum<number>(sql`${failed}`).as('failed'),
           eb.fn.sum<number>('requests').as('requests'),
           eb.fn.sum<number>('latency_ms').as('latency_ms'),
         ])
         .where('span', '=', 3600)
-        .where('kind', '=', 'channel')
+        .where('kind', '=', kind)
         .where('at', '>=', from)
         .where('at', '<', to)
-        .groupBy(['subject_id', 'bar'])
-        .execute(),
+        .groupBy(['subject_id', 'part', 'bar'])
+        .execute();
+    },
     channelNames: async (ids: readonly number[]): Promise<Named[]> => {
       const rows = await query
         .selectFrom('channels')

@@ -37,6 +37,7 @@ import { createOAuth, type OAuthService } from '../domain/oauth/service.ts';
 import { createUnbind, type Unbind } from '../domain/oauth/unbind.ts';
 import { createOptions, type OptionsService } from '../domain/options/service.ts';
 import { createPriceList } from '../domain/pricing/list.ts';
+import { createModelTable } from '../domain/pricing/models.ts';
 import { createPricing, type PricingService } from '../domain/pricing/service.ts';
 import { createProvisioning, type ProvisioningService } from '../domain/provisioning/service.ts';
 import { createRedemptions, type RedemptionsService } from '../domain/redemptions/service.ts';
@@ -119,6 +120,7 @@ export interface Services {
   readonly trafficKeeper: TrafficKeeper;
   readonly practice: PracticeService;
   readonly priceList: ReturnType<typeof createPriceList>;
+  readonly models: ReturnType<typeof createModelTable>;
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
@@ -320,6 +322,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     trafficKeeper: new TrafficKeeper({ ...deps, options }),
     practice: createPractice(options),
     priceList: createPriceList({ options, channels }),
+    models: createModelTable({ ...deps, options }),
     tasks: {
       ...createTasks({
         ...deps,

@@ -66,7 +66,7 @@ test('a small model that talks is asked, and none that draws or embeds', async (
 });
 
 test('a key says whose it is, where only one provider has such keys', async () => {
-  const { providerOf } = await import('../../web/features/setup/connect.tsx');
+  const { providerOf } = await import('../../web/lib/key-provider.ts');
   const types = Object.entries(keyStarts).map(([slug, key_starts]) => ({ slug, key_starts }));
   const of = (key: string) => providerOf(key, types)?.slug;
   expect([of(' sk-ant-api03-x'), of('sk-or-v1-x'), of('AIzaSyX'), of('gsk_x')]).toEqual([

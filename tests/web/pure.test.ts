@@ -113,6 +113,7 @@ test('the price list is sorted for its reader and priced for the group', () => {
     enable_groups: groups,
     owner_by: '',
     supported_endpoint_types: [],
+    ...{ maker: null, context: null, longest: null, takes: [] },
   });
   const list: PriceList = {
     success: true,

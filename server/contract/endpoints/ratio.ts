@@ -3,11 +3,92 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { page, priceChangeShape, priceVersionShape } from '../entities.ts';
 import { id, number } from './fields.ts';
+import { barShape } from './traffic.ts';
 
 const changes = z.array(priceChangeShape);
 const texts = z.record(z.string(), z.string());
 
+const dollars = z.nullable(z.number());
+const price = z.number().check(z.gte(0), z.lte(1_000_000_000));
+/** Dollars without a group's ratio: per call, or per million tokens; null = none. */
+const modelPrices = z.record(
+  z.string().check(z.minLength(1), z.maxLength(256)),
+  z.nullable(
+    z.union([
+      z.object({ per_call: price }),
+      z.object({ input: price, output: z.optional(price), cached: z.optional(z.nullable(price)) }),
+    ]),
+  ),
+);
+const mostNames = 2000;
+const facts = {
+  model: z.string(),
+  maker: z.nullable(z.object({ zh: z.string(), en: z.string() })),
+  context: z.nullable(z.int()),
+  longest: z.nullable(z.int()),
+  takes: z.array(z.string()),
+  /** Dollars per million tokens or per call, without a group's ratio. */
+  input: dollars,
+  output: dollars,
+  cached: dollars,
+  per_call: dollars,
+};
+
 export const ratioEndpoints = [
+  endpoint({
+    id: 'ratio.models',
+    method: 'GET',
+    path: '/api/ratio/models',
+    access: 'admin',
+    input: z.object({}),
+    output: z.array(
+      z.object({
+        ...facts,
+        groups: z.array(z.string()),
+        channels: z.array(
+          z.object({
+            id: z.int(),
+            name: z.string(),
+            priority: z.int(),
+            input: dollars,
+            output: dollars,
+            per_call: dollars,
+          }),
+        ),
+        /** At the channels that are tried first, the dearest of them. */
+        cost_input: dollars,
+        cost_output: dollars,
+        /** Of seven days. */
+        requests: z.int(),
+        tokens_in: z.int(),
+        tokens_out: z.int(),
+        charge: z.int(),
+        /** Of 24 hours. */
+        bars: z.array(barShape),
+        suggestion: z.nullable(z.object({ like: z.string(), input: dollars, output: dollars, per_call: dollars })),
+      }),
+    ),
+    summary: { zh: '模型的价格、成本、渠道与用量', en: 'Models with price, cost, channels and use' },
+  }),
+  endpoint({
+    id: 'ratio.set',
+    method: 'PUT',
+    path: '/api/ratio/models',
+    access: 'admin',
+    input: z.object({ models: modelPrices }),
+    output: z.object({ version: z.nullable(z.int()), changes }),
+    summary: { zh: '设置模型价格', en: 'Set prices of single models in dollars' },
+  }),
+  endpoint({
+    id: 'ratio.facts',
+    method: 'POST',
+    path: '/api/ratio/facts',
+    access: 'admin',
+    input: z.object({ models: z.array(z.string()).check(z.maxLength(mostNames)) }),
+    output: z.array(z.object(facts)),
+    summary: { zh: '任意模型的价格与能力', en: 'What is known of models by their names' },
+    mutates: false,
+  }),
   endpoint({
     id: 'ratio.history',
     method: 'GET',
@@ -69,7 +150,8 @@ export const ratioEndpoints = [
     method: 'POST',
     path: '/api/ratio/simulate',
     access: 'admin',
-    input: z.object({ since: number, values: texts }),
+    /** `models`: prices of single models, as in ratio.set. */
+    input: z.object({ since: number, values: z.optional(texts), models: z.optional(modelPrices) }),
     output: z.object({
       requests: z.int(),
       before: z.int(),

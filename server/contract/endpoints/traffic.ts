@@ -25,6 +25,14 @@ const figures = {
   first_token: spread,
   tokens_per_second: z.nullable(z.number()),
 };
+export const barShape = z.object({
+  at: z.int(),
+  attempts: z.int(),
+  failed: z.int(),
+  /** Milliseconds. */
+  latency: z.nullable(z.int()),
+  level: z.enum(periodLevels),
+});
 const range = {
   /** 24h without it. */
   range: z.optional(z.enum(['15m', '1h', '6h', '24h', '7d', '30d', '90d'])),
@@ -106,15 +114,7 @@ export const trafficEndpoints = [
             /** Milliseconds. */
             first_token: z.nullable(z.int()),
             p95: z.nullable(z.int()),
-            bars: z.array(
-              z.object({
-                at: z.int(),
-                attempts: z.int(),
-                failed: z.int(),
-                latency: z.nullable(z.int()),
-                level: z.enum(periodLevels),
-              }),
-            ),
+            bars: z.array(barShape),
           }),
         ),
       }),

@@ -33,6 +33,13 @@ const pricingItem = z.object({
   owner_by: z.string(),
   /** Interfaces the model is reached by. */
   supported_endpoint_types: z.array(z.string()),
+  maker: z.nullable(z.object({ zh: z.string(), en: z.string() })),
+  /** Tokens of prompt and answer; null = unknown. */
+  context: z.nullable(z.int()),
+  /** Tokens of the longest answer; null = unknown. */
+  longest: z.nullable(z.int()),
+  /** text, image, audio, video, file; [] = unknown. */
+  takes: z.array(z.string()),
 });
 
 export const usageEndpoints = [

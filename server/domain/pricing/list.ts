@@ -5,6 +5,7 @@ import { ChannelStatus } from '../../contract/enums.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
+import { factsOf, type ModelFacts } from './models.ts';
 
 export interface PriceListItem {
   readonly model_name: string;
@@ -17,6 +18,10 @@ export interface PriceListItem {
   readonly enable_groups: readonly string[];
   readonly owner_by: string;
   readonly supported_endpoint_types: readonly string[];
+  readonly maker: ModelFacts['maker'];
+  readonly context: number | null;
+  readonly longest: number | null;
+  readonly takes: readonly string[];
 }
 
 export function createPriceList(deps: { readonly options: OptionsService; readonly channels: ChannelsService }) {
@@ -54,6 +59,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
         const enabled = [...groups].filter((group) => usable[group] !== undefined).sort();
         const prices = resolvePrices(tables, model, { group: 'default', userGroup: '', acceptUnset });
         if (enabled.length === 0 || prices === null) return [];
+        const { maker, context, longest, takes } = factsOf(tables, model);
         return [
           {
             model_name: model,
@@ -65,6 +71,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
             enable_groups: enabled,
             owner_by: '',
             supported_endpoint_types: endpointTypesOf(model),
+            ...{ maker, context, longest, takes },
           },
         ];
       });

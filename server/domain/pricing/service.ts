@@ -15,6 +15,22 @@ import type { OptionsService } from '../options/service.ts';
 import { createSimulation } from './simulate.ts';
 import { readPriceList } from './sources.ts';
 
+/** Dollars, without a group's ratio: per call, or per million tokens; null = no price. */
+export type ModelPrice =
+  | { readonly per_call: number }
+  | {
+      readonly input: number;
+      readonly output?: number | undefined;
+      /** null = as other input; absent = as it is. */
+      readonly cached?: number | null | undefined;
+    }
+  | null;
+export type ModelPrices = Readonly<Record<string, ModelPrice>>;
+
+const modelMaps = ['ModelPrice', 'ModelRatio', 'CompletionRatio', 'CacheRatio'] as const;
+/** Dollars of a ratio of 1. */
+const unit = 2;
+
 export type PricingService = ReturnType<typeof createPricing>;
 
 /** Texts of a version; null = the default was in force. */
@@ -38,7 +54,47 @@ export function createPricing(deps: {
     return rows;
   };
 
+  /** The maps with these prices in them; those that stay as they are, are not among them. */
+  const textsWith = (models: ModelPrices): Record<string, string> => {
+    const maps = new Map(
+      modelMaps.map((key) => [key, new Map(Object.entries(JSON.parse(options.text(key)) as Record<string, number>))]),
+    );
+    const put = (key: (typeof modelMaps)[number], name: string, value: number | undefined) =>
+      value === undefined ? maps.get(key)?.delete(name) : maps.get(key)?.set(name, value);
+    for (const [name, price] of Object.entries(models)) {
+      for (const key of ['ModelPrice', 'ModelRatio', 'CompletionRatio'] as const) put(key, name, undefined);
+      if (price === null) continue;
+      if ('per_call' in price) {
+        put('ModelPrice', name, price.per_call);
+        continue;
+      }
+      const { input, output = input, cached } = price;
+      put('ModelRatio', name, input / unit);
+      put('CompletionRatio', name, input === 0 ? 1 : output / input);
+      if (cached === null) put('CacheRatio', name, undefined);
+      else if (cached !== undefined && input > 0) put('CacheRatio', name, cached / input);
+    }
+    return Object.fromEntries(
+      [...maps]
+        .map(([key, map]) => [key, JSON.stringify(Object.fromEntries(map))] as const)
+        .filter(([key, text]) => pricesDiffer(key, options.text(key), text).length > 0),
+    );
+  };
+
   return {
+    /** Prices of single models; the others stay. null as version = nothing was changed. @throws AppError option_*. */
+    async setModels(
+      models: ModelPrices,
+      role: number,
+      actor: string,
+    ): Promise<{ version: number | null; changes: PriceChange[] }> {
+      const texts = textsWith(models);
+      const changes = Object.entries(texts).flatMap(([key, text]) =>
+        isOptionKey(key) ? pricesDiffer(key, options.text(key), text) : [],
+      );
+      if (changes.length === 0) return { version: null, changes };
+      return { version: await options.setMany(texts, role, actor, 'set'), changes };
+    },
     /** Newest first. @param page 1-based. */
     async history(page: number, size: number) {
       const { rows, total } = await repository.page((page - 1) * size, size);
@@ -93,8 +149,9 @@ export function createPricing(deps: {
     /** Stores the maps a person agreed to, all or none. @throws AppError option_*. */
     apply: (values: Texts, role: number, actor: string, reason: 'set' | 'sync' = 'sync'): Promise<number> =>
       options.setMany(values, role, actor, reason),
-    /** @param since epoch seconds. @param changed option -> text. @throws AppError option_unknown, option_invalid. */
-    async simulate(since: number, changed: Readonly<Record<string, string>>) {
+    /** @param since epoch seconds. @param values option -> text. @throws AppError option_unknown, option_invalid. */
+    async simulate(since: number, values: Readonly<Record<string, string>>, models: ModelPrices = {}) {
+      const changed = { ...textsWith(models), ...values };
       for (const [key, text] of Object.entries(changed)) {
         if (!(priceOptionKeys as readonly string[]).includes(key)) throw new AppError('option_unknown', { key });
         options.validate(key, text);

@@ -1,16 +1,12 @@
 /** How each channel is doing, from its traffic: serving, slow, failing, standby, idle or disabled. */
 import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
-import {
-  type ChannelBar,
-  type ChannelWindow,
-  createTrafficRepository,
-  type TrafficSum,
-} from '../../../db/repositories/traffic.ts';
+import { type ChannelWindow, createTrafficRepository, type TrafficSum } from '../../../db/repositories/traffic.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
-import { type ChannelState, type PeriodLevel, percentileOf } from '../../contract/traffic.ts';
+import { type ChannelState, percentileOf } from '../../contract/traffic.ts';
 import type { OptionsService } from '../options/service.ts';
 import { failedOf, histogramOf } from './figures.ts';
+import { barsOf, leastSlowMs, type PeriodBar, type PeriodRange, periodOf, slowFactor } from './periods.ts';
 
 export interface ChannelHealth {
   readonly id: number;
@@ -51,23 +47,6 @@ export interface ChannelPeriod {
   readonly bars: readonly PeriodBar[];
 }
 
-interface PeriodBar {
-  /** Epoch seconds at which it begins. */
-  readonly at: number;
-  readonly attempts: number;
-  readonly failed: number;
-  /** Milliseconds. */
-  readonly latency: number | null;
-  readonly level: PeriodLevel;
-}
-
-/** Hours of a bar. */
-const barHours = { '24h': 1, '7d': 7 } as const;
-export type ChannelRange = keyof typeof barHours;
-const barsShown = 24;
-/** More of the attempts than this failed. */
-const poorShare = 0.05;
-
 const hourSeconds = 3600;
 const daySeconds = 86_400;
 /** Windows of five minutes are kept for a day at least. */
@@ -77,8 +56,6 @@ const failuresInARow = 5;
 const leastFailures = 3;
 const leastRecent = 20;
 const leastUsual = 50;
-const slowFactor = 2;
-const leastSlowMs = 1000;
 const weekDays = 7;
 const standbySeconds = 15 * 60;
 
@@ -200,42 +177,26 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
     );
   };
 
-  const levelOf = (bar: ChannelBar | undefined, usualMs: number | null): PeriodLevel => {
-    if (bar === undefined || bar.attempts === 0) return 'none';
-    if (2 * bar.failed > bar.attempts) return 'bad';
-    if (bar.failed > poorShare * bar.attempts) return 'poor';
-    const mean = bar.requests === 0 ? 0 : bar.latency_ms / bar.requests;
-    return usualMs !== null && mean >= leastSlowMs && mean >= slowFactor * usualMs ? 'slow' : 'good';
-  };
-
   /** By channel; those without traffic have none. */
-  const periodsOf = async (range: ChannelRange, now: number, week: ReadonlyMap<number, TrafficSum>) => {
-    const width = barHours[range] * hourSeconds;
-    const to = now - (now % hourSeconds) + hourSeconds;
-    const from = to - barsShown * width;
+  const periodsOf = async (range: PeriodRange, now: number, week: ReadonlyMap<number, TrafficSum>) => {
+    const period = periodOf(range, now);
     const span = range === '24h' ? hourSeconds : daySeconds;
-    const sums = await repository.sums({ span, kind: 'channel', from: from - (from % span), to }, ['subject_id']);
-    const bars = Map.groupBy(await repository.bars(from, to, width), (row) => row.subject_id);
+    const from = period.from - (period.from % span);
+    const sums = await repository.sums({ span, kind: 'channel', from, to: period.to }, ['subject_id']);
+    const parts = Map.groupBy(await repository.parts('channel', period), (row) => row.subject_id);
     return new Map(
       sums.map((sum): [number, ChannelPeriod] => {
         const usual = week.get(sum.subject_id);
         const usualMs = usual === undefined || usual.requests < leastUsual ? null : usual.latency_ms / usual.requests;
-        const own = new Map(bars.get(sum.subject_id)?.map((row) => [row.bar, row]));
-        const shown = Array.from({ length: barsShown }, (_, bar): PeriodBar => {
-          const row = own.get(bar);
-          const { attempts = 0, failed = 0, requests = 0, latency_ms: ms = 0 } = row ?? {};
-          const latency = requests === 0 ? null : Math.round(ms / requests);
-          return { at: from + bar * width, attempts, failed, latency, level: levelOf(row, usualMs) };
-        });
-        const total = (of: 'attempts' | 'failed') => shown.reduce((all, bar) => all + bar[of], 0);
+        const bars = barsOf(period, parts.get(sum.subject_id) ?? [], usualMs);
         return [
           sum.subject_id,
           {
-            attempts: total('attempts'),
-            failed: total('failed'),
+            attempts: bars.reduce((all, bar) => all + bar.attempts, 0),
+            failed: bars.reduce((all, bar) => all + bar.failed, 0),
             first_token: percentileOf(histogramOf(sum, 'first'), 0.5),
             p95: percentileOf(histogramOf(sum, 'latency'), 0.95),
-            bars: shown,
+            bars,
           },
         ];
       }),
@@ -243,7 +204,7 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
   };
 
   /** @param range what the figures of the period are of; without it there are none. @returns every channel. */
-  return async (range?: ChannelRange): Promise<ChannelHealth[]> => {
+  return async (range?: PeriodRange): Promise<ChannelHealth[]> => {
     const now = Math.floor(nowMs() / 1000);
     const today = now - (now % daySeconds);
     const rows = await channels.all();

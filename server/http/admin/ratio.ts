@@ -10,7 +10,13 @@ export const ratioHandlers: HandlersOf<
   | 'ratio.propose'
   | 'ratio.apply'
   | 'ratio.simulate'
+  | 'ratio.models'
+  | 'ratio.set'
+  | 'ratio.facts'
 > = {
+  'ratio.models': ({ services }) => services.models.rows(),
+  'ratio.facts': async ({ services, input }) => services.models.facts(input.models),
+  'ratio.set': ({ services, actor, input }) => services.pricing.setModels(input.models, actor.role, actor.username),
   'ratio.history': ({ services, input }) => services.pricing.history(firstPage(input.p), pageSize(input.page_size)),
   'ratio.changes': ({ services, input }) => services.pricing.changes(input.id),
   'ratio.unset': async ({ services }) => services.pricing.unset(await services.channels.enabledModels()),
@@ -20,5 +26,6 @@ export const ratioHandlers: HandlersOf<
   'ratio.apply': async ({ services, actor, input }) => ({
     version: await services.pricing.apply(input.values, actor.role, actor.username, input.reason),
   }),
-  'ratio.simulate': ({ services, input }) => services.pricing.simulate(input.since ?? 0, input.values),
+  'ratio.simulate': ({ services, input }) =>
+    services.pricing.simulate(input.since ?? 0, input.values ?? {}, input.models),
 };

@@ -60,6 +60,9 @@ function JsonField({
   );
 }
 
+/** How much of its list price an upstream charges. */
+const costTerms = { max: 100 } as const;
+
 function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
   const { t } = useTranslation();
   const setting = settingIn(form.setting);
@@ -185,6 +188,15 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         placeholder="http://127.0.0.1:8118"
       />
       <SettingField {...both} name="region" label={t('channels.region')} help={t('channels.regionHelp')} />
+      <NumberField
+        label={t('channels.costRatio')}
+        help={t('channels.costRatioHelp')}
+        terms={costTerms}
+        empty=""
+        value={String(settingIn(form.setting)?.cost_ratio ?? '')}
+        disabled={settingIn(form.setting) === null}
+        onChange={(ratio) => onChange({ setting: withSetting(form.setting, 'cost_ratio', ratio) })}
+      />
       <JsonField {...both} name="setting" label={t('channels.setting')} help={t('channels.settingHelp')} />
     </>
   );

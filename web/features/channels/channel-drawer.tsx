@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { actsLater, actsLaterWords } from '../../../server/contract/acts-later.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
@@ -34,6 +35,8 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
   const [first] = useState(() => formOf(channel));
   const [form, setForm] = useState(first);
   const [picked, setPicked] = useState(channel !== null);
+  /** A key was pasted for it: its models are asked for at once. */
+  const [pasted, setPasted] = useState(false);
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const [asking, setAsking] = useState(false);
@@ -82,12 +85,19 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
         <ProviderPicker
           types={types}
           value={picked ? provider : undefined}
-          onChange={({ type }) => {
+          onChange={(next, key) => {
             setPicked(true);
-            change({ type });
+            setPasted(key !== '');
+            // A name that nobody typed follows the provider.
+            const named = form.name !== '' && (provider === undefined || form.name !== textIn(provider, i18n.language));
+            change({
+              type: next.type,
+              ...(channel !== null || named ? {} : { name: textIn(next, i18n.language) }),
+              ...(key === '' ? {} : { key }),
+            });
           }}
         />
-        {picked ? <ChannelFields form={form} channel={channel} provider={provider} onChange={change} /> : null}
+        {picked ? <ChannelFields {...{ form, channel, provider, pasted }} onChange={change} /> : null}
         <p role="alert" className="text-danger">
           {error}
         </p>

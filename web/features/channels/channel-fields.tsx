@@ -28,6 +28,8 @@ export interface ChannelFieldsProps {
   /** null = a new one. */
   readonly channel: Channel | null;
   readonly provider: ChannelType | undefined;
+  /** The key was pasted to find the provider. */
+  readonly pasted?: boolean;
   readonly onChange: (change: Partial<ChannelForm>) => void;
 }
 
@@ -70,7 +72,7 @@ function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsP
 }
 
 /** The models of a channel, and a request to one of them. */
-function ModelFields({ form, channel, provider, onChange: change }: ChannelFieldsProps) {
+function ModelFields({ form, channel, provider, pasted = false, onChange: change }: ChannelFieldsProps) {
   const models = [...new Set(namesIn(form.models))];
   const hasKey = channel !== null || form.key.trim() !== '';
   const listed = () =>
@@ -81,7 +83,9 @@ function ModelFields({ form, channel, provider, onChange: change }: ChannelField
     <>
       <ChannelModels
         value={form.models}
+        key={form.type}
         usual={provider?.models ?? []}
+        atOnce={pasted}
         ask={hasKey ? listed : null}
         onChange={(next) => change({ models: next })}
       />
@@ -102,7 +106,7 @@ function ModelFields({ form, channel, provider, onChange: change }: ChannelField
   );
 }
 
-export function ChannelFields({ form, channel, provider, onChange }: ChannelFieldsProps) {
+export function ChannelFields({ form, channel, provider, pasted, onChange }: ChannelFieldsProps) {
   const { t } = useTranslation();
   const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const line = (
@@ -138,7 +142,7 @@ export function ChannelFields({ form, channel, provider, onChange }: ChannelFiel
       {provider?.other
         ? line('other', textIn(provider.other, currentLanguage()), { placeholder: provider.other.fallback })
         : null}
-      <ModelFields {...{ form, channel, provider, onChange }} />
+      <ModelFields {...{ form, channel, provider, pasted, onChange }} />
       <ChannelAdvanced {...{ form, provider, groups, onChange }} />
     </>
   );

@@ -14,6 +14,8 @@ export interface ChannelType {
   readonly en: string;
   readonly base_url: string;
   readonly key_hint: string;
+  /** How its keys begin, where no other's do. */
+  readonly key_starts: readonly string[];
   readonly models: readonly string[];
   /** What the channel's own field means here, and what empty stands for. */
   readonly other: { readonly zh: string; readonly en: string; readonly fallback: string } | null;

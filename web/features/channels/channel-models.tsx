@@ -1,38 +1,45 @@
 /** Which models a channel serves: typed, the provider's usual ones, or what its upstream lists. */
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Field } from '../../components/form.tsx';
 import { messageOf } from '../../lib/attempt.ts';
-import { withModels } from './model-list.ts';
+import { namesIn, withModels } from './model-list.ts';
+import { ModelPicker } from './model-picker.tsx';
 
 export interface ChannelModelsProps {
   readonly value: string;
   readonly usual: readonly string[];
   /** Asks the upstream. null = there is no key to ask with yet. */
   readonly ask: (() => Promise<readonly string[]>) | null;
+  /** The upstream is asked as soon as this is shown. */
+  readonly atOnce?: boolean;
   readonly onChange: (models: string) => void;
 }
 
 /** What speaks OpenAI by its name, where there is any such. */
 const related = (models: readonly string[]): readonly string[] => models.filter((name) => /^(gpt-|text-)/.test(name));
 
-export function ChannelModels({ value, usual, ask, onChange }: ChannelModelsProps) {
+export function ChannelModels({ value, usual, ask, atOnce = false, onChange }: ChannelModelsProps) {
   const { t } = useTranslation();
   const [own, setOwn] = useState('');
   const [busy, setBusy] = useState(false);
+  /** What the upstream lists; null = it was not asked. */
+  const [listed, setListed] = useState<readonly string[] | null>(null);
   const add = () => {
     const { models, hadSome } = withModels(value, own);
     if (hadSome) toast.error(t('channels.modelTaken'));
     onChange(models);
     setOwn('');
   };
-  const fetchList = async () => {
+  /** @param names which of those it lists are taken. */
+  const fetchList = async (names: (found: readonly string[]) => readonly string[]) => {
     if (ask === null) return toast.error(t('channels.keyNeeded'));
     setBusy(true);
     try {
       const found = await ask();
-      onChange(withModels(value, found.join(',')).models);
+      setListed(found);
+      onChange(withModels(value, names(found).join(',')).models);
       toast.success(t('channels.fetched', { count: found.length }));
     } catch (failure) {
       toast.error(t('channels.listFailed'), { description: messageOf(failure) });
@@ -40,6 +47,10 @@ export function ChannelModels({ value, usual, ask, onChange }: ChannelModelsProp
       setBusy(false);
     }
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it is first shown
+  useEffect(() => {
+    if (atOnce) void fetchList((found) => found.filter((name) => usual.includes(name)));
+  }, []);
   return (
     <>
       <Field label={t('channels.models')}>
@@ -60,13 +71,14 @@ export function ChannelModels({ value, usual, ask, onChange }: ChannelModelsProp
         <button type="button" className="button" onClick={() => onChange(related(usual).join(','))}>
           {t('channels.fillRelated')}
         </button>
-        <button type="button" className="button" disabled={busy} onClick={fetchList}>
+        <button type="button" className="button" disabled={busy} onClick={() => fetchList((found) => found)}>
           {t('channels.fetchList')}
         </button>
         <button type="button" className="button" onClick={() => onChange('')}>
           {t('channels.clearModels')}
         </button>
       </div>
+      <ModelPicker offered={listed ?? usual} chosen={namesIn(value)} onChange={(names) => onChange(names.join(','))} />
       <Field label={t('channels.ownModels')}>
         {(ids) => (
           <div className="flex gap-2">

@@ -1,15 +1,17 @@
-/** Who stands behind a channel: found by name, picked from the catalogue. */
+/** Who stands behind a channel: found by name or by how a key begins, or picked from the catalogue. */
 
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { looksLikeKey, providerOf } from '../../lib/key-provider.ts';
 import type { ChannelType } from './channel-form.ts';
 
 export interface ProviderPickerProps {
   readonly types: readonly ChannelType[];
   readonly value: ChannelType | undefined;
-  readonly onChange: (type: ChannelType) => void;
+  /** @param key what was pasted to find it; '' = none. */
+  readonly onChange: (type: ChannelType, key: string) => void;
 }
 
 const Mark = ({ name }: { readonly name: string }) => (
@@ -28,13 +30,21 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
   /** Enter came before the catalogue did. */
   const [awaited, setAwaited] = useState(false);
   const language = currentLanguage();
-  const words = search.trim().toLowerCase();
+  /** Nobody is to read it over a shoulder. */
+  const key = looksLikeKey(search) ? search.trim() : '';
+  const words = key === '' ? search.trim().toLowerCase() : '';
   const found = types.filter(({ zh, en, slug }) => `${zh} ${en} ${slug}`.toLowerCase().includes(words));
-  const pick = (type: ChannelType) => {
+  const pick = (type: ChannelType, pasted = key) => {
     setOpen(false);
     setSearch('');
     setAwaited(false);
-    onChange(type);
+    onChange(type, pasted);
+  };
+  const type = (text: string) => {
+    setSearch(text);
+    setAwaited(false);
+    const guessed = looksLikeKey(text) ? providerOf(text, types) : undefined;
+    if (guessed !== undefined) pick(guessed, text.trim());
   };
   const [first] = found;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed is judged once, when there is something to find.
@@ -56,23 +66,29 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
     <section className="mb-4 grid gap-2" aria-label={t('channels.pickProvider')}>
       <p className="text-ink-2">{t('channels.pickProvider')}</p>
       <input
-        type="search"
+        type={key === '' ? 'search' : 'password'}
+        autoComplete="off"
         className="field"
         data-autofocus
         placeholder={t('channels.searchProviders', { count: types.length })}
         aria-label={t('channels.searchProviders', { count: types.length })}
         value={search}
-        onChange={(event) => {
-          setSearch(event.target.value);
-          setAwaited(false);
-        }}
+        onChange={(event) => type(event.target.value)}
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return;
           event.preventDefault();
+          if (key !== '') return;
           if (first !== undefined) pick(first);
           else setAwaited(types.length === 0);
         }}
       />
+      <p role="status" className="text-[12px] text-ink-3">
+        {key !== ''
+          ? t('channels.keyUnknown')
+          : types.length > 0 && first === undefined
+            ? t('channels.noProvider')
+            : ''}
+      </p>
       <ul className="grid grid-cols-2 gap-1 max-sm:grid-cols-1">
         {found.map((type) => (
           <li key={type.type}>
@@ -88,9 +104,6 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
           </li>
         ))}
       </ul>
-      <p role="status" className="text-[12px] text-ink-3">
-        {types.length > 0 && first === undefined ? t('channels.noProvider') : ''}
-      </p>
     </section>
   );
 }

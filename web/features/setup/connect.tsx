@@ -7,13 +7,8 @@ import { Field } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { providerOf } from '../../lib/key-provider.ts';
 import { useAside } from '../../lib/read.ts';
-
-/** Whose key it is, by how it begins. @returns undefined where many providers' keys begin so. */
-export const providerOf = <Type extends { readonly key_starts: readonly string[] }>(
-  key: string,
-  types: readonly Type[],
-): Type | undefined => types.find(({ key_starts: starts }) => starts.some((start) => key.trim().startsWith(start)));
 
 interface Connection {
   readonly type: number;

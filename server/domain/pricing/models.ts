@@ -1,0 +1,228 @@
+/** Models as people compare them: who makes them, what they take, what they cost here and at their channels, how much they are used. */
+import type { Database } from '../../../db/open.ts';
+import { createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
+import { bareName, modelLimits, modelTakes } from '../../contract/model-limits.ts';
+import { optionRow } from '../../contract/options.ts';
+import { compilePriceTables, type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { makerOf } from '../../providers/makers.ts';
+import type { OptionsService } from '../options/service.ts';
+import { barsOf, type PeriodBar, periodOf } from '../traffic/periods.ts';
+
+/** Dollars, without a group's ratio: per million tokens, or per call. */
+export interface Dollars {
+  readonly input: number | null;
+  readonly output: number | null;
+  /** null = as other input. */
+  readonly cached: number | null;
+  readonly per_call: number | null;
+}
+
+export interface ModelFacts extends Dollars {
+  readonly model: string;
+  readonly maker: { readonly zh: string; readonly en: string } | null;
+  /** Tokens of prompt and answer; null = unknown. */
+  readonly context: number | null;
+  /** Tokens of the longest answer; null = unknown. */
+  readonly longest: number | null;
+  /** text, image, audio, video, file; [] = unknown. */
+  readonly takes: readonly string[];
+}
+
+export interface Suggestion extends Pick<Dollars, 'input' | 'output' | 'per_call'> {
+  /** The model whose price this is; '' = of several of this size. */
+  readonly like: string;
+}
+
+export interface ModelRow extends ModelFacts {
+  readonly groups: readonly string[];
+  /** Enabled ones. */
+  readonly channels: readonly ModelChannel[];
+  /** At the channels that are tried first, the dearest of them. */
+  readonly cost_input: number | null;
+  readonly cost_output: number | null;
+  /** Of the last seven days. */
+  readonly requests: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  /** Quota. */
+  readonly charge: number;
+  /** Of the last 24 hours. */
+  readonly bars: readonly PeriodBar[];
+  /** Of a model that is refused because it has no price. */
+  readonly suggestion: Suggestion | null;
+}
+
+export interface ModelChannel extends Pick<Dollars, 'input' | 'output' | 'per_call'> {
+  readonly id: number;
+  readonly name: string;
+  readonly priority: number;
+}
+
+const daySeconds = 86_400;
+const weekDays = 7;
+/** Dollars of a ratio of 1. */
+const unit = 2;
+const digits = 12;
+const exact = (value: number): number => Number(value.toPrecision(digits));
+const none = { input: null, output: null, cached: null, per_call: null } as const;
+
+export function dollarsOf(tables: PriceTables, model: string): Dollars {
+  const prices = resolvePrices(tables, model, { group: '', userGroup: '' });
+  if (prices === null) return none;
+  if (prices.modelPrice !== null) return { ...none, per_call: prices.modelPrice };
+  const input = prices.modelRatio * unit;
+  return {
+    input: exact(input),
+    output: exact(input * prices.completionRatio),
+    cached: prices.cacheRatio === 1 ? null : exact(input * prices.cacheRatio),
+    per_call: null,
+  };
+}
+
+const isPriced = ({ input, per_call: call }: Pick<Dollars, 'input' | 'per_call'>): boolean =>
+  input !== null || call !== null;
+
+export function factsOf(tables: PriceTables, model: string): ModelFacts {
+  const { context, output, known } = modelLimits(model);
+  return {
+    model,
+    maker: makerOf(model),
+    context: known && Number.isFinite(context) ? context : null,
+    longest: known ? output : null,
+    takes: modelTakes(model),
+    ...dollarsOf(tables, model),
+  };
+}
+
+/** As the gateway ships them: what the providers themselves ask. */
+const listTables = compilePriceTables((key) => optionRow(key).fallback);
+
+/** `8b`, `70b`: how large an open model says it is. */
+const sizeOf = (model: string): string | undefined =>
+  /(?:^|[-_:])(\d+(?:\.\d+)?b)(?:$|[-_:])/.exec(bareName(model))?.[1];
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+/** What a model without a price might cost: as its maker asks, as the model it is a variant of, as others of its size. */
+export function suggestionFor(model: string): Suggestion | null {
+  const bare = bareName(model);
+  for (let rest = bare; rest !== ''; rest = rest.slice(0, Math.max(rest.lastIndexOf('-'), rest.lastIndexOf(':'), 0))) {
+    const listed = dollarsOf(listTables, rest);
+    if (isPriced(listed)) return { input: listed.input, output: listed.output, per_call: listed.per_call, like: rest };
+  }
+  if (bare.startsWith('practice')) return { input: 0, output: 0, per_call: null, like: '' };
+  const size = sizeOf(bare);
+  if (size === undefined) return null;
+  const same = [...listTables.modelRatio.keys()]
+    .filter((name) => sizeOf(name) === size)
+    .map((name) => dollarsOf(listTables, name));
+  if (same.length === 0) return null;
+  return {
+    input: median(same.map(({ input }) => input ?? 0)),
+    output: median(same.map(({ output }) => output ?? 0)),
+    per_call: null,
+    like: '',
+  };
+}
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+export interface ModelsDeps {
+  readonly database: Database;
+  readonly options: OptionsService;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export function createModelTable({ database, options, now }: ModelsDeps) {
+  const channels = createChannelsRepository(database);
+  const traffic = createTrafficRepository(database);
+  const tables = (): PriceTables => compilePriceTables((key) => options.text(key));
+
+  /** Which enabled channels serve each model, those that are tried first in front, and at what cost. */
+  const served = async () => {
+    const found = new Map<string, { groups: Set<string>; channels: ModelChannel[] }>();
+    for (const channel of await channels.all()) {
+      if (channel.status !== ChannelStatus.enabled) continue;
+      const { id, name, priority } = channel;
+      const mapping = objectIn(channel.model_mapping);
+      const ratio = Number(objectIn(channel.setting).cost_ratio ?? 1);
+      const share = Number.isFinite(ratio) && ratio >= 0 ? ratio : 1;
+      for (const model of listOf(channel.models)) {
+        const { input, output, per_call: call } = dollarsOf(listTables, String(mapping[model] ?? model));
+        const times = (value: number | null) => (value === null ? null : exact(value * share));
+        const row = found.get(model) ?? { groups: new Set(), channels: [] };
+        for (const group of listOf(channel.group_name)) row.groups.add(group);
+        row.channels.push({ id, name, priority, input: times(input), output: times(output), per_call: times(call) });
+        found.set(model, row);
+      }
+    }
+    return found;
+  };
+
+  /** One sum and one set of bars a model. */
+  const used = async () => {
+    const seconds = Math.floor(now() / 1000);
+    const today = seconds - (seconds % daySeconds);
+    const week = {
+      span: daySeconds,
+      kind: 'model',
+      from: today - (weekDays - 1) * daySeconds,
+      to: today + daySeconds,
+    } as const;
+    const period = periodOf('24h', seconds);
+    return {
+      period,
+      sums: new Map((await traffic.sums(week, ['part'])).map((sum) => [sum.part, sum])),
+      parts: Map.groupBy(await traffic.parts('model', period), ({ part }) => part),
+    };
+  };
+
+  return {
+    /** Of these names, whether a channel serves them or not. */
+    facts: (models: readonly string[]): ModelFacts[] => {
+      const current = tables();
+      return models.map((model) => factsOf(current, model));
+    },
+    /** Every model of an enabled channel, in alphabetical order. */
+    async rows(): Promise<ModelRow[]> {
+      const current = tables();
+      const { period, sums, parts } = await used();
+      const rows = [...(await served())].map(([model, { groups, channels: own }]): ModelRow => {
+        const facts = factsOf(current, model);
+        own.sort((one, other) => other.priority - one.priority || one.id - other.id);
+        const first = own.filter(({ priority }) => priority === own[0]?.priority);
+        const dearest = (of: 'input' | 'output') =>
+          first.some((channel) => channel[of] === null) ? null : Math.max(...first.map((channel) => channel[of] ?? 0));
+        const sum = sums.get(model);
+        return {
+          ...facts,
+          groups: [...groups].sort(),
+          channels: own,
+          cost_input: dearest('input'),
+          cost_output: dearest('output'),
+          requests: sum?.requests ?? 0,
+          tokens_in: sum?.tokens_in ?? 0,
+          tokens_out: sum?.tokens_out ?? 0,
+          charge: sum?.charge ?? 0,
+          bars: barsOf(period, parts.get(model) ?? [], null),
+          suggestion: isPriced(facts) ? null : suggestionFor(model),
+        };
+      });
+      return rows.sort((one, other) => one.model.localeCompare(other.model));
+    },
+  };
+}

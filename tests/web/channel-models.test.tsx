@@ -1,0 +1,64 @@
+/** Models of a channel are picked from what the provider offers, with what they cost here. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { dollarText, sizeText } from '../../web/features/pricing/dollars.ts';
+import { looksLikeKey } from '../../web/lib/key-provider.ts';
+import { aroundPages, reader, rendered } from './rendered.tsx';
+
+beforeAll(() => aroundPages(reader(100)));
+afterAll(() => vi.unstubAllGlobals());
+
+const fact = {
+  ...{ model: 'gpt-4o', maker: null, context: 128_000, longest: 4096, takes: [] },
+  ...{ input: 2.5, output: 10, cached: null, per_call: null },
+};
+async function picker(name: string, chosen: readonly string[], facts: readonly object[]): Promise<string> {
+  const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
+  const piece = <ModelPicker offered={[name]} chosen={chosen} onChange={() => undefined} />;
+  return rendered(piece, { answers: { [`model-facts,${name}`]: facts } });
+}
+
+test('a model on offer shows its price and size, and whether it is picked', async () => {
+  const page = await picker('gpt-4o', ['gpt-4o', 'typed-by-hand'], [fact]);
+  expect(page).toContain('$2.50 / $10.00');
+  expect(page).toContain('128k');
+  expect(page).toMatch(/type="checkbox"[^>]*checked/);
+  expect(page).toContain('1 / 1');
+});
+
+test('a model without a price says so before it is refused to somebody', async () => {
+  const page = await picker('house', [], [{ ...fact, model: 'house', context: null, input: null, output: null }]);
+  expect(page).toContain('未定价');
+  expect(page).not.toMatch(/type="checkbox"[^>]*checked/);
+});
+
+test('where nothing is on offer there is nothing to pick from', async () => {
+  const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
+  expect(rendered(<ModelPicker offered={[]} chosen={[]} onChange={() => undefined} />)).toBe('');
+});
+
+test.each([
+  [2.5, '2.50'],
+  [0.075, '0.075'],
+  [10, '10.00'],
+  [0.0000001, '0.0000001'],
+  [0.1 + 0.2, '0.30'],
+  [null, '–'],
+])('%s dollars are written %s', (value, text) => {
+  expect(dollarText(value)).toBe(text);
+});
+
+test.each([
+  [128_000, '128k'],
+  [1_048_576, '1M'],
+  [1_500_000, '1.5M'],
+  [512, '512'],
+  [null, '–'],
+])('a size of %s is written %s', (value, text) => {
+  expect(sizeText(value)).toBe(text);
+});
+
+test('a long text without spaces is a key, the name of a provider is none', () => {
+  expect(looksLikeKey(' sk-abcdefghijklmnopqrstuv\n')).toBe(true);
+  expect(looksLikeKey('Google AI Studio (Gemini)')).toBe(false);
+  expect(looksLikeKey('openrouter')).toBe(false);
+});

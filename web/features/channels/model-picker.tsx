@@ -1,0 +1,81 @@
+/** Models that a provider offers, with what they cost here: picked one by one, or all that are found. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { SearchField } from '../../components/filters.tsx';
+import { call } from '../../lib/api.ts';
+import { useAside } from '../../lib/read.ts';
+import { dollarText, sizeText } from '../pricing/dollars.ts';
+
+export interface ModelPickerProps {
+  readonly offered: readonly string[];
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+/** The server says no more of names at once. */
+const mostNames = 2000;
+
+export function ModelPicker({ offered, chosen, onChange }: ModelPickerProps) {
+  const { t } = useTranslation();
+  const [search, setSearch] = useState('');
+  const names = offered.slice(0, mostNames);
+  const facts = useAside({
+    queryKey: ['model-facts', names.join()],
+    queryFn: () => call('ratio.facts', { models: names }),
+    enabled: names.length > 0,
+    staleTime: 60_000,
+  }).data;
+  const known = new Map(facts?.map((one) => [one.model, one]));
+  const has = new Set(chosen);
+  const found = names.filter((name) => name.toLowerCase().includes(search.trim().toLowerCase()));
+  const pick = (some: readonly string[], on: boolean) =>
+    onChange(on ? [...new Set([...chosen, ...some])] : chosen.filter((name) => !some.includes(name)));
+  const all = found.length > 0 && found.every((name) => has.has(name));
+  if (names.length === 0) return null;
+  return (
+    <fieldset className="mb-4 rounded-2 border border-line">
+      <legend className="sr-only">{t('channels.offered')}</legend>
+      <div className="flex items-center gap-2 border-b border-line p-2">
+        <SearchField className="h-7 flex-1" label={t('channels.searchModels')} value={search} onChange={setSearch} />
+        <span className="text-[12px] text-ink-3" role="status">
+          {t('channels.pickedOf', { chosen: names.filter((name) => has.has(name)).length, count: names.length })}
+        </span>
+        <button type="button" className="button" onClick={() => pick(found, !all)}>
+          {all ? t('channels.pickNone') : t('channels.pickAll')}
+        </button>
+      </div>
+      <ul className="max-h-60 overflow-auto py-1">
+        {found.map((name) => {
+          const one = known.get(name);
+          return (
+            <li key={name}>
+              <label className="flex min-h-7 items-center gap-2 px-2 hover:bg-hover max-sm:min-h-11">
+                <input
+                  type="checkbox"
+                  className="size-4 flex-none accent-(--accent)"
+                  checked={has.has(name)}
+                  onChange={(event) => pick([name], event.target.checked)}
+                />
+                <span className="min-w-0 flex-1 truncate font-mono text-[12px]" title={name}>
+                  {name}
+                </span>
+                <span className="text-[12px] text-ink-3">{one?.context == null ? '' : sizeText(one.context)}</span>
+                <span className="min-w-24 text-right text-[12px] text-ink-2">
+                  {one === undefined ? (
+                    ''
+                  ) : one.per_call !== null ? (
+                    t('pricing.each', { price: dollarText(one.per_call) })
+                  ) : one.input === null ? (
+                    <span className="text-warning">{t('channels.noPrice')}</span>
+                  ) : (
+                    `$${dollarText(one.input)} / $${dollarText(one.output)}`
+                  )}
+                </span>
+              </label>
+            </li>
+          );
+        })}
+      </ul>
+    </fieldset>
+  );
+}
