@@ -55,12 +55,12 @@ const saves: Readonly<Record<string, Save>> = {
   'a new token': { path: 'token?open=new', fill: [type(en.tokens.name, 'kept')], send: [inDialog(en.app.save)] },
   'a token': { path: 'token?open=1', fill: [type(en.tokens.name, 'kept')], send: [inDialog(en.app.save)] },
   'a new key of a token': {
-    path: 'token?open=1',
-    fill: [type(en.tokens.name, 'kept')],
-    send: [inDialog(en.tokens.rotate), confirmed],
+    path: 'token',
+    send: [menu, item(`${en.tokens.rotate}…`), confirmed],
+    bare: true,
   },
-  'switching a token off': { path: 'token', send: [button(en.app.disable)], bare: true },
-  'deleting a token': { path: 'token', send: [button(en.app.delete), confirmed], bare: true },
+  'switching a token off': { path: 'token', send: [menu, item(en.app.disable)], bare: true },
+  'deleting a token': { path: 'token', send: [menu, item(en.app.delete), confirmed], bare: true },
   'deleting tokens': {
     path: 'token',
     fill: [chosen],

@@ -13,7 +13,7 @@ import { countTerms, worthBounds } from '../../web/features/redemption/redemptio
 import { completionFor, inputPrice, outputPrice, ratioOf } from '../../web/features/settings/prices/price-maps.ts';
 import { priceTerms, ratioTerms } from '../../web/features/settings/prices/use-draft.ts';
 import { numberTerms, optionBounds, shapeOf, shownAs, storedAs } from '../../web/features/settings/typed-option.ts';
-import { budgetBounds, fieldsOf, formOf, limitTerms, quotaBounds } from '../../web/features/tokens/token-form.ts';
+import { amountBounds, budgetBounds, fieldsOf, formOf, limitTerms } from '../../web/features/tokens/token-form.ts';
 import { signedBounds } from '../../web/features/users/user-drawer.tsx';
 import { transferBounds } from '../../web/features/wallet/invite-card.tsx';
 import { topUpTerms } from '../../web/features/wallet/top-up.tsx';
@@ -40,8 +40,8 @@ const number = (terms: Parameters<typeof parseNumber>[1], optional = false) => (
   optional,
 });
 const fields = {
-  'quota of a key': money(dollars, quotaBounds(null)),
-  'quota of a key, in tokens': money(tokens, quotaBounds(null)),
+  'quota of a key': money(dollars, amountBounds(null, 'total')),
+  'quota of a key, in tokens': money(tokens, amountBounds(null, 'total')),
   'daily and monthly limit': money(dollars, budgetBounds, true),
   'requests, tokens, concurrency': number(limitTerms, true),
   'quota added to a user': money(dollars, signedBounds, true),
@@ -102,7 +102,7 @@ test('every field for amounts in the console is one of these', () => {
       'ratioTerms',
       'limitTerms',
       'budgetBounds',
-      'quotaBounds(token)',
+      'amountBounds(token, spend)',
       'tokenTerms',
     ],
     ...['optionBounds', 'numberTerms(option)'],
@@ -166,7 +166,8 @@ describe('a key', () => {
 
   test('shows its limits, and nothing where it has none', () => {
     expect(formOf(token, dollars)).toMatchObject({
-      quota: '9.998246',
+      amount: '9.998246',
+      spend: 'total',
       expires: '',
       limits: { day_budget: '5.00', month_budget: '', rpm_limit: '1,000', tpm_limit: '', concurrency_limit: '' },
     });
@@ -187,16 +188,50 @@ describe('a key', () => {
   test('does not send back what is left when nobody touched it', () => {
     const form = formOf(token, dollars);
     expect(fieldsOf({ ...form, name: 'b' }, token, dollars)).not.toHaveProperty('remain_quota');
-    expect(fieldsOf({ ...form, quota: '10' }, token, dollars)).toMatchObject({ remain_quota: 5_000_000 });
+    expect(fieldsOf({ ...form, amount: '10' }, token, dollars)).toMatchObject({ remain_quota: 5_000_000 });
     expect(fieldsOf(formOf(null, dollars), null, dollars)).toMatchObject({ remain_quota: 500_000, expired_time: -1 });
+  });
+
+  test('has its amount in total, a day, a month or not at all', () => {
+    const form = { ...formOf(null, dollars), name: 'a', amount: '$5' };
+    const none = { unlimited_quota: true, day_budget: 0, month_budget: 0 };
+    expect(fieldsOf({ ...form, spend: 'total' }, null, dollars)).toMatchObject({
+      ...none,
+      unlimited_quota: false,
+      remain_quota: 2_500_000,
+    });
+    expect(fieldsOf({ ...form, spend: 'day' }, null, dollars)).toMatchObject({ ...none, day_budget: 2_500_000 });
+    expect(fieldsOf({ ...form, spend: 'month' }, null, dollars)).toMatchObject({ ...none, month_budget: 2_500_000 });
+    expect(fieldsOf({ ...form, spend: 'none', amount: 'x' }, null, dollars)).toMatchObject(none);
+    for (const spend of ['total', 'day', 'month'] as const)
+      expect(() => fieldsOf({ ...form, spend, amount: 'x' }, null, dollars), spend).toThrow();
+    expect(() => fieldsOf({ ...form, spend: 'day', amount: '0' }, null, dollars)).toThrow();
+  });
+
+  test.each([
+    [
+      { unlimited_quota: false, remain_quota: 1_000_000, day_budget: 500_000, month_budget: 0 },
+      'total',
+      '2.00',
+      '1.00',
+    ],
+    [{ unlimited_quota: true, remain_quota: 0, day_budget: 500_000, month_budget: 0 }, 'day', '1.00', '1.00'],
+    [{ unlimited_quota: true, remain_quota: 0, day_budget: 0, month_budget: 2_500_000 }, 'month', '5.00', ''],
+    [{ unlimited_quota: true, remain_quota: 0, day_budget: 0, month_budget: 0 }, 'none', '1.00', ''],
+  ] as const)('that has %j opens as an amount %s and is saved as it was', (limits, spend, amount, perDay) => {
+    const stored = { ...token, ...limits } as Token;
+    const form = formOf(stored, dollars);
+    expect([form.spend, form.amount, form.limits.day_budget]).toEqual([spend, amount, perDay]);
+    const { remain_quota: _untouched, ...kept } = limits;
+    expect(fieldsOf(form, stored, dollars)).toMatchObject(kept);
   });
 
   test('that was overdrawn can be saved as it is', () => {
     const overdrawn = { ...token, remain_quota: -250_000 } as Token;
     const form = formOf(overdrawn, dollars);
-    expect(form.quota).toBe('-0.50');
-    expect(moneyOf(form.quota, dollars, quotaBounds(overdrawn)).kind).toBe('value');
-    expect(moneyOf('-0.50', dollars, quotaBounds(null)).kind).toBe('invalid');
+    expect(form.amount).toBe('-0.50');
+    expect(moneyOf(form.amount, dollars, amountBounds(overdrawn, 'total')).kind).toBe('value');
+    expect(moneyOf('-0.50', dollars, amountBounds(null, 'total')).kind).toBe('invalid');
   });
 
   test('that has expired keeps its time when it is saved untouched', () => {

@@ -10,6 +10,9 @@ import { writeUser } from '../../web/lib/session.ts';
 /** Answers by the name of the query; what follows a comma narrows it. */
 export type Answers = Readonly<Record<string, unknown>>;
 
+/** Answers by the whole key of the query. */
+type Keyed = readonly (readonly [key: readonly unknown[], answer: unknown])[];
+
 const kept = new Map<string, string>();
 
 /**
@@ -46,10 +49,11 @@ const part = (text: string): string | number | boolean =>
 
 export function rendered(
   piece: ReactNode,
-  { path = '/', answers = {} }: { path?: string; answers?: Answers } = {},
+  { path = '/', answers = {}, lists = [] }: { path?: string; answers?: Answers; lists?: Keyed } = {},
 ): string {
   const client = new QueryClient();
   for (const [name, answer] of Object.entries(answers)) client.setQueryData(name.split(',').map(part), answer);
+  for (const [key, answer] of lists) client.setQueryData(key, answer);
   const [place = '/', search = ''] = path.split('?');
   const page = renderToStaticMarkup(
     <QueryClientProvider client={client}>

@@ -72,6 +72,11 @@ export const pages: readonly Page[] = [
     needs: Role.admin,
   },
   {
+    path: '/key',
+    load: async () => (await import('../features/tokens/given-key-page.tsx')).GivenKeyPage,
+    needs: Role.guest,
+  },
+  {
     path: '/api-docs',
     load: async () => (await import('../features/api-docs/api-docs-page.tsx')).ApiDocsPage,
     needs: Role.guest,

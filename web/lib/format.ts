@@ -8,6 +8,26 @@ export function dateTime(seconds: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
+/** A day as people write it: 23 Dec 2026. @param seconds epoch. */
+export const day = (seconds: number, language: string): string =>
+  new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { dateStyle: 'medium' }).format(seconds * 1000);
+
+const relativeUnits = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** How far away a moment is: `2 min. ago`, `in 6 days`. @param seconds epoch. */
+export function relative(seconds: number, language: string, now = Date.now()): string {
+  const away = seconds - now / 1000;
+  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
+  const [unit, size] = relativeUnits.find(([, one]) => Math.abs(away) >= one) ?? ['second', 1];
+  return unit === 'second' ? format.format(0, 'second') : format.format(Math.round(away / size), unit);
+}
+
 const minuteSeconds = 60;
 const hourSeconds = 3600;
 const daySeconds = 86_400;

@@ -7,12 +7,16 @@ import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
-import { UseWith } from './use-with.tsx';
+import { allowanceOf, Sentence } from './allowance.tsx';
+import { TestRequest } from './test-request.tsx';
+import { UseWith, useUsableModels } from './use-with.tsx';
 
 export interface KeyRevealProps {
   readonly token: Token;
   readonly onClose: () => void;
   readonly onCopy: (text: string) => void;
+  /** It is for somebody else. */
+  readonly onGive: () => void;
 }
 
 /** Looks for the first request with the new key until there is one. */
@@ -40,8 +44,10 @@ function FirstRequest({ token: { id, name, created_time: since } }: { readonly t
   );
 }
 
-export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
-  const { t } = useTranslation();
+export function KeyReveal({ token, onClose, onCopy, onGive }: KeyRevealProps) {
+  const { t, i18n } = useTranslation();
+  const money = useMoney();
+  const models = useUsableModels(token);
   const key = shownKey(token.key);
   return (
     <Sheet title={t('tokens.reveal')} onClose={onClose}>
@@ -51,7 +57,16 @@ export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
           {t('app.copy')}
         </button>
       </div>
+      <div className="mb-4">
+        <Sentence allowance={allowanceOf(token, money, i18n.language)} />
+      </div>
+      <TestRequest secret={key} model={models[0] ?? ''} />
       <FirstRequest token={token} />
+      <p className="mb-5">
+        <button type="button" className="button" onClick={onGive}>
+          {t('tokens.give')}
+        </button>
+      </p>
       <p className="mb-2 text-ink-2">{t('tokens.revealHelp')}</p>
       <UseWith token={token} onCopy={onCopy} />
     </Sheet>

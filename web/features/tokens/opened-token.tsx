@@ -1,6 +1,5 @@
 /** The token whose address is open, or a new one; a key that was just made is shown once. */
 
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Token } from '../../../server/contract/entities.ts';
@@ -12,10 +11,17 @@ import { useMoneyFacts } from '../../shell/money.ts';
 import { KeyReveal } from './key-reveal.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
 
-export function OpenedToken({ refresh }: { readonly refresh: () => Promise<unknown> }) {
+export interface OpenedTokenProps {
+  readonly refresh: () => Promise<unknown>;
+  /** A key that was just made, by the form or by a rotation. */
+  readonly revealed: Token | null;
+  readonly onReveal: (token: Token | null) => void;
+  readonly onGive: (token: Token) => void;
+}
+
+export function OpenedToken({ refresh, revealed, onReveal, onGive }: OpenedTokenProps) {
   const { t } = useTranslation();
   const url = useUrl();
-  const [revealed, setRevealed] = useState<Token | null>(null);
   const facts = useMoneyFacts();
   const openId = Number(url.get('open')) || 0;
   const opened = useAside({
@@ -36,17 +42,22 @@ export function OpenedToken({ refresh }: { readonly refresh: () => Promise<unkno
           onSaved={(token, fresh) => {
             closeDrawer();
             toast.success(fresh ? t('tokens.createdOk') : t('tokens.updatedOk'));
-            if (fresh) setRevealed(token);
-            void refresh();
-          }}
-          onRotated={(token) => {
-            closeDrawer();
-            setRevealed(token);
+            if (fresh) onReveal(token);
             void refresh();
           }}
         />
       ) : null}
-      {revealed === null ? null : <KeyReveal token={revealed} onClose={() => setRevealed(null)} onCopy={copyOrShow} />}
+      {revealed === null ? null : (
+        <KeyReveal
+          token={revealed}
+          onClose={() => onReveal(null)}
+          onCopy={copyOrShow}
+          onGive={() => {
+            onReveal(null);
+            onGive(revealed);
+          }}
+        />
+      )}
     </>
   );
 }

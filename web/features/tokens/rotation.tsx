@@ -1,37 +1,45 @@
-/** A key that leaked is replaced; everything else of the token stays. */
+/** A key that leaked or moves is replaced; everything else of the token stays, and the old key may work on for a while. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
 import { Confirm } from '../../components/overlay.tsx';
+import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 
+const graces = ['0', '1', '24', '168'] as const;
+
 export interface RotationProps {
   readonly token: Token;
+  readonly onClose: () => void;
   readonly onRotated: (token: Token) => void;
 }
 
-export function Rotation({ token: { id, name }, onRotated }: RotationProps) {
+export function Rotation({ token: { id, name }, onClose, onRotated }: RotationProps) {
   const { t } = useTranslation();
-  const [asking, setAsking] = useState(false);
+  const [grace, setGrace] = useState<(typeof graces)[number]>('0');
   return (
-    <div className="mt-4 flex items-center gap-3 border-t border-line pt-4">
-      <p className="flex-1 text-[12px] text-ink-2">{t('tokens.rotateHelp')}</p>
-      <button type="button" className="button flex-none text-danger" onClick={() => setAsking(true)}>
-        {t('tokens.rotate')}
-      </button>
-      {asking ? (
-        <Confirm
-          title={t('tokens.rotateTitle', { name })}
-          text={t('tokens.rotateText')}
-          action={t('tokens.rotate')}
-          onClose={() => setAsking(false)}
-          onConfirm={() => {
-            setAsking(false);
-            void attempt(async () => onRotated(await call('token.rotate', { id })));
-          }}
-        />
-      ) : null}
-    </div>
+    <Confirm
+      title={t('tokens.rotateTitle', { name })}
+      text={
+        <>
+          <p className="mb-3">{t('tokens.rotateHelp')}</p>
+          <p className="mb-1 text-[12px] font-medium text-ink-2">{t('tokens.graceLabel')}</p>
+          <Segment
+            label={t('tokens.graceLabel')}
+            value={grace}
+            options={graces.map((hours) => [hours, t(`tokens.grace.${hours}`)])}
+            onChange={setGrace}
+          />
+          <p className="mt-3">{grace === '0' ? t('tokens.rotateText') : t('tokens.graceText')}</p>
+        </>
+      }
+      action={t('tokens.rotate')}
+      onClose={onClose}
+      onConfirm={() => {
+        onClose();
+        void attempt(async () => onRotated(await call('token.rotate', { id, grace_hours: Number(grace) })));
+      }}
+    />
   );
 }

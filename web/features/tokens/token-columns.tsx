@@ -3,23 +3,37 @@ import type { TFunction } from 'i18next';
 import type { Token } from '../../../server/contract/entities.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
 import { Icon } from '../../components/icon.tsx';
+import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { dateTime } from '../../lib/format.ts';
+import { dateTime, day, relative } from '../../lib/format.ts';
 import { undoable } from '../../lib/undo.ts';
+import type { Money } from '../../shell/money.ts';
+import { namesIn } from './allowance.tsx';
+import { spendOf } from './token-form.ts';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
 
 export interface TokenColumnsWanted {
   readonly t: TFunction;
+  readonly language: string;
+  readonly money: Money;
+  /** Requests by key; undefined = not known. */
+  readonly today: ReadonlyMap<number, number> | undefined;
   readonly refresh: () => Promise<unknown>;
   readonly onEdit: (token: Token) => void;
   readonly onUse: (token: Token) => void;
+  readonly onGive: (token: Token) => void;
+  readonly onRotate: (token: Token) => void;
   readonly onRemove: (token: Token) => void;
 }
 
-function TokenActions({ row, t, refresh, onEdit, onUse, onRemove }: TokenColumnsWanted & { readonly row: Token }) {
+const hint = ({ key }: Token): string => `${shownKey(key).slice(0, 7)}…${key.slice(-4)}`;
+
+function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
+  const { row, t, refresh, onEdit, onUse, onGive, onRotate, onRemove } = props;
   const toggle = () => {
     const put = (status: number) => call('token.update', { id: row.id, status_only: true, status });
     void undoable({
@@ -29,74 +43,177 @@ function TokenActions({ row, t, refresh, onEdit, onUse, onRemove }: TokenColumns
       refresh,
     });
   };
+  const retire = () => attempt(() => call('token.retire', { id: row.id })).then(refresh);
   return (
-    <span className="flex gap-1">
-      <button type="button" className="button" onClick={() => copyOrShow(shownKey(row.key))}>
+    <span className="flex justify-end gap-1">
+      <button
+        type="button"
+        className="button button-ghost"
+        aria-label={t('app.copy')}
+        title={t('app.copy')}
+        onClick={() => copyOrShow(shownKey(row.key))}
+      >
         <Icon name="copy" />
-        {t('app.copy')}
       </button>
       <button type="button" className="button button-ghost" onClick={() => onUse(row)}>
         {t('tokens.useWith')}
       </button>
-      <button type="button" className="button button-ghost" onClick={toggle}>
-        {row.status === 1 ? t('app.disable') : t('app.enable')}
-      </button>
-      <button type="button" className="button button-ghost" onClick={() => onEdit(row)}>
-        {t('app.edit')}
-      </button>
-      <button type="button" className="button button-ghost text-danger" onClick={() => onRemove(row)}>
-        {t('app.delete')}
-      </button>
+      <LazyMenu
+        anchor="bottom end"
+        width="w-56"
+        button={{
+          className: 'button button-ghost',
+          label: t('tokens.moreOf', { name: row.name }),
+          content: <Icon name="more" />,
+        }}
+        items={[
+          { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
+          { id: 'give', content: t('tokens.give'), onPick: () => onGive(row) },
+          { id: 'rotate', content: `${t('tokens.rotate')}…`, onPick: () => onRotate(row) },
+          ...(row.old_key_until === 0
+            ? []
+            : [{ id: 'retire', content: t('tokens.retire', { key: row.old_key_hint }), onPick: retire }]),
+          { id: 'log', content: t('tokens.itsLog'), href: `/log?token=${encodeURIComponent(row.name)}` },
+          { id: 'toggle', content: row.status === 1 ? t('app.disable') : t('app.enable'), onPick: toggle },
+          { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) },
+        ]}
+      />
     </span>
   );
 }
 
+/** From this share on the bar warns. */
+const nearlyUsed = 0.9;
+
+function Spent({ row, t, money }: Pick<TokenColumnsWanted, 't' | 'money'> & { readonly row: Token }) {
+  const spend = spendOf(row);
+  const [used, limit] = {
+    total: [row.used_quota, row.remain_quota + row.used_quota],
+    day: [row.day_used, row.day_budget],
+    month: [row.month_used, row.month_budget],
+    none: [row.used_quota, 0],
+  }[spend] as [number, number];
+  const share = spend === 'none' || limit <= 0 ? 0 : Math.min(1, Math.max(0, used / limit));
+  return (
+    <span className="flex items-center gap-2">
+      <span
+        className="h-1 w-24 flex-none overflow-hidden rounded-1 bg-press max-lg:hidden max-sm:block"
+        aria-hidden="true"
+      >
+        <span
+          className="block h-1"
+          style={{
+            width: `${share * 100}%`,
+            background: share >= nearlyUsed ? 'var(--warning-solid)' : 'var(--accent)',
+          }}
+        />
+      </span>
+      <span>
+        {money(used)}{' '}
+        <span className="text-ink-3">
+          {spend === 'none' ? t('tokens.spentNone') : t(`tokens.spentOf.${spend}`, { limit: money(limit) })}
+        </span>
+      </span>
+    </span>
+  );
+}
+
+const mostShown = 2;
+
 export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>[] {
-  const { t } = wanted;
+  const { t, language, money, today } = wanted;
   return [
     {
       id: 'name',
       header: t('tokens.name'),
       order: 'name',
       key: true,
-      cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
+      cell: (row) => (
+        <span className="block py-1.5">
+          <span className="block font-medium text-ink-1">{row.name}</span>
+          <span className="block font-mono text-[12px] text-ink-3">{hint(row)}</span>
+        </span>
+      ),
     },
     {
       id: 'status',
       header: t('tokens.status'),
       key: true,
       cell: (row) => (
-        <span className={statusLooks[row.status as 1 | 2 | 3 | 4]}>
-          {t(`tokens.s${row.status as 1 | 2 | 3 | 4}`)}
-          {row.model_limits_enabled ? <span className="text-ink-3">{t('tokens.limited')}</span> : null}
+        <span className="block">
+          <span className={statusLooks[row.status as 1 | 2 | 3 | 4]}>
+            {t(`tokens.s${row.status as 1 | 2 | 3 | 4}`)}
+          </span>
+          {row.old_key_until === 0 ? null : (
+            <span className="block text-[12px] text-warning" title={row.old_key_hint}>
+              {t('tokens.oldKeyStops', { when: relative(row.old_key_until, language) })}
+            </span>
+          )}
+          {row.link_until === 0 ? null : <span className="block text-[12px] text-ink-3">{t('tokens.linkOpen')}</span>}
         </span>
       ),
     },
     {
-      id: 'remaining',
-      header: t('tokens.remaining'),
-      number: true,
+      id: 'used',
+      header: t('tokens.spent'),
       key: true,
-      amount: (row) => (row.unlimited_quota ? null : row.remain_quota),
-      cell: () => t('tokens.unlimited'),
+      order: 'used_quota',
+      cell: (row) => <Spent row={row} t={t} money={money} />,
     },
     {
-      id: 'used',
-      header: t('tokens.used'),
+      id: 'models',
+      header: t('tokens.models'),
+      cell: (row) => {
+        const names = row.model_limits_enabled ? namesIn(row.model_limits) : [];
+        if (names.length === 0) return <span className="text-ink-3">{t('tokens.every')}</span>;
+        const rest = names.length - mostShown;
+        return (
+          <span className="text-ink-2" title={names.join('\n')}>
+            {names.slice(0, mostShown).join(', ')}
+            {rest > 0 ? <span className="text-ink-3"> +{rest}</span> : null}
+          </span>
+        );
+      },
+    },
+    {
+      id: 'last',
+      header: t('tokens.lastUsed'),
+      cell: (row) =>
+        row.accessed_time === 0 ? (
+          <span className="text-ink-3">{t('tokens.notUsed')}</span>
+        ) : (
+          <span title={dateTime(row.accessed_time)}>
+            {relative(row.accessed_time, language)}
+            {row.last_ip === '' ? null : <span className="text-ink-3"> · {row.last_ip}</span>}
+          </span>
+        ),
+    },
+    {
+      id: 'today',
+      header: t('tokens.today'),
       number: true,
-      order: 'used_quota',
-      amount: (row) => row.used_quota,
+      cell: (row) => (today === undefined ? '–' : (today.get(row.id) ?? 0).toLocaleString('en')),
     },
     {
       id: 'created',
       header: t('tokens.created'),
       order: 'created_time',
+      hidden: true,
       cell: (row) => dateTime(row.created_time),
     },
     {
       id: 'expires',
       header: t('tokens.expires'),
-      cell: (row) => (row.expired_time === -1 ? t('tokens.never') : dateTime(row.expired_time)),
+      cell: (row) =>
+        row.expired_time === -1 ? (
+          <span className="text-ink-3">{t('tokens.never')}</span>
+        ) : (
+          <span title={dateTime(row.expired_time)}>
+            {Math.abs(row.expired_time - Date.now() / 1000) < soonSeconds
+              ? relative(row.expired_time, language)
+              : day(row.expired_time, language)}
+          </span>
+        ),
     },
     {
       id: 'actions',
@@ -106,3 +223,5 @@ export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>
     },
   ];
 }
+
+const soonSeconds = 14 * 86_400;

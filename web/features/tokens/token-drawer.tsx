@@ -10,7 +10,6 @@ import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useAside } from '../../lib/read.ts';
 import { sameForm } from '../../lib/unsaved.ts';
-import { Rotation } from './rotation.tsx';
 import { TokenFields } from './token-fields.tsx';
 import { fieldsOf, formOf, type TokenForm } from './token-form.ts';
 
@@ -20,13 +19,8 @@ const suffix = (): string =>
     '',
   );
 /** @param known undefined = nobody could say. */
-const strangersIn = (typed: string, known: readonly string[] | undefined): readonly string[] =>
-  known === undefined
-    ? []
-    : typed
-        .split(',')
-        .map((name) => name.trim())
-        .filter((name) => name !== '' && !known.includes(name));
+const strangersIn = (chosen: readonly string[], known: readonly string[] | undefined): readonly string[] =>
+  known === undefined ? [] : chosen.filter((name) => !known.includes(name));
 
 export interface TokenDrawerProps {
   /** null = a new one. */
@@ -34,10 +28,9 @@ export interface TokenDrawerProps {
   readonly facts: MoneyFacts;
   readonly onClose: () => void;
   readonly onSaved: (token: Token, fresh: boolean) => void;
-  readonly onRotated: (token: Token) => void;
 }
 
-export function TokenDrawer({ token, facts, onClose, onSaved, onRotated }: TokenDrawerProps) {
+export function TokenDrawer({ token, facts, onClose, onSaved }: TokenDrawerProps) {
   const { t } = useTranslation();
   const [first] = useState(() => formOf(token, facts));
   const [form, setForm] = useState(first);
@@ -66,7 +59,7 @@ export function TokenDrawer({ token, facts, onClose, onSaved, onRotated }: Token
   const submit = () => {
     const unknown = strangersIn(form.models, known);
     // What was allowed before is the owner's business.
-    if (unknown.length === 0 || form.models === token?.model_limits) return void save();
+    if (unknown.length === 0 || form.models.join() === first.models.join()) return void save();
     setStrange(unknown);
   };
 
@@ -83,7 +76,6 @@ export function TokenDrawer({ token, facts, onClose, onSaved, onRotated }: Token
           {error}
         </p>
       </CheckedForm>
-      {token === null ? null : <Rotation token={token} onRotated={onRotated} />}
       {strange.length === 0 ? null : (
         <Confirm
           title={t('tokens.unknownModels')}

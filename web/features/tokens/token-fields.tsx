@@ -1,24 +1,32 @@
 /** The fields of a token. */
 
 import { useTranslation } from 'react-i18next';
+import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf } from '../../components/amount.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
-import { CheckBox } from '../../components/filters.tsx';
 import { Field, TextField } from '../../components/form.tsx';
+import { Segment } from '../../components/segment.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
+import { expiryOf } from '../../lib/expiry.ts';
+import { day } from '../../lib/format.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
+import { namesIn, Sentence } from './allowance.tsx';
+import { type ModelFacts, requestsFor, useModelFacts } from './model-facts.ts';
+import { ModelsField } from './models-field.tsx';
 import {
+  amountBounds,
   budgetBounds,
   budgetNames,
   expiryAt,
   limitTerms,
-  quotaBounds,
   rateNames,
+  type SpendWindow,
+  spendWindows,
   type TokenForm,
 } from './token-form.ts';
 
@@ -41,40 +49,57 @@ interface PartProps {
   readonly onChange: (change: Partial<TokenForm>) => void;
 }
 
-function QuotaField({ form, token, facts, onChange }: PartProps) {
+/** How much, and in which time. */
+function SpendField({ form, token, facts, onChange }: PartProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const amount = moneyOf(form.quota, facts, quotaBounds(token));
+  const { spend } = form;
+  const amount = moneyOf(form.amount, facts, amountBounds(token, spend));
+  /** The amount moves with the choice; a further limit of the same time would contradict it. */
+  const choose = (next: SpendWindow) =>
+    onChange({
+      spend: next,
+      limits: next === 'day' || next === 'month' ? { ...form.limits, [`${next}_budget`]: '' } : form.limits,
+    });
   return (
     <>
-      <MoneyField
-        label={t('tokens.quota')}
-        help={
-          form.unlimited || amount.kind !== 'value' ? undefined : t('tokens.quotaHelp', { usd: money(amount.value) })
-        }
-        bounds={quotaBounds(token)}
-        disabled={form.unlimited}
-        value={form.quota}
-        onChange={(quota) => onChange({ quota })}
-      />
-      <div className="-mt-2 mb-4 flex flex-wrap items-center gap-1.5">
+      <div className="flex flex-wrap items-end gap-x-2">
+        <div className="w-52 max-sm:w-full">
+          <MoneyField
+            label={t('tokens.quota')}
+            bounds={amountBounds(token, spend)}
+            disabled={spend === 'none'}
+            value={spend === 'none' ? '' : form.amount}
+            empty={spend === 'none' ? t('tokens.noLimit') : undefined}
+            onChange={(value) => onChange({ amount: value })}
+          />
+        </div>
+        <div className="mb-4 min-h-8 content-center">
+          <Segment
+            label={t('tokens.spendIn')}
+            value={spend}
+            options={spendWindows.map((window) => [window, t(`tokens.spend.${window}`)])}
+            onChange={choose}
+          />
+        </div>
+      </div>
+      <p className="-mt-3 mb-2 text-[12px] leading-4 text-ink-3">
+        {spend === 'none'
+          ? t('tokens.spendHelp.none')
+          : `${amount.kind === 'value' ? `${t('tokens.asQuota', { quota: amount.value.toLocaleString('en') })} ` : ''}${t(`tokens.spendHelp.${spend}`)}`}
+      </p>
+      <div className="mb-4 flex flex-wrap items-center gap-1.5">
         {presets.map((preset) => (
           <button
             key={preset}
             type="button"
             className="button"
-            disabled={form.unlimited}
-            onClick={() => onChange({ quota: moneyIn(preset * facts.quotaPerUnit, facts) })}
+            disabled={spend === 'none'}
+            onClick={() => onChange({ amount: moneyIn(preset * facts.quotaPerUnit, facts) })}
           >
             {money(preset * facts.quotaPerUnit, 'whole')}
           </button>
         ))}
-        <CheckBox
-          className="ml-2 flex items-center gap-2"
-          label={t('tokens.unlimited')}
-          checked={form.unlimited}
-          onChange={(unlimited) => onChange({ unlimited })}
-        />
       </div>
     </>
   );
@@ -118,16 +143,18 @@ function LimitFields({ form, onChange }: PartProps) {
     <details className="mb-4">
       <summary className="cursor-pointer text-ink-2">{t('tokens.limits')}</summary>
       <div className="mt-3 grid gap-x-3 sm:grid-cols-2">
-        {budgetNames.map((limit) => (
-          <MoneyField
-            key={limit}
-            label={t(`tokens.${limit}`)}
-            empty={t('tokens.noLimit')}
-            bounds={budgetBounds}
-            value={form.limits[limit]}
-            onChange={(value) => onChange({ limits: { ...form.limits, [limit]: value } })}
-          />
-        ))}
+        {budgetNames
+          .filter((limit) => limit !== `${form.spend}_budget`)
+          .map((limit) => (
+            <MoneyField
+              key={limit}
+              label={t(`tokens.${limit}`)}
+              empty={t('tokens.noLimit')}
+              bounds={budgetBounds}
+              value={form.limits[limit]}
+              onChange={(value) => onChange({ limits: { ...form.limits, [limit]: value } })}
+            />
+          ))}
         {rateNames.map((limit) => (
           <NumberField
             key={limit}
@@ -144,9 +171,41 @@ function LimitFields({ form, onChange }: PartProps) {
   );
 }
 
+/** What the form says so far; amounts that cannot be read are left out. */
+function LiveSentence({ form, token, facts, models }: PartProps & { readonly models: readonly ModelFacts[] }) {
+  const { i18n } = useTranslation();
+  const money = useMoney();
+  const { spend } = form;
+  const main = moneyOf(form.amount, facts, amountBounds(token, spend));
+  const quota = spend === 'none' || main.kind !== 'value' ? null : main.value;
+  const shown = (limit: (typeof budgetNames)[number]): string | null => {
+    if (limit === `${spend}_budget`) return quota === null ? null : money(quota);
+    const amount = moneyOf(form.limits[limit], facts, budgetBounds);
+    return amount.kind === 'value' ? money(amount.value) : null;
+  };
+  const expiry = expiryOf(form.expires, expiryAt(token));
+  const rpm = parseNumber(form.limits.rpm_limit, limitTerms);
+  return (
+    <Sentence
+      allowance={{
+        name: form.name.trim(),
+        total: spend === 'total' && quota !== null ? money(quota) : null,
+        day: shown('day_budget'),
+        month: shown('month_budget'),
+        models: form.models,
+        until: expiry.kind === 'at' && expiry.seconds > 0 ? day(expiry.seconds, i18n.language) : null,
+        networks: namesIn(form.ips).length,
+        rpm: rpm.kind === 'value' ? rpm.value : 0,
+        requests: quota === null ? null : requestsFor(quota, models, form.models),
+      }}
+    />
+  );
+}
+
 export function TokenFields(part: PartProps) {
   const { t } = useTranslation();
   const { form, token, onChange } = part;
+  const models = useModelFacts(form.group) ?? [];
   return (
     <>
       <TextField
@@ -155,32 +214,33 @@ export function TokenFields(part: PartProps) {
         onChange={(name) => onChange({ name })}
         autoComplete="off"
       />
-      <QuotaField {...part} />
+      <SpendField {...part} />
+      <ModelsField facts={models} chosen={form.models} onChange={(chosen) => onChange({ models: chosen })} />
       <ExpiryField value={form.expires} stored={expiryAt(token)} onChange={(expires) => onChange({ expires })} />
-      <Field label={t('tokens.models')} help={t('tokens.modelsHelp')}>
-        {(ids) => (
-          <input
-            {...ids}
-            className="field"
-            value={form.models}
-            onChange={(event) => onChange({ models: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field label={t('tokens.ips')} help={t('tokens.ipsHelp')}>
-        {(ids) => (
-          <textarea
-            {...ids}
-            className="field"
-            rows={3}
-            value={form.ips}
-            onChange={(event) => onChange({ ips: event.target.value })}
-          />
-        )}
-      </Field>
-      <GroupField {...part} />
-      {token === null ? <CountField {...part} /> : null}
       <LimitFields {...part} />
+      <details className="mb-4">
+        <summary className="cursor-pointer text-ink-2">
+          {t('tokens.addresses')}: {namesIn(form.ips).length === 0 ? t('tokens.anyAddress') : namesIn(form.ips).length}
+        </summary>
+        <div className="mt-3">
+          <Field label={t('tokens.ips')} help={t('tokens.ipsHelp')}>
+            {(ids) => (
+              <textarea
+                {...ids}
+                className="field"
+                rows={3}
+                value={form.ips}
+                onChange={(event) => onChange({ ips: event.target.value })}
+              />
+            )}
+          </Field>
+        </div>
+      </details>
+      <div className="grid gap-x-3 sm:grid-cols-2">
+        <GroupField {...part} />
+        {token === null ? <CountField {...part} /> : null}
+      </div>
+      <LiveSentence {...part} models={models} />
     </>
   );
 }

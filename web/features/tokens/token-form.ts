@@ -4,7 +4,11 @@ import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, numberIn, valueIn } from '../../components/amount.ts';
 import { expiryIn, expiryText } from '../../lib/expiry.ts';
+import { namesIn } from './allowance.tsx';
 
+/** What the amount of the form is for; what else a key is limited by stands below. */
+export const spendWindows = ['total', 'day', 'month', 'none'] as const;
+export type SpendWindow = (typeof spendWindows)[number];
 /** Empty = no limit. */
 export const budgetNames = ['day_budget', 'month_budget'] as const;
 export const rateNames = ['rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
@@ -15,11 +19,12 @@ export const budgetBounds = { min: 1 } as const;
 
 export interface TokenForm {
   readonly name: string;
-  readonly quota: string;
-  readonly unlimited: boolean;
+  readonly amount: string;
+  readonly spend: SpendWindow;
   /** Empty = never. */
   readonly expires: string;
-  readonly models: string;
+  /** Empty = all. */
+  readonly models: readonly string[];
   readonly ips: string;
   readonly group: string;
   /** How many are made at once. */
@@ -28,7 +33,20 @@ export interface TokenForm {
 }
 
 /** What was overdrawn may stay so. */
-export const quotaBounds = (token: Token | null) => ({ min: Math.min(0, token?.remain_quota ?? 0) });
+export const amountBounds = (token: Token | null, spend: SpendWindow) =>
+  spend === 'total' ? { min: Math.min(0, token?.remain_quota ?? 0) } : budgetBounds;
+
+export function spendOf(token: Token | null): SpendWindow {
+  if (token === null || !token.unlimited_quota) return 'total';
+  return token.day_budget > 0 ? 'day' : token.month_budget > 0 ? 'month' : 'none';
+}
+
+/** Quota; null = there is no such limit. */
+function amountOf(token: Token | null): number | null {
+  if (token === null) return null;
+  const { remain_quota: total, day_budget: day, month_budget: month } = token;
+  return { total, day, month, none: null }[spendOf(token)];
+}
 
 /** Epoch seconds; -1 = never. */
 export const expiryAt = (token: Token | null): number => token?.expired_time ?? -1;
@@ -36,10 +54,10 @@ export const expiryAt = (token: Token | null): number => token?.expired_time ?? 
 /** @param facts null = not known yet; what is in money is filled in when it is. */
 export const formOf = (token: Token | null, facts: MoneyFacts | null): TokenForm => ({
   name: token?.name ?? '',
-  quota: facts === null ? '' : moneyIn(token?.remain_quota ?? facts.quotaPerUnit, facts),
-  unlimited: token?.unlimited_quota ?? false,
+  amount: facts === null ? '' : moneyIn(amountOf(token) ?? facts.quotaPerUnit, facts),
+  spend: spendOf(token),
   expires: expiryText(expiryAt(token)),
-  models: token?.model_limits ?? '',
+  models: token?.model_limits_enabled ? namesIn(token.model_limits) : [],
   ips: token?.allow_ips ?? '',
   group: token?.group ?? '',
   count: 1,
@@ -51,21 +69,24 @@ export const formOf = (token: Token | null, facts: MoneyFacts | null): TokenForm
 
 /** Of a form whose fields can all be read. @param token as it was opened; null = a new one. */
 export function fieldsOf(form: TokenForm, token: Token | null, facts: MoneyFacts) {
-  const { name, quota, unlimited, models, ips, group, limits } = form;
+  const { name, amount, spend, models, ips, group, limits } = form;
+  const before = formOf(token, facts);
   // What is left goes down while the form is open: an amount that nobody touched is not sent back.
-  const untouched = token !== null && quota === formOf(token, facts).quota;
+  const untouched = token !== null && amount === before.amount && spend === before.spend;
+  const quota = spend === 'none' ? 0 : valueIn(moneyOf(amount, facts, amountBounds(token, spend)));
+  const budget = (window: 'day' | 'month') =>
+    spend === window ? quota : valueIn(moneyOf(limits[`${window}_budget`], facts, budgetBounds), 0);
   return {
     name,
-    ...(unlimited || untouched ? {} : { remain_quota: valueIn(moneyOf(quota, facts, quotaBounds(token))) }),
-    unlimited_quota: unlimited,
+    ...(spend !== 'total' || untouched ? {} : { remain_quota: quota }),
+    unlimited_quota: spend !== 'total',
     expired_time: expiryIn(form.expires, expiryAt(token)),
-    model_limits_enabled: models.trim() !== '',
-    model_limits: models,
+    model_limits_enabled: models.length > 0,
+    model_limits: models.join(','),
     allow_ips: ips,
     group,
-    ...Object.fromEntries([
-      ...budgetNames.map((limit) => [limit, valueIn(moneyOf(limits[limit], facts, budgetBounds), 0)]),
-      ...rateNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitTerms), 0)]),
-    ]),
+    day_budget: budget('day'),
+    month_budget: budget('month'),
+    ...Object.fromEntries(rateNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitTerms), 0)])),
   };
 }

@@ -14,10 +14,13 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { usePicked } from '../../components/table/picked.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import type { Url } from '../../lib/url.ts';
+import { useMoney } from '../../shell/money.ts';
+import { Give } from './give.tsx';
 import { OpenedToken } from './opened-token.tsx';
+import { Rotation } from './rotation.tsx';
 import { RemoveToken, TokenBulk } from './token-bulk.tsx';
 import { tokenColumns } from './token-columns.tsx';
-import { useTokens } from './use-tokens.ts';
+import { useRequestsToday, useTokens } from './use-tokens.ts';
 import { UseWithDrawer } from './use-with.tsx';
 
 function TokenFilters({ url }: { readonly url: Url }) {
@@ -61,7 +64,8 @@ function NoTokens({ searching, onAdd }: { readonly searching: boolean; readonly 
 }
 
 export function TokensPage() {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
+  const money = useMoney();
   const client = useQueryClient();
   const { url, paging, rows, list, searching, sight, all } = useTokens();
   const [chosen, setChosen] = usePicked(sight);
@@ -72,6 +76,10 @@ export function TokensPage() {
   );
   const [removing, setRemoving] = useState<Token | null>(null);
   const [using, setUsing] = useState<Token | null>(null);
+  const [giving, setGiving] = useState<Token | null>(null);
+  const [rotating, setRotating] = useState<Token | null>(null);
+  const [revealed, setRevealed] = useState<Token | null>(null);
+  const today = useRequestsToday();
   const selection = { chosen, onChange: setChosen };
   const edit = (row: Token) => url.show(String(row.id));
   const add = () => url.show('new');
@@ -109,7 +117,18 @@ export function TokensPage() {
                   }
             }
           />
-          <OpenedToken refresh={refresh} />
+          <OpenedToken refresh={refresh} revealed={revealed} onReveal={setRevealed} onGive={setGiving} />
+          {giving === null ? null : <Give token={giving} refresh={refresh} onClose={() => setGiving(null)} />}
+          {rotating === null ? null : (
+            <Rotation
+              token={rotating}
+              onClose={() => setRotating(null)}
+              onRotated={(token) => {
+                setRevealed(token);
+                void refresh();
+              }}
+            />
+          )}
           {using === null ? null : <UseWithDrawer token={using} onCopy={copyOrShow} onClose={() => setUsing(null)} />}
           {removing === null ? null : (
             <RemoveToken token={removing} refresh={refresh} onClose={() => setRemoving(null)} />
@@ -117,11 +136,13 @@ export function TokensPage() {
         </>
       }
     >
-      <p className="mx-5 mb-3 rounded-2 bg-warning-soft px-3 py-2 text-warning">{t('tokens.banner')}</p>
       <DataTable
         caption={t('tokens.title')}
         rows={rows}
-        columns={tokenColumns({ t, refresh, onEdit: edit, onUse: setUsing, onRemove: setRemoving })}
+        columns={tokenColumns({
+          ...{ t, language: i18n.language, money, today, refresh },
+          ...{ onEdit: edit, onUse: setUsing, onGive: setGiving, onRotate: setRotating, onRemove: setRemoving },
+        })}
         list={list}
         onOpen={edit}
         selection={selection}

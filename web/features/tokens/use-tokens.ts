@@ -4,7 +4,7 @@ import type { Token } from '../../../server/contract/entities.ts';
 import { tokenSorts } from '../../../server/contract/sorts.ts';
 import { type Paging, usePaging } from '../../components/pager.tsx';
 import { call } from '../../lib/api.ts';
-import { type ListState, useList } from '../../lib/read.ts';
+import { type ListState, useAside, useList } from '../../lib/read.ts';
 import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 
 export interface Tokens {
@@ -54,4 +54,13 @@ export function useTokens(): Tokens {
     sight: [page, size, keyword, key, sort].join(' '),
     all,
   };
+}
+
+/** Requests of the last 24 hours by key; undefined = not known yet. */
+export function useRequestsToday(): ReadonlyMap<number, number> | undefined {
+  const traffic = useAside({
+    queryKey: ['token-traffic'],
+    queryFn: () => call('traffic.self', { range: '24h', by: 'token', points: false, limit: 1000 }),
+  }).data;
+  return traffic && new Map(traffic.series.map(({ id, total }) => [id, total.requests]));
 }

@@ -35,6 +35,22 @@ const codeChoices = (origin: string, key: string, model: string): readonly Choic
     `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${key}' });\nconst answer = await client.chat.completions.create({\n  model: '${model}',\n  messages: [{ role: 'user', content: 'hi' }],\n});\nconsole.log(answer.choices[0].message.content);`,
   ),
   single('Shell', `export OPENAI_BASE_URL=${origin}/v1\nexport OPENAI_API_KEY=${key}`),
+  single(
+    'LangChain',
+    `from langchain_openai import ChatOpenAI\n\nmodel = ChatOpenAI(base_url="${origin}/v1", api_key="${key}", model="${model}")\nprint(model.invoke("hi").content)`,
+  ),
+  {
+    name: 'Cursor',
+    steps: [
+      { path: 'Settings › Models › OpenAI API Key', text: key },
+      { path: 'Settings › Models › Override OpenAI Base URL', text: `${origin}/v1` },
+      { path: 'Settings › Models › Add model', text: model },
+    ],
+  },
+  single(
+    'Open WebUI',
+    `docker run -d -p 8080:8080 \\\n  -e OPENAI_API_BASE_URL=${origin}/v1 \\\n  -e OPENAI_API_KEY=${key} \\\n  ghcr.io/open-webui/open-webui:main`,
+  ),
 ];
 
 function Step({
@@ -65,22 +81,26 @@ function Step({
 /** Named where the account's models are not known. */
 const usualModel = 'gpt-4o-mini';
 
-/** What the key may ask for, the usual one first. */
-function useUsableModels(token: Token): readonly string[] {
-  const known = useAside({ queryKey: ['models'], queryFn: () => call('user.models') }).data ?? [];
+type UsableToken = Pick<Token, 'name' | 'key' | 'model_limits_enabled' | 'model_limits'>;
+
+/** What the key may ask for, the usual one first. @param own of the reader's account. */
+export function useUsableModels(token: UsableToken, own = true): readonly string[] {
+  const known = useAside({ queryKey: ['models'], queryFn: () => call('user.models'), enabled: own }).data ?? [];
   const allowed = token.model_limits_enabled ? token.model_limits.split(',').map((name) => name.trim()) : known;
   const usable = allowed.filter((name) => name !== '');
   return usable.includes(usualModel) ? [usualModel, ...usable.filter((name) => name !== usualModel)] : usable;
 }
 
 export interface UseWithProps {
-  readonly token: Token;
+  readonly token: UsableToken;
   readonly onCopy: (text: string) => void;
+  /** Of the reader's account, whose models are known. */
+  readonly own?: boolean;
 }
 
-export function UseWith({ token, onCopy }: UseWithProps) {
+export function UseWith({ token, onCopy, own = true }: UseWithProps) {
   const { t } = useTranslation();
-  const models = useUsableModels(token);
+  const models = useUsableModels(token, own);
   const [wanted, setWanted] = useState('');
   const model = wanted || (models[0] ?? usualModel);
   const [shown, setShown] = useState('curl');

@@ -1,0 +1,106 @@
+/** Models are ticked, with what they cost and how long they take; others may be typed. */
+import { useId, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Icon } from '../../components/icon.tsx';
+import type { ModelFacts } from './model-facts.ts';
+
+export interface ModelsFieldProps {
+  readonly facts: readonly ModelFacts[];
+  /** Empty = all. */
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+export function ModelsField({ facts, chosen, onChange }: ModelsFieldProps) {
+  const { t } = useTranslation();
+  const id = useId();
+  const [typed, setTyped] = useState('');
+  const needle = typed.trim().toLowerCase();
+  const found = facts.filter(({ name }) => name.toLowerCase().includes(needle));
+  const toggle = (name: string) =>
+    onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name]);
+  /** Lists are pasted, too. */
+  const take = () => {
+    const names = typed
+      .split(/[,\s]+/)
+      .map((name) => (found.length === 1 && name !== '' ? (found[0]?.name ?? name) : name))
+      .filter((name) => name !== '' && !chosen.includes(name));
+    if (names.length > 0) onChange([...chosen, ...new Set(names)]);
+    setTyped('');
+  };
+  return (
+    <div className="mb-4 grid gap-1">
+      <label htmlFor={id} className="text-[12px] leading-4 font-medium text-ink-2">
+        {t('tokens.models')}
+        <span className="font-normal text-ink-3">
+          {' · '}
+          {chosen.length === 0
+            ? t('tokens.allModels', { count: facts.length })
+            : t('tokens.ofModels', { chosen: chosen.length, count: facts.length })}
+        </span>
+      </label>
+      <div className="field flex h-auto min-h-8 flex-wrap items-center gap-1 py-1">
+        {chosen.map((name) => (
+          <span
+            key={name}
+            className="inline-flex min-h-6 max-w-full items-center gap-1 rounded-1 bg-accent-soft pl-1.5 font-mono text-[12px] text-accent-text"
+          >
+            <span className="truncate">{name}</span>
+            <button
+              type="button"
+              className="grid size-6 place-items-center"
+              aria-label={t('tokens.withoutModel', { name })}
+              onClick={() => toggle(name)}
+            >
+              <Icon name="close" />
+            </button>
+          </span>
+        ))}
+        <input
+          id={id}
+          className="min-w-24 flex-1 bg-transparent outline-none"
+          autoComplete="off"
+          placeholder={t('tokens.searchModels')}
+          aria-describedby={`${id}-note`}
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+          onBlur={() => {
+            // What is no part of a known name was meant to be added.
+            if (needle !== '' && found.length === 0) take();
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && needle !== '') {
+              event.preventDefault();
+              take();
+            }
+            if (event.key === 'Backspace' && typed === '' && chosen.length > 0) onChange(chosen.slice(0, -1));
+          }}
+        />
+      </div>
+      {found.length === 0 ? null : (
+        <ul className="max-h-[168px] overflow-y-auto rounded-1 border border-line" aria-label={t('tokens.models')}>
+          {found.map(({ name, price, ms }) => (
+            <li key={name} className="border-b border-line last:border-b-0">
+              <label className="flex min-h-7 cursor-pointer items-center gap-2 px-2 max-sm:min-h-11">
+                <input
+                  type="checkbox"
+                  className="size-4 flex-none accent-(--accent)"
+                  checked={chosen.includes(name)}
+                  onChange={() => toggle(name)}
+                />
+                <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{name}</span>
+                <span className="text-[12px] text-ink-3">{price === '' ? t('tokens.unpriced') : price}</span>
+                <span className="w-14 text-right text-[12px] text-ink-3">
+                  {ms === null ? '–' : ms < 10_000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`}
+                </span>
+              </label>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p id={`${id}-note`} className="text-[12px] leading-4 text-ink-3">
+        {t('tokens.modelsHelp')}
+      </p>
+    </div>
+  );
+}
