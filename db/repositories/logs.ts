@@ -3,26 +3,13 @@ import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from '
 import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
+import { createLogFacets } from './log-facets.ts';
+import { countedAtMost, createLogFilters, type LogFilter } from './log-filter.ts';
+
+/** Rows that charged something. */
+const consume = 2;
 
 export type LogRow = Selectable<LogsTable> & { channel_name: string | null };
-
-export interface LogFilter {
-  readonly userId?: number | undefined;
-  readonly type?: number | undefined;
-  readonly username?: string | undefined;
-  readonly tokenName?: string | undefined;
-  /** Beside the name, whose index it needs. */
-  readonly tokenId?: number | undefined;
-  /** Whole name; `%` stands for anything. */
-  readonly model?: string | undefined;
-  readonly channel?: number | undefined;
-  /** Part of a channel's present name. */
-  readonly channelName?: string | undefined;
-  readonly group?: string | undefined;
-  readonly requestId?: string | undefined;
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-}
 
 export type LogSort = Sort<(typeof logSorts)[number]>;
 
@@ -46,102 +33,9 @@ export interface LogSum {
 const sumColumns = { channel: 'channel_id', model: 'model_name', user: 'username' } as const;
 export type LogSumBy = keyof typeof sumColumns;
 
-/** Totals beyond this are not counted: the number would cost more than it tells. */
-const countedAtMost = 10_000;
-
-/** Column and value of a filter. */
-type Equal = readonly [keyof LogsTable, string | number];
-/** Rows that charged something; all other types are few and have an index of their own. */
-const consume = 2;
-
-/** More would let one question be asked in exponentially many ways. */
-const mostWildcards = 4;
-const isPattern = (model: string | undefined): boolean => model?.includes('%') === true;
-const patternOf = (model: string): string => {
-  const parts = model.replace(/[\\_]/g, '\\$&').split(/%+/);
-  return parts.length > mostWildcards + 1 ? `${parts.slice(0, mostWildcards).join('%')}%` : parts.join('%');
-};
-
-export function createLogsRepository({ query, dialect }: Database) {
-  /** The equalities a filter asks for, those that usually leave the fewest rows first. @param userId of the name in the filter. */
-  const equalities = (filter: LogFilter, userId: number | undefined): Equal[] => {
-    const wanted: readonly (readonly [keyof LogsTable, string | number | undefined])[] = [
-      ['request_id', filter.requestId],
-      ['user_id', filter.userId],
-      ['user_id', userId],
-      ['token_name', filter.tokenName],
-      ['channel_id', filter.channel],
-      ['model_name', isPattern(filter.model) ? undefined : filter.model],
-      ['group_name', filter.group],
-      ['type', filter.type],
-    ];
-    return wanted.flatMap(([column, value]): Equal[] => (value === undefined || value === '' ? [] : [[column, value]]));
-  };
-
-  /** By the user's number: names change, and the index is there already. 0 = nobody. */
-  const userIdOf = async (filter: LogFilter): Promise<number | undefined> => {
-    const { username } = filter;
-    if (username === undefined || username === '') return undefined;
-    const user = await query.selectFrom('users').select('id').where('username', '=', username).executeTakeFirst();
-    return user?.id ?? 0;
-  };
-
-  const channelsNamed = ({ channelName = '' }: LogFilter) =>
-    query
-      .selectFrom('channels')
-      .select('channels.id')
-      .where(dialect.like('channels.name', `%${channelName.replace(/[\\%_]/g, '\\$&')}%`, '\\'));
-
-  const inRange = <O>(q: SelectQueryBuilder<Schema, 'logs', O>, filter: LogFilter) =>
-    q
-      .$if(filter.from !== undefined, (one) => one.where('logs.created_at', '>=', filter.from ?? 0))
-      .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', filter.to ?? 0))
-      .$if(filter.tokenId !== undefined, (one) => one.where('logs.token_id', '=', filter.tokenId ?? 0))
-      .$if((filter.channelName ?? '') !== '', (one) => one.where('logs.channel_id', 'in', channelsNamed(filter)))
-      .$if(isPattern(filter.model), (one) =>
-        one.where(dialect.like('logs.model_name', patternOf(filter.model ?? ''), '\\')),
-      );
-
-  /** Only the leading column's index is to be used. */
-  const where = <O>(
-    q: SelectQueryBuilder<Schema, 'logs', O>,
-    equal: readonly Equal[],
-    lead: Equal | undefined,
-  ): SelectQueryBuilder<Schema, 'logs', O> => {
-    let narrowed = q;
-    for (const one of equal) {
-      const name = `logs.${one[0]}`;
-      const column = one === lead ? sql.ref(name) : dialect.unindexed(name);
-      narrowed = narrowed.where(sql<boolean>`${column} = ${one[1]}`);
-      // Said as the index says it.
-      if (one === lead && one[0] === 'type') narrowed = narrowed.where(sql<boolean>`logs.type <> 2`);
-    }
-    return narrowed;
-  };
-
-  /** The equality that leaves the fewest rows: SQLite knows only averages, and the rare value of a common column is what people look for. */
-  const rarest = async (filter: LogFilter, equal: readonly Equal[]): Promise<Equal | undefined> => {
-    const candidates = equal.filter(([column, value]) => column !== 'type' || value !== consume);
-    let best = candidates[0];
-    if (candidates.length < 2) return best;
-    let fewest = Number.POSITIVE_INFINITY;
-    for (const candidate of candidates) {
-      const some = where(inRange(query.selectFrom('logs').select('logs.id'), filter), [candidate], candidate);
-      const { n } = await query
-        .selectFrom(some.limit(Math.min(fewest, countedAtMost)).as('some'))
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .executeTakeFirstOrThrow();
-      if (n < fewest) [best, fewest] = [candidate, n];
-    }
-    return best;
-  };
-
-  /** Everything a filter asks for, on the index that helps most. */
-  const plan = async (filter: LogFilter) => {
-    const equal = equalities(filter, await userIdOf(filter));
-    const lead = await rarest(filter, equal);
-    return <O>(q: SelectQueryBuilder<Schema, 'logs', O>) => where(inRange(q, filter), equal, lead);
-  };
+export function createLogsRepository(database: Database) {
+  const { query, dialect } = database;
+  const { plan, userIdOf, channelsNamed } = createLogFilters(database);
 
   const sortColumns: Readonly<Record<Exclude<(typeof logSorts)[number], 'created_at'>, RawBuilder<unknown>>> = {
     model_name: sql`lower(logs.model_name)`,
@@ -161,6 +55,12 @@ export function createLogsRepository({ query, dialect }: Database) {
       ) as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>;
 
   return {
+    counts: createLogFacets(database),
+    /** By id as text. */
+    channelNames: async (): Promise<Map<string, string>> =>
+      new Map(
+        (await query.selectFrom('channels').select(['id', 'name']).execute()).map(({ id, name }) => [String(id), name]),
+      ),
     /** @param sort newest first without it, and among equals. */
     list: async (
       filter: LogFilter,

@@ -16,6 +16,8 @@ interface Types {
   readonly text: string;
   /** Behind a table whose key is of several columns. */
   readonly rowless: string;
+  /** Finds a text in another. */
+  readonly position: string;
   /** Writes the change feed of a table for other columns than before. */
   readonly follow: (table: string, columns: string) => readonly string[];
 }
@@ -77,6 +79,14 @@ const shared: readonly SharedMigration[] = [
         'tokens',
         'name, key_hmac, status, expires_at, unlimited, quota_limit, model_limits_enabled, model_limits, allow_ips, group_name, day_budget, month_budget, rpm_limit, tpm_limit, concurrency_limit, deleted_at, old_key_hmac, old_key_until',
       ),
+    ],
+  },
+  {
+    // What is not a plain success is looked for and counted without reading everything else.
+    name: '0009-exceptional-log',
+    statements: ({ position, rowless }) => [
+      `CREATE INDEX logs_exceptional ON logs (created_at${rowless === '' ? ', id' : ''})
+  WHERE (type <> 2 OR end_reason NOT IN ('completed', 'imported', '') OR ${position}(other, '"attempts":[') > 0)`,
     ],
   },
 ];
@@ -163,7 +173,13 @@ export const sqliteMigrations: readonly Migration[] = [
     name: '0006-code-expiry',
     statements: ['ALTER TABLE redemptions ADD COLUMN expires_at INTEGER NOT NULL DEFAULT 0'],
   },
-  ...sharedFor({ integer: 'INTEGER', text: 'TEXT', rowless: ' STRICT, WITHOUT ROWID', follow: followOnSqlite }),
+  ...sharedFor({
+    integer: 'INTEGER',
+    text: 'TEXT',
+    rowless: ' STRICT, WITHOUT ROWID',
+    position: 'instr',
+    follow: followOnSqlite,
+  }),
 ];
 
 export const postgresMigrations: readonly Migration[] = [
@@ -206,7 +222,13 @@ export const postgresMigrations: readonly Migration[] = [
     name: '0005-code-expiry',
     statements: ['ALTER TABLE redemptions ADD COLUMN expires_at bigint NOT NULL DEFAULT 0'],
   },
-  ...sharedFor({ integer: 'bigint', text: 'text COLLATE "C"', rowless: '', follow: followOnPostgres }),
+  ...sharedFor({
+    integer: 'bigint',
+    text: 'text COLLATE "C"',
+    rowless: '',
+    position: 'strpos',
+    follow: followOnPostgres,
+  }),
 ];
 
 /** @param schema name of a file's newest migration. */

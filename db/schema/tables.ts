@@ -16,6 +16,10 @@ const counters = Object.fromEntries(trafficCounters.map((name) => [name, int.def
   typeof int
 >;
 
+/** Everything in the log but plain successes. @param position what finds a text in another. */
+const exceptionalRows = (position: 'instr' | 'strpos'): string =>
+  `(type <> 2 OR end_reason NOT IN ('completed', 'imported', '') OR ${position}(other, '"attempts":[') > 0)`;
+
 export const tables = {
   meta: table({ key: text.key, value: text }),
 
@@ -574,6 +578,7 @@ export const tables = {
         'INDEX logs_model ON logs (model_name, created_at)',
         'INDEX logs_group ON logs (group_name, created_at)',
         'INDEX logs_event ON logs (type, created_at) WHERE type <> 2',
+        `INDEX logs_exceptional ON logs (created_at) WHERE ${exceptionalRows('instr')}`,
       ],
       postgres: {
         months: 'created_at',
@@ -587,6 +592,7 @@ export const tables = {
           'INDEX logs_model ON logs (model_name, created_at, id)',
           'INDEX logs_group ON logs (group_name, created_at, id)',
           'INDEX logs_event ON logs (type, created_at, id) WHERE type <> 2',
+          `INDEX logs_exceptional ON logs (created_at, id) WHERE ${exceptionalRows('strpos')}`,
         ],
       },
     },

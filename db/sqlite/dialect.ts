@@ -1,6 +1,6 @@
 /** SQL as SQLite says it. */
 import { sql } from 'kysely';
-import type { Dialect } from '../dialect.ts';
+import { type Dialect, placeIn } from '../dialect.ts';
 
 export const sqliteDialect: Dialect = {
   like: (column, pattern, mark) =>
@@ -12,6 +12,11 @@ export const sqliteDialect: Dialect = {
   position: (text, part) => sql<number>`instr(${text}, ${part})`,
   jsonNumber: (column, member) =>
     sql<number | null>`json_extract(nullif(${sql.ref(column)}, ''), ${sql.lit(`$.${member}`)})`,
+  jsonText: (column, member) =>
+    sql<string | null>`json_extract(nullif(${sql.ref(column)}, ''), ${sql.lit(`$.${member}`)})`,
+  spread: ({ first, last, step }) => sql`(
+    WITH RECURSIVE pick(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM pick WHERE n < ${Math.floor((last - first) / step)})
+    SELECT logs.* FROM pick CROSS JOIN logs ON logs.id = ${first} + n * ${step} + ${placeIn('n', step)})`,
   channelUse: null,
   months: null,
   async alone(transaction, table) {

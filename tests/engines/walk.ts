@@ -1,8 +1,9 @@
 /** One long walk through every repository: people, keys, channels, money on paper, the log. */
 
 import type { Database } from '../../db/open.ts';
-import type { LogFilter } from '../../db/repositories/logs.ts';
+import type { LogFilter } from '../../db/repositories/log-filter.ts';
 import type { TrafficRow } from '../../db/repositories/traffic.ts';
+import { logFacets } from '../../server/contract/log-status.ts';
 import { logSorts, redemptionSorts, sortsOf, tokenSorts, userSorts } from '../../server/contract/sorts.ts';
 import { type TrafficCounter, trafficCounters } from '../../server/contract/traffic.ts';
 import type { Repositories } from './heard.ts';
@@ -466,9 +467,14 @@ export async function fillLog({ query, engine }: Database, hoursTable: string): 
     completion_tokens: index,
     quota: 100 + index,
     content: 'text\nwith "quotes" and \u0001',
-    other: JSON.stringify({ group_ratio: [0, 1.5, 2][index % 3], note: '\0' }),
+    other: JSON.stringify({
+      group_ratio: [0, 1.5, 2][index % 3],
+      note: '\0 "attempts":[ "failure":"none"',
+      ...(index % 14 === 3 ? { failure: 'status 429' } : index % 7 === 3 ? { refused: 'model_refused' } : {}),
+      admin_info: index % 11 === 0 ? { attempts: [{ channel: 1 }] } : { use_channel: ['1'] },
+    }),
     usage_source: 'reported',
-    end_reason: 'completed',
+    end_reason: index % 14 === 3 ? 'upstream_failed' : index % 7 === 3 ? 'refused' : 'completed',
   }));
   await query.insertInto('logs').values(rows).execute();
   await query
@@ -530,6 +536,10 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     { channelName: 'main' },
     { channelName: '%', tokenName: 'rare', tokenId: 7 },
     { from: start + 10 * day, to: start + 20 * day, userId: 1, type: 5 },
+    { statuses: ['failed', 'refused'] },
+    { statuses: ['succeeded', 'retried'], retries: true, model: 'o3' },
+    { statuses: ['retried'], retries: true },
+    { error: 'status 429', channel: 3 },
   ];
   for (const filter of filters) {
     await logs.list(filter, 0, 7);
@@ -539,7 +549,14 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     await logs.walk(filter, { createdAt: start + 3 * day, id: 20 }, 5);
     await logs.stat(filter);
     await logs.overrun(filter);
+    await logs.counts(filter, {
+      by: logFacets,
+      stepOf: (seconds) => Math.ceil(seconds / 10),
+      now: start + 40 * day,
+      lookedAt: 150,
+    });
   }
+  await logs.channelNames();
   for (const by of ['channel', 'model', 'user'] as const) {
     const sums = await logs.sums({ from: start }, by);
     sums.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.channel_id - b.channel_id));

@@ -7,7 +7,7 @@ import { migrate } from '../../../db/migrate.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import { monthOf } from '../../../db/postgres/months.ts';
 import { openPostgres, type PostgresDatabase } from '../../../db/postgres/open.ts';
-import type { LogFilter } from '../../../db/repositories/logs.ts';
+import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import { createUsageRepository } from '../../../db/repositories/usage.ts';
 import type { Settle } from '../../../server/billing/ledger/commands.ts';
 import { createLogs } from '../../../server/domain/logs/service.ts';

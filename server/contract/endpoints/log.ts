@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { logShape, page } from '../entities.ts';
 import { logFormats } from '../log-export.ts';
+import { logFacets, logStatuses } from '../log-status.ts';
 import { logSorts } from '../sorts.ts';
 import { number, sortBy, text } from './fields.ts';
 
@@ -16,8 +17,44 @@ const filters = {
   end_timestamp: number,
   group: text,
   request_id: text,
+  /** Several by commas: succeeded, retried (operators alone), failed, refused, client_left, stopped, event. */
+  status: z.optional(
+    z.pipe(
+      z.transform((value) => {
+        const words = typeof value === 'string' ? value.split(',').filter((word) => word !== '') : value;
+        return Array.isArray(words) && words.length === 0 ? undefined : (words ?? undefined);
+      }),
+      z.optional(z.array(z.enum(logStatuses))),
+    ),
+  ),
+  /** As `facets` names it. */
+  error: text,
 };
 const adminFilters = { ...filters, username: text, channel: number, channel_name: text };
+const countsShape = z.object({
+  /** Epoch seconds; the buckets begin here. */
+  from: z.int(),
+  to: z.int(),
+  /** Seconds of each bucket. */
+  step: z.int(),
+  total: z.int(),
+  errors: z.int(),
+  /** There are so many rows that the numbers are estimates from some of them. */
+  sampled: z.boolean(),
+  buckets: z.array(z.object({ at: z.int(), ok: z.int(), errors: z.int() })),
+  facets: z.array(
+    z.object({
+      by: z.enum(logFacets),
+      /** The most frequent first. */
+      values: z.array(z.object({ value: z.string(), name: z.string(), count: z.int() })),
+      /** What is not among them. */
+      more: z.object({ values: z.int(), count: z.int() }),
+    }),
+  ),
+});
+export type LogCountsView = z.infer<typeof countsShape>;
+/** Values of each facet at most. */
+const limit = number;
 const format = z._default(z.enum(logFormats), 'csv');
 const statShape = z.object({ quota: z.int(), rpm: z.int(), tpm: z.int() });
 /** With what went beyond the users' balances. */
@@ -86,6 +123,30 @@ export const logEndpoints = [
     input: z.object(filters),
     output: statShape,
     summary: { zh: '自己的统计', en: 'Own statistics' },
+  }),
+  endpoint({
+    id: 'log.facets',
+    method: 'GET',
+    path: '/api/log/facets',
+    access: 'admin',
+    input: z.object({ ...adminFilters, limit }),
+    output: countsShape,
+    summary: {
+      zh: '日志按时间和取值的数量',
+      en: 'Number of log entries over time and by status, error, model, key, group, user, channel',
+    },
+  }),
+  endpoint({
+    id: 'log.self_facets',
+    method: 'GET',
+    path: '/api/log/self/facets',
+    access: 'user',
+    input: z.object({ ...filters, limit }),
+    output: countsShape,
+    summary: {
+      zh: '自己的日志按时间和取值的数量',
+      en: 'Number of own log entries over time and by status, error, model, key, group',
+    },
   }),
   endpoint({
     id: 'log.token',

@@ -1,17 +1,19 @@
 /** The usage log: pages, statistics, walks through all of it, retention. */
 import type { Database } from '../../../db/open.ts';
+import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import {
   createLogsRepository,
   type LogCursor,
-  type LogFilter,
   type LogRow,
   type LogSort,
   type LogSumBy,
 } from '../../../db/repositories/logs.ts';
+import type { LogCountsView } from '../../contract/endpoints/log.ts';
 import { type Log, logShape } from '../../contract/entities.ts';
 import { LogType } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type LogFormat, logHeader, logLine } from '../../contract/log-export.ts';
+import { type LogFacet, logFacets } from '../../contract/log-status.ts';
 import { recompute } from '../../contract/pricing/charge.ts';
 
 /** Rows read or deleted at once; between two steps others get their turn. */
@@ -75,6 +77,57 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         repository.stat({ ...filter, from: minute, to: undefined }),
       ]);
       return { quota: range.quota, rpm: recent.requests, tpm: recent.tokens };
+    },
+    /**
+     * How many rows there are over time and by what they say; each kind of value is counted as if nothing were chosen of it.
+     * @param limit values of each kind. @param full false hides what only operators may see.
+     */
+    async facets(filter: LogFilter, limit: number, full: boolean): Promise<LogCountsView> {
+      const kinds = full ? logFacets : ownFacets;
+      const chosen = kinds.filter((by) => isChosen[by](filter));
+      const now = Math.floor(deps.now() / 1000);
+      const to = filter.to ?? now;
+      const count = (one: LogFilter, by: readonly LogFacet[]) => repository.counts(one, { by, stepOf, now: to });
+      const main = await count(
+        filter,
+        kinds.filter((by) => !chosen.includes(by)),
+      );
+      const values = [...main.values];
+      // From the same beginning: without a range the rows of another filter may begin earlier.
+      for (const by of chosen) values.push(...(await count({ ...filter, ...open[by] }, [by])).values);
+      const names = full ? await repository.channelNames() : new Map<string, string>();
+      const buckets = Array.from({ length: Math.max(1, Math.ceil((to - main.from + 1) / main.step)) }, (_, at) => ({
+        at: main.from + at * main.step,
+        ok: 0,
+        errors: 0,
+      }));
+      for (const { bucket, rows, errors } of main.buckets) {
+        const one = buckets[bucket];
+        if (one !== undefined) [one.ok, one.errors] = [rows - errors, errors];
+      }
+      const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+      return {
+        from: main.from,
+        to,
+        step: main.step,
+        total: sum(main.buckets.map(({ rows }) => rows)),
+        errors: sum(main.buckets.map(({ errors }) => errors)),
+        sampled: main.sampled,
+        buckets,
+        facets: kinds.map((by) => {
+          const all = values.filter((one) => one.by === by);
+          const rest = all.slice(limit);
+          return {
+            by,
+            values: all.slice(0, limit).map(({ value, rows }) => ({
+              value,
+              name: by === 'channel' ? (names.get(value) ?? '') : value,
+              count: rows,
+            })),
+            more: { values: rest.length, count: sum(rest.map(({ rows }) => rows)) },
+          };
+        }),
+      };
     },
     /** Part of the range's quota that went beyond balances. */
     overrun: (filter: LogFilter): Promise<number> => repository.overrun(filter),
@@ -156,6 +209,32 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
     },
   };
 }
+
+const ownFacets = ['status', 'error', 'model', 'token', 'group'] as const satisfies readonly LogFacet[];
+const isChosen: Readonly<Record<LogFacet, (filter: LogFilter) => boolean>> = {
+  status: ({ statuses }) => statuses !== undefined,
+  error: ({ error = '' }) => error !== '',
+  model: ({ model = '' }) => model !== '',
+  token: ({ tokenName = '' }) => tokenName !== '',
+  group: ({ group = '' }) => group !== '',
+  user: ({ username = '' }) => username !== '',
+  channel: ({ channel, channelName = '' }) => channel !== undefined || channelName !== '',
+};
+/** A filter without what was chosen of a kind. */
+const open: Readonly<Record<LogFacet, Partial<LogFilter>>> = {
+  status: { statuses: undefined },
+  error: { error: undefined },
+  model: { model: undefined },
+  token: { tokenName: undefined, tokenId: undefined },
+  group: { group: undefined },
+  user: { username: undefined },
+  channel: { channel: undefined, channelName: undefined },
+};
+/** Lengths of a bucket, in seconds. */
+const steps = [1, 5, 10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
+const mostBuckets = 96;
+const stepOf = (seconds: number): number =>
+  steps.find((step) => seconds <= step * mostBuckets) ?? Math.ceil(seconds / mostBuckets / 86_400) * 86_400;
 
 export interface LogCheck {
   readonly checked: number;

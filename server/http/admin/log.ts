@@ -1,5 +1,5 @@
 /** The usage log, everybody's for operators, one's own for users. */
-import type { LogFilter } from '../../../db/repositories/logs.ts';
+import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { LogFormat } from '../../contract/log-export.ts';
 import type { Download } from '../call.ts';
@@ -18,6 +18,8 @@ interface LogQuery {
   readonly request_id?: string | undefined;
   readonly start_timestamp?: number | undefined;
   readonly end_timestamp?: number | undefined;
+  readonly status?: LogFilter['statuses'];
+  readonly error?: string | undefined;
 }
 
 const filterOf = (query: LogQuery): LogFilter => ({
@@ -33,7 +35,13 @@ const filterOf = (query: LogQuery): LogFilter => ({
   requestId: query.request_id,
   from: query.start_timestamp || undefined,
   to: query.end_timestamp || undefined,
+  statuses: query.status,
+  error: query.error,
+  retries: true,
 });
+
+/** Own rows; that others were asked before is for operators alone. */
+const ownFilterOf = (query: LogQuery, userId: number): LogFilter => ({ ...filterOf(query), userId, retries: false });
 
 const types = { csv: 'text/csv; charset=utf-8', jsonl: 'application/x-ndjson' } as const;
 
@@ -43,6 +51,8 @@ const download = (format: LogFormat, pieces: AsyncIterable<string>): Download =>
   pieces,
 });
 
+const facetValues = (limit = 10): number => Math.max(1, Math.min(100, limit));
+
 export const logHandlers: HandlersOf<
   | 'log.list'
   | 'log.self'
@@ -50,6 +60,8 @@ export const logHandlers: HandlersOf<
   | 'log.self_search'
   | 'log.stat'
   | 'log.self_stat'
+  | 'log.facets'
+  | 'log.self_facets'
   | 'log.token'
   | 'log.breakdown'
   | 'log.tail'
@@ -65,7 +77,7 @@ export const logHandlers: HandlersOf<
     services.logs.page(filterOf(input), firstPage(input.p), pageSize(input.page_size), true, input.sort),
   'log.self': ({ services, input, actor }) =>
     services.logs.page(
-      { ...filterOf(input), userId: actor.userId },
+      ownFilterOf(input, actor.userId),
       firstPage(input.p),
       pageSize(input.page_size),
       false,
@@ -78,7 +90,10 @@ export const logHandlers: HandlersOf<
     ...(await services.logs.stat(filterOf(input))),
     overrun: await services.logs.overrun(filterOf(input)),
   }),
-  'log.self_stat': ({ services, input, actor }) => services.logs.stat({ ...filterOf(input), userId: actor.userId }),
+  'log.self_stat': ({ services, input, actor }) => services.logs.stat(ownFilterOf(input, actor.userId)),
+  'log.facets': ({ services, input }) => services.logs.facets(filterOf(input), facetValues(input.limit), true),
+  'log.self_facets': ({ services, input, actor }) =>
+    services.logs.facets(ownFilterOf(input, actor.userId), facetValues(input.limit), false),
   'log.token': async ({ services, input, meta }) => {
     const token = await services.tokens.byKey(input.key || meta.bearer);
     if (token === null) throw new AppError('token_invalid');
@@ -96,7 +111,7 @@ export const logHandlers: HandlersOf<
   'log.export': async ({ services, input }) =>
     download(input.format, services.logs.export(filterOf(input), input.format, true)),
   'log.self_export': async ({ services, input, actor }) => {
-    const filter = { ...filterOf(input), userId: actor.userId };
+    const filter = ownFilterOf(input, actor.userId);
     return download(input.format, services.logs.export(filter, input.format, false));
   },
   'log.verify': ({ services, input }) => services.logs.verify(filterOf(input)),

@@ -1,0 +1,113 @@
+/** How many rows of the log there are by time and by what they say. Of many rows some are looked at, and each stands for as many as were passed over. */
+import { type RawBuilder, sql } from 'kysely';
+import { errorStatuses, type LogFacet } from '../../server/contract/log-status.ts';
+import type { Database } from '../open.ts';
+import { createLogFilters, exceptional, type LogFilter, type LogQuery } from './log-filter.ts';
+
+export interface LogCounts {
+  /** Epoch seconds of the first bucket's beginning, and seconds of each. */
+  readonly from: number;
+  readonly step: number;
+  /** The numbers are estimates. */
+  readonly sampled: boolean;
+  /** By number of the bucket; those without rows are absent. */
+  readonly buckets: readonly { readonly bucket: number; readonly rows: number; readonly errors: number }[];
+  readonly values: readonly { readonly by: LogFacet; readonly value: string; readonly rows: number }[];
+}
+
+export interface LogCountsWanted {
+  readonly by: readonly LogFacet[];
+  /** Seconds of a bucket for a range of so many seconds. */
+  readonly stepOf: (seconds: number) => number;
+  /** Epoch seconds, where the filter has no end. */
+  readonly now: number;
+  /** Rows that are looked at for one answer, roughly. */
+  readonly lookedAt?: number;
+}
+
+interface Counted {
+  readonly kind: LogFacet | 'bucket';
+  readonly value: string;
+  readonly n: number;
+  readonly errors: number;
+}
+
+export function createLogFacets(database: Database) {
+  const { query, dialect } = database;
+  const { sized, statusSql, errorSql } = createLogFilters(database);
+  const columns: Readonly<Record<Exclude<LogFacet, 'status'>, RawBuilder<unknown>>> = {
+    error: errorSql,
+    model: sql`logs.model_name`,
+    token: sql`logs.token_name`,
+    group: sql`logs.group_name`,
+    user: sql`logs.username`,
+    channel: sql`logs.channel_id`,
+  };
+
+  const endOf = async (filter: LogFilter, direction: 'asc' | 'desc') =>
+    query
+      .selectFrom('logs')
+      .select(['id', 'created_at'])
+      .$if(filter.from !== undefined, (q) => q.where('created_at', '>=', filter.from ?? 0))
+      .$if(filter.to !== undefined, (q) => q.where('created_at', '<=', filter.to ?? 0))
+      .orderBy('created_at', direction)
+      .orderBy('id', direction)
+      .limit(1)
+      .executeTakeFirst();
+
+  return async (filter: LogFilter, { by, stepOf, now, lookedAt = 10_000 }: LogCountsWanted): Promise<LogCounts> => {
+    const [first, last] = [await endOf(filter, 'asc'), await endOf(filter, 'desc')];
+    const from = filter.from ?? first?.created_at ?? now;
+    const step = stepOf(Math.max(1, (filter.to ?? now) - from));
+    if (first === undefined || last === undefined) return { from, step, sampled: false, buckets: [], values: [] };
+
+    const rowsOf = (q: LogQuery<unknown>, weight: number) =>
+      q.select([
+        sql<number>`${sql.lit(weight)}`.as('weight'),
+        sql<number>`(logs.created_at - ${sql.lit(from)}) / ${sql.lit(step)}`.as('bucket'),
+        statusSql(filter.retries === true).as('status'),
+        ...by.flatMap((one) => (one === 'status' ? [] : [columns[one].as(one)])),
+      ]);
+    const { rows, narrow, sift } = await sized(filter, lookedAt + 1);
+    const all = query.selectFrom('logs') as LogQuery<unknown>;
+    const sampled = rows > lookedAt;
+    const parts: RawBuilder<unknown>[] = [];
+    const part = (q: LogQuery<unknown>, weight: number) => sql`SELECT * FROM ${rowsOf(q, weight)} AS part`;
+    if (!sampled) parts.push(part(narrow(all), 1));
+    else {
+      const ids = { first: Math.min(first.id, last.id), last: Math.max(first.id, last.id) };
+      const share = Math.max(1, Math.ceil((ids.last - ids.first + 1) / lookedAt));
+      const some = dialect.spread({ ...ids, step: share }, first.created_at, last.created_at).as('logs');
+      const spread = sift(query.selectFrom(some) as unknown as LogQuery<unknown>);
+      // What went wrong is rare and what one looks for: all of it is counted where that can be done.
+      const rare = await sized(filter, lookedAt + 1, true);
+      const whole = rare.rows <= lookedAt;
+      parts.push(
+        part(whole ? spread.where(sql<boolean>`NOT ${exceptional(dialect)}`) : spread, share),
+        ...(whole ? [part(rare.narrow(all), 1)] : []),
+      );
+    }
+    const failed = sql`CASE WHEN status IN (${sql.join(errorStatuses.map((status) => sql.lit(status)))}) THEN weight ELSE 0 END`;
+    const groups = [
+      sql`SELECT 'bucket' AS kind, CAST(bucket AS TEXT) AS value, sum(weight) AS n, sum(${failed}) AS errors FROM seen GROUP BY bucket`,
+      ...by.map(
+        (one) =>
+          sql`SELECT ${sql.lit(one)}, CAST(${sql.ref(one)} AS TEXT), sum(weight), 0 FROM seen GROUP BY ${sql.ref(one)}`,
+      ),
+    ];
+    const counted = await sql<Counted>`WITH seen AS MATERIALIZED (${sql.join(parts, sql` UNION ALL `)})
+      ${sql.join(groups, sql` UNION ALL `)}`.execute(query);
+    const ordered = counted.rows
+      .filter(({ kind, value }) => kind === 'bucket' || (value !== '' && (kind !== 'channel' || value !== '0')))
+      .sort((one, other) => other.n - one.n || (one.value < other.value ? -1 : 1));
+    return {
+      from,
+      step,
+      sampled,
+      buckets: ordered.flatMap(({ kind, value, n, errors }) =>
+        kind === 'bucket' ? [{ bucket: Number(value), rows: n, errors }] : [],
+      ),
+      values: ordered.flatMap(({ kind, value, n }) => (kind === 'bucket' ? [] : [{ by: kind, value, rows: n }])),
+    };
+  };
+}

@@ -1,0 +1,188 @@
+/** Which rows of the log a filter means, and the index that finds them. */
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { attemptsMember, endReasonsOf, errorStatuses, type LogStatus } from '../../server/contract/log-status.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Database } from '../open.ts';
+import type { LogsTable, Schema } from '../schema/tables.ts';
+
+export interface LogFilter {
+  readonly userId?: number | undefined;
+  readonly type?: number | undefined;
+  readonly username?: string | undefined;
+  readonly tokenName?: string | undefined;
+  /** Beside the name, whose index it needs. */
+  readonly tokenId?: number | undefined;
+  /** Whole name; `%` stands for anything. */
+  readonly model?: string | undefined;
+  readonly channel?: number | undefined;
+  /** Part of a channel's present name. */
+  readonly channelName?: string | undefined;
+  readonly group?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  /** Any of them. */
+  readonly statuses?: readonly LogStatus[] | undefined;
+  /** What went wrong, as the row keeps it: a code, or a reason with its status. */
+  readonly error?: string | undefined;
+  /** Requests that were served after a failed attempt count as `retried`; otherwise as `succeeded`. */
+  readonly retries?: boolean | undefined;
+}
+
+/** Totals beyond this are not counted: the number would cost more than it tells. */
+export const countedAtMost = 10_000;
+
+/** Column and value of a filter; `exceptional` is none, and stands for an index. */
+type Equal = readonly [keyof LogsTable | 'exceptional', string | number];
+/** Everything but plain successes, as its index says it. */
+export const exceptional = (dialect: Dialect) =>
+  sql<boolean>`(logs.type <> 2 OR logs.end_reason NOT IN ('completed', 'imported', '') OR ${dialect.position(sql`logs.other`, sql.lit(attemptsMember))} > 0)`;
+/** Rows that charged something; all other types are few and have an index of their own. */
+const consume = 2;
+
+/** More would let one question be asked in exponentially many ways. */
+const mostWildcards = 4;
+const isPattern = (model: string | undefined): boolean => model?.includes('%') === true;
+const patternOf = (model: string): string => {
+  const parts = model.replace(/[\\_]/g, '\\$&').split(/%+/);
+  return parts.length > mostWildcards + 1 ? `${parts.slice(0, mostWildcards).join('%')}%` : parts.join('%');
+};
+
+export type LogQuery<O> = SelectQueryBuilder<Schema, 'logs', O>;
+
+export function createLogFilters({ query, dialect }: Database) {
+  const ended = (status: (typeof errorStatuses)[number]) =>
+    sql`WHEN logs.end_reason IN (${sql.join(endReasonsOf[status].map((reason) => sql.lit(reason)))}) THEN ${sql.lit(status)}`;
+  /** `statusOf` as SQL. @param retries whether a row may say that it was retried. */
+  const statusSql = (
+    retries: boolean,
+  ): RawBuilder<LogStatus> => sql<LogStatus>`CASE ${sql.join(errorStatuses.map(ended), sql` `)}
+    WHEN logs.type = 5 THEN 'failed' WHEN logs.type NOT IN (0, 2) THEN 'event'
+    ${retries ? sql`WHEN ${dialect.position(sql`logs.other`, sql.lit(attemptsMember))} > 0 THEN 'retried'` : sql``}
+    ELSE 'succeeded' END`;
+  /** '' = nothing went wrong, or nobody wrote down what. */
+  const errorSql: RawBuilder<string> = sql<string>`CASE WHEN logs.end_reason NOT IN ('completed', 'imported', '')
+    THEN coalesce(${dialect.jsonText('logs.other', 'refused')}, ${dialect.jsonText('logs.other', 'failure')}, '') ELSE '' END`;
+
+  /** The equalities a filter asks for, those that usually leave the fewest rows first. @param userId of the name in the filter. */
+  const equalities = (filter: LogFilter, userId: number | undefined, rare = false): Equal[] => {
+    const plain = !rare && (filter.statuses?.includes('succeeded') ?? true) && (filter.error ?? '') === '';
+    const wanted: readonly (readonly [Equal[0], string | number | undefined])[] = [
+      ['request_id', filter.requestId],
+      ['exceptional', plain ? undefined : 1],
+      ['user_id', filter.userId],
+      ['user_id', userId],
+      ['token_name', filter.tokenName],
+      ['channel_id', filter.channel],
+      ['model_name', isPattern(filter.model) ? undefined : filter.model],
+      ['group_name', filter.group],
+      ['type', filter.type],
+    ];
+    return wanted.flatMap(([column, value]): Equal[] => (value === undefined || value === '' ? [] : [[column, value]]));
+  };
+
+  /** By the user's number: names change, and the index is there already. 0 = nobody. */
+  const userIdOf = async (filter: LogFilter): Promise<number | undefined> => {
+    const { username } = filter;
+    if (username === undefined || username === '') return undefined;
+    const user = await query.selectFrom('users').select('id').where('username', '=', username).executeTakeFirst();
+    return user?.id ?? 0;
+  };
+
+  const channelsNamed = ({ channelName = '' }: LogFilter) =>
+    query
+      .selectFrom('channels')
+      .select('channels.id')
+      .where(dialect.like('channels.name', `%${channelName.replace(/[\\%_]/g, '\\$&')}%`, '\\'));
+
+  const inTime = <O>(q: LogQuery<O>, filter: LogFilter): LogQuery<O> =>
+    q
+      .$if(filter.from !== undefined, (one) => one.where('logs.created_at', '>=', filter.from ?? 0))
+      .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', filter.to ?? 0));
+
+  const inRange = <O>(q: LogQuery<O>, filter: LogFilter): LogQuery<O> =>
+    inTime(q, filter)
+      .$if(filter.tokenId !== undefined, (one) => one.where('logs.token_id', '=', filter.tokenId ?? 0))
+      .$if((filter.channelName ?? '') !== '', (one) => one.where('logs.channel_id', 'in', channelsNamed(filter)))
+      .$if(filter.statuses !== undefined, (one) =>
+        one.where(sql<boolean>`${statusSql(filter.retries === true)} IN (${sql.join(filter.statuses ?? [])})`),
+      )
+      .$if((filter.error ?? '') !== '', (one) => one.where(sql<boolean>`${errorSql} = ${filter.error}`))
+      .$if(isPattern(filter.model), (one) =>
+        one.where(dialect.like('logs.model_name', patternOf(filter.model ?? ''), '\\')),
+      );
+
+  /** Only the leading column's index is to be used. */
+  const where = <O>(q: LogQuery<O>, equal: readonly Equal[], lead: Equal | undefined): LogQuery<O> => {
+    let narrowed = q;
+    for (const one of equal) {
+      if (one[0] === 'exceptional') {
+        if (one === lead) narrowed = narrowed.where(exceptional(dialect));
+        continue;
+      }
+      const name = `logs.${one[0]}`;
+      const column = one === lead ? sql.ref(name) : dialect.unindexed(name);
+      narrowed = narrowed.where(sql<boolean>`${column} = ${one[1]}`);
+      // Said as the index says it.
+      if (one === lead && one[0] === 'type') narrowed = narrowed.where(sql<boolean>`logs.type <> 2`);
+    }
+    return narrowed;
+  };
+
+  /** Rows of the range on one index, counted up to a limit. */
+  const countOn = async (filter: LogFilter, lead: Equal | undefined, atMost: number): Promise<number> => {
+    const some = where(
+      inTime(query.selectFrom('logs').select('logs.id'), filter),
+      lead === undefined ? [] : [lead],
+      lead,
+    );
+    const { n } = await query
+      .selectFrom(some.limit(atMost).as('some'))
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .executeTakeFirstOrThrow();
+    return n;
+  };
+
+  /** The equality that leaves the fewest rows: SQLite knows only averages, and the rare value of a common column is what people look for. */
+  const rarest = async (
+    filter: LogFilter,
+    equal: readonly Equal[],
+    atMost = countedAtMost,
+  ): Promise<Equal | undefined> => {
+    const candidates = equal.filter(([column, value]) => column !== 'type' || value !== consume);
+    let best = candidates[0];
+    if (candidates.length < 2) return best;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const candidate of candidates) {
+      const n = await countOn(filter, candidate, Math.min(fewest, atMost));
+      if (n < fewest) [best, fewest] = [candidate, n];
+    }
+    return best;
+  };
+
+  /** Everything a filter asks for, on the index that helps most. */
+  const plan = async (filter: LogFilter) => {
+    const equal = equalities(filter, await userIdOf(filter));
+    const lead = await rarest(filter, equal);
+    return <O>(q: LogQuery<O>): LogQuery<O> => where(inRange(q, filter), equal, lead);
+  };
+
+  /**
+   * The same, and how many rows its index leaves to look at.
+   * @param atMost beyond it rows are not counted.
+   * @param rare everything but plain successes.
+   */
+  const sized = async (filter: LogFilter, atMost: number, rare = false) => {
+    const equal = equalities(filter, await userIdOf(filter), rare);
+    const lead = await rarest(filter, equal, atMost);
+    return {
+      rows: await countOn(filter, lead, atMost),
+      narrow: <O>(q: LogQuery<O>): LogQuery<O> =>
+        where(inRange(q, filter), equal, lead).$if(rare, (one) => one.where(exceptional(dialect))),
+      /** On no index of the log. */
+      sift: <O>(q: LogQuery<O>): LogQuery<O> => where(inRange(q, filter), equal, undefined),
+    };
+  };
+
+  return { plan, sized, userIdOf, channelsNamed, statusSql, errorSql };
+}
