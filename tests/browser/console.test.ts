@@ -102,8 +102,30 @@ test('the playground answers on the reader’s own account, and settings take ef
   await page.getByPlaceholder('Say something').fill('hello');
   await page.keyboard.press('Enter');
   await page.getByText('practice practice practice').waitFor();
+  // What it cost and its row come behind the answer, and all of it is there after a reload.
+  await page
+    .getByRole('log')
+    .getByText(/^\$0\.000\d{3}$/)
+    .waitFor();
+  await page.reload();
+  await page.getByText('practice practice practice').waitFor();
+  await page
+    .getByRole('log')
+    .getByText(/^\$0\.000\d{3}$/)
+    .waitFor();
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'playground-talk.png') });
+  // Two models side by side, the second one picked already.
+  await page.getByRole('button', { name: 'Compare models' }).click();
+  await page.getByPlaceholder('Say something').fill('and now?');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Ask practice-small again' }).waitFor();
+  await page.getByRole('button', { name: 'Ask practice-large again' }).waitFor();
+  expect(await violations()).toEqual([]);
+  await page.getByRole('button', { name: 'Remove practice-large' }).click();
+  await page.getByRole('button', { name: 'Code', exact: true }).click();
+  await page.getByText('/v1/chat/completions').waitFor();
+  expect(await violations()).toEqual([]);
   await page.goto(`${url}/log`);
   await page.getByRole('cell', { name: 'practice-small' }).first().waitFor();
   // One search over labels, keys and explanations of every tab; what was edited is listed before it is sent.

@@ -8,7 +8,7 @@ import { optionKeys } from '../../server/contract/options.ts';
 import { moneyIn, moneyOf, numberIn, tidyMoney, tidyNumber } from '../../web/components/amount.ts';
 import { listedPriorityTerms, priorityTerms, weightTerms } from '../../web/features/channels/channel-form.ts';
 import { thresholdBounds } from '../../web/features/personal/notifications.tsx';
-import { tokenTerms } from '../../web/features/playground/use-settings.ts';
+import { tokenTerms } from '../../web/features/playground/talk.ts';
 import { countTerms, worthBounds } from '../../web/features/redemption/redemption-drawer.tsx';
 import { completionFor, inputPrice, outputPrice, ratioOf } from '../../web/features/settings/prices/price-maps.ts';
 import { priceTerms, ratioTerms } from '../../web/features/settings/prices/use-draft.ts';
@@ -104,6 +104,7 @@ test('every field for amounts in the console is one of these', () => {
       'budgetBounds',
       'amountBounds(token, spend)',
       'tokenTerms',
+      'seedTerms',
     ],
     ...['optionBounds', 'numberTerms(option)'],
     // One of two of these, or made by `topUpTerms` and `transferBounds`.

@@ -3,6 +3,7 @@ import i18next from 'i18next';
 import type { ReactNode } from 'react';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
+import { bodyOf, usualSettings } from '../../web/features/playground/talk.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
 beforeAll(() => aroundPages(reader(100)));
@@ -74,10 +75,15 @@ const talk = (frames: readonly string[]) =>
   talkTo(async () => new Response(frames.map((frame) => `data: ${frame}\n\n`).join('')));
 const talkTo = async (server: (address: string, request: RequestInit) => Promise<Response>) => {
   vi.stubGlobal('fetch', server);
-  const { converse } = await import('../../web/features/playground/converse.ts');
+  const { askChat } = await import('../../web/lib/chat-stream.ts');
   let told = '';
-  const wish = { model: 'm', group: '', temperature: 0, maxTokens: 0 };
-  const error = await converse([], wish, (piece) => (told += piece), new AbortController().signal).then(
+  const error = await askChat({
+    body: bodyOf(usualSettings, 'm', [], undefined),
+    signal: new AbortController().signal,
+    onChange: ({ text }) => {
+      told = text;
+    },
+  }).then(
     () => null,
     (failure: Error) => failure.message,
   );
@@ -169,7 +175,10 @@ test('002.7.56: the playground names the longest answer, also when it is none', 
     sent = JSON.parse(String(request.body));
     return new Response('data: [DONE]\n\n');
   });
-  expect(sent).toEqual({ messages: [], stream: true, model: 'm', group: '', max_tokens: 0, temperature: 0 });
+  expect(sent).toEqual({
+    ...{ messages: [], stream: true, model: 'm', group: '', max_tokens: 0, temperature: 0 },
+    stream_options: { include_usage: true },
+  });
 });
 
 test.each(Object.keys(proofs))('%s', async (id) => void (await proofs[id]?.()));

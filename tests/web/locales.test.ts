@@ -148,6 +148,7 @@ test('every key is used', () => {
     /^tokens\.\w+_(budget|limit)$/,
     /^apiDocs\.(public|key|user|admin|root)$/,
     /^setup\.(open|later)$/,
+    /^playground\.(temperature|top_p|\w+_penalty|(stop|tools|extra)(Help)?)$/,
     /^logs\.(t\d|reason\.\w+)$/,
     /^redemption\.s\d$/,
     /^range\.\d+[mhd]$/,

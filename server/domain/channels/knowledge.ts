@@ -19,6 +19,16 @@ export interface Known {
   readonly rules: readonly Rule[];
 }
 
+const refuses = 'refuses ';
+
+export interface Takes {
+  readonly output_cap: number | null;
+  readonly input_limit: number | null;
+  readonly efforts: string[] | null;
+  readonly refuses: string[];
+  readonly inputs: string[] | null;
+}
+
 function mappedIn(mapping: string, model: string): string {
   try {
     const table = JSON.parse(mapping) as Record<string, unknown> | null;
@@ -44,6 +54,20 @@ export const createKnowledge = (deps: KnowledgeDeps) => ({
       provider: provider.slug,
       facts: factsOf(provider.slug, upstreamModel, ownRows(deps.ownRules())),
       rules: rulesOf(provider.slug, upstreamModel),
+    };
+  },
+  /** What holds of a model wherever it is served. */
+  takes(model: string): Takes {
+    const facts = factsOf('', model, ownRows(deps.ownRules()));
+    const of = (member: string): unknown => facts.find((fact) => fact.member === member)?.value;
+    const number = (member: string) => (typeof of(member) === 'number' ? Number(of(member)) : null);
+    const words = (member: string) => (Array.isArray(of(member)) ? (of(member) as string[]) : null);
+    return {
+      output_cap: number('outputCap'),
+      input_limit: number('inputLimit'),
+      efforts: words('efforts'),
+      refuses: facts.flatMap(({ member }) => (member.startsWith(refuses) ? [member.slice(refuses.length)] : [])),
+      inputs: words('inputs'),
     };
   },
 });

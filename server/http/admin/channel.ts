@@ -55,6 +55,7 @@ export const channelHandlers: HandlersOf<
   | 'channel.practice'
   | 'model.by_type'
   | 'model.explain'
+  | 'model.takes'
 > = {
   'channel.list': async ({ services, input, reply }) => {
     const list = input.tag_mode === true ? services.channels.byTags : services.channels.list;
@@ -168,6 +169,7 @@ export const channelHandlers: HandlersOf<
   'route.explain': async (call) => call.services.routes.explain(call.input, await creator(call)),
   'model.explain': ({ services, input: { model, channel, provider } }) =>
     services.knowledge.explain(model, { channel, provider }),
+  'model.takes': async ({ services, input }) => services.knowledge.takes(input.model),
   'model.by_type': async ({ services }) =>
     Object.fromEntries(services.channels.types().map((provider) => [String(provider.type), provider.models])),
 };

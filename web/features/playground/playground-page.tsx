@@ -1,68 +1,236 @@
-/** Talk to a model on one's own account: settings beside, conversation in the middle. */
-import { type SyntheticEvent, useEffect, useState } from 'react';
+/** Talk to one to three models on one's own account: parameters beside, answers in the middle, what each cost below it. */
+import { useQueries } from '@tanstack/react-query';
+import { type SyntheticEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
+import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Lines } from './lines.tsx';
+import { call } from '../../lib/api.ts';
+import { useAside } from '../../lib/read.ts';
+import { useMoney } from '../../shell/money.ts';
+import { Code } from './code.tsx';
+import { attachmentsOf } from './files.ts';
+import { readKept } from './keep.ts';
 import { SettingsForm } from './settings-form.tsx';
-import { useConversation } from './use-conversation.ts';
-import { useSettings } from './use-settings.ts';
+import { type Attachment, bodyOf, faultIn, messagesOf, type Turn } from './talk.ts';
+import { Files, Turns } from './turns.tsx';
+import { type Talk, useTalk } from './use-talk.ts';
+
+const usualModel = 'gpt-4o-mini';
+
+interface Draft {
+  readonly text: string;
+  readonly files: readonly Attachment[];
+  /** The turn that is asked anew. */
+  readonly at?: number;
+}
+const noDraft: Draft = { text: '', files: [] };
+
+interface ComposerProps {
+  readonly draft: Draft;
+  readonly onDraft: (draft: Draft) => void;
+  readonly talk: Talk;
+  readonly onSend: () => void;
+}
+
+function Composer({ draft, onDraft, talk, onSend }: ComposerProps) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const picker = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const self = useAside({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
+  const latest = useRef(draft);
+  latest.current = draft;
+  const add = async (files: readonly File[]) => {
+    const more = await attachmentsOf(files);
+    if (more.length < files.length) toast.error(t('playground.tooLarge'));
+    onDraft({ ...latest.current, files: [...latest.current.files, ...more] });
+  };
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    onSend();
+  };
+  const editing = draft.at !== undefined;
+  useEffect(() => {
+    if (editing) field.current?.focus();
+  }, [editing]);
+  const costs = talk.turns.flatMap(({ answers }) => answers.flat().map(({ cost }) => cost ?? 0));
+  return (
+    <form
+      onSubmit={submit}
+      className="mx-auto w-full max-w-[800px] flex-none px-5 pb-3"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void add([...event.dataTransfer.files]);
+      }}
+    >
+      <div className="rounded-3 border border-line-control bg-surface p-2 focus-within:border-accent">
+        <Files
+          files={draft.files}
+          onRemove={(at) => onDraft({ ...draft, files: draft.files.filter((_f, n) => n !== at) })}
+        />
+        <textarea
+          ref={field}
+          className="w-full resize-none bg-transparent px-1 text-[14px] outline-none max-sm:text-[16px]"
+          rows={2}
+          aria-label={t('playground.say')}
+          placeholder={t('playground.say')}
+          value={draft.text}
+          onChange={(event) => onDraft({ ...draft, text: event.target.value })}
+          onPaste={(event) => {
+            const files = [...event.clipboardData.files];
+            if (files.length === 0) return;
+            event.preventDefault();
+            void add(files);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
+            if (event.key === 'Escape' && editing) onDraft(noDraft);
+          }}
+        />
+        <div className="flex items-center gap-2">
+          <button type="button" className="button button-ghost" onClick={() => picker.current?.click()}>
+            <Icon name="plus" />
+            {t('playground.attach')}
+          </button>
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            className="hidden"
+            tabIndex={-1}
+            aria-label={t('playground.attach')}
+            onChange={(event) => {
+              void add([...(event.target.files ?? [])]);
+              event.target.value = '';
+            }}
+          />
+          {editing ? (
+            <button type="button" className="button button-ghost" onClick={() => onDraft(noDraft)}>
+              {t('playground.leaveEdit')}
+            </button>
+          ) : null}
+          {talk.busy ? (
+            <button type="button" className="button ml-auto" onClick={talk.stop}>
+              {t('playground.stop')}
+            </button>
+          ) : (
+            <button type="submit" className="button button-primary ml-auto">
+              {t('playground.send')}
+            </button>
+          )}
+        </div>
+      </div>
+      <p className="mt-1 flex gap-3 text-[12px] text-ink-3">
+        <span className="flex-1">
+          {costs.length === 0
+            ? ''
+            : t('playground.sum', {
+                count: costs.length,
+                cost: money(
+                  costs.reduce((sum, cost) => sum + cost, 0),
+                  'exact',
+                ),
+              })}
+        </span>
+        <span>{t('playground.balance', { balance: money(self?.quota) })}</span>
+      </p>
+    </form>
+  );
+}
 
 export function PlaygroundPage() {
   const { t } = useTranslation();
-  const settings = useSettings();
-  const { model } = settings;
-  const [text, setText] = useState('');
-  const { lines, busy, send, stop, clear } = useConversation(settings);
+  const known = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const [chosen, setChosen] = useState(() => readKept().models);
+  const usual = known === undefined || known.includes(usualModel) ? usualModel : (known[0] ?? '');
+  const names = chosen.map((name) => name || (known === undefined ? '' : usual));
+  const takes = useQueries({
+    queries: names.map((model) => ({
+      queryKey: ['model-takes', model],
+      queryFn: () => call('model.takes', { model }),
+      enabled: model !== '' && (known?.includes(model) ?? false),
+      staleTime: Number.POSITIVE_INFINITY,
+      meta: { teller: 'page' as const },
+    })),
+    combine: (results) => results.map(({ data }) => data),
+  });
+  const talk = useTalk({ names, takes: (model) => takes[names.indexOf(model)] });
+  const [draft, setDraft] = useState<Draft>(noDraft);
   const [shown, setShown] = useState(false);
+  const [code, setCode] = useState(false);
   useEffect(() => {
     if (new URLSearchParams(location.search).get('expired') === 'true') toast.error(t('login.expired'));
   }, [t]);
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault();
-    if (send(text)) setText('');
+  const setModels = (models: readonly string[]) => {
+    setChosen(models);
+    talk.setModels(models);
   };
+  const send = () => {
+    const text = draft.text.trim();
+    if ((text === '' && draft.files.length === 0) || talk.busy || names[0] === '') return;
+    const fault = faultIn(talk.settings);
+    if (fault !== null) {
+      toast.error(`${t(`playground.${fault}`)}: ${t('playground.unreadable')}`);
+      return;
+    }
+    talk.send(text, draft.files, draft.at);
+    setDraft(noDraft);
+  };
+  const asked: Turn = { id: -1, text: draft.text || t('playground.hello'), files: draft.files, answers: [] };
+  const system = talk.settings.system.trim() === '' ? t('playground.defaultSystem') : talk.settings.system;
 
   return (
-    <>
+    <div className="flex h-full flex-col">
       <PageHead title={t('playground.title')}>
         <button type="button" className="button sm:hidden" aria-expanded={shown} onClick={() => setShown(!shown)}>
           {t('nav.settings')}
         </button>
-        <button type="button" className="button" disabled={lines.length === 0} onClick={clear}>
+        <button type="button" className="button" aria-pressed={code} onClick={() => setCode(!code)}>
+          <Icon name="log" />
+          {t('playground.code')}
+        </button>
+        <button type="button" className="button" disabled={talk.turns.length === 0 || talk.busy} onClick={talk.clear}>
           {t('playground.clear')}
         </button>
       </PageHead>
-      <div className="flex gap-5 px-5 pb-5 max-sm:flex-col">
-        <div className={shown ? '' : 'max-sm:hidden'}>
-          <SettingsForm settings={settings} />
-        </div>
-        <div className="flex min-h-[60dvh] min-w-0 flex-1 flex-col rounded-3 border border-line bg-surface">
-          <Lines lines={lines} model={model} />
-          <form onSubmit={submit} className="flex gap-2 border-t border-line p-3">
-            <textarea
-              className="field min-w-0 flex-1"
-              rows={2}
-              aria-label={t('playground.say')}
-              placeholder={t('playground.say')}
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-              onKeyDown={(event) => {
-                if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
-              }}
+      <div className="flex min-h-0 flex-1 border-t border-line max-sm:flex-col">
+        <aside
+          aria-label={t('nav.settings')}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+          tabIndex={0}
+          className={`w-full flex-none overflow-auto border-line sm:w-72 sm:border-r ${shown ? 'max-sm:max-h-[60%] max-sm:border-b' : 'max-sm:hidden'}`}
+        >
+          <SettingsForm
+            settings={talk.settings}
+            models={chosen}
+            {...{ names, known, takes }}
+            onModels={setModels}
+            onChange={talk.setSettings}
+          />
+        </aside>
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+          {code ? (
+            <Code
+              body={bodyOf(talk.settings, names[0] ?? '', messagesOf([...talk.turns, asked], 0, system), takes[0])}
             />
-            {!busy ? (
-              <button type="submit" className="button button-primary self-end">
-                {t('playground.send')}
-              </button>
-            ) : (
-              <button type="button" className="button self-end" onClick={stop}>
-                {t('playground.stop')}
-              </button>
-            )}
-          </form>
+          ) : (
+            <Turns
+              turns={talk.turns}
+              names={names}
+              busy={talk.busy}
+              onRetry={talk.retry}
+              onEdit={(at) => {
+                const turn = talk.turns[at];
+                if (turn !== undefined) setDraft({ text: turn.text, files: turn.files, at });
+              }}
+              onGive={talk.give}
+            />
+          )}
+          <Composer draft={draft} onDraft={setDraft} talk={talk} onSend={send} />
         </div>
       </div>
-    </>
+    </div>
   );
 }

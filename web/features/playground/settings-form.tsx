@@ -1,14 +1,22 @@
-/** The settings beside the conversation. */
-
+/** Whom one talks to, and every parameter that the models take. */
 import { useTranslation } from 'react-i18next';
 import { NumberField } from '../../components/amount-fields.tsx';
+import { CheckBox } from '../../components/filters.tsx';
 import { Field } from '../../components/form.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
-import { type Settings, tokenTerms } from './use-settings.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
+import { mostModels } from './keep.ts';
+import { numberRows, type Settings, seedTerms, type Takes, tokenTerms } from './talk.ts';
 
-function GroupField({ settings: { group, change } }: { readonly settings: Settings }) {
+interface Group {
+  readonly desc?: string;
+  readonly ratio?: number | string;
+}
+
+function GroupField({ group, onChange }: { readonly group: string; readonly onChange: (group: string) => void }) {
   const { t } = useTranslation();
   const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
@@ -17,72 +25,225 @@ function GroupField({ settings: { group, change } }: { readonly settings: Settin
       value={group}
       options={[
         ['', t('playground.ownGroup')],
-        ...Object.entries(groups as Record<string, { desc?: string; ratio?: number | string }>).map(
+        ...Object.entries(groups as Record<string, Group>).map(
           ([name, { desc, ratio }]) => [name, `${desc || name} (${ratio ?? 1}×)`] as const,
         ),
       ]}
-      onChange={(next) => change({ group: next })}
+      onChange={onChange}
     />
   );
 }
 
-export function SettingsForm({ settings }: { readonly settings: Settings }) {
+/** Dollars for a million tokens in and out, as the price list has them; '' = it is not there. */
+function usePrice(model: string): string {
   const { t } = useTranslation();
-  const { models, none, model, chosen, temperature, maxTokens, system, change } = settings;
+  const facts = useMoneyFacts();
+  const list = useAside({
+    queryKey: ['playground-prices'],
+    queryFn: () => call('pricing.get'),
+    staleTime: 300_000,
+  }).data;
+  const found = list?.data.find(({ model_name: name }) => name === model);
+  if (found === undefined) return '';
+  if (found.quota_type === 1) return t('playground.perCall', { price: found.model_price });
+  const input = (found.model_ratio * 1_000_000) / (facts?.quotaPerUnit ?? 500_000);
+  const round = (value: number) => String(Number(value.toPrecision(4)));
+  return t('playground.perMillion', { in: round(input), out: round(input * found.completion_ratio) });
+}
+
+interface ModelFieldProps {
+  readonly label: string;
+  /** As it is chosen; '' = the usual one. */
+  readonly value: string;
+  readonly name: string;
+  readonly known: readonly string[];
+  readonly none: boolean;
+  readonly onChange: (model: string) => void;
+  readonly onRemove: (() => void) | null;
+}
+
+function ModelField({ label, value, name, known, none, onChange, onRemove }: ModelFieldProps) {
+  const { t } = useTranslation();
+  const price = usePrice(name);
   return (
-    <div className="w-full flex-none sm:w-64">
-      <GroupField settings={settings} />
-      <Field label={t('playground.model')} help={none ? t('playground.noModels') : undefined}>
-        {(ids) => (
-          <>
-            <input
-              {...ids}
-              className="field"
-              list="playground-models"
-              value={chosen === '' ? model : chosen}
-              onChange={(event) => change({ chosen: event.target.value })}
-            />
-            <datalist id="playground-models">
-              {models.map((name) => (
-                <option key={name} value={name} />
-              ))}
-            </datalist>
-          </>
-        )}
-      </Field>
-      <Field label={t('playground.temperature', { value: temperature })}>
-        {(ids) => (
+    <Field label={label} help={none ? t('playground.noModels') : price}>
+      {(ids) => (
+        <div className="flex gap-1">
           <input
             {...ids}
-            type="range"
-            min={0.1}
-            max={1}
-            step={0.1}
-            className="accent-(--accent)"
-            value={temperature}
-            onChange={(event) => change({ temperature: Number(event.target.value) })}
+            className="field min-w-0 flex-1 font-mono text-[12px]"
+            list="playground-models"
+            value={value === '' ? name : value}
+            onFocus={(event) => event.target.select()}
+            onChange={(event) => onChange(event.target.value)}
           />
-        )}
-      </Field>
-      <NumberField
-        label={t('playground.maxTokens')}
-        empty={t('playground.modelDecides')}
-        terms={tokenTerms}
-        value={maxTokens}
-        onChange={(value) => change({ maxTokens: value })}
-      />
+          <datalist id="playground-models">
+            {known.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+          {onRemove === null ? null : (
+            <button
+              type="button"
+              className="button button-ghost button-icon h-8"
+              aria-label={t('playground.removeModel', { model: name })}
+              onClick={onRemove}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </div>
+      )}
+    </Field>
+  );
+}
+
+export interface SettingsFormProps {
+  readonly settings: Settings;
+  readonly models: readonly string[];
+  /** By place. */
+  readonly names: readonly string[];
+  /** Of the account; undefined = not read yet. */
+  readonly known: readonly string[] | undefined;
+  readonly takes: readonly (Takes | undefined)[];
+  readonly onModels: (models: readonly string[]) => void;
+  readonly onChange: (some: Partial<Settings>) => void;
+}
+
+export function SettingsForm({ settings, models, names, known = [], takes, onModels, onChange }: SettingsFormProps) {
+  const { t } = useTranslation();
+  /** Every model that is asked refuses it. */
+  const refused = (member: string) =>
+    takes.length > 0 &&
+    takes.every((one) => (one?.refuses as readonly string[] | undefined)?.includes(member) === true);
+  const efforts = [...new Set(takes.flatMap((one) => one?.efforts ?? []))];
+  const cap = Math.min(...takes.map((one) => one?.output_cap ?? Number.POSITIVE_INFINITY));
+  return (
+    <div className="p-5">
+      {names.map((name, place) => (
+        <ModelField
+          // biome-ignore lint/suspicious/noArrayIndexKey: a model keeps its place
+          key={place}
+          label={place === 0 ? t('playground.model') : t('playground.modelAt', { place: place + 1 })}
+          value={models[place] ?? ''}
+          {...{ name, known }}
+          none={known.length === 0 && place === 0 && takes[0] !== undefined && name === ''}
+          onChange={(next) => onModels(models.map((one, at) => (at === place ? next : one)))}
+          onRemove={place === 0 ? null : () => onModels(models.filter((_one, at) => at !== place))}
+        />
+      ))}
+      {models.length >= mostModels ? null : (
+        <button
+          type="button"
+          className="button mb-4 w-full"
+          disabled={known.length < 1}
+          onClick={() => onModels([...models, known.find((name) => !names.includes(name)) ?? known[0] ?? ''])}
+        >
+          <Icon name="columns" />
+          {t('playground.compare')}
+        </button>
+      )}
+      <GroupField group={settings.group} onChange={(group) => onChange({ group })} />
       <Field label={t('playground.system')}>
         {(ids) => (
           <textarea
             {...ids}
             className="field"
-            rows={4}
+            rows={3}
             placeholder={t('playground.defaultSystem')}
-            value={system}
-            onChange={(event) => change({ system: event.target.value })}
+            value={settings.system}
+            onChange={(event) => onChange({ system: event.target.value })}
           />
         )}
       </Field>
+      {numberRows.map(({ name, terms, step, rest, refusal }) => (
+        <div key={name} className="relative">
+          <NumberField
+            label={t(`playground.${name}`)}
+            help={refused(refusal) ? t('playground.refused') : undefined}
+            empty="–"
+            disabled={refused(refusal)}
+            className="w-20 justify-self-end"
+            terms={terms}
+            value={settings[name]}
+            onChange={(value) => onChange({ [name]: value })}
+          />
+          <input
+            type="range"
+            {...terms}
+            step={step}
+            aria-label={t(`playground.${name}`)}
+            className="absolute top-7 right-24 left-0 accent-(--accent)"
+            disabled={refused(refusal)}
+            value={settings[name] === '' ? rest : settings[name]}
+            onChange={(event) => onChange({ [name]: event.target.value })}
+          />
+        </div>
+      ))}
+      <NumberField
+        label={t('playground.maxTokens')}
+        empty={t('playground.modelDecides')}
+        help={Number.isFinite(cap) ? t('playground.cap', { count: cap }) : undefined}
+        terms={tokenTerms}
+        value={settings.max_tokens}
+        onChange={(value) => onChange({ max_tokens: value })}
+      />
+      {efforts.length === 0 ? null : (
+        <SelectField
+          label={t('playground.effort')}
+          value={efforts.includes(settings.effort) ? settings.effort : ''}
+          options={[['', t('playground.modelDecides')], ...efforts.map((effort) => [effort, effort] as const)]}
+          onChange={(effort) => onChange({ effort })}
+        />
+      )}
+      <p className="mb-3 flex flex-wrap gap-4">
+        <CheckBox
+          className="flex items-center gap-2"
+          label={t('playground.stream')}
+          checked={settings.stream}
+          onChange={(stream) => onChange({ stream })}
+        />
+        <CheckBox
+          className="flex items-center gap-2"
+          label={t('playground.json')}
+          checked={settings.json}
+          onChange={(json) => onChange({ json })}
+        />
+      </p>
+      <details className="mb-4">
+        <summary className="mb-3 cursor-pointer text-ink-2">{t('playground.more')}</summary>
+        <NumberField
+          label={t('playground.seed')}
+          empty={t('playground.modelDecides')}
+          terms={seedTerms}
+          value={settings.seed}
+          onChange={(seed) => onChange({ seed })}
+        />
+        {(
+          [
+            ['stop', 2],
+            ['tools', 5],
+            ['extra', 3],
+          ] as const
+        ).map(([name, rows]) => (
+          <Field
+            key={name}
+            label={t(`playground.${name}`)}
+            help={name === 'stop' && refused('stop') ? t('playground.refused') : t(`playground.${name}Help`)}
+          >
+            {(ids) => (
+              <textarea
+                {...ids}
+                className="field font-mono text-[12px]"
+                rows={rows}
+                spellCheck={false}
+                value={settings[name]}
+                onChange={(event) => onChange({ [name]: event.target.value })}
+              />
+            )}
+          </Field>
+        ))}
+      </details>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { isChannelAddress } from '../../../server/contract/channel-address.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { Field } from '../../components/form.tsx';
+import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
@@ -86,22 +87,12 @@ export function Connect({ onConnected }: { readonly onConnected: () => unknown }
             />
           )}
         </Field>
-        <Field label={t('setup.provider')}>
-          {(ids) => (
-            <select
-              {...ids}
-              className="field"
-              value={provider?.slug ?? ''}
-              onChange={(event) => setPicked(event.target.value)}
-            >
-              {(types ?? []).map((one) => (
-                <option key={one.slug} value={one.slug}>
-                  {textIn(one, currentLanguage())}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label={t('setup.provider')}
+          value={provider?.slug ?? ''}
+          options={(types ?? []).map((one) => [one.slug, textIn(one, currentLanguage())] as const)}
+          onChange={setPicked}
+        />
       </div>
       {wantsAddress ? (
         <Field label={t('setup.address')}>

@@ -1,0 +1,272 @@
+/** What was said, newest in view: each question over the answers of the models, side by side. */
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import { Icon } from '../../components/icon.tsx';
+import type { ToolCall } from '../../lib/chat-stream.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { useMoney } from '../../shell/money.ts';
+import { AnswerText } from './answer.tsx';
+import { type Answer, type Attachment, speedOf, type Turn } from './talk.ts';
+
+function Bubble({ own, who, children }: { readonly own: boolean; readonly who: string; readonly children: ReactNode }) {
+  return (
+    <article
+      className={own ? 'ml-auto w-fit max-w-[80%] rounded-3 border border-line bg-sunken px-3 py-2 text-[14px]' : ''}
+    >
+      <h2 className={own ? 'sr-only' : 'mb-1 font-mono text-[12px] text-ink-2'}>{who}</h2>
+      {children}
+    </article>
+  );
+}
+
+export const Files = ({
+  files,
+  onRemove,
+}: {
+  readonly files: readonly Attachment[];
+  readonly onRemove?: (at: number) => void;
+}) => {
+  const { t } = useTranslation();
+  return files.length === 0 ? null : (
+    <ul className="mb-1 flex flex-wrap gap-2">
+      {files.map(({ name, kind, data }, at) => (
+        <li
+          // biome-ignore lint/suspicious/noArrayIndexKey: files of one name may stand here twice
+          key={at}
+          className="flex items-center gap-1.5 rounded-2 border border-line bg-surface p-1 text-[12px]"
+        >
+          {kind === 'image' && data !== '' ? <img src={data} alt="" className="size-8 rounded-1 object-cover" /> : null}
+          <span className="max-w-40 truncate">{name}</span>
+          {data === '' ? <span className="text-ink-3">{t('playground.fileGone')}</span> : null}
+          {onRemove === undefined ? null : (
+            <button
+              type="button"
+              className="button button-ghost button-icon"
+              aria-label={t('playground.removeFile', { name })}
+              onClick={() => onRemove(at)}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+};
+
+/** A call of a tool: what it was given, and a field for what it gives back. */
+function Calls({
+  calls,
+  results,
+  onGive,
+}: {
+  readonly calls: readonly ToolCall[];
+  readonly results: Answer['results'];
+  readonly onGive: ((results: Answer['results']) => void) | null;
+}) {
+  const { t } = useTranslation();
+  const [given, setGiven] = useState<Answer['results']>(results);
+  return (
+    <div className="mt-2 grid gap-2">
+      {calls.map(({ id, name, arguments: asked }) => (
+        <div key={id} className="rounded-2 border border-line p-2">
+          <p className="font-mono text-[12px] break-all">
+            {name}({asked})
+          </p>
+          <textarea
+            className="field mt-1 font-mono text-[12px]"
+            rows={2}
+            aria-label={t('playground.result', { name })}
+            placeholder={t('playground.result', { name })}
+            readOnly={onGive === null}
+            value={given[id] ?? ''}
+            onChange={(event) => setGiven({ ...given, [id]: event.target.value })}
+          />
+        </div>
+      ))}
+      {onGive === null ? null : (
+        <button
+          type="button"
+          className="button w-fit"
+          onClick={() => onGive(Object.fromEntries(calls.map(({ id }) => [id, given[id] ?? ''])))}
+        >
+          {t('playground.giveResults')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
+
+/** Cost, tokens, times and the row in the log. */
+function Figures({ answer }: { readonly answer: Answer }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const { cost, logId, tokensIn, tokensOut, firstMs, ms } = answer;
+  const speed = speedOf(answer);
+  if (ms === 0) return null;
+  return (
+    <p className="flex flex-wrap gap-x-3 text-[12px] text-ink-3">
+      <span className="font-medium text-ink-1">{cost === null ? '…' : money(cost, 'exact')}</span>
+      {tokensOut === null ? null : <span>{t('playground.tokens', { in: tokensIn ?? 0, out: tokensOut })}</span>}
+      <span>
+        {firstMs === null ? '' : `${t('playground.first', { time: inSeconds(firstMs) })} · `}
+        {inSeconds(ms)}
+      </span>
+      {speed === null ? null : <span>{`${speed.toFixed(0)} tok/s`}</span>}
+      {logId === null ? null : <Link href={`/log?open=${logId}`}>{t('playground.log')}</Link>}
+    </p>
+  );
+}
+
+interface PartProps {
+  readonly answer: Answer;
+  readonly onGive: ((results: Answer['results']) => void) | null;
+}
+
+function Part({ answer, onGive }: PartProps) {
+  const { t } = useTranslation();
+  const { text, thinking, calls, state, error } = answer;
+  return (
+    <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-1.5">
+      {thinking === '' ? null : (
+        <details className="text-[12px] text-ink-3">
+          <summary className="cursor-pointer">{t('playground.thinking')}</summary>
+          <p className="whitespace-pre-wrap break-words">{thinking}</p>
+        </details>
+      )}
+      {state === 'loading' && text === '' && calls.length === 0 ? (
+        <p className="text-ink-3">{t('app.loading')}</p>
+      ) : null}
+      {text === '' ? null : <AnswerText text={text} whole={state !== 'loading'} />}
+      {calls.length === 0 ? null : <Calls calls={calls} results={answer.results} onGive={onGive} />}
+      {error === '' ? null : <p className="break-words text-danger">{error}</p>}
+      {state === 'stopped' ? <p className="text-[12px] text-ink-3">{t('playground.stopped')}</p> : null}
+      <Figures answer={answer} />
+    </div>
+  );
+}
+
+export interface TurnsProps {
+  readonly turns: readonly Turn[];
+  readonly names: readonly string[];
+  readonly busy: boolean;
+  readonly onRetry: (place: number) => void;
+  readonly onEdit: (at: number) => void;
+  readonly onGive: (place: number, results: Answer['results']) => void;
+}
+
+const columns = ['grid-cols-1', 'grid-cols-2 max-sm:grid-cols-1', 'grid-cols-3 max-lg:grid-cols-1'] as const;
+
+export function Turns({ turns, names, busy, onRetry, onEdit, onGive }: TurnsProps) {
+  const { t } = useTranslation();
+  const end = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new words are what moves the view
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: 'nearest' });
+  }, [turns]);
+  return (
+    <div
+      role="log"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+      tabIndex={0}
+      aria-live="polite"
+      aria-label={t('playground.title')}
+      className="min-h-0 flex-1 overflow-auto"
+    >
+      <div className={`mx-auto grid grid-cols-[minmax(0,1fr)] gap-5 p-5 ${names.length === 1 ? 'max-w-[760px]' : ''}`}>
+        {/* Shown until something is said, and never sent. */}
+        {turns.length === 0 ? (
+          <>
+            <Bubble own who={t('playground.you')}>
+              <p>{t('playground.hello')}</p>
+            </Bubble>
+            <Bubble own={false} who={names[0] ?? ''}>
+              <p>{t('playground.greeting')}</p>
+            </Bubble>
+          </>
+        ) : null}
+        {turns.map((turn, at) => {
+          const last = at === turns.length - 1;
+          return (
+            <section key={turn.id} className="grid grid-cols-[minmax(0,1fr)] gap-3">
+              <div className="group">
+                <Bubble own who={t('playground.you')}>
+                  <Files files={turn.files} />
+                  <p className="break-words whitespace-pre-wrap">{turn.text}</p>
+                </Bubble>
+                <p className="mt-1 text-right">
+                  <button
+                    type="button"
+                    className="text-[12px] text-ink-3 hover:text-ink-1 disabled:opacity-40"
+                    disabled={busy}
+                    onClick={() => onEdit(at)}
+                  >
+                    {t('playground.edit')}
+                  </button>
+                </p>
+              </div>
+              <div className={`grid gap-5 ${columns[names.length - 1] ?? ''}`}>
+                {names.map((name, place) => {
+                  const answers = turn.answers[place] ?? [];
+                  const text = answers.map((answer) => answer.text).join('\n\n');
+                  return (
+                    <div
+                      // biome-ignore lint/suspicious/noArrayIndexKey: a model keeps its place
+                      key={place}
+                      className={`min-w-0 ${names.length > 1 ? 'rounded-3 border border-line p-3' : ''}`}
+                    >
+                      <Bubble own={false} who={name}>
+                        <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+                          {answers.map((answer, index) => (
+                            <Part
+                              // biome-ignore lint/suspicious/noArrayIndexKey: answers follow each other
+                              key={index}
+                              answer={answer}
+                              onGive={
+                                last && !busy && index === answers.length - 1
+                                  ? (results) => onGive(place, results)
+                                  : null
+                              }
+                            />
+                          ))}
+                        </div>
+                      </Bubble>
+                      {busy || answers.length === 0 ? null : (
+                        <p className="mt-1 flex gap-1">
+                          <button
+                            type="button"
+                            className="button button-ghost button-icon"
+                            aria-label={t('playground.copy', { model: name })}
+                            title={t('playground.copy', { model: name })}
+                            onClick={() => copyOrShow(text)}
+                          >
+                            <Icon name="copy" />
+                          </button>
+                          {last ? (
+                            <button
+                              type="button"
+                              className="button button-ghost button-icon"
+                              aria-label={t('playground.again', { model: name })}
+                              title={t('playground.again', { model: name })}
+                              onClick={() => onRetry(place)}
+                            >
+                              <Icon name="refresh" />
+                            </button>
+                          ) : null}
+                        </p>
+                      )}
+                    </div>
+                  );
+                })}
+              </div>
+            </section>
+          );
+        })}
+        <div ref={end} />
+      </div>
+    </div>
+  );
+}
