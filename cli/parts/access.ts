@@ -6,7 +6,7 @@ import { TokenStatus } from '../../server/contract/enums.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { shownKey } from '../../server/contract/token-key.ts';
 import type { Context } from '../context.ts';
-import { everyPage, isId, only } from './find.ts';
+import { isId, only, rowsOf } from './listing.ts';
 
 const fileOf = (dataDir: string): string => join(dataDir, 'gateway.url');
 
@@ -34,7 +34,7 @@ export function addressOf(context: Context): string {
  */
 export async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
   const client = await context.client();
-  const own = await everyPage(100, (p) => client.call('token.list', { p, size: 100, owner: 'self' }));
+  const own = await rowsOf(client, 'token.list', { owner: 'self' });
   if (name !== undefined) {
     const named = own.filter((token) => (isId(name) ? token.id === Number(name) : token.name === name));
     return shown(only(named, context.say('自己的令牌', 'token of your own'), name));

@@ -1,34 +1,36 @@
 /** The same work on several things: all are tried, one line each, a failure at the end when any failed. */
 import { AppError, formatError } from '../../server/contract/errors.ts';
+import type { Client } from '../client.ts';
+import type { CommandRun, FlagValues } from '../command.ts';
 import type { Context } from '../context.ts';
 
-export interface BulkResult {
+interface Thing {
   readonly id: number;
   readonly name: string;
+}
+
+interface BulkResult extends Thing {
   readonly result: string;
 }
 
 /** @param dryRun nothing is done, only said. @throws the failure itself when there was but one thing, AppError check_failed when some of several failed. */
-export async function eachOf<Thing extends { readonly id: number; readonly name: string }>(
+export async function eachOf<Item extends Thing>(
   context: Context,
-  things: readonly Thing[],
-  work: (thing: Thing) => Promise<string>,
+  things: readonly Item[],
+  work: (thing: Item) => Promise<string>,
   dryRun = false,
 ): Promise<void> {
   const outcomes: BulkResult[] = [];
   let failed = 0;
   for (const thing of things) {
+    const { id, name } = thing;
     try {
       const result = dryRun ? context.say('未改动（预演）', 'unchanged (dry run)') : await work(thing);
-      outcomes.push({ id: thing.id, name: thing.name, result });
+      outcomes.push({ id, name, result });
     } catch (error) {
       if (things.length === 1 || !(error instanceof AppError)) throw error;
       failed++;
-      outcomes.push({
-        id: thing.id,
-        name: thing.name,
-        result: formatError(error.code, error.params, context.language),
-      });
+      outcomes.push({ id, name, result: formatError(error.code, error.params, context.language) });
     }
   }
   context.output.list(
@@ -42,3 +44,38 @@ export async function eachOf<Thing extends { readonly id: number; readonly name:
   );
   if (failed > 0) throw new AppError('check_failed', { detail: `${failed}/${outcomes.length}` });
 }
+
+/** A command that does the same to each of the things that its arguments name. */
+export const onEach =
+  <Item extends Thing>(
+    find: (client: Client, flags: FlagValues, refs: readonly string[]) => Promise<readonly Item[]>,
+    work: (client: Client, thing: Item, flags: FlagValues) => Promise<string>,
+    question?: (things: readonly Item[]) => readonly [zh: string, en: string] | undefined,
+  ): CommandRun =>
+  async (context, flags, _ref, refs) => {
+    const client = await context.client();
+    const things = await find(client, flags, refs);
+    const dry = flags.dryRun === true;
+    const words = question?.(things);
+    if (words !== undefined && !dry) await context.confirm(context.say(...words));
+    await eachOf(context, things, (thing) => work(client, thing, flags), dry);
+  };
+
+/** The deletion of each of them, after a question. @param label what stands for it in the question. */
+export const removal = <Item extends Thing>(
+  call: 'channel.delete' | 'token.delete' | 'redemption.delete' | 'access_token.delete',
+  find: (client: Client, flags: FlagValues, refs: readonly string[]) => Promise<readonly Item[]>,
+  [zh, en]: readonly [zh: string, en: string],
+  label: (thing: Item) => string | number = ({ name }) => name,
+): CommandRun =>
+  onEach(
+    find,
+    async (client, { id }) => {
+      await client.call(call, { id });
+      return 'deleted';
+    },
+    (things) => {
+      const names = things.map(label).join(', ');
+      return [`删除${zh} ${names}？`, `Delete ${en} ${names}?`];
+    },
+  );

@@ -97,6 +97,7 @@ const chineseStates: Readonly<Record<string, string>> = {
 };
 
 const amounts = /^(quota|used_quota|remain_quota|aff_quota|aff_history_quota|day_used|month_used)$/;
+export const isAmount = (field: string): boolean => amounts.test(field);
 const budgets = /^(day|month)_budget$/;
 const limits = /^(rpm|tpm|concurrency)_limit$/;
 const times = /_(time|at|until)$/;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { columns, matches, tailQueryOf } from '../../cli/commands/logs/filters.ts';
+import { columnsOf } from '../../cli/parts/listing.ts';
 import type { Money } from '../../cli/parts/money.ts';
 import type { Log } from '../../server/contract/entities.ts';
 
@@ -30,7 +31,11 @@ test('each column of the log shows its own figure', () => {
     ...{ id: 1, created_at: 1_700_000_000, type: 2, username: 'ann', token_name: 'ci', model_name: 'm', channel: 7 },
     ...{ prompt_tokens: 11, completion_tokens: 22, quota: 33 },
   } as Log;
-  expect(Object.fromEntries(columns(plain, 'en').map(({ name, value }) => [name, value(row, [row])]))).toEqual({
+  expect(
+    Object.fromEntries(
+      columnsOf('log.list', columns(plain, 'en'), plain).map(({ name, value }) => [name, value(row, [row])]),
+    ),
+  ).toEqual({
     id: '1',
     time: '2023-11-14T22:13:20.000Z',
     type: 'consume',

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { columns } from '../../cli/commands/logs/filters.ts';
 import { tailHeading, tailLine } from '../../cli/commands/logs/tail-line.ts';
+import { columnsOf } from '../../cli/parts/listing.ts';
 import type { Log } from '../../server/contract/entities.ts';
 
 const row = {
@@ -45,8 +46,7 @@ test.each([
 ] as const)('the test of a channel is named in the language of the terminal: %s', (language, name) => {
   const tested = { ...row, token_name: '模型测试' };
   expect(tailLine(tested, money, { room: 140, colour: false, language })).toContain(`carol/${name} `);
-  const token = columns({ ...money, column: () => ({ name: 'cost', value: () => '' }) } as never, language).find(
-    (column) => column.name === 'token',
-  );
+  const shown = { ...money, column: () => ({ name: 'cost', value: () => '' }) } as never;
+  const token = columnsOf('log.list', columns(shown, language), shown).find((column) => column.name === 'token');
   expect(token?.value(tested, [tested])).toBe(name);
 });

@@ -61,6 +61,31 @@ test('drawings and tasks are listed, newest first, narrowed by time and state', 
   expect(await runner.run(['task', 'list', '--status', 'FAILURE', '-q'])).toBe('lost');
 });
 
+test('a limit above the size of a page gives so many rows', async () => {
+  const database = openDatabase(join(dir, 'data', 'gateway.db'));
+  const many = Array.from({ length: 130 }, (_, number) => number);
+  await database.query
+    .insertInto('drawing_tasks')
+    .values(
+      many.map((number) => ({ user_id: 1, mj_id: `d${number}`, action: 'IMAGINE', submit_ms: number + 1 })) as never,
+    )
+    .execute();
+  await database.query
+    .insertInto('top_ups')
+    .values(
+      many.map((number) => ({
+        ...{ user_id: 1, trade_no: `t${number}`, method: 'stripe', amount: 1, quota: 1, money: 100 },
+        ...{ currency: 'USD', status: 'pending', created_at: number + 1 },
+      })) as never,
+    )
+    .execute();
+  await database.close();
+  const lines = async (...words: string[]) => (await runner.run([...words, '-q'])).split('\n').length;
+  expect(await lines('drawing', 'list', '--limit', '120')).toBe(120);
+  expect(await lines('payment', 'list', '--limit', '120')).toBe(120);
+  expect(await lines('payment', 'list')).toBe(20);
+});
+
 test('a route is explained with shares, and says when there is none', async () => {
   for (const [name, weight] of [
     ['one', '3'],

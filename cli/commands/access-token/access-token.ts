@@ -1,27 +1,21 @@
 /** Access tokens with scopes: for programs that manage a gateway from elsewhere. */
 import type { Client } from '../../client.ts';
-import { type CommandRun, needed, text, texts } from '../../command.ts';
-import { type Column, isoTime } from '../../output.ts';
-import { eachOf } from '../../parts/bulk.ts';
+import { type CommandRun, type FlagValues, needed, text, texts } from '../../command.ts';
+import { isoTime } from '../../output.ts';
+import { removal } from '../../parts/bulk.ts';
 import { expiryFlag } from '../../parts/expiry.ts';
-import { only } from '../../parts/find.ts';
+import { listOf, only } from '../../parts/listing.ts';
 
-type Row = Awaited<ReturnType<typeof all>>[number];
-
-const all = (client: Client) => client.call('access_token.list', {});
-
-const columns: readonly Column<Row>[] = [
-  { name: 'id', value: (row) => String(row.id), right: true },
-  { name: 'name', value: (row) => row.name },
-  { name: 'token', value: (row) => row.hint },
-  { name: 'scopes', value: (row) => row.scopes.join(' ') },
-  { name: 'used', value: (row) => (row.last_used_time === 0 ? 'never' : isoTime(row.last_used_time)) },
-  { name: 'expires', value: (row) => (row.expired_time === -1 ? 'never' : isoTime(row.expired_time)) },
-];
-
-export const list: CommandRun = async (context) => {
-  context.output.list(await all(await context.client()), columns, (row) => String(row.id));
-};
+export const list = listOf('access_token.list', {
+  columns: () => ({
+    id: 'id',
+    name: 'name',
+    token: 'hint',
+    scopes: (row) => row.scopes.join(' '),
+    used: (row) => (row.last_used_time === 0 ? 'never' : isoTime(row.last_used_time)),
+    expires: 'expired_time',
+  }),
+});
 
 export const create: CommandRun = async (context, flags) => {
   const scopes = flags.scope === undefined ? undefined : texts(flags.scope).join(',');
@@ -35,30 +29,15 @@ export const create: CommandRun = async (context, flags) => {
 };
 
 /** By id or by name. */
-export const remove: CommandRun = async (context, flags, _ref, refs) => {
-  const client = await context.client();
-  const rows = await all(client);
-  const chosen = refs.map((ref) =>
+async function namedTokens(client: Client, _flags: FlagValues, refs: readonly string[]) {
+  const rows = await client.call('access_token.list', {});
+  return refs.map((ref) =>
     only(
       rows.filter((row) => String(row.id) === ref || row.name === ref),
       'access token',
       ref,
     ),
   );
-  if (flags.dryRun !== true)
-    await context.confirm(
-      context.say(
-        `删除访问令牌 ${chosen.map(({ name }) => name).join(', ')}？`,
-        `Remove the access tokens ${chosen.map(({ name }) => name).join(', ')}?`,
-      ),
-    );
-  await eachOf(
-    context,
-    chosen,
-    async ({ id }) => {
-      await client.call('access_token.delete', { id });
-      return 'deleted';
-    },
-    flags.dryRun === true,
-  );
-};
+}
+
+export const rm = removal('access_token.delete', namedTokens, ['访问令牌', 'access token']);

@@ -1,4 +1,19 @@
-import { type CommandRow, dryRun } from '../../command.ts';
+import type { CommandRow } from '../../command.ts';
+import { verbRows } from '../../noun.ts';
+
+const { list, rm } = verbRows(
+  {
+    name: 'access-token',
+    zh: '访问令牌',
+    en: 'access tokens',
+    one: 'access token',
+    argument: ['<id>', '<id...>'],
+    samples: ['1', 'ci'],
+    example: { list: 'access-token list --json=id,name,scopes' },
+    load: () => import('./access-token.ts'),
+  },
+  ['list', 'rm'],
+);
 
 export const accessTokenRows: readonly CommandRow[] = [
   {
@@ -20,20 +35,6 @@ export const accessTokenRows: readonly CommandRow[] = [
     ],
     load: async () => (await import('./access-token.ts')).create,
   },
-  {
-    name: 'access-token list',
-    zh: '访问令牌列表',
-    en: 'list access tokens',
-    examples: ['access-token list', 'access-token list --json=id,name,scopes'],
-    load: async () => (await import('./access-token.ts')).list,
-  },
-  {
-    name: 'access-token rm',
-    argument: '<id...>',
-    zh: '删除访问令牌',
-    en: 'remove access tokens',
-    flags: [dryRun],
-    examples: ['access-token rm 1', 'access-token rm ci --yes'],
-    load: async () => (await import('./access-token.ts')).remove,
-  },
+  list,
+  rm,
 ];

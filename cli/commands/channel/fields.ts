@@ -5,11 +5,10 @@ import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
 import { type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import type { Column } from '../../output.ts';
 import { closest } from '../../parts/closest.ts';
 import { readable } from '../../parts/details.ts';
-import { everyPage, isId, only } from '../../parts/find.ts';
-import { type Money, moneyOf } from '../../parts/money.ts';
+import { type Columns, isId, only, rowsOf } from '../../parts/listing.ts';
+import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
@@ -31,24 +30,21 @@ export function testErrorOf({ other_info: info }: Channel): string {
 }
 
 /** @param nameOf what a type is called. */
-export const columns = (money: Money, nameOf: (type: number) => string): readonly Column<Channel>[] => [
-  { name: 'id', value: (row) => String(row.id), right: true },
-  { name: 'name', value: (row) => row.name },
-  { name: 'status', value: (row) => statusWord(row.status) },
-  { name: 'type', value: (row) => nameOf(row.type) },
-  { name: 'group', value: (row) => row.group, spare: 2 },
-  { name: 'priority', value: (row) => String(row.priority), right: true, spare: 3 },
-  { name: 'weight', value: (row) => String(row.weight), right: true, spare: 4 },
-  { name: 'test', value: testWord, right: true },
-  money.column('used', (row) => row.used_quota),
-  { name: 'tag', value: (row) => row.tag, spare: 5 },
-  { name: 'models', value: (row) => row.models, spare: 1 },
-];
+export const columns = (nameOf: (type: number) => string): Columns<Channel> => ({
+  id: 'id',
+  name: 'name',
+  status: (row) => statusWord(row.status),
+  type: (row) => nameOf(row.type),
+  group: ['group', 2],
+  priority: ['priority', 3],
+  weight: ['weight', 4],
+  test: { value: testWord, right: true },
+  used: 'used_quota',
+  tag: ['tag', 5],
+  models: ['models', 1],
+});
 
-const pageSize = 1000;
-
-export const allChannels = (client: Client): Promise<Channel[]> =>
-  everyPage(pageSize, (p) => client.call('channel.list', { p, page_size: pageSize, id_sort: true }));
+export const allChannels = (client: Client): Promise<Channel[]> => rowsOf(client, 'channel.list', { id_sort: true });
 
 /** By id or by name. @throws AppError not_found, name_ambiguous. */
 export async function findChannel(client: Client, ref: string): Promise<Channel> {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
-import { eachOf } from '../../parts/bulk.ts';
+import { eachOf, onEach, removal } from '../../parts/bulk.ts';
+import { columnsOf } from '../../parts/listing.ts';
 import { moneyOf } from '../../parts/money.ts';
 import {
   allChannels,
@@ -23,7 +24,7 @@ export const list: CommandRun = async (context, flags) => {
   const money = await moneyOf(context);
   context.output.list(
     filter === undefined ? channels : channels.filter(filterOf(filter)),
-    columns(money, await typeNames(client)),
+    columnsOf('channel.list', columns(await typeNames(client)), money),
     (row) => String(row.id),
   );
 };
@@ -33,37 +34,14 @@ export const get: CommandRun = async (context, _flags, ref) => {
   await showChannel(context, channel);
 };
 
-const setStatus =
-  (status: number): CommandRun =>
-  async (context, flags, _ref, refs) => {
-    const client = await context.client();
-    await eachOf(
-      context,
-      await chosenChannels(client, flags, refs),
-      async ({ id }) => statusWord((await client.call('channel.update', { id, status })).status),
-      flags.dryRun === true,
-    );
-  };
+const setStatus = (status: number): CommandRun =>
+  onEach(chosenChannels, async (client, { id }) =>
+    statusWord((await client.call('channel.update', { id, status })).status),
+  );
 
 export const enable = setStatus(1);
 export const disable = setStatus(2);
-
-export const remove: CommandRun = async (context, flags, _ref, refs) => {
-  const client = await context.client();
-  const channels = await chosenChannels(client, flags, refs);
-  const names = channels.map((channel) => channel.name).join(', ');
-  const dry = flags.dryRun === true;
-  if (!dry) await context.confirm(context.say(`删除渠道 ${names}？`, `Delete channel ${names}?`));
-  await eachOf(
-    context,
-    channels,
-    async ({ id }) => {
-      await client.call('channel.delete', { id });
-      return 'deleted';
-    },
-    dry,
-  );
-};
+export const rm = removal('channel.delete', chosenChannels, ['渠道', 'channel']);
 
 /** What the channel serves; with `--fetch` what its upstream offers, which `--set` makes what it serves. */
 export const models: CommandRun = async (context, flags, ref) => {
@@ -79,13 +57,10 @@ export const models: CommandRun = async (context, flags, ref) => {
 };
 
 /** Asks the upstreams what is left. */
-export const balance: CommandRun = async (context, flags, _ref, refs) => {
-  const client = await context.client();
-  await eachOf(context, await chosenChannels(client, flags, refs), async ({ id }) => {
-    const answer = await client.call('channel.balance', { id });
-    return `$${answer.balance.toFixed(2)}`;
-  });
-};
+export const balance = onEach(
+  chosenChannels,
+  async (client, { id }) => `$${(await client.call('channel.balance', { id })).balance.toFixed(2)}`,
+);
 
 /** Keys stay where they are: they are write-only. */
 export const exportAll: CommandRun = async (context) => {

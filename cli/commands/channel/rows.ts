@@ -1,4 +1,5 @@
 import { type CommandRow, dryRun, type Flag } from '../../command.ts';
+import { verbRows } from '../../noun.ts';
 
 const keyFlags: readonly Flag[] = [
   { flag: '--key-stdin', zh: '从标准输入读取密钥', en: 'read the key from standard input' },
@@ -47,6 +48,25 @@ const choice: readonly Flag[] = [
   { flag: '--filter <list>', zh: '如 status=enabled,group=vip', en: 'such as status=enabled,group=vip' },
 ];
 
+const { list, get, enable, disable, rm } = verbRows(
+  {
+    name: 'channel',
+    zh: '渠道',
+    en: 'channels',
+    one: 'channel',
+    argument: ['<id>', '[id...]'],
+    samples: ['1', 'main'],
+    flags: { list: choice.slice(2), enable: choice, disable: choice, rm: choice },
+    example: {
+      list: 'channel list --filter status=auto-disabled --json',
+      enable: 'channel enable --tag cheap',
+      rm: 'channel rm --filter status=disabled --yes',
+    },
+    load: () => import('./manage.ts'),
+  },
+  ['list', 'get', 'enable', 'disable', 'rm'],
+);
+
 export const channelRows: readonly CommandRow[] = [
   {
     name: 'channel add',
@@ -62,22 +82,8 @@ export const channelRows: readonly CommandRow[] = [
     ],
     load: async () => (await import('./add.ts')).add,
   },
-  {
-    name: 'channel list',
-    zh: '渠道列表',
-    en: 'list channels',
-    flags: choice.slice(2),
-    examples: ['channel list', 'channel list --filter status=auto-disabled --json'],
-    load: async () => (await import('./manage.ts')).list,
-  },
-  {
-    name: 'channel get',
-    argument: '<id>',
-    zh: '渠道详情',
-    en: 'show one channel',
-    examples: ['channel get 1', 'channel get main --json'],
-    load: async () => (await import('./manage.ts')).get,
-  },
+  list,
+  get,
   {
     name: 'channel edit',
     argument: '[id...]',
@@ -131,33 +137,9 @@ export const channelRows: readonly CommandRow[] = [
     examples: ['channel balance 1', 'channel balance --all'],
     load: async () => (await import('./manage.ts')).balance,
   },
-  {
-    name: 'channel enable',
-    argument: '[id...]',
-    zh: '启用渠道',
-    en: 'enable channels',
-    flags: [...choice, dryRun],
-    examples: ['channel enable 1', 'channel enable --tag cheap'],
-    load: async () => (await import('./manage.ts')).enable,
-  },
-  {
-    name: 'channel disable',
-    argument: '[id...]',
-    zh: '禁用渠道',
-    en: 'disable channels',
-    flags: [...choice, dryRun],
-    examples: ['channel disable 1 2', 'channel disable main'],
-    load: async () => (await import('./manage.ts')).disable,
-  },
-  {
-    name: 'channel rm',
-    argument: '[id...]',
-    zh: '删除渠道',
-    en: 'delete channels',
-    flags: [...choice, dryRun],
-    examples: ['channel rm 1', 'channel rm --filter status=disabled --yes'],
-    load: async () => (await import('./manage.ts')).remove,
-  },
+  enable,
+  disable,
+  rm,
   {
     name: 'channel export',
     zh: '导出渠道（不含密钥）',

@@ -1,25 +1,12 @@
 /** The audit trail. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { type CommandRun, text } from '../../command.ts';
-import { isoTime } from '../../output.ts';
-import { wholeNumber } from '../../parts/numbers.ts';
+import type { CommandRun } from '../../command.ts';
+import { listOf } from '../../parts/listing.ts';
 
-export const list: CommandRun = async (context, flags) => {
-  const limit = wholeNumber(text(flags.limit), '--limit') ?? 20;
-  const { items } = await (await context.client()).call('audit.list', { p: 1, page_size: limit });
-  context.output.list(
-    items,
-    [
-      { name: 'id', value: (row) => String(row.id), right: true },
-      { name: 'time', value: (row) => isoTime(row.created_at) },
-      { name: 'by', value: (row) => row.actor },
-      { name: 'action', value: (row) => row.action },
-      { name: 'target', value: (row) => row.target },
-      { name: 'detail', value: (row) => row.detail },
-    ],
-    (row) => String(row.id),
-  );
-};
+export const list = listOf('audit.list', {
+  columns: () => ({ id: 'id', time: 'created_at', by: 'actor', action: 'action', target: 'target', detail: 'detail' }),
+  limit: 20,
+});
 
 export const verify: CommandRun = async (context) => {
   const found = await context.during((await context.client()).call('audit.verify'));

@@ -4,26 +4,26 @@ import type { Language } from '../../../server/contract/enums.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { type Flag, type FlagValues, text } from '../../command.ts';
-import { type Column, isoTime } from '../../output.ts';
+import type { Columns } from '../../parts/listing.ts';
 import type { Money } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { pastMoment } from '../../parts/when.ts';
 
 const types = ['unknown', 'topup', 'consume', 'manage', 'system', 'error'] as const;
 
-export const columns = (money: Money, language: Language): readonly Column<Log>[] => [
-  { name: 'id', value: (row) => String(row.id), right: true },
-  { name: 'time', value: (row) => isoTime(row.created_at) },
-  { name: 'type', value: (row) => types[row.type] ?? 'unknown' },
-  { name: 'user', value: (row) => row.username },
-  { name: 'token', value: (row) => storedIn(row.token_name, language), spare: 1 },
-  { name: 'model', value: (row) => row.model_name },
-  { name: 'channel', value: (row) => (row.channel === 0 ? '' : String(row.channel)), right: true, spare: 2 },
-  { name: 'in', value: (row) => String(row.prompt_tokens), right: true },
-  { name: 'out', value: (row) => String(row.completion_tokens), right: true },
-  { name: 'quota', value: (row) => String(row.quota), right: true, spare: 3 },
-  money.column('cost', (row) => row.quota),
-];
+export const columns = (_money: Money, language: Language): Columns<Log> => ({
+  id: 'id',
+  time: 'created_at',
+  type: (row) => types[row.type] ?? 'unknown',
+  user: 'username',
+  token: [(row) => storedIn(row.token_name, language), 1],
+  model: 'model_name',
+  channel: { value: (row) => (row.channel === 0 ? '' : String(row.channel)), right: true, spare: 2 },
+  in: 'prompt_tokens',
+  out: 'completion_tokens',
+  quota: { value: (row) => String(row.quota), right: true, spare: 3 },
+  cost: 'quota',
+});
 
 export const filterFlags: readonly Flag[] = [
   {

@@ -6,26 +6,13 @@ import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
+import { listOf } from '../../parts/listing.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { columns, matches, queryOf, type TailQuery, tailQueryOf } from './filters.ts';
 import { tailHeading, tailLine } from './tail-line.ts';
 
-const largestPage = 100;
-
-export const list: CommandRun = async (context, flags) => {
-  const client = await context.client();
-  const limit = wholeNumber(text(flags.limit), '--limit') ?? 20;
-  const query = queryOf(flags, Date.now());
-  const rows: Log[] = [];
-  for (let page = 1; rows.length < limit; page++) {
-    const size = Math.min(largestPage, limit);
-    const { items } = await client.call('log.list', { p: page, page_size: size, ...query });
-    rows.push(...items.slice(0, limit - rows.length));
-    if (items.length < size) break;
-  }
-  context.output.list(rows, columns(await moneyOf(context), context.language), (row) => String(row.id));
-};
+export const list = listOf('log.list', { columns, input: (flags) => queryOf(flags, Date.now()), limit: 20 });
 
 export const get: CommandRun = async (context, _flags, ref) => {
   const row = await (await context.client()).call('log.get', { ref });

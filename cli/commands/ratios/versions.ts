@@ -9,9 +9,9 @@ import { pricesDiffer } from '../../../server/contract/pricing/diff.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { isoTime } from '../../output.ts';
+import { listOf } from '../../parts/listing.ts';
 import { moneyOf } from '../../parts/money.ts';
-import { idOf, wholeNumber } from '../../parts/numbers.ts';
+import { idOf } from '../../parts/numbers.ts';
 import { pastMoment } from '../../parts/when.ts';
 
 type Change = OutputOf<EndpointOf<'ratio.changes'>>[number];
@@ -28,23 +28,16 @@ const showChanges = (context: Context, changes: readonly Change[]) =>
     (row) => `${row.key}.${row.name}`,
   );
 
-export const history: CommandRun = async (context, flags) => {
-  const { items } = await (await context.client()).call('ratio.history', {
-    p: 1,
-    page_size: wholeNumber(text(flags.limit), '--limit') ?? 20,
-  });
-  context.output.list(
-    items,
-    [
-      { name: 'version', value: (row) => String(row.id), right: true },
-      { name: 'time', value: (row) => isoTime(row.created_time) },
-      { name: 'by', value: (row) => row.actor },
-      { name: 'reason', value: (row) => row.reason },
-      { name: 'options', value: (row) => row.keys.join(', ') },
-    ],
-    (row) => String(row.id),
-  );
-};
+export const history = listOf('ratio.history', {
+  columns: () => ({
+    version: 'id',
+    time: 'created_time',
+    by: 'actor',
+    reason: 'reason',
+    options: (row) => row.keys.join(', '),
+  }),
+  limit: 20,
+});
 
 export const diff: CommandRun = async (context, _flags, version) =>
   showChanges(context, await (await context.client()).call('ratio.changes', { id: idOf(version, 'version') }));

@@ -1,10 +1,31 @@
 import { type CommandRow, dryRun, type Flag } from '../../command.ts';
+import { verbRows } from '../../noun.ts';
 
 const expires: Flag = {
   flag: '--expires <when>',
   zh: '过期：never、1h、30d 或日期',
   en: 'expiry: never, 1h, 30d or a date',
 };
+
+const { list, get, enable, disable, rm } = verbRows(
+  {
+    name: 'redemption',
+    zh: '兑换码',
+    en: 'redemption codes',
+    one: 'redemption code',
+    argument: ['<id>', '<id...>'],
+    samples: ['1', '1'],
+    flags: {
+      list: [
+        { flag: '--search <text>', zh: '名称开头或编号', en: 'beginning of the name, or id' },
+        { flag: '--limit <n>', zh: '条数（默认 100）', en: 'rows (default 100)' },
+      ],
+    },
+    example: { list: 'redemption list --search spring --json', get: 'redemption get 1 -q' },
+    load: () => import('./redemption.ts'),
+  },
+  ['list', 'get', 'enable', 'disable', 'rm'],
+);
 
 export const redemptionRows: readonly CommandRow[] = [
   {
@@ -27,25 +48,8 @@ export const redemptionRows: readonly CommandRow[] = [
     ],
     load: async () => (await import('./redemption.ts')).create,
   },
-  {
-    name: 'redemption list',
-    zh: '兑换码列表',
-    en: 'list redemption codes',
-    flags: [
-      { flag: '--search <text>', zh: '名称开头或编号', en: 'beginning of the name, or id' },
-      { flag: '--limit <n>', zh: '条数（默认 100）', en: 'rows (default 100)' },
-    ],
-    examples: ['redemption list', 'redemption list --search spring --json'],
-    load: async () => (await import('./redemption.ts')).list,
-  },
-  {
-    name: 'redemption get',
-    argument: '<id>',
-    zh: '兑换码详情',
-    en: 'show one redemption code',
-    examples: ['redemption get 1', 'redemption get 1 -q'],
-    load: async () => (await import('./redemption.ts')).get,
-  },
+  list,
+  get,
   {
     name: 'redemption edit',
     argument: '<id>',
@@ -63,33 +67,9 @@ export const redemptionRows: readonly CommandRow[] = [
     examples: ['redemption edit 1 --quota 2usd', 'redemption edit 1 --expires never'],
     load: async () => (await import('./redemption.ts')).edit,
   },
-  {
-    name: 'redemption enable',
-    argument: '<id...>',
-    flags: [dryRun],
-    zh: '启用兑换码',
-    en: 'enable a redemption code',
-    examples: ['redemption enable 1', 'redemption enable 1 --json'],
-    load: async () => (await import('./redemption.ts')).enable,
-  },
-  {
-    name: 'redemption disable',
-    argument: '<id...>',
-    flags: [dryRun],
-    zh: '禁用兑换码',
-    en: 'disable a redemption code',
-    examples: ['redemption disable 1', 'redemption disable 1 --json'],
-    load: async () => (await import('./redemption.ts')).disable,
-  },
-  {
-    name: 'redemption rm',
-    argument: '<id...>',
-    flags: [dryRun],
-    zh: '删除兑换码',
-    en: 'delete a redemption code',
-    examples: ['redemption rm 1', 'redemption rm 1 --yes'],
-    load: async () => (await import('./redemption.ts')).remove,
-  },
+  enable,
+  disable,
+  rm,
   {
     name: 'redemption prune',
     flags: [dryRun],

@@ -1,13 +1,21 @@
 import { type CommandRow, dryRun } from '../../command.ts';
+import { verbRows } from '../../noun.ts';
+
+const { list, enable, disable, rm } = verbRows(
+  {
+    name: 'tag',
+    zh: '标签下的渠道',
+    en: 'the channels of a tag',
+    one: 'tag',
+    argument: ['<tag>', '<tag>'],
+    samples: ['cheap', 'cheap'],
+    load: () => import('./tag.ts'),
+  },
+  ['list', 'enable', 'disable', 'rm'],
+);
 
 export const tagRows: readonly CommandRow[] = [
-  {
-    name: 'tag list',
-    zh: '标签列表',
-    en: 'list tags of channels',
-    examples: ['tag list', 'tag list --json'],
-    load: async () => (await import('./tag.ts')).list,
-  },
+  { ...list, zh: '标签列表', en: 'list tags of channels' },
   {
     name: 'tag edit',
     argument: '<tag>',
@@ -24,31 +32,7 @@ export const tagRows: readonly CommandRow[] = [
     examples: ['tag edit cheap --priority 10', 'tag edit cheap --rename backup'],
     load: async () => (await import('./tag.ts')).edit,
   },
-  {
-    name: 'tag enable',
-    flags: [dryRun],
-    argument: '<tag>',
-    zh: '启用标签下的渠道',
-    en: 'enable the channels of a tag',
-    examples: ['tag enable cheap', 'tag enable cheap --json'],
-    load: async () => (await import('./tag.ts')).enable,
-  },
-  {
-    name: 'tag disable',
-    flags: [dryRun],
-    argument: '<tag>',
-    zh: '禁用标签下的渠道',
-    en: 'disable the channels of a tag',
-    examples: ['tag disable cheap', 'tag disable cheap --json'],
-    load: async () => (await import('./tag.ts')).disable,
-  },
-  {
-    name: 'tag rm',
-    flags: [dryRun],
-    argument: '<tag>',
-    zh: '移除标签，保留渠道',
-    en: 'take a tag off its channels',
-    examples: ['tag rm cheap', 'tag rm cheap --yes'],
-    load: async () => (await import('./tag.ts')).remove,
-  },
+  enable,
+  disable,
+  { ...rm, zh: '移除标签，保留渠道', en: 'take a tag off its channels' },
 ];

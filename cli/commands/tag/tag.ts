@@ -1,8 +1,9 @@
 /** Channels by their tag. */
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, text } from '../../command.ts';
-import { eachOf } from '../../parts/bulk.ts';
+import { onEach } from '../../parts/bulk.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { allChannels, statusWord } from '../channel/fields.ts';
 
@@ -29,40 +30,37 @@ export const list: CommandRun = async (context) => {
   );
 };
 
-/** Something done to every channel of a tag. */
-const onEach =
-  (
-    change: (
-      flags: FlagValues,
-    ) => Partial<Pick<Channel, 'status' | 'tag' | 'models' | 'group' | 'priority' | 'weight'>>,
-  ): CommandRun =>
-  async (context, flags, tag) => {
-    const client = await context.client();
-    const channels = (await allChannels(client)).filter((channel) => channel.tag === tag);
-    if (channels.length === 0) throw new AppError('not_found', { what: `tag ${tag}` });
-    const fields = change(flags);
-    if (fields.tag === '' && flags.dryRun !== true)
-      await context.confirm(
-        context.say(
-          `移除 ${channels.length} 个渠道的标签 ${tag}？`,
-          `Take tag ${tag} off ${channels.length} channels?`,
-        ),
-      );
-    await eachOf(
-      context,
-      channels,
-      async ({ id }) => {
-        const { status } = await client.call('channel.update', { id, ...fields });
-        return statusWord(status);
-      },
-      flags.dryRun === true,
-    );
-  };
+/** @throws AppError not_found */
+async function channelsOf(client: Client, tag: string): Promise<Channel[]> {
+  const channels = (await allChannels(client)).filter((channel) => channel.tag === tag);
+  if (channels.length === 0) throw new AppError('not_found', { what: `tag ${tag}` });
+  return channels;
+}
 
-export const enable = onEach(() => ({ status: 1 }));
-export const disable = onEach(() => ({ status: 2 }));
-export const remove = onEach(() => ({ tag: '' }));
-export const edit = onEach((flags) => {
+type Fields = Partial<Pick<Channel, 'status' | 'tag' | 'models' | 'group' | 'priority' | 'weight'>>;
+
+/** Something done to every channel of a tag. */
+const onChannels = (fieldsOf: (flags: FlagValues) => Fields): CommandRun =>
+  onEach(
+    (client, flags, [tag = '']) => {
+      fieldsOf(flags);
+      return channelsOf(client, tag);
+    },
+    async (client, { id }, flags) =>
+      statusWord((await client.call('channel.update', { id, ...fieldsOf(flags) })).status),
+  );
+
+export const enable = onChannels(() => ({ status: 1 }));
+export const disable = onChannels(() => ({ status: 2 }));
+export const rm = onEach(
+  (client, _flags, [tag = '']) => channelsOf(client, tag),
+  async (client, { id }) => statusWord((await client.call('channel.update', { id, tag: '' })).status),
+  (channels) => {
+    const { length, 0: first } = channels;
+    return [`移除 ${length} 个渠道的标签 ${first?.tag}？`, `Take tag ${first?.tag} off ${length} channels?`];
+  },
+);
+export const edit = onChannels((flags) => {
   const fields = {
     tag: text(flags.rename),
     models: text(flags.models),

@@ -1,4 +1,5 @@
 import { type CommandRow, dryRun, type Flag } from '../../command.ts';
+import { verbRows } from '../../noun.ts';
 
 const fields: readonly Flag[] = [
   { flag: '--name <text>', zh: '名称', en: 'name' },
@@ -36,6 +37,27 @@ const user: Flag = {
   en: 'who owns the token (default: who runs the command)',
 };
 
+const { list, get, enable, disable, rm } = verbRows(
+  {
+    name: 'token',
+    zh: '令牌',
+    en: 'tokens',
+    one: 'token',
+    argument: ['<id>', '<id...>'],
+    samples: ['1', 'ci'],
+    flags: {
+      list: [{ flag: '--user <name>', zh: '只列此用户的令牌', en: 'only those of this user' }],
+      get: [user],
+      enable: [user],
+      disable: [user],
+      rm: [user],
+    },
+    example: { list: 'token list --user alice' },
+    load: () => import('./token.ts'),
+  },
+  ['list', 'get', 'enable', 'disable', 'rm'],
+);
+
 export const tokenRows: readonly CommandRow[] = [
   {
     name: 'token create',
@@ -52,23 +74,8 @@ export const tokenRows: readonly CommandRow[] = [
     examples: ['token create', 'token create --name ci -q', 'token create --name laptop --quota 5usd --expires 30d'],
     load: async () => (await import('./token.ts')).create,
   },
-  {
-    name: 'token list',
-    zh: '令牌列表',
-    en: 'list API tokens',
-    flags: [{ flag: '--user <name>', zh: '只列此用户的令牌', en: 'only those of this user' }],
-    examples: ['token list', 'token list --json=id,name,status', 'token list --user alice'],
-    load: async () => (await import('./token.ts')).list,
-  },
-  {
-    name: 'token get',
-    argument: '<id>',
-    zh: '令牌详情',
-    en: 'show one token',
-    flags: [user],
-    examples: ['token get 1', 'token get ci --json'],
-    load: async () => (await import('./token.ts')).get,
-  },
+  { ...list, en: 'list API tokens' },
+  get,
   {
     name: 'token show-key',
     argument: '<id>',
@@ -105,7 +112,7 @@ export const tokenRows: readonly CommandRow[] = [
     zh: '立即停用更换前的旧密钥',
     en: 'end the old key of a rotated token now',
     flags: [user, dryRun],
-    examples: ['token retire ci'],
+    examples: ['token retire ci', 'token retire 1 2'],
     load: async () => (await import('./token.ts')).retire,
   },
   {
@@ -121,31 +128,7 @@ export const tokenRows: readonly CommandRow[] = [
     examples: ['token share ci', 'token share ci --for 7d -q', 'token share ci --withdraw'],
     load: async () => (await import('./token.ts')).share,
   },
-  {
-    name: 'token enable',
-    argument: '<id...>',
-    zh: '启用令牌',
-    en: 'enable tokens',
-    flags: [user, dryRun],
-    examples: ['token enable ci', 'token enable 1 2 3'],
-    load: async () => (await import('./token.ts')).enable,
-  },
-  {
-    name: 'token disable',
-    argument: '<id...>',
-    zh: '禁用令牌',
-    en: 'disable tokens',
-    flags: [user, dryRun],
-    examples: ['token disable ci', 'token disable 1 2 3'],
-    load: async () => (await import('./token.ts')).disable,
-  },
-  {
-    name: 'token rm',
-    argument: '<id...>',
-    zh: '删除令牌',
-    en: 'delete tokens',
-    flags: [user, dryRun],
-    examples: ['token rm 1', 'token rm ci --yes'],
-    load: async () => (await import('./token.ts')).remove,
-  },
+  enable,
+  disable,
+  rm,
 ];

@@ -6,14 +6,14 @@ import { shownKey } from '../../../server/contract/token-key.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type Column, isoTime } from '../../output.ts';
+import { isoTime } from '../../output.ts';
 import { addressOf } from '../../parts/access.ts';
-import { eachOf } from '../../parts/bulk.ts';
+import { onEach, removal } from '../../parts/bulk.ts';
 import { readable, tokenParts } from '../../parts/details.ts';
 import { modeOf } from '../../parts/existing.ts';
 import { expiryFlag } from '../../parts/expiry.ts';
-import { everyPage, isId, only } from '../../parts/find.ts';
-import { type Money, moneyOf } from '../../parts/money.ts';
+import { columnsOf, isId, only, rowsOf } from '../../parts/listing.ts';
+import { moneyOf } from '../../parts/money.ts';
 import { limitOf, quotaOrUnlimited, unlimited, wholeNumber } from '../../parts/numbers.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'expired', 4: 'exhausted' } as const;
@@ -24,25 +24,12 @@ function masked(token: Token): Token {
   return { ...token, key: `${key.slice(0, 7)}…${key.slice(-4)}` };
 }
 
-const columns = (money: Money): readonly Column<Token>[] => [
-  { name: 'id', value: (row) => String(row.id), right: true },
-  { name: 'owner', value: (row) => String(row.user_id), right: true },
-  { name: 'name', value: (row) => row.name },
-  { name: 'key', value: (row) => row.key },
-  { name: 'status', value: (row) => statusWord(row.status) },
-  money.column('remaining', (row) => (row.unlimited_quota ? null : row.remain_quota), unlimited),
-  money.column('used', (row) => row.used_quota),
-  { name: 'expires', value: (row) => (row.expired_time === -1 ? 'never' : isoTime(row.expired_time)) },
-  { name: 'group', value: (row) => row.group },
-];
-
-const pageSize = 100;
 /** Keys of one `--count`. */
 const mostTokens = 1000;
 
 /** With their keys: mask before printing. @param owner `self`, a user's id, or undefined: all that the caller may see. */
 const allTokens = (client: Client, owner: string | undefined): Promise<Token[]> =>
-  everyPage(pageSize, (p) => client.call('token.list', { p, size: pageSize, owner }));
+  rowsOf(client, 'token.list', { owner });
 
 /** The user that `--user` names, else the one that acts. @throws AppError not_found, user_unknown. */
 async function ownerOf(client: Client, flags: FlagValues): Promise<string> {
@@ -62,7 +49,7 @@ async function findToken(client: Client, ref: string, owner: string): Promise<To
   );
 }
 
-async function findAll(client: Client, flags: FlagValues, refs: readonly string[]): Promise<Token[]> {
+async function namedTokens(client: Client, flags: FlagValues, refs: readonly string[]): Promise<Token[]> {
   const owner = await ownerOf(client, flags);
   return Promise.all(refs.map((ref) => findToken(client, ref, owner)));
 }
@@ -166,7 +153,23 @@ async function createFrom(context: Context, flags: FlagValues): Promise<void> {
 export const list: CommandRun = async (context, flags) => {
   const client = await context.client();
   const rows = await allTokens(client, flags.user === undefined ? undefined : await ownerOf(client, flags));
-  context.output.list(rows.map(masked), columns(await moneyOf(context)), (row) => String(row.id));
+  const money = await moneyOf(context);
+  const columns = columnsOf(
+    'token.list',
+    {
+      id: 'id',
+      owner: 'user_id',
+      name: 'name',
+      key: 'key',
+      status: (row) => statusWord(row.status),
+      remaining: money.column('', (row) => (row.unlimited_quota ? null : row.remain_quota), unlimited),
+      used: 'used_quota',
+      expires: 'expired_time',
+      group: 'group',
+    },
+    money,
+  );
+  context.output.list(rows.map(masked), columns, (row) => String(row.id));
 };
 
 async function showOne(context: Context, token: Token): Promise<void> {
@@ -199,7 +202,7 @@ export const edit: CommandRun = async (context, flags, ref) => {
 
 export const rotate: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();
-  const tokens = await findAll(client, flags, refs);
+  const tokens = await namedTokens(client, flags, refs);
   const names = tokens.map((token) => token.name).join(', ');
   const grace = hoursOf(text(flags.grace), '--grace') ?? 0;
   await context.confirm(
@@ -216,18 +219,10 @@ export const rotate: CommandRun = async (context, flags, _ref, refs) => {
   print(context, renewed, 'updated');
 };
 
-export const retire: CommandRun = async (context, flags, _ref, refs) => {
-  const client = await context.client();
-  await eachOf(
-    context,
-    await findAll(client, flags, refs),
-    async ({ id }) => {
-      await client.call('token.retire', { id });
-      return 'updated';
-    },
-    flags.dryRun === true,
-  );
-};
+export const retire = onEach(namedTokens, async (client, { id }) => {
+  await client.call('token.retire', { id });
+  return 'updated';
+});
 
 export const share: CommandRun = async (context, flags, ref) => {
   const client = await context.client();
@@ -247,34 +242,11 @@ export const share: CommandRun = async (context, flags, ref) => {
   context.output.object({ result: 'created', id, name, link, until }, [link], link);
 };
 
-const setStatus =
-  (status: number): CommandRun =>
-  async (context, flags, _ref, refs) => {
-    const client = await context.client();
-    await eachOf(
-      context,
-      await findAll(client, flags, refs),
-      async ({ id }) => statusWord((await client.call('token.update', { id, status, status_only: true })).status),
-      flags.dryRun === true,
-    );
-  };
+const setStatus = (status: number): CommandRun =>
+  onEach(namedTokens, async (client, { id }) =>
+    statusWord((await client.call('token.update', { id, status, status_only: true })).status),
+  );
 
 export const enable = setStatus(1);
 export const disable = setStatus(2);
-
-export const remove: CommandRun = async (context, flags, _ref, refs) => {
-  const client = await context.client();
-  const tokens = await findAll(client, flags, refs);
-  const names = tokens.map((token) => token.name).join(', ');
-  const dry = flags.dryRun === true;
-  if (!dry) await context.confirm(context.say(`删除令牌 ${names}？`, `Delete token ${names}?`));
-  await eachOf(
-    context,
-    tokens,
-    async ({ id }) => {
-      await client.call('token.delete', { id });
-      return 'deleted';
-    },
-    dry,
-  );
-};
+export const rm = removal('token.delete', namedTokens, ['令牌', 'token']);

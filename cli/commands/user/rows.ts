@@ -1,4 +1,5 @@
 import { type CommandRow, dryRun, type Flag } from '../../command.ts';
+import { verbRows } from '../../noun.ts';
 
 const password: readonly Flag[] = [
   { flag: '--password-stdin', zh: '从标准输入读取密码', en: 'read the password from standard input' },
@@ -7,6 +8,20 @@ const password: readonly Flag[] = [
 const username: Flag = { flag: '--username <name>', zh: '用户名', en: 'username' };
 const displayName: Flag = { flag: '--display-name <text>', zh: '显示名称', en: 'display name' };
 const group: Flag = { flag: '--group <name>', zh: '分组', en: 'group' };
+
+const { list, get, enable, disable, rm } = verbRows(
+  {
+    name: 'user',
+    zh: '用户',
+    en: 'users',
+    one: 'user',
+    argument: ['<user>', '<user...>'],
+    samples: ['ann', '2'],
+    example: { list: 'user list --columns username,quota' },
+    load: () => import('./user.ts'),
+  },
+  ['list', 'get', 'enable', 'disable', 'rm'],
+);
 
 export const userRows: readonly CommandRow[] = [
   {
@@ -34,21 +49,8 @@ export const userRows: readonly CommandRow[] = [
     examples: ['user upsert --username ann --password-file pw', 'user upsert --username ann --group vip --json=result'],
     load: async () => (await import('./user.ts')).upsert,
   },
-  {
-    name: 'user list',
-    zh: '用户列表',
-    en: 'list users',
-    examples: ['user list', 'user list --columns username,quota'],
-    load: async () => (await import('./user.ts')).list,
-  },
-  {
-    name: 'user get',
-    argument: '<user>',
-    zh: '用户详情',
-    en: 'show one user',
-    examples: ['user get ann', 'user get 2 --json'],
-    load: async () => (await import('./user.ts')).get,
-  },
+  list,
+  get,
   {
     name: 'user edit',
     argument: '<user>',
@@ -83,10 +85,10 @@ export const userRows: readonly CommandRow[] = [
     examples: ['user quota set ann 5usd', 'user quota set ann 0 --yes'],
     load: async () => (await import('./user.ts')).setQuota,
   },
+  enable,
+  disable,
   ...(
     [
-      ['enable', '启用用户', 'enable users'],
-      ['disable', '封禁用户', 'disable users'],
       ['promote', '提升为管理员', 'make users administrators'],
       ['demote', '降为普通用户', 'make administrators ordinary users'],
     ] as const
@@ -101,13 +103,5 @@ export const userRows: readonly CommandRow[] = [
       load: async () => (await import('./user.ts'))[verb],
     }),
   ),
-  {
-    name: 'user rm',
-    argument: '<user...>',
-    zh: '注销用户',
-    en: 'close accounts',
-    flags: [dryRun],
-    examples: ['user rm ann', 'user rm ann --yes'],
-    load: async () => (await import('./user.ts')).remove,
-  },
+  { ...rm, zh: '注销用户', en: 'close accounts' },
 ];

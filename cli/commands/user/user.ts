@@ -5,33 +5,17 @@ import { mostQuota } from '../../../server/contract/pricing/charge.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import type { Column } from '../../output.ts';
-import { eachOf } from '../../parts/bulk.ts';
+import { onEach } from '../../parts/bulk.ts';
 import { readable } from '../../parts/details.ts';
 import { modeOf } from '../../parts/existing.ts';
-import { everyPage, isId, only } from '../../parts/find.ts';
-import { type Money, moneyOf } from '../../parts/money.ts';
+import { isId, listOf, only, rowsOf } from '../../parts/listing.ts';
+import { moneyOf } from '../../parts/money.ts';
 import { quotaOf } from '../../parts/numbers.ts';
 
 const roleWord = (role: number): string => (role >= 100 ? 'root' : role >= 10 ? 'admin' : 'user');
 const statusWord = (status: number): string => (status === 1 ? 'enabled' : 'disabled');
 
-const columns = (money: Money): readonly Column<User>[] => [
-  { name: 'id', value: (row) => String(row.id), right: true },
-  { name: 'username', value: (row) => row.username },
-  { name: 'role', value: (row) => roleWord(row.role) },
-  { name: 'status', value: (row) => statusWord(row.status) },
-  { name: 'group', value: (row) => row.group, spare: 1 },
-  money.column('quota', (row) => row.quota),
-  money.column('used', (row) => row.used_quota),
-  { name: 'requests', value: (row) => String(row.request_count), right: true },
-  { name: 'email', value: (row) => row.email, spare: 2 },
-];
-
-const pageSize = 100;
-
-const allUsers = (client: Client): Promise<User[]> =>
-  everyPage(pageSize, async (page) => (await client.call('user.list', { p: page + 1, page_size: pageSize })).items);
+const allUsers = (client: Client): Promise<User[]> => rowsOf(client, 'user.list');
 
 /** @throws AppError not_found, user_unknown. */
 export async function findUser(client: Client, ref: string): Promise<User> {
@@ -53,9 +37,19 @@ async function show(context: Context, user: User, result: string): Promise<void>
   );
 }
 
-export const list: CommandRun = async (context) => {
-  context.output.list(await allUsers(await context.client()), columns(await moneyOf(context)), (row) => String(row.id));
-};
+export const list = listOf('user.list', {
+  columns: () => ({
+    id: 'id',
+    username: 'username',
+    role: (row) => roleWord(row.role),
+    status: (row) => statusWord(row.status),
+    group: ['group', 1],
+    quota: 'quota',
+    used: 'used_quota',
+    requests: 'request_count',
+    email: ['email', 2],
+  }),
+});
 
 export const get: CommandRun = async (context, _flags, ref) => {
   await show(context, await findUser(await context.client(), ref), 'unchanged');
@@ -125,30 +119,27 @@ export const edit: CommandRun = async (context, flags, ref) => {
 
 type Action = 'enable' | 'disable' | 'promote' | 'demote' | 'delete';
 
-const manage =
-  (action: Action): CommandRun =>
-  async (context, flags, _ref, refs) => {
-    const client = await context.client();
-    const users = await Promise.all(refs.map((ref) => findUser(client, ref)));
-    const names = users.map((user) => user.username).join(', ');
-    if (action === 'delete' && flags.dryRun !== true)
-      await context.confirm(context.say(`注销用户 ${names}？`, `Close the account of ${names}?`));
-    await eachOf(
-      context,
-      users.map((user) => ({ id: user.id, name: user.username })),
-      async ({ id }) => {
-        const { role, status } = await client.call('user.manage', { id, action });
-        return action === 'delete' ? 'deleted' : `${roleWord(role)}, ${statusWord(status)}`;
-      },
-      flags.dryRun === true,
-    );
-  };
+const manage = (action: Action): CommandRun =>
+  onEach(
+    async (client, _flags, refs) => {
+      const users = await Promise.all(refs.map((ref) => findUser(client, ref)));
+      return users.map(({ id, username: name }) => ({ id, name }));
+    },
+    async (client, { id }) => {
+      const { role, status } = await client.call('user.manage', { id, action });
+      return action === 'delete' ? 'deleted' : `${roleWord(role)}, ${statusWord(status)}`;
+    },
+    (users) => {
+      const names = users.map(({ name }) => name).join(', ');
+      return action === 'delete' ? [`注销用户 ${names}？`, `Close the account of ${names}?`] : undefined;
+    },
+  );
 
 export const enable = manage('enable');
 export const disable = manage('disable');
 export const promote = manage('promote');
 export const demote = manage('demote');
-export const remove = manage('delete');
+export const rm = manage('delete');
 
 async function move(context: Context, user: User, by: number): Promise<void> {
   const client = await context.client();
