@@ -1,5 +1,6 @@
-/** The tests of the compiled executable, of programs that are started, and of servers that are stopped, killed and damaged. */
+/** The tests of the compiled executable, of programs that are started, and of servers that are stopped, killed and damaged: `node scripts/launch.mjs test-binary [paths]`. */
 import { runChecks } from './checks.ts';
 
-const tests = ['tests/binary', 'tests/programs', 'tests/storage'];
+const given = process.argv.slice(2);
+const tests = given.length > 0 ? given : ['tests/binary', 'tests/programs', 'tests/storage'];
 process.exit(await runChecks({ tests, exclude: [], workers: 2 }));

@@ -2,14 +2,15 @@
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
  * time, in a throw-away copy, and counts the changes that `npm test` notices. Flags: --seed TEXT, --count N (of the
  * sample), --from N, --only PATH, --surface (console, commands, HTTP and database instead), --minutes N (stops then;
- * the next call goes on), --files N (test files asked at most), --out FILE, --named (those that once went unnoticed),
- * --again (survivors once more), --report (no run). The closest test files are asked first, so a survivor is one that
- * these did not notice: `--again --files 999` asks all of them.
+ * the next call goes on), --files N (test files asked at most), --out FILE, --named (those of named.ts, over PostgreSQL
+ * and Redis where they are installed), --again (survivors once more), --report (no run). The closest test files are
+ * asked first, so a survivor is one that these did not notice: `--again --files 999` asks all of them.
  * All changes stand in one copy, each behind a switch: a first run with everything off learns which test file reaches
  * which change, and only these are asked, one change to a file in each round. --one asks the slow way, each change alone.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { startDatabases } from '../../servers/databases.ts';
 import { closest, type Distances, distancesFrom } from './closeness.ts';
 import { type Copy, copyTree } from './copy.ts';
 import { equivalents } from './equivalents.ts';
@@ -71,16 +72,18 @@ function sample(): readonly Mutant[] {
 }
 
 const named = (): readonly Mutant[] =>
-  namedMutants.map(({ name, file, before, after }) => {
-    const text = textOf(file);
-    const start = text.indexOf(before);
-    if (start < 0 || text.includes(before, start + 1))
-      throw new Error(`${file}: the place of “${name}” has moved: ${before}`);
-    const line = text.slice(0, start).split('\n').length;
-    const end = start + before.length;
-    const where = { file, line, start, end, whole: [start, end] as const, isKey: false };
-    return { id: `named|${name}`, ...where, before, after, operator: name };
-  });
+  namedMutants
+    .filter(({ file }) => file.startsWith(textFlag('only', '')))
+    .map(({ name, file, before, after }) => {
+      const text = textOf(file);
+      const start = text.indexOf(before);
+      if (start < 0 || text.includes(before, start + 1))
+        throw new Error(`${file}: the place of “${name}” has moved: ${before}`);
+      const line = text.slice(0, start).split('\n').length;
+      const end = start + before.length;
+      const where = { file, line, start, end, whole: [start, end] as const, isKey: false };
+      return { id: `named|${name}`, ...where, before, after, operator: name };
+    });
 
 /** Mutants that the type checker would notice are no test of the tests. */
 async function withoutTypeErrors(copy: Copy, mutants: readonly Mutant[]): Promise<readonly Mutant[]> {
@@ -211,9 +214,10 @@ async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
     const verdict = await copy.during(changed, () => examine(deps, order));
     state.results[id] = { file, line, before, after, operator, ...verdict };
     save();
+    const rule = namedMutants.find(({ name }) => id === `named|${name}`)?.rule;
     const told = verdict.status === 'noticed' ? verdict.by : `SURVIVED ${verdict.ran} files, ${verdict.left} not run`;
     console.log(
-      `${index + 1}/${mutants.length} ${placeOf(file, start, line)} ${operator} ${verdict.seconds.toFixed(0)} s: ${told}`,
+      `${index + 1}/${mutants.length} ${placeOf(file, start, line)} ${operator}${rule === undefined ? '' : ` (${rule})`} ${verdict.seconds.toFixed(0)} s: ${told}`,
     );
   }
 }
@@ -251,6 +255,7 @@ function report(mutants: readonly Mutant[]): number {
 const mutants = has('named') ? named() : sample();
 if (has('again')) for (const { id } of mutants) if (state.results[id]?.status === 'survived') delete state.results[id];
 if (!has('report')) {
+  const endDatabases = has('named') ? await startDatabases() : null;
   const copy = copyTree(root);
   process.once('exit', copy.remove);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -260,6 +265,7 @@ if (!has('report')) {
     await (has('named') || has('one') ? runEach(copy, fresh) : runAll(copy, fresh));
   } finally {
     copy.remove();
+    await endDatabases?.();
   }
 }
 const survived = report(mutants);
