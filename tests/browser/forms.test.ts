@@ -266,3 +266,29 @@ test('what cannot be used is not offered: the wallet without payment', async () 
   for (const name of [en.wallet.alipay, en.wallet.wechat, en.wallet.stripe, en.wallet.getCode])
     expect(await button(name).count()).toBe(0);
 });
+
+test('what the server has against a field stands at that field, which takes the focus', async () => {
+  await inside.open('redemption');
+  await page.getByRole('button', { name: en.redemption.add }).click();
+  await page.route('**/api/redemption/', (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({
+          json: { success: false, message: 'name is taken here', code: 'params_invalid', params: { field: 'name' } },
+        })
+      : route.continue(),
+  );
+  const name = field(en.redemption.name);
+  // A sheet that opens is typed into at once.
+  await expect.poll(() => name.evaluate((input) => input === document.activeElement)).toBe(true);
+  await page.keyboard.type('winter');
+  await save();
+  await expect.poll(() => name.getAttribute('aria-invalid')).toBe('true');
+  expect(await name.evaluate((input) => input === document.activeElement)).toBe(true);
+  const note = (await name.getAttribute('aria-describedby')) ?? '';
+  expect(await page.locator(`[id="${note}"]`).textContent()).toBe('name is taken here');
+  await page.unroute('**/api/redemption/');
+  await page.keyboard.type('!');
+  expect(await name.getAttribute('aria-invalid')).toBe('false');
+  await save();
+  await closed();
+});

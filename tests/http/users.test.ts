@@ -190,7 +190,7 @@ test('what manage may do, it does at once', async () => {
   expect((await api.send('GET', '/api/user/', undefined, plain)).body.code).toBe('role_too_low');
   expect(await manage(plainId, 'delete')).toMatchObject({ success: true });
   expect(await manage(plainId, 'enable')).toMatchObject({ message: '用户不存在' });
-  expect(await manage(adminId, 'crown', root)).toMatchObject({ code: 'params_invalid' });
+  expect(await manage(adminId, 'crown', root)).toMatchObject({ code: 'params_invalid', params: { field: 'action' } });
 });
 
 test('reading, changing and deleting upwards is refused', async () => {

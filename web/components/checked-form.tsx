@@ -1,10 +1,19 @@
-/** A form that is sent only when every field in it can be read; else the first wrong one takes the focus. */
+/** A form that is sent only when every field in it can be read; the first wrong one, or the one that the server refuses, takes the focus. */
 import { createContext, type FormEvent, type ReactNode, useContext, useState } from 'react';
 import { flushSync } from 'react-dom';
 
 /** Somebody has tried to send the form: its fields say what is wrong with them, touched or not. */
 const Tried = createContext(false);
 export const useTried = (): boolean => useContext(Tried);
+
+/** @returns false = there is no such field. */
+function goTo(field: HTMLElement | null): boolean {
+  if (field === null) return false;
+  const folded = field.closest('details');
+  if (folded !== null) folded.open = true;
+  field.focus();
+  return true;
+}
 
 export interface CheckedFormProps {
   readonly id?: string;
@@ -27,11 +36,9 @@ export function CheckedForm({ onTry, onSubmit, children, ...form }: CheckedFormP
           setTried(true);
           onTry?.();
         });
-        const wrong = event.currentTarget.querySelector<HTMLElement>('[data-unreadable]:not(:disabled)');
-        if (wrong === null) return onSubmit(event);
-        const folded = wrong.closest('details');
-        if (folded !== null) folded.open = true;
-        wrong.focus();
+        const form = event.currentTarget;
+        if (!goTo(form.querySelector('[data-unreadable]:not(:disabled)')))
+          void Promise.resolve(onSubmit(event)).then(() => goTo(form.querySelector('[aria-invalid="true"]')));
       }}
     >
       <Tried value={tried}>{children}</Tried>

@@ -24,9 +24,11 @@ export interface ExpiryFieldProps {
   /** What the form was opened with, in epoch seconds; 0 or less = never. */
   readonly stored: number;
   readonly onChange: (value: string) => void;
+  /** What the server has against it. */
+  readonly error?: string | undefined;
 }
 
-export function ExpiryField({ value, stored, onChange }: ExpiryFieldProps) {
+export function ExpiryField({ value, stored, onChange, error }: ExpiryFieldProps) {
   const { t } = useTranslation();
   const [touched, setTouched] = useState(false);
   const tried = useTried();
@@ -44,7 +46,7 @@ export function ExpiryField({ value, stored, onChange }: ExpiryFieldProps) {
         error={
           expiry.kind === 'wrong' && (touched || tried)
             ? `${t(faults[expiry.reason])}${expiry.reason === 'unreadable' ? ` ${t('tokens.expiryFormat')}` : ''}`
-            : undefined
+            : error
         }
       >
         {(ids) => (

@@ -2,6 +2,7 @@
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import { leave } from '../lib/unsaved.ts';
+import { useTried } from './checked-form.tsx';
 
 export interface FieldProps {
   readonly label: string;
@@ -48,6 +49,8 @@ type InputProps = Pick<
 export interface TextFieldProps extends Omit<FieldProps, 'children'>, InputProps {
   readonly value: string;
   readonly onChange: (value: string) => void;
+  /** It must not be left empty. */
+  readonly required?: boolean;
 }
 
 export function TextField({
@@ -56,12 +59,25 @@ export function TextField({
   error,
   unreadable = false,
   className = 'field',
+  required = false,
   onChange,
   ...input
 }: TextFieldProps) {
+  const { t } = useTranslation();
+  const tried = useTried();
+  const missing = required && input.value.trim() === '';
+  const problem = missing && tried ? t('app.required') : error;
   return (
-    <Field label={label} help={help} error={error} unreadable={unreadable}>
-      {(ids) => <input {...ids} className={className} onChange={(event) => onChange(event.target.value)} {...input} />}
+    <Field label={label} help={help} error={problem} unreadable={unreadable || missing}>
+      {(ids) => (
+        <input
+          {...ids}
+          className={className}
+          aria-required={required || undefined}
+          onChange={(event) => onChange(event.target.value)}
+          {...input}
+        />
+      )}
     </Field>
   );
 }

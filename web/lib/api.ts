@@ -13,10 +13,13 @@ import { hasUnsaved } from './unsaved.ts';
 export class ApiError extends Error {
   readonly code: string;
   readonly status: number;
-  constructor(message: string, code: string, status: number) {
+  /** The facts in the message. */
+  readonly params: Readonly<Record<string, unknown>>;
+  constructor(message: string, code: string, status: number, params: Readonly<Record<string, unknown>> = {}) {
     super(message);
     this.code = code;
     this.status = status;
+    this.params = params;
   }
 }
 
@@ -72,6 +75,7 @@ export async function call<Id extends EndpointId>(
     success?: boolean;
     message?: string;
     code?: string;
+    params?: Readonly<Record<string, unknown>>;
     data?: unknown;
   } | null;
   // A ban ends what is open, like a login that ran out.
@@ -89,6 +93,6 @@ export async function call<Id extends EndpointId>(
   if (row.envelope === 'raw' && response.ok && body.code === undefined && body.success !== false)
     return body as OutputOf<EndpointOf<Id>>;
   if (body.success !== true)
-    throw new ApiError(body.message || wordsFor(response.status), body.code ?? '', response.status);
+    throw new ApiError(body.message || wordsFor(response.status), body.code ?? '', response.status, body.params);
   return body.data as OutputOf<EndpointOf<Id>>;
 }

@@ -1,16 +1,18 @@
 /** Access tokens with scopes: for programs that manage the gateway, each with no more rights than it needs. */
 
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { scopes as allScopes, type Scope } from '../../../server/contract/scopes.ts';
 import { Card } from '../../components/card.tsx';
-import { Field } from '../../components/form.tsx';
+import { CheckedForm } from '../../components/checked-form.tsx';
+import { TextField } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { SelectField } from '../../components/select.tsx';
+import { useForm } from '../../components/use-form.ts';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
-import { attempt, messageOf } from '../../lib/attempt.ts';
+import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
@@ -21,47 +23,26 @@ const daySeconds = 86_400;
 
 function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: () => void }) {
   const { t } = useTranslation();
-  const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<ReadonlySet<Scope>>(new Set(['read']));
-  const [days, setDays] = useState<number>(lives[0]);
-  const [error, setError] = useState('');
   const [made, setMade] = useState<string | null>(null);
-  const toggle = (scope: Scope, on: boolean) => {
-    const next = new Set(chosen);
-    if (on) next.add(scope);
-    else next.delete(scope);
-    setChosen(next);
-  };
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    try {
+  const { typed, change, field, ...form } = useForm(
+    () => ({ name: '', scopes: ['read'] as readonly Scope[], days: String(lives[0]) }),
+    async ({ name, scopes, days }) => {
       const { token } = await call('access_token.create', {
         name,
-        scopes: [...chosen].join(','),
-        expired_time: days === 0 ? -1 : Math.floor(Date.now() / 1000) + days * daySeconds,
+        scopes: scopes.join(','),
+        expired_time: days === '0' ? -1 : Math.floor(Date.now() / 1000) + Number(days) * daySeconds,
       });
       setMade(token);
       onMade();
-    } catch (failure) {
-      setError(messageOf(failure));
-    }
-  };
+    },
+  );
+  const toggle = (scope: Scope, on: boolean) =>
+    change({ scopes: on ? [...typed.scopes, scope] : typed.scopes.filter((one) => one !== scope) });
   return (
     <Sheet title={t('personal.newAccessToken')} onClose={onClose}>
       {made === null ? (
-        <form onSubmit={submit} noValidate>
-          <Field label={t('tokens.name')}>
-            {(ids) => (
-              <input
-                {...ids}
-                className="field"
-                maxLength={40}
-                autoComplete="off"
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            )}
-          </Field>
+        <CheckedForm onSubmit={form.submit}>
+          <TextField label={t('tokens.name')} maxLength={40} autoComplete="off" {...field('name')} />
           <fieldset className="mb-4">
             <legend className="mb-1 text-[12px] leading-4 font-medium text-ink-2">{t('personal.scopes')}</legend>
             <ul className="grid grid-cols-2 gap-x-3">
@@ -71,7 +52,7 @@ function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly 
                     <input
                       type="checkbox"
                       className="size-4 accent-(--accent)"
-                      checked={chosen.has(scope)}
+                      checked={typed.scopes.includes(scope)}
                       onChange={(event) => toggle(scope, event.target.checked)}
                     />
                     {scope}
@@ -83,20 +64,19 @@ function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly 
           </fieldset>
           <SelectField
             label={t('tokens.expires')}
-            value={String(days)}
+            {...field('days')}
             options={lives.map((life) => [
               String(life),
               life === 0 ? t('tokens.never') : t('personal.days', { count: life }),
             ])}
-            onChange={(life) => setDays(Number(life))}
           />
           <p role="alert" className="mb-3 text-danger">
-            {error}
+            {form.error}
           </p>
           <button type="submit" className="button button-primary">
             {t('personal.createToken')}
           </button>
-        </form>
+        </CheckedForm>
       ) : (
         <>
           <p className="mb-3 text-ink-2">{t('personal.toldOnce')}</p>

@@ -1,8 +1,8 @@
 /** How one is told that the balance is about to end, and what may be used without a price. */
 
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
 import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
@@ -12,9 +12,9 @@ import { CheckedForm } from '../../components/checked-form.tsx';
 import { CheckBox } from '../../components/filters.tsx';
 import { TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
+import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
-import { attempt } from '../../lib/attempt.ts';
-import { sameForm, useUnsaved } from '../../lib/unsaved.ts';
+import { useUnsaved } from '../../lib/unsaved.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
 
 /** Quota, as the server has it where nothing was chosen. */
@@ -36,19 +36,14 @@ interface ThresholdFieldProps {
   readonly value: string;
   readonly facts: MoneyFacts;
   readonly onChange: (value: string) => void;
+  readonly error: string | undefined;
 }
 
-function ThresholdField({ value, facts, onChange }: ThresholdFieldProps) {
+function ThresholdField({ facts, ...field }: ThresholdFieldProps) {
   const { t } = useTranslation();
   return (
     <>
-      <MoneyField
-        label={t('personal.threshold')}
-        bounds={thresholdBounds}
-        list="thresholds"
-        value={value}
-        onChange={onChange}
-      />
+      <MoneyField label={t('personal.threshold')} bounds={thresholdBounds} list="thresholds" {...field} />
       <datalist id="thresholds">
         {presets.map((preset) => (
           <option key={preset} value={moneyIn(preset * facts.quotaPerUnit, facts)} />
@@ -69,65 +64,48 @@ function NotificationForm({ self, facts }: { readonly self: User; readonly facts
   const client = useQueryClient();
   const saved = settingOf(self);
   const text = (key: string): string => (typeof saved[key] === 'string' ? saved[key] : '');
-  const [kind, setKind] = useState<(typeof kinds)[number]>(text('notify_type') === 'webhook' ? 'webhook' : 'email');
-  const [threshold, setThreshold] = useState(() =>
-    moneyIn(Number(saved.quota_warning_threshold ?? firstThreshold), facts),
-  );
-  const [url, setUrl] = useState(text('webhook_url'));
-  const [secret, setSecret] = useState('');
-  const [email, setEmail] = useState(text('notification_email'));
-  const [accept, setAccept] = useState(saved.accept_unset_model_ratio_model === true);
-
-  const typed = { kind, threshold, url, secret, email, accept };
-  const [sent, setSent] = useState(typed);
-  useUnsaved(!sameForm(typed, sent));
-
-  const submit = async () => {
-    const done = await attempt(
-      () =>
-        call('account.setting', {
-          notify_type: kind,
-          quota_warning_threshold: valueIn(moneyOf(threshold, facts, thresholdBounds)),
-          webhook_url: url,
-          webhook_secret: secret,
-          notification_email: email,
-          accept_unset_model_ratio_model: accept,
-        }),
-      t('settings.saved'),
-    );
-    if (!done) return;
-    setSent(typed);
+  const first = () => ({
+    kind: text('notify_type') === 'webhook' ? ('webhook' as const) : ('email' as const),
+    threshold: moneyIn(Number(saved.quota_warning_threshold ?? firstThreshold), facts),
+    url: text('webhook_url'),
+    secret: '',
+    email: text('notification_email'),
+    accept: saved.accept_unset_model_ratio_model === true,
+  });
+  const { typed, field, ...form } = useForm(first, async ({ kind, threshold, url, secret, email, accept }) => {
+    await call('account.setting', {
+      notify_type: kind,
+      quota_warning_threshold: valueIn(moneyOf(threshold, facts, thresholdBounds)),
+      webhook_url: url,
+      webhook_secret: secret,
+      notification_email: email,
+      accept_unset_model_ratio_model: accept,
+    });
+    toast.success(t('settings.saved'));
     await client.invalidateQueries({ queryKey: ['self'] });
-  };
+  });
+  useUnsaved(form.dirty);
 
   return (
     <Card title={t('personal.notifications')}>
-      <CheckedForm onSubmit={submit}>
+      <CheckedForm onSubmit={form.submit}>
         <div className="mb-4">
           <Segment
             label={t('personal.notifyBy')}
-            value={kind}
             options={kinds.map((one) => [one, t(`personal.${one}`)])}
-            onChange={setKind}
+            {...field('kind')}
           />
         </div>
-        <ThresholdField value={threshold} facts={facts} onChange={setThreshold} />
-        {kind === 'webhook' ? (
+        <ThresholdField facts={facts} {...field('threshold')} />
+        {typed.kind === 'webhook' ? (
           <>
-            <TextField
-              label={t('personal.webhookUrl')}
-              help={t('personal.webhookHelp')}
-              type="url"
-              value={url}
-              onChange={setUrl}
-            />
+            <TextField label={t('personal.webhookUrl')} help={t('personal.webhookHelp')} type="url" {...field('url')} />
             <TextField
               label={t('personal.webhookSecret')}
               help={saved.webhook_secret_set === true ? t('settings.secretSet') : t('settings.secretEmpty')}
               type="password"
               autoComplete="new-password"
-              value={secret}
-              onChange={setSecret}
+              {...field('secret')}
             />
           </>
         ) : (
@@ -135,16 +113,18 @@ function NotificationForm({ self, facts }: { readonly self: User; readonly facts
             label={t('personal.noticeEmail')}
             help={t('personal.noticeEmailHelp')}
             type="email"
-            value={email}
-            onChange={setEmail}
+            {...field('email')}
           />
         )}
         <CheckBox
           className="mb-4 flex items-center gap-2"
           label={t('personal.acceptUnset')}
-          checked={accept}
-          onChange={setAccept}
+          checked={typed.accept}
+          onChange={field('accept').onChange}
         />
+        <p role="alert" className="mb-3 text-danger">
+          {form.error}
+        </p>
         <button type="submit" className="button button-primary">
           {t('app.save')}
         </button>

@@ -1,5 +1,4 @@
 /** Makes codes or edits one. */
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Redemption } from '../../../server/contract/entities.ts';
@@ -10,10 +9,9 @@ import { CheckedForm } from '../../components/checked-form.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
 import { Sheet } from '../../components/overlay.tsx';
+import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
-import { messageOf } from '../../lib/attempt.ts';
 import { expiryIn, expiryText } from '../../lib/expiry.ts';
-import { sameForm } from '../../lib/unsaved.ts';
 import { useMoney } from '../../shell/money.ts';
 
 /** Units of currency. */
@@ -36,61 +34,50 @@ export interface RedemptionDrawerProps {
 export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: RedemptionDrawerProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const [name, setName] = useState(redemption?.name ?? '');
-  const [quota, setQuota] = useState(() => moneyIn(redemption?.quota ?? usualWorth, facts));
-  const [count, setCount] = useState('1');
   // The server's word for never is 0 here.
   const stored = redemption?.expired_time ?? 0;
-  const [expires, setExpires] = useState(() => expiryText(stored));
-  const [error, setError] = useState('');
-  const [busy, setBusy] = useState(false);
-  const amount = moneyOf(quota, facts, worthBounds);
-  const typed = { name, quota, count, expires };
-  const [first] = useState(typed);
-
-  const submit = async () => {
-    setBusy(true);
-    try {
-      const worth = valueIn(moneyOf(quota, facts, worthBounds));
-      const fields = {
-        name: name.trim() === '' ? money(worth) : name.trim(),
-        quota: worth,
-        expired_time: Math.max(0, expiryIn(expires, stored)),
-      };
-      if (redemption === null) {
-        onSaved(await call('redemption.create', { ...fields, count: valueIn(parseNumber(count, countTerms)) }));
-      } else {
-        await call('redemption.update', { id: redemption.id, ...fields });
-        onSaved(null);
-      }
-    } catch (failure) {
-      setError(messageOf(failure));
-      setBusy(false);
+  const first = () => ({
+    name: redemption?.name ?? '',
+    quota: moneyIn(redemption?.quota ?? usualWorth, facts),
+    count: '1',
+    expires: expiryText(stored),
+  });
+  const { typed, field, ...form } = useForm(first, async ({ name, quota, count, expires }) => {
+    const worth = valueIn(moneyOf(quota, facts, worthBounds));
+    const fields = {
+      name: name.trim() === '' ? money(worth) : name.trim(),
+      quota: worth,
+      expired_time: Math.max(0, expiryIn(expires, stored)),
+    };
+    if (redemption === null) {
+      onSaved(await call('redemption.create', { ...fields, count: valueIn(parseNumber(count, countTerms)) }));
+    } else {
+      await call('redemption.update', { id: redemption.id, ...fields });
+      onSaved(null);
     }
-  };
+  });
+  const amount = moneyOf(typed.quota, facts, worthBounds);
 
   return (
     <Sheet
       title={redemption === null ? t('redemption.add') : t('redemption.edit')}
-      dirty={!busy && !sameForm(typed, first)}
+      dirty={form.dirty}
       onClose={onClose}
-      footer={<FormFooter form="redemption-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
+      footer={<FormFooter form="redemption-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />}
     >
-      <CheckedForm id="redemption-form" onSubmit={submit}>
+      <CheckedForm id="redemption-form" onSubmit={form.submit}>
         <TextField
           label={t('redemption.name')}
           help={t('redemption.nameHelp')}
           maxLength={20}
-          value={name}
-          onChange={setName}
           autoComplete="off"
+          {...field('name')}
         />
         <MoneyField
           label={t('redemption.quota')}
           help={amount.kind === 'value' ? t('redemption.worth', { usd: money(amount.value) }) : undefined}
           bounds={worthBounds}
-          value={quota}
-          onChange={setQuota}
+          {...field('quota')}
         />
         <div className="-mt-2 mb-4 flex flex-wrap gap-1.5">
           {presets.map((preset) => (
@@ -98,24 +85,23 @@ export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: Redemp
               key={preset}
               type="button"
               className="button"
-              onClick={() => setQuota(moneyIn(preset * facts.quotaPerUnit, facts))}
+              onClick={() => field('quota').onChange(moneyIn(preset * facts.quotaPerUnit, facts))}
             >
               {money(preset * facts.quotaPerUnit, 'whole')}
             </button>
           ))}
         </div>
-        <ExpiryField value={expires} stored={stored} onChange={setExpires} />
+        <ExpiryField stored={stored} {...field('expires')} />
         {redemption === null ? (
           <NumberField
             label={t('redemption.count')}
             help={t('redemption.countHelp', { most: mostCodes })}
             terms={countTerms}
-            value={count}
-            onChange={setCount}
+            {...field('count')}
           />
         ) : null}
         <p role="alert" className="text-danger">
-          {error}
+          {form.error}
         </p>
       </CheckedForm>
     </Sheet>

@@ -1,0 +1,62 @@
+/** What a form holds: as it was opened, as it is typed, and what the server has against it, at the field it is about. */
+import { useState } from 'react';
+import { flushSync } from 'react-dom';
+import { ApiError } from '../lib/api.ts';
+import { messageOf } from '../lib/attempt.ts';
+import { sameForm } from '../lib/unsaved.ts';
+
+/** The field that a refusal is about, by its code; `params_invalid` names it itself. */
+type Places<T> = Readonly<Record<string, keyof T>>;
+
+/**
+ * @param first read once, when the form opens.
+ * @param send throws what the server refuses; then what is typed stays, else it counts as stored.
+ */
+export function useForm<T extends object>(
+  first: () => T,
+  send: (typed: T) => Promise<unknown>,
+  places: Places<T> = {},
+) {
+  const [opened, setOpened] = useState(first);
+  const [typed, setTyped] = useState(opened);
+  const [errors, setErrors] = useState<Partial<Record<keyof T, string>> & { readonly form?: string }>({});
+  const [busy, setBusy] = useState(false);
+  const change = (some: Partial<T>) => {
+    setTyped((before) => ({ ...before, ...some }));
+    setErrors((before) => ({ ...before, ...Object.fromEntries(Object.keys(some).map((name) => [name, undefined])) }));
+  };
+  const placeOf = (failure: unknown): keyof T | 'form' => {
+    if (!(failure instanceof ApiError)) return 'form';
+    const named = failure.params.field;
+    return places[failure.code] ?? (typeof named === 'string' && named in typed ? (named as keyof T) : 'form');
+  };
+  const submit = async () => {
+    setBusy(true);
+    setErrors({});
+    try {
+      await send(typed);
+      setOpened(typed);
+    } catch (failure) {
+      // What is said is on the page when the form looks for the field to go to.
+      flushSync(() => setErrors({ [placeOf(failure)]: messageOf(failure) } as typeof errors));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return {
+    typed,
+    change,
+    submit,
+    busy,
+    /** Closing would lose what is typed. */
+    dirty: !busy && !sameForm(typed, opened),
+    /** What is about no field. */
+    error: errors.form ?? '',
+    /** For a shared field. */
+    field: <Name extends keyof T>(name: Name) => ({
+      value: typed[name],
+      onChange: (value: T[Name]) => change({ [name]: value } as unknown as Partial<T>),
+      error: errors[name],
+    }),
+  };
+}
