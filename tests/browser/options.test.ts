@@ -108,7 +108,7 @@ test.each(Object.keys(sections))('sections of the tab %s have a save of their ow
 
 test('only administrators have the tabs', async () => {
   await inside.open('setting');
-  const tabs = page.getByRole('tablist', { name: en.settings.title }).getByRole('tab');
+  const tabs = page.getByRole('navigation', { name: en.settings.title }).locator('ul:first-child > li > button');
   expect(await tabs.allTextContents()).toEqual(Object.values(en.settings.tab));
   const user = await page.evaluate(() => localStorage.getItem('user') ?? '');
   await page.evaluate(
@@ -195,10 +195,59 @@ test('what depends on a switch is closed while that is off', async () => {
   }
 });
 
+test('a map is edited row by row or pasted as JSON, and is refused with a name that is there twice', async () => {
+  await inside.open('setting?tab=operation&block=model');
+  const key = 'GroupRatio';
+  const { en: label } = optionRow(key).label;
+  const name = (at: number) => field(key).getByLabel(en.settings.map.name).nth(at);
+  const stored = async () =>
+    JSON.parse(
+      ((await inside.ask('GET', '/api/option/')) as { key: string; value: string }[]).find((one) => one.key === key)
+        ?.value ?? '{}',
+    ) as unknown;
+  const block = page.locator('form', { has: field(key) });
+  const add = page.getByRole('button', { name: en.settings.map.add, exact: true });
+  await page.getByLabel(`${label}: JSON`, { exact: true }).click();
+  await field(key).fill('{"default": 1, "vip": 0.8}');
+  await page.getByLabel(`${label}: JSON`, { exact: true }).click();
+  expect(await field(key).getByRole('listitem').count()).toBe(2);
+  await field(key).locator('xpath=..').locator(add).click();
+  // The new row is typed into at once.
+  await expect.poll(() => name(0).evaluate((input) => input === document.activeElement)).toBe(true);
+  await page.keyboard.type('vip');
+  await block.getByRole('button', { name: en.app.save, exact: true }).click();
+  expect(await name(0).getAttribute('aria-invalid')).toBe('true');
+  await page.getByText(en.settings.map.twice).waitFor();
+  await name(0).fill('staff');
+  await field(key).getByLabel('Value of staff').fill('0.5');
+  await field(key).getByLabel('Remove vip').click();
+  const bar = page.getByRole('region', { name: en.settings.unsaved });
+  await bar.getByText(label).waitFor();
+  await bar.getByRole('button', { name: en.settings.saveAll }).click();
+  await saved();
+  expect(await stored()).toEqual({ staff: 0.5, default: 1 });
+  await inside.set({ [key]: '{"default":1,"vip":1,"svip":1}' });
+});
+
+test('changes of two tabs wait together and are stored together', async () => {
+  await inside.open('setting?tab=operation');
+  await field('RetryTimes').fill('3');
+  await page.getByRole('button', { name: en.settings.tab.other, exact: true }).click();
+  await field('SystemName').fill('Two tabs');
+  const bar = page.getByRole('region', { name: en.settings.unsaved });
+  await bar.getByText(optionRow('RetryTimes').label.en).waitFor();
+  await bar.getByRole('button', { name: en.settings.saveAll }).click();
+  await bar.waitFor({ state: 'detached' });
+  const options = (await inside.ask('GET', '/api/option/')) as { key: string; value: string }[];
+  const value = (key: string) => options.find((one) => one.key === key)?.value;
+  expect([value('RetryTimes'), value('SystemName')]).toEqual(['3', 'Two tabs']);
+  await inside.set({ RetryTimes: '0', SystemName: 'New API' });
+});
+
 test('prices are edited as maps, and put back to what is shipped', async () => {
   await inside.open('setting?tab=operation&block=model');
   for (const key of ['ModelPrice', 'ModelRatio', 'CacheRatio', 'CompletionRatio'] as const)
-    expect([key, typeof JSON.parse((await field(key).inputValue()) || '{}')]).toEqual([key, 'object']);
+    expect([key, await field(key).getAttribute('aria-label')]).toEqual([key, optionRow(key).label.en]);
   await inside.set({ ModelRatio: '{"only-this": 1}' });
   await inside.open('setting?tab=operation&block=model');
   await page.getByRole('button', { name: en.prices.reset }).click();

@@ -68,7 +68,7 @@ test('what can be chosen has a name in the reader’s language', async () => {
       expect([choice, i18next.exists(`settings.choice.${choice}`)]).toEqual([choice, true]);
 });
 
-const chosen = (shown: string) => /aria-selected="true"[^>]*>([^<]*)</.exec(shown)?.[1];
+const chosen = (shown: string) => /aria-current="page"[^>]*>([^<]*)</.exec(shown)?.[1];
 
 test('five tabs, and operation where none is named', async () => {
   const shown = await page('');

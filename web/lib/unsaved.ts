@@ -60,7 +60,7 @@ export function answerLeaving(discard: boolean): void {
 }
 
 /** What of an address only turns a form to another side. */
-const turning = ['block'];
+const turning = ['block', 'tab', 'q', 'changed'];
 const placeOf = (address: string | URL): string => {
   const url = new URL(address, location.href);
   for (const name of turning) url.searchParams.delete(name);

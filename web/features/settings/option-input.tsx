@@ -8,6 +8,8 @@ import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { Field } from '../../components/form.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { ListField } from './list-field.tsx';
+import { MapField } from './map-field.tsx';
+import { mapShapeOf } from './option-map.ts';
 import { numberTerms, optionBounds, shapeOf } from './typed-option.ts';
 
 export interface OptionInputProps {
@@ -78,6 +80,11 @@ export function TypedField({ option, language, value, locked, help, error, onCha
         options={(kind.choices ?? []).map((one) => [one, i18next.t(`settings.choice.${one as 'hour'}`)] as const)}
         onChange={onChange}
       />
+    );
+  const map = mapShapeOf(option);
+  if (map !== undefined)
+    return (
+      <MapField shape={map} label={textIn(label, language)} {...{ option, help, error, value, locked, onChange }} />
     );
   return (
     <Field label={textIn(label, language)} help={help} error={error}>

@@ -3,15 +3,16 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
-import type { Language } from '../../../../server/contract/enums.ts';
 import { type OptionKey, optionRow } from '../../../../server/contract/options.ts';
 import { type PriceChange, pricesDiffer } from '../../../../server/contract/pricing/diff.ts';
+import { Segment } from '../../../components/segment.tsx';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
 import { useUser } from '../../../lib/session.ts';
 import { offerBack } from '../../../lib/undo.ts';
 import { useUnsaved } from '../../../lib/unsaved.ts';
-import { Panel, type Stored } from '../panel.tsx';
+import { Panel } from '../panel.tsx';
+import type { Options } from '../use-options.ts';
 import { Changes } from './changes.tsx';
 import { History } from './history.tsx';
 import { ModelList } from './model-list.tsx';
@@ -21,9 +22,9 @@ import { UnsetModels } from './unset-models.tsx';
 const views = ['model', 'visual', 'unset_models', 'history'] as const;
 
 export interface PriceBlockProps {
+  readonly id: string;
   readonly keys: readonly OptionKey[];
-  readonly stored: ReadonlyMap<string, Stored>;
-  readonly language: Language;
+  readonly options: Options;
   readonly onSaved: () => void;
 }
 
@@ -43,24 +44,16 @@ function ViewTabs({ view }: { readonly view: View }) {
   const { t } = useTranslation();
   const [, setQuery] = useSearchParams();
   return (
-    <div role="tablist" aria-label={t('settings.panel.pricing')} className="flex gap-px rounded-2 bg-press p-0.5">
-      {views.map((name) => (
-        <button
-          key={name}
-          type="button"
-          role="tab"
-          aria-selected={name === view}
-          className={`h-6 rounded-1 px-2 text-[12px] ${name === view ? 'bg-surface font-medium text-ink-1' : 'text-ink-2'}`}
-          onClick={() => setQuery({ tab: 'operation', block: name }, { replace: true })}
-        >
-          {t(`prices.view.${name}`)}
-        </button>
-      ))}
-    </div>
+    <Segment
+      label={t('settings.panel.pricing')}
+      value={view}
+      options={views.map((name) => [name, t(`prices.view.${name}`)])}
+      onChange={(name) => setQuery({ tab: 'operation', block: name }, { replace: true })}
+    />
   );
 }
 
-export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps) {
+export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const role = useUser()?.role ?? 0;
@@ -68,7 +61,7 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
   const [draft, setDraft] = useState<MapTexts | null>(null);
   const [asking, setAsking] = useState<'save' | 'reset' | null>(null);
   const view = views.find((name) => name === query.get('block')) ?? 'model';
-  const textOf = (key: OptionKey): string => stored.get(key)?.value ?? optionRow(key).fallback;
+  const textOf = (key: OptionKey): string => options.stored.get(key)?.value ?? optionRow(key).fallback;
   const section = useScrolledTo(query.has('block'));
   const current: MapTexts = {
     ModelPrice: textOf('ModelPrice'),
@@ -106,7 +99,12 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
   };
 
   return (
-    <section ref={section} aria-label={t('settings.panel.pricing')} className="rounded-3 border border-line bg-surface">
+    <section
+      id={id}
+      ref={section}
+      aria-label={t('settings.panel.pricing')}
+      className="rounded-3 border border-line bg-surface"
+    >
       <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
         <h2 className="font-semibold">{t('settings.panel.pricing')}</h2>
         <ViewTabs view={view} />
@@ -132,10 +130,7 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
           )}
         </span>
       </header>
-      {/* Kept when another view is open: what was typed into it stays. */}
-      <div hidden={view !== 'model'}>
-        <Panel title={t('prices.maps')} keys={keys} stored={stored} language={language} onSaved={onSaved} inner />
-      </div>
+      {view !== 'model' ? null : <Panel title={t('prices.maps')} keys={keys} options={options} inner />}
       {view === 'model' ? null : view === 'visual' ? (
         <ModelList texts={draft ?? current} onChange={setDraft} />
       ) : view === 'unset_models' ? (

@@ -1,0 +1,56 @@
+/** Options that are maps, as rows and back. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { optionKeys, optionRow } from '../../server/contract/options.ts';
+import { faultOf, mapShapeOf, rowsIn, textOf } from '../../web/features/settings/option-map.ts';
+
+const numbers = { depth: 1, value: 'number' } as const;
+const pairs = { depth: 2, value: 'number' } as const;
+
+test('what is shipped of every map can be edited as rows, and comes back the same', () => {
+  const maps = optionKeys.filter((key) => mapShapeOf(key) !== undefined);
+  expect(maps).toContain('GroupRatio');
+  expect(maps.length).toBeGreaterThan(15);
+  for (const key of maps) {
+    const shape = mapShapeOf(key) ?? numbers;
+    const { fallback } = optionRow(key);
+    const rows = rowsIn(fallback, shape);
+    expect([key, rows === null]).toEqual([key, false]);
+    expect([key, JSON.parse(textOf(rows ?? [], shape))]).toEqual([key, JSON.parse(fallback)]);
+  }
+});
+
+test('any map of numbers comes back as it was, whatever its names', () => {
+  const names = fc.string({ minLength: 1 });
+  const value = fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => one + 0);
+  fc.assert(
+    fc.property(fc.dictionary(names, value), (map) => {
+      expect(JSON.parse(textOf(rowsIn(JSON.stringify(map), numbers) ?? [], numbers))).toEqual({ ...map });
+    }),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(names, fc.dictionary(names, value, { minKeys: 1 })), (map) => {
+      expect(JSON.parse(textOf(rowsIn(JSON.stringify(map), pairs) ?? [], pairs))).toEqual(
+        JSON.parse(JSON.stringify(map)),
+      );
+    }),
+  );
+});
+
+test('what is no such map can only be edited as text', () => {
+  for (const text of ['[1]', '{"a":"b"}', '{"a":{"b":1}}', '{"a":', 'null', '{"a":null}'])
+    expect([text, rowsIn(text, numbers)]).toEqual([text, null]);
+  expect(rowsIn('{"a":1}', pairs)).toBeNull();
+  expect(rowsIn('', numbers)).toEqual([]);
+});
+
+test('a row without a name, a name that is there twice and a value that is no number are named', () => {
+  const row = (name: string, value: string) => ({ names: [name], value });
+  const [a, again, nameless, word, blank] = [row('a', '1'), row('a', '2'), row('', '3'), row('b', 'x'), row('', '')];
+  const rows = [a, again, nameless, word, blank];
+  expect(rows.map((one) => faultOf(one, rows, numbers))).toEqual(['twice', 'twice', 'name', 'number', null]);
+  expect(faultOf(word, [word], { depth: 1, value: 'text' })).toBeNull();
+  // What is no number is left for the option's kind to refuse.
+  expect(JSON.parse(textOf([word, blank], numbers))).toEqual({ b: 'x' });
+  expect(optionRow('GroupRatio').kind.check(textOf([word], numbers))).not.toBeNull();
+});

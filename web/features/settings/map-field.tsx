@@ -1,0 +1,176 @@
+/** A map of names to values: rows to add, change and take away; or the JSON that is stored, to be pasted. */
+import { useDeferredValue, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { OptionKey } from '../../../server/contract/options.ts';
+import { useTried } from '../../components/checked-form.tsx';
+import { Field } from '../../components/form.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { faultOf, type MapRow, type MapShape, rowsIn, textOf } from './option-map.ts';
+
+/** So many rows are on the page at once: the rest is found by its name. */
+const most = 50;
+const faults = { name: 'settings.map.noName', twice: 'settings.map.twice', number: 'settings.map.noNumber' } as const;
+
+export interface MapFieldProps {
+  readonly option: OptionKey;
+  readonly shape: MapShape;
+  readonly label: string;
+  readonly help: string;
+  readonly error: string | undefined;
+  readonly locked: boolean;
+  /** JSON. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+interface Keyed extends MapRow {
+  readonly key: number;
+}
+
+/** Rows with keys of their own: a name may be changed while it is typed. */
+function useRows(value: string, shape: MapShape, onChange: (value: string) => void) {
+  const next = useRef(0);
+  const keyed = (row: MapRow): Keyed => ({ ...row, key: next.current++ });
+  const read = () => rowsIn(value, shape)?.map(keyed) ?? null;
+  const [state, setState] = useState(() => ({ text: value, rows: read() }));
+  // Something else has changed it: stored, discarded, put back.
+  const current = state.text === value ? state : { text: value, rows: read() };
+  if (current !== state) setState(current);
+  const change = (rows: readonly Keyed[]) => {
+    const text = textOf(rows, shape);
+    setState({ text, rows: [...rows] });
+    onChange(text);
+  };
+  return { rows: current.rows, change, keyed };
+}
+
+export function MapField({ option, shape, label, help, error, locked, value, onChange }: MapFieldProps) {
+  const { t } = useTranslation();
+  const tried = useTried();
+  const { rows, change, keyed } = useRows(value, shape, onChange);
+  const [asText, setAsText] = useState(false);
+  const [search, setSearch] = useState('');
+  const needle = useDeferredValue(search.trim().toLowerCase());
+  const list = useRef<HTMLUListElement>(null);
+  const text = asText || rows === null;
+  const found = (rows ?? []).filter(
+    ({ names }) => needle === '' || names.some((name) => name === '' || name.toLowerCase().includes(needle)),
+  );
+  const wrong = (row: Keyed) => faultOf(row, rows ?? [], shape);
+  const put = (row: Keyed, some: Partial<MapRow>) =>
+    change((rows ?? []).map((one) => (one.key === row.key ? { ...one, ...some } : one)));
+  const add = () => {
+    setSearch('');
+    change([keyed({ names: Array.from({ length: shape.depth }, () => ''), value: '' }), ...(rows ?? [])]);
+    requestAnimationFrame(() => list.current?.querySelector('input')?.focus());
+  };
+  const firstFault = (rows ?? []).map(wrong).find((fault) => fault !== null);
+  return (
+    <Field
+      label={label}
+      help={help}
+      error={error ?? (tried && firstFault !== undefined && firstFault !== null ? t(faults[firstFault]) : undefined)}
+    >
+      {(ids) => (
+        <div className="rounded-2 border border-line-control">
+          <div className="flex flex-wrap items-center gap-2 border-b border-line p-1.5">
+            {text ? null : (
+              <>
+                <button type="button" className="button" disabled={locked} onClick={add}>
+                  <Icon name="plus" />
+                  {t('settings.map.add')}
+                </button>
+                {(rows?.length ?? 0) > 8 ? (
+                  <input
+                    type="search"
+                    className="field h-7 w-48"
+                    placeholder={t('settings.map.search')}
+                    aria-label={`${label}: ${t('settings.map.search')}`}
+                    value={search}
+                    onChange={(event) => setSearch(event.target.value)}
+                  />
+                ) : null}
+              </>
+            )}
+            <span className="ml-auto text-[12px] text-ink-3">{rows?.length ?? ''}</span>
+            <button
+              type="button"
+              className="button"
+              aria-pressed={text}
+              aria-label={`${label}: JSON`}
+              disabled={rows === null}
+              onClick={() => setAsText(!text)}
+            >
+              {text ? t('settings.map.rows') : 'JSON'}
+            </button>
+          </div>
+          {text ? (
+            <textarea
+              {...ids}
+              data-option={option}
+              className="block w-full bg-transparent px-2.5 py-1.5 font-mono text-[12px]"
+              rows={8}
+              spellCheck={false}
+              disabled={locked}
+              value={value}
+              onChange={(event) => onChange(event.target.value)}
+            />
+          ) : (
+            <ul ref={list} id={ids.id} data-option={option} className="max-h-80 overflow-auto" aria-label={label}>
+              {found.slice(0, most).map((row) => {
+                const fault = wrong(row);
+                const name = row.names.join(' → ');
+                return (
+                  <li key={row.key} className="flex items-center border-b border-line last:border-0">
+                    {row.names.map((one, at) => (
+                      <input
+                        // biome-ignore lint/suspicious/noArrayIndexKey: the places of a row do not move
+                        key={at}
+                        className="h-8 min-w-0 flex-1 bg-transparent px-2.5 font-mono text-[12px] max-sm:h-11"
+                        aria-label={t('settings.map.name')}
+                        aria-invalid={fault === 'name' || fault === 'twice'}
+                        data-unreadable={fault === 'name' || fault === 'twice' || undefined}
+                        disabled={locked}
+                        value={one}
+                        onChange={(event) =>
+                          put(row, { names: row.names.map((old, place) => (place === at ? event.target.value : old)) })
+                        }
+                      />
+                    ))}
+                    <input
+                      className={`h-8 border-l border-line bg-transparent px-2.5 max-sm:h-11 ${shape.value === 'number' ? 'w-28 text-right' : 'min-w-0 flex-1'} ${fault === 'number' ? 'text-danger' : ''}`}
+                      inputMode={shape.value === 'number' ? 'decimal' : undefined}
+                      aria-label={t('settings.map.valueOf', { name })}
+                      aria-invalid={fault === 'number'}
+                      data-unreadable={fault === 'number' || undefined}
+                      disabled={locked}
+                      value={row.value}
+                      onChange={(event) => put(row, { value: event.target.value })}
+                    />
+                    <button
+                      type="button"
+                      className="grid h-8 w-9 flex-none place-items-center text-ink-3 hover:text-danger max-sm:h-11"
+                      aria-label={t('settings.removeEntry', { name })}
+                      disabled={locked}
+                      onClick={() => change((rows ?? []).filter(({ key }) => key !== row.key))}
+                    >
+                      <Icon name="close" />
+                    </button>
+                  </li>
+                );
+              })}
+              {found.length > most ? (
+                <li className="px-2.5 py-2 text-[12px] text-ink-3">
+                  {t('settings.map.more', { count: found.length - most })}
+                </li>
+              ) : null}
+              {found.length === 0 ? (
+                <li className="px-2.5 py-2 text-[12px] text-ink-3">{t('settings.map.none')}</li>
+              ) : null}
+            </ul>
+          )}
+        </div>
+      )}
+    </Field>
+  );
+}

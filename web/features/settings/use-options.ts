@@ -1,0 +1,97 @@
+/** The options that are being changed, on whichever side of the settings: as they are typed, and what is wrong with them. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { textIn } from '../../../server/contract/language.ts';
+import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
+import { call, isAnswered } from '../../lib/api.ts';
+import { messageOf } from '../../lib/attempt.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { useUnsaved } from '../../lib/unsaved.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
+import { shownAs, storedAs } from './typed-option.ts';
+
+export interface Stored {
+  readonly value: string;
+  readonly is_set: boolean;
+}
+
+type Texts = Readonly<Record<string, string>>;
+const without = (texts: Texts, keys: readonly OptionKey[]): Texts =>
+  Object.fromEntries(Object.entries(texts).filter(([key]) => !keys.some((one) => one === key)));
+
+export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => void) {
+  const { t } = useTranslation();
+  const facts = useMoneyFacts();
+  const language = currentLanguage();
+  const [drafts, setDrafts] = useState<Texts>({});
+  const [errors, setErrors] = useState<Texts>({});
+  const storedFor = (key: OptionKey): string => stored.get(key)?.value ?? optionRow(key).fallback;
+  /** As a draft would be stored; what cannot be read stays as it is, for the kind to complain of. */
+  const valueFor = (key: OptionKey): string => {
+    const draft = drafts[key];
+    if (draft === undefined) return storedFor(key);
+    const read = storedAs(key, draft, facts);
+    return 'text' in read ? read.text : draft;
+  };
+  const changed = optionKeys.filter((key) => {
+    const draft = drafts[key];
+    if (draft === undefined) return false;
+    // An empty secret leaves the stored one alone.
+    return optionRow(key).secret ? draft !== '' : valueFor(key) !== storedFor(key);
+  });
+  useUnsaved(changed.length > 0);
+
+  /** @param keys of one panel, or all. */
+  const save = async (keys: readonly OptionKey[]) => {
+    const wanted = changed.filter((key) => keys.includes(key));
+    if (wanted.length === 0) return toast.warning(t('settings.unchanged'));
+    const complaints = Object.fromEntries(
+      wanted.flatMap((key) => {
+        const read = storedAs(key, drafts[key] ?? '', facts);
+        const wrong = 'problem' in read ? read.problem : optionRow(key).kind.check(read.text);
+        return wrong === null ? [] : [[key, textIn(wrong, language)]];
+      }),
+    );
+    setErrors((before) => ({ ...without(before, wanted), ...complaints }));
+    // Orders tell the payment service where to call back.
+    if (wanted.some((key) => optionRow(key).panel === 'payment') && (stored.get('ServerAddress')?.value ?? '') === '')
+      return toast.error(t('settings.addressFirst'));
+    if (Object.keys(complaints).length > 0) return toast.error(t('settings.check'));
+    const switches = wanted.filter((key) => optionRow(key).kind.name === 'switch');
+    const failures: Record<string, string> = {};
+    let thrown = false;
+    for (const key of [...switches, ...wanted.filter((one) => !switches.includes(one))])
+      await call('option.set', { key, value: valueFor(key) }).catch((error: unknown) => {
+        failures[key] = messageOf(error);
+        thrown ||= !isAnswered(error);
+      });
+    const done = wanted.filter((key) => failures[key] === undefined);
+    setErrors((before) => ({ ...without(before, wanted), ...failures }));
+    setDrafts((before) => without(before, done));
+    if (done.length === wanted.length) toast.success(t('settings.saved'));
+    else if (done.length > 0) toast.error(t('settings.partly'));
+    else
+      toast.error(t(thrown ? 'settings.failedRetry' : 'settings.failed'), { description: Object.values(failures)[0] });
+    onSaved();
+  };
+
+  return {
+    stored,
+    changed,
+    errors,
+    valueFor,
+    shownFor: (key: OptionKey): string =>
+      drafts[key] ?? (optionRow(key).secret ? '' : shownAs(key, storedFor(key), facts)),
+    change: (key: OptionKey, value: string) => setDrafts((before) => ({ ...before, [key]: value })),
+    reset: (key: OptionKey) =>
+      setDrafts((before) => ({ ...before, [key]: shownAs(key, optionRow(key).fallback, facts) })),
+    discard: () => {
+      setDrafts({});
+      setErrors({});
+    },
+    save,
+  };
+}
+
+export type Options = ReturnType<typeof useOptions>;
