@@ -116,6 +116,8 @@ const figure = (value: number | null, unit = ''): string => (value === null ? '�
 /** @param room cells of a line. */
 export function topLines(top: Top, context: Context, money: Money, room: number): string[] {
   const { say } = context;
+  if (top.channels.length === 0)
+    return [say('还没有渠道：gateway channel add', 'no channels yet: gateway channel add')];
   const shared: readonly TableColumn[] = [
     { name: say('次/分', 'req/min'), right: true },
     { name: say('成功', 'success'), right: true },
@@ -154,5 +156,6 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
     look,
   );
   const failing = top.channels.filter(({ state }) => state === 'failing').map((one) => failureLine(one, context));
-  return [...channels, ...failing, '', ...models];
+  const quiet = say('过去一小时没有请求', 'no requests in the last hour');
+  return [...channels, ...failing, '', ...(top.models.length === 0 ? [quiet] : models)];
 }

@@ -98,6 +98,7 @@ const screens: Readonly<Record<string, Screen>> = {
     plain: 'channels ',
     prepare: () => setUp(sandbox, upstream),
   },
+  top: { args: ['top'], words: 'no channels yet', onEscape: 0, plain: 'no channels yet', prepare: nothing },
 };
 const names = Object.keys(screens);
 const screenOf = (name: string): Screen => screens[name] as Screen;
@@ -178,7 +179,7 @@ test.each(names)(
 test.each(names.filter((name) => name !== 'logs tail'))(
   '%s: a terminal that cannot be drawn on',
   async (name) => {
-    const { args, plain, prepare } = screenOf(name);
+    const { args, plain, onEscape, prepare } = screenOf(name);
     await prepare();
     for (const [variable, value] of [
       ['TERM', 'dumb'],
@@ -193,8 +194,8 @@ test.each(names.filter((name) => name !== 'logs tail'))(
         expect(await terminal.exited()).toBe(130);
       } else {
         await terminal.until(plain);
-        if (name !== 'status --watch') terminal.type(key.escape);
-        expect(await terminal.exited()).toBe(name === 'status --watch' ? 0 : 3);
+        if (onEscape !== 0) terminal.type(key.escape);
+        expect(await terminal.exited()).toBe(onEscape);
       }
       expect(terminal.raw()).not.toContain('\u001b[?25l');
     }

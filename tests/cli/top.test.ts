@@ -60,6 +60,14 @@ test('channels and models stand in one table each, with figures or a dash', () =
   expect(topLines(top, context('zh'), money, 200)[1]).toContain('失败');
 });
 
+test('a gateway without channels or requests says so', () => {
+  expect(topLines({ channels: [], models: [] }, context('en'), money, 80)).toEqual([
+    'no channels yet: gateway channel add',
+  ]);
+  const lines = topLines({ ...top, models: [] }, context('zh'), money, 80);
+  expect(lines.at(-1)).toBe('过去一小时没有请求');
+});
+
 test('doctor and top name a channel whose real requests fail, although its test passed', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'top-'));
   try {
