@@ -108,6 +108,27 @@ test('frames pass untouched, turns are metered, one row tells the sum', async ()
   expect(await gateway.verify()).toEqual([]);
 });
 
+test.each([
+  [1000, 1000, 'completed'],
+  [1001, 1011, 'upstream_broken'],
+])('an upstream that closes with %i closes its client with %i', async (code, seenCode, reason) => {
+  upstream.reload({
+    fetch: (request, server) => (server.upgrade(request, { data: undefined }) ? undefined : new Response()),
+    websocket: {
+      open: (socket) => void socket.send('{"type":"session.created"}'),
+      message: (socket) => socket.close(code),
+    },
+  });
+  const { socket, closed } = await talk('?model=gpt-4o-realtime-preview', [
+    'realtime',
+    `openai-insecure-api-key.sk-${key}`,
+  ]);
+  socket.send('{"type":"input_audio_buffer.clear"}');
+  expect(await closed).toBe(seenCode);
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  expect((await gateway.logs())[0]).toMatchObject({ end_reason: reason });
+});
+
 test('where a channel’s address has a query of its own, the model is added to it', async () => {
   // A whole address, called as it is.
   const base_url = `http://127.0.0.1:${upstream.port}/own/realtime?tenant=a`;

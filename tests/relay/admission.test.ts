@@ -38,6 +38,13 @@ test('a token’s daily budget: 225 a call, so the third is too much; the answer
   expect((await gateway.services.tokens.list(null, 0, 10)).items[0]).toMatchObject({ day_used: 450, day_budget: 400 });
 });
 
+test('a token’s monthly budget is refused by its own name', async () => {
+  await open();
+  const { key } = await gateway.token({ month_budget: 400 });
+  for (const _ of [1, 2]) expect((await gateway.chat(key, ask)).status).toBe(200);
+  expect(await errorOf(await gateway.chat(key, ask))).toMatchObject({ status: 429, code: 'token_budget_month' });
+});
+
 test('requests per minute of a token, and what a refusal does not count', async () => {
   await open();
   const { key } = await gateway.token({ rpm_limit: 1 });

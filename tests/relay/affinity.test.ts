@@ -45,6 +45,27 @@ test('the oldest are forgotten: 20,000 conversations, 50,000 kept answers; what 
   expect([affinity.kept('r0')?.channelId, affinity.kept('r1'), affinity.kept('r2')?.channelId]).toEqual([7, null, 2]);
 });
 
+test('owners that the store does not know yet are asked for once more, and no others', async () => {
+  const asked: (readonly string[])[] = [];
+  const known = new Map([['r1', { id: 'r1', ownerId: 1, channelId: 5 }]]);
+  const store = {
+    keepOwners: async () => undefined,
+    ownersOf: async (ids: readonly string[]) => {
+      asked.push(ids);
+      return ids.flatMap((id) => known.get(id) ?? []);
+    },
+  };
+  const wait = (_ms: number, done: () => void) => {
+    known.set('r2', { id: 'r2', ownerId: 2, channelId: 6 });
+    done();
+  };
+  const affinity = createAffinity(() => 0, null, { store, wait });
+  await affinity.learn(['r1', 'r2']);
+  expect(asked).toEqual([['r1', 'r2'], ['r2']]);
+  expect([affinity.kept('r1')?.channelId, affinity.kept('r2')?.channelId]).toEqual([5, 6]);
+  expect(affinity.learn(['r1'])).toBeNull();
+});
+
 test.each([
   ['openai-responses', { previous_response_id: 'resp_1' }, ['resp_1']],
   ['openai-responses', { conversation: 'conv_1' }, ['conv_1']],

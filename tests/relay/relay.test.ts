@@ -332,6 +332,22 @@ test('a revoked token stops working with the next look at the feed', async () =>
   expect((await gateway.chat(token.key, ask)).status).toBe(401);
 });
 
+test('what no channel of the model can do is said, and no upstream is blamed', async () => {
+  await gateway.channel(upstream.url, { type: 14 });
+  const { key } = await gateway.token();
+  const response = await gateway.relay.handle(
+    new Request('http://gateway/v1/embeddings', {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4o-mini', input: 'hi' }),
+    }),
+    '/v1/embeddings',
+    { ip: () => '127.0.0.1' },
+  );
+  expect((await response.json()) as object).toMatchObject({ error: { code: 'operation_unsupported' } });
+  expect(upstream.requests).toHaveLength(0);
+});
+
 test('pings fall between frames only', async () => {
   await gateway.channel(upstream.url);
   await gateway.option('general_setting.ping_interval_enabled', 'true');

@@ -148,3 +148,11 @@ test.each([
   turns.received(done('a', null, { status }));
   expect(turns.source()).toBe(source);
 });
+
+test('without the upstream’s own detection all that is sent counts as heard, from the client’s wish on', () => {
+  const { session: set, sent } = createTurns(counter, 'm', () => clock);
+  sent({ type: 'session.update', session: { instructions: 'be brief' } });
+  expect(set.detects()).toBe(true);
+  sent({ type: 'session.update', session: { turn_detection: null } });
+  expect(set.detects()).toBe(false);
+});
