@@ -20,12 +20,13 @@ export interface TrafficFilter {
   readonly part?: string | undefined;
 }
 
-export type TrafficGroup = 'at' | 'subject_id' | 'part';
+export type TrafficGroup = 'at' | 'subject_id' | 'user_id' | 'part';
 
 /** What was counted of one group; what it is not grouped by is 0 or ''. */
 export type TrafficSum = Readonly<Record<TrafficCounter, number>> & {
   readonly at: number;
   readonly subject_id: number;
+  readonly user_id: number;
   readonly part: string;
 };
 
@@ -174,7 +175,7 @@ export function createTrafficRepository({ query }: Database) {
         )
         .execute();
       return (rows as unknown as Partial<TrafficSum>[]).map(
-        (row) => ({ at: 0, subject_id: 0, part: '', ...row }) as TrafficSum,
+        (row) => ({ at: 0, subject_id: 0, user_id: 0, part: '', ...row }) as TrafficSum,
       );
     },
     /** Newest first. @param channelId of all without it. */
@@ -225,6 +226,15 @@ export function createTrafficRepository({ query }: Database) {
         .orderBy('id')
         .execute();
       return rows.map((row) => ({ ...row, username: '' }));
+    },
+    userNames: async (ids: readonly number[]): Promise<Named[]> => {
+      const rows = await query
+        .selectFrom('users')
+        .select(['id', 'username'])
+        .where('id', 'in', ids)
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => ({ ...row, name: row.username }));
     },
     /** Deleted keys keep their names. */
     tokenNames: (ids: readonly number[]): Promise<Named[]> =>

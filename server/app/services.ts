@@ -57,6 +57,7 @@ import { createTasks, type TasksService } from '../domain/tasks/service.ts';
 import { createChatLinks } from '../domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from '../domain/tokens/service.ts';
 import { TrafficKeeper } from '../domain/traffic/keeper.ts';
+import { createModelLevels, type ModelLevels } from '../domain/traffic/model-levels.ts';
 import { createTraffic, type TrafficService } from '../domain/traffic/service.ts';
 import { type ChannelStates, createChannelStates } from '../domain/traffic/states.ts';
 import { createUsage, type UsageService } from '../domain/usage/service.ts';
@@ -117,6 +118,7 @@ export interface Services {
   readonly usage: UsageService;
   readonly traffic: TrafficService;
   readonly channelStates: ChannelStates;
+  readonly modelLevels: ModelLevels;
   readonly trafficKeeper: TrafficKeeper;
   readonly practice: PracticeService;
   readonly priceList: ReturnType<typeof createPriceList>;
@@ -319,6 +321,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     usage: createUsage(deps),
     traffic: createTraffic(deps),
     channelStates: createChannelStates({ ...deps, options }),
+    modelLevels: createModelLevels(deps),
     trafficKeeper: new TrafficKeeper({ ...deps, options }),
     practice: createPractice(options),
     priceList: createPriceList({ options, channels }),

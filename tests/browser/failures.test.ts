@@ -12,7 +12,7 @@ const pages = [
   'log',
   'log?size=all',
   'topup',
-  'detail?by=day',
+  'detail?range=7d',
   'personal',
   'midjourney',
   'task',

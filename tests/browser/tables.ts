@@ -157,7 +157,7 @@ export async function tablesOf({ stage, ask, set, page }: Inside): Promise<Reado
       ...settings,
     },
     'spending by model': {
-      path: 'detail',
+      path: 'detail?view=margin',
       fill: logs,
       more: new RegExp(en.dashboard.more.replace('{{count}}', '\\d+')),
       row: `section[aria-label="${en.dashboard.margin}"] tbody tr`,

@@ -29,7 +29,7 @@ const everybody = [
   'token',
   'log',
   'topup',
-  'detail?by=day',
+  'detail?range=7d',
   'personal',
   'midjourney',
   'task',

@@ -78,6 +78,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   SystemName: [100, 'stands in letters, authenticators and passkey prompts as the site’s name'],
   Logo: [100, address],
   About: [100, 'may be a page from elsewhere inside the console'],
+  'console_setting.home_text': [100, 'stands on the page that every stranger sees'],
   HomePageContent: [100, 'may be a page from elsewhere inside the console'],
   Footer: [10, words],
   TopUpLink: [100, address],

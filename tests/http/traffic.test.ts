@@ -64,6 +64,11 @@ test('a user sees the traffic of his own keys alone, an administrator all of it'
     ['theirs', 'other', 1],
   ]);
   expect(all.total.requests).toBe(4);
+  const users = await traffic('traffic.all', { by: 'user', range: '1h' });
+  expect(users.series.map(({ id, name, total }) => [id, name, total.requests])).toEqual([
+    [gateway.userId, 'tester', 3],
+    [other, 'other', 1],
+  ]);
   const mine = await traffic('traffic.self', { by: 'token', range: '1h' }, user);
   expect(mine.series.map(({ name, username, total }) => [name, username, total.requests])).toEqual([['theirs', '', 1]]);
   expect((await traffic('traffic.self', { token: own.id }, user)).total.requests).toBe(0);

@@ -1,7 +1,6 @@
-/** What is found and put in order without asking: ids of requests, models, the edges of a chart, sorted columns. */
+/** What is found and put in order without asking: ids of requests, models, sorted columns. */
 import type { TFunction } from 'i18next';
 import { expect, test } from 'vitest';
-import { startOf, wholeBars } from '../../web/features/dashboard/edges.ts';
 import { logColumns } from '../../web/features/logs/log-columns.tsx';
 import { isRequestId, modelsNamed } from '../../web/shell/palette-entries.ts';
 
@@ -29,9 +28,4 @@ test('A14: time, model, duration, tokens and cost of the log may be sorted', () 
     'completion',
     'cost',
   ]);
-});
-
-test('A12: the first and the last bar are whole, and nothing stands beside them', () => {
-  expect(wholeBars(0, 6)).toEqual([-0.5, 6.5]);
-  expect([-1, 0, 1, 1.5, 2].map((index) => startOf([10, 20], index, String))).toEqual(['', '10', '20', '', '']);
 });

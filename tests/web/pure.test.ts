@@ -8,7 +8,6 @@ import {
   settingIn,
   withSetting,
 } from '../../web/features/channels/channel-form.ts';
-import { chartOf, labelOf, startOf, type UsageRow } from '../../web/features/dashboard/series.ts';
 import { curlOf } from '../../web/features/logs/curl.ts';
 import { type PriceList, rowsFor } from '../../web/features/pricing/price-rows.ts';
 import {
@@ -22,55 +21,6 @@ import {
   withModel,
   withoutModel,
 } from '../../web/features/settings/prices/price-maps.ts';
-
-const at = (text: string): number => Math.floor(new Date(text).getTime() / 1000);
-const row = (time: string, model: string, quota: number): UsageRow => ({
-  created_at: at(time),
-  model_name: model,
-  username: 'me',
-  quota,
-  count: 1,
-  token_used: quota * 2,
-});
-
-test('bars begin where hours, days and weeks begin for the reader', () => {
-  const time = at('2026-11-19T15:47:12');
-  expect(startOf(time, 'hour')).toBe(at('2026-11-19T15:00:00'));
-  expect(startOf(time, 'day')).toBe(at('2026-11-19T00:00:00'));
-  expect(startOf(time, 'week')).toBe(at('2026-11-16T00:00:00'));
-  expect(labelOf(startOf(time, 'hour'), 'hour')).toBe('11-19 15:00');
-  expect(labelOf(startOf(time, 'week'), 'week')).toBe('11-16 – 11-22');
-});
-
-test('every bar of the window is there, the largest series first, the small ones together', () => {
-  const rows = [
-    row('2026-11-19T10:20:00', 'small', 1),
-    row('2026-11-19T10:40:00', 'big', 10),
-    row('2026-11-19T12:00:00', 'big', 5),
-    row('2026-11-18T12:00:00', 'before', 100),
-    ...['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => row('2026-11-19T11:00:00', name, 2 + index)),
-  ];
-  const chart = chartOf(rows, {
-    from: at('2026-11-19T10:00:00'),
-    to: at('2026-11-19T12:30:00'),
-    granularity: 'hour',
-    metric: 'quota',
-  });
-  expect(chart.starts).toHaveLength(3);
-  expect(chart.series.map(({ name, total }) => [name, total])).toEqual([
-    ['big', 15],
-    ['f', 7],
-    ['e', 6],
-    ['d', 5],
-    ['c', 4],
-    ['b', 3],
-    ['', 3],
-  ]);
-  expect(chart.series[0]?.values).toEqual([10, 0, 5]);
-  expect(chart.series.at(-1)?.values).toEqual([1, 2, 0]);
-  const all = chart.series.reduce((sum, { total }) => sum + total, 0);
-  expect(all).toBe(rows.filter(({ model_name: name }) => name !== 'before').reduce((sum, { quota }) => sum + quota, 0));
-});
 
 const texts: MapTexts = {
   ModelPrice: '{"mj":0.1}',

@@ -8,6 +8,8 @@ export interface Status {
   readonly quota_per_unit?: number;
   readonly display_in_currency?: boolean;
   readonly logo?: string;
+  /** Markdown. */
+  readonly home_text?: string;
   readonly footer_html?: string;
   readonly version?: string;
   /** Told to administrators alone. */

@@ -32,10 +32,10 @@ fill('all', 0, 0);
 fill('channel', 200, 0);
 fill('model', 0, 50);
 fill('route', 200, 50);
-fill('token', 500, 0);
+fill('token', 1500, 0);
 database.raw.pragma('wal_checkpoint(TRUNCATE)');
 const rows = database.raw.prepare<number>('SELECT count(*) FROM traffic').pluck().get();
-console.log(`${rows} rows in ${Math.round((performance.now() - began) / 1000)} s`);
+console.log(`${rows} rows by the day in ${Math.round((performance.now() - began) / 1000)} s`);
 
 const traffic = createTraffic({ database, now: Date.now });
 const questions: readonly (readonly [string, TrafficQuery])[] = [
@@ -46,6 +46,8 @@ const questions: readonly (readonly [string, TrafficQuery])[] = [
   ['models of a channel, each day', { range: '90d', by: 'model', channel: 77 }],
   ['channels of a model, sums', { range: '90d', by: 'channel', model: 'model-7', points: false }],
   ['by key, sums', { range: '90d', by: 'token', points: false }],
+  ['by key, each day', { range: '90d', by: 'token', limit: 50 }],
+  ['by user, each day', { range: '90d', by: 'user', limit: 50 }],
 ];
 for (const [name, query] of questions) {
   const times: number[] = [];

@@ -5,6 +5,7 @@ import { endpoint } from '../endpoint.ts';
 import { tokenShape, userShape } from '../entities.ts';
 import { languageCodes } from '../languages/index.ts';
 import { tokenSorts } from '../sorts.ts';
+import { periodLevels } from '../traffic.ts';
 import { accessTokenEndpoints } from './access-token.ts';
 import { accountEndpoints } from './account.ts';
 import { alertEndpoints } from './alert.ts';
@@ -128,6 +129,16 @@ export const endpoints = [
     input: none,
     output: z.string(),
     summary: { zh: '首页内容', en: 'Home page' },
+  }),
+  endpoint({
+    id: 'status.models',
+    method: 'GET',
+    path: '/api/status/models',
+    access: 'public',
+    input: none,
+    /** By model of the price list; `none` = nobody asked for it lately. */
+    output: z.record(z.string(), z.enum(periodLevels)),
+    summary: { zh: '各模型近两小时的状态', en: 'How each model of the price list did in the last two hours' },
   }),
   endpoint({
     id: 'status.overview',

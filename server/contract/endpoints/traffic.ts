@@ -69,9 +69,13 @@ export const trafficEndpoints = [
     method: 'GET',
     path: '/api/traffic/',
     access: 'admin',
-    input: z.object({ ...range, by: z.optional(z.enum(['none', 'channel', 'model', 'token'])), channel: number }),
+    input: z.object({
+      ...range,
+      by: z.optional(z.enum(['none', 'channel', 'model', 'token', 'user'])),
+      channel: number,
+    }),
     output: answer,
-    summary: { zh: '流量统计', en: 'Traffic by channel, model or key' },
+    summary: { zh: '流量统计', en: 'Traffic by channel, model, user or key' },
   }),
   endpoint({
     id: 'traffic.self',

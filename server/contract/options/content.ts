@@ -55,6 +55,19 @@ export const contentOptions = {
     },
     role: 100,
   }),
+  'console_setting.home_text': option({
+    kind: text,
+    fallback: '',
+    tab: 'other',
+    panel: 'content',
+    label: { zh: '内置首页的介绍', en: 'Introduction on the built-in home page' },
+    help: {
+      zh: '本站是什么，支持 Markdown；显示在模型与价格之上。',
+      en: 'What this site is, as Markdown; stands above models and prices.',
+    },
+    role: 100,
+    publicAs: 'home_text',
+  }),
   Footer: option({
     kind: text,
     fallback: '',

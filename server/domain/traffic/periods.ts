@@ -38,7 +38,10 @@ export function periodOf(range: PeriodRange, now: number): Period {
   return { from: to - barsShown * width, to, width };
 }
 
-function levelOf({ attempts, failed, requests, latency_ms: ms }: TrafficPart, usualMs: number | null): PeriodLevel {
+export function levelOf(
+  { attempts, failed, requests, latency_ms: ms }: TrafficPart,
+  usualMs: number | null,
+): PeriodLevel {
   if (attempts === 0) return 'none';
   if (2 * failed > attempts) return 'bad';
   if (failed > poorShare * attempts) return 'poor';

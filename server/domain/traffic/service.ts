@@ -32,7 +32,7 @@ export interface TrafficQuery {
   readonly start_timestamp?: number | undefined;
   readonly end_timestamp?: number | undefined;
   readonly step?: keyof typeof spans | undefined;
-  readonly by?: 'none' | 'channel' | 'model' | 'token' | undefined;
+  readonly by?: 'none' | 'channel' | 'model' | 'token' | 'user' | undefined;
   readonly channel?: number | undefined;
   readonly model?: string | undefined;
   readonly token?: number | undefined;
@@ -42,7 +42,7 @@ export interface TrafficQuery {
 }
 
 export interface TrafficSeries {
-  /** Of the channel or the key; 0 where it is neither, -1 = keys without room of their own. */
+  /** Of the channel, the user or the key; 0 where it is neither, -1 = keys without room of their own. */
   readonly id: number;
   readonly name: string;
   /** Owner of the key, for administrators. */
@@ -63,7 +63,7 @@ export interface TrafficAnswer {
 
 interface Selection {
   readonly kind: TrafficKind;
-  readonly group: 'subject_id' | 'part' | null;
+  readonly group: 'subject_id' | 'user_id' | 'part' | null;
   readonly filter: Pick<TrafficFilter, 'subjectId' | 'part' | 'userId'>;
 }
 
@@ -74,11 +74,11 @@ const spanFor = (seconds: number): TrafficSpan =>
 function selectionOf({ by = 'none', channel, model = '', token }: TrafficQuery, userId: number | null): Selection {
   const part = model === '' ? undefined : model;
   const ofChannel = channel !== undefined || by === 'channel';
-  const ofToken = token !== undefined || by === 'token' || userId !== null;
+  const ofToken = token !== undefined || by === 'token' || by === 'user' || userId !== null;
   // No row is of a channel and of a key.
   if (ofChannel && ofToken)
     throw new AppError('params_invalid', { detail: userId === null ? 'channel, token' : 'channel' });
-  const group = by === 'none' ? null : by === 'model' ? 'part' : 'subject_id';
+  const group = by === 'none' ? null : by === 'model' ? 'part' : by === 'user' ? 'user_id' : 'subject_id';
   const withModel = by === 'model' || part !== undefined;
   const filter = { part, ...(userId === null ? {} : { userId }) };
   if (ofChannel) return { kind: withModel ? 'route' : 'channel', group, filter: { ...filter, subjectId: channel } };
@@ -106,7 +106,8 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
 
   const namesOf = async (by: TrafficQuery['by'], ids: readonly number[], userId: number | null) => {
     if (ids.length === 0) return new Map<number, { name: string; username: string }>();
-    const rows = by === 'channel' ? await repository.channelNames(ids) : await repository.tokenNames(ids);
+    const read = { channel: repository.channelNames, user: repository.userNames, token: repository.tokenNames };
+    const rows = await read[by === 'channel' || by === 'user' ? by : 'token'](ids);
     return new Map(rows.map(({ id, name, username }) => [id, { name, username: userId === null ? username : '' }]));
   };
 
@@ -120,7 +121,7 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
       ...(group === null ? [] : [group]),
       ...(withPoints ? (['at'] as const) : []),
     ]);
-    const groups = Map.groupBy(rows, (row: TrafficSum) => (group === 'part' ? row.part : row.subject_id));
+    const groups = Map.groupBy(rows, (row: TrafficSum) => row[group ?? 'subject_id']);
     // Requests that were turned away before their model was known have none.
     if (group === 'part') groups.delete('');
     const found = [...groups].map(([key, own]) => ({ key, own, sum: withPoints ? sumOf(own) : (own[0] as Counters) }));
@@ -128,7 +129,9 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const total = sumOf(found.map(({ sum }) => sum));
     const shown = found.slice(0, Math.min(Math.max(1, query.limit ?? usualSeries), mostSeries));
     const ids =
-      group === 'subject_id' ? shown.flatMap(({ key }) => (typeof key === 'number' && key > 0 ? [key] : [])) : [];
+      group === 'subject_id' || group === 'user_id'
+        ? shown.flatMap(({ key }) => (typeof key === 'number' && key > 0 ? [key] : []))
+        : [];
     const names = await namesOf(by, ids, userId);
     return {
       ...{ from, to, step },

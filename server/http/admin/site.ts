@@ -21,6 +21,7 @@ export const siteHandlers: HandlersOf<
   | 'status.notice'
   | 'status.about'
   | 'status.home'
+  | 'status.models'
   | 'status.overview'
   | 'update.check'
   | 'status.test'
@@ -69,6 +70,11 @@ export const siteHandlers: HandlersOf<
   'status.notice': async ({ services }) => services.status.notice(),
   'status.about': async ({ services }) => services.status.about(),
   'status.home': async ({ services }) => services.status.home(),
+  'status.models': async ({ services, actor }) => {
+    const { data } = await services.priceList.read(actor.group);
+    const levels = await services.modelLevels();
+    return Object.fromEntries(data.map(({ model_name: model }) => [model, levels.get(model) ?? 'none']));
+  },
   'status.overview': async ({ services, actor }) => {
     const setupCode = actor.via === 'local' ? await services.setup.openCode() : null;
     const now = Math.floor(Date.now() / 1000);

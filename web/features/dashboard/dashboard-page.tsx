@@ -1,73 +1,148 @@
-/** What was used: numbers of the window, bars by model, and the same as a table. */
-import { useMemo } from 'react';
+/** The overview: one range over spend, requests, errors and first tokens, by model, channel, user or key. */
+import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSearchParams } from 'wouter';
-import { SearchField } from '../../components/filters.tsx';
+import { Link, useLocation } from 'wouter';
+import { FailureNote } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Segment } from '../../components/segment.tsx';
+import { RangeControl, useRange } from '../../components/range-control.tsx';
+import { call } from '../../lib/api.ts';
+import { useAside, useList } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
+import { useUrl } from '../../lib/url.ts';
+import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
-import { Breakdown } from './breakdown.tsx';
-import { Figures } from './figures.tsx';
-import { granularities, metrics, windows } from './series.ts';
-import { Usage } from './usage.tsx';
-import { useUsage } from './use-usage.ts';
+import { Cards } from './cards.tsx';
+import {
+  askedOf,
+  before,
+  dimensions,
+  labelOf,
+  logLink,
+  metrics,
+  type Period,
+  periodOf,
+  startsOf,
+  type Traffic,
+} from './overview.ts';
+import { Shares } from './shares.tsx';
 
-/** Charts end an hour after now, so that the running hour is whole. */
-const hourSeconds = 3600;
+/** Of the site's default step: the range that it draws as bars. */
+const usualRanges = { hour: '24h', day: '7d', week: '30d' } as const;
+const refreshMs = 30_000;
+const series = 50;
+
+type By = 'none' | (typeof dimensions)[number];
+
+const ask = (admin: boolean, period: Period, by: By, points: boolean): Promise<Traffic> => {
+  const asked = { ...askedOf(period), points, limit: series };
+  if (admin) return call('traffic.all', { ...asked, by });
+  return call('traffic.self', { ...asked, by: by === 'model' || by === 'token' ? by : 'none' });
+};
+
+/** Channels that fail now, where an administrator looks first. */
+function Failing() {
+  const { t } = useTranslation();
+  const found = useAside({
+    queryKey: ['channel-traffic'],
+    queryFn: () => call('traffic.channels', {}),
+    refetchInterval: refreshMs,
+  }).data;
+  const failing = found?.filter(({ state }) => state === 'failing') ?? [];
+  const [first] = failing;
+  if (first === undefined) return null;
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 rounded-2 border border-line border-l-3 border-l-danger-solid px-3 py-2">
+      <span className="status status-bad">{t('dashboard.failing', { count: failing.length })}</span>
+      <span className="min-w-0 flex-1 truncate text-ink-2">
+        {first.name}
+        {first.words === '' ? '' : `: ${first.words}`}
+      </span>
+      <Link href="/channel">{t('dashboard.openChannels')}</Link>
+    </p>
+  );
+}
+
+function Balance({ period, spent }: { readonly period: Period; readonly spent: number | undefined }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const self = useAside({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
+  const days = (period.to - period.from) / 86_400;
+  const lasts = self !== undefined && spent !== undefined && spent > 0 ? Math.floor(self.quota / (spent / days)) : null;
+  return (
+    <span className="text-ink-3">
+      {t('dashboard.balance')} <span className="font-medium text-ink-1">{money(self?.quota)}</span>
+      {lasts === null ? '' : ` · ${t('dashboard.lasts', { count: lasts })}`}
+    </span>
+  );
+}
 
 export function DashboardPage() {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
   const status = useStatus().data;
-  const [query, setQuery] = useSearchParams();
-  const granularity =
-    granularities.find((one) => one === query.get('by')) ??
-    granularities.find((one) => one === status?.data_export_default_time) ??
-    'hour';
-  const metric = metrics.find((one) => one === query.get('show')) ?? 'quota';
-  const username = query.get('user') ?? '';
-  const to = Math.floor(Date.now() / 1000 / hourSeconds) * hourSeconds + hourSeconds;
-  const from = to - windows[granularity];
-  const set = (name: string, value: string) =>
-    setQuery(
-      (old) => {
-        const next = new URLSearchParams(old);
-        if (value === '') next.delete(name);
-        else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
-  const range = { start_timestamp: from, end_timestamp: to };
-  const reach = { admin, from, to, username };
-  const usage = useUsage(reach);
-  const wanted = useMemo(() => ({ from, to, granularity, metric }), [from, to, granularity, metric]);
-
+  const url = useUrl();
+  const [, navigate] = useLocation();
+  const [hover, setHover] = useState<number | null>(null);
+  const usual = usualRanges[status?.data_export_default_time as keyof typeof usualRanges] ?? '24h';
+  const range = useRange(usual);
+  const { from, to, step } = periodOf(range, Math.ceil(Date.now() / 300_000) * 300);
+  const period = useMemo(() => ({ from, to, step }), [from, to, step]);
+  const compare = url.get('compare') === '1';
+  const dimension =
+    dimensions.find((one) => one === url.get('by') && (admin || one === 'model' || one === 'token')) ?? 'model';
+  const metric = metrics.find((one) => one === url.get('show')) ?? 'charge';
+  const read = (what: string, asked: Period, by: By, points: boolean) => ({
+    queryKey: ['overview', what, admin, asked, by, points],
+    queryFn: () => ask(admin, asked, by, points),
+    refetchInterval: refreshMs,
+  });
+  const all = useList(read('all', period, 'none', true));
+  const by = useList(read('by', period, dimension, true));
+  const earlier = useAside(read('earlier', before(period), 'none', compare)).data;
+  const formatTime = useCallback((start: number) => labelOf(start, step, to - from > 86_400), [step, from, to]);
+  const pick = (index: number, kind: 'requests' | 'errors') => {
+    const start = startsOf(period)[index];
+    if (start !== undefined)
+      navigate(logLink({ from: start, to: start + step - 1 }, kind === 'errors' ? { type: '5' } : {}));
+  };
   return (
     <>
       <PageHead title={t('nav.dashboard')}>
-        {admin ? (
-          <SearchField
-            className="w-40"
-            label={t('dashboard.user')}
-            value={username}
-            onChange={(value) => set('user', value)}
-          />
-        ) : null}
-        <Segment
-          label={t('dashboard.by')}
-          value={granularity}
-          options={granularities.map((one) => [one, t(`dashboard.${one}`)])}
-          onChange={(value) => set('by', value)}
-        />
+        <span className="max-sm:hidden">
+          <Balance period={period} spent={admin ? undefined : all.data?.total.charge} />
+        </span>
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 px-5 pb-6">
+        <div className="flex flex-wrap items-center gap-2">
+          <RangeControl usual={usual} />
+          <button
+            type="button"
+            className={`button ${compare ? 'border-accent text-accent-text' : ''}`}
+            aria-pressed={compare}
+            onClick={() => url.set('compare', compare ? '' : '1')}
+          >
+            {t('dashboard.compare')}
+          </button>
+        </div>
         {admin ? <Checklist /> : null}
-        <Figures {...{ granularity, usage }} window={reach} />
-        <Usage list={usage} wanted={wanted} onMetric={(value) => set('show', value)} />
-        {admin ? <Breakdown range={range} username={username} /> : null}
+        {admin ? <Failing /> : null}
+        {all.failure === null ? null : <FailureNote failure={all.failure} />}
+        {by.failure === null || all.failure !== null ? null : <FailureNote failure={by.failure} />}
+        <Cards
+          {...{ period, earlier, compare, hover, formatTime }}
+          traffic={all.data}
+          onHover={setHover}
+          onPick={pick}
+        />
+        <Shares
+          {...{ admin, period, dimension, metric, hover, formatTime }}
+          all={all.data}
+          by={by.data}
+          margin={url.get('view') === 'margin'}
+          onHover={setHover}
+          onSet={(name, value) => url.set(name, value)}
+        />
       </div>
     </>
   );

@@ -1,24 +1,31 @@
-/** The legend with totals, and every bar as a row for those who want the numbers. */
+/** The legend with totals, and every step as a row for those who want the numbers. */
 import { useTranslation } from 'react-i18next';
-import type { Chart } from './series.ts';
+import { Link } from 'wouter';
+import type { Stack } from './overview.ts';
 
 export interface SeriesTableProps {
-  readonly chart: Chart;
-  readonly nameOf: (name: string) => string;
+  readonly stacks: readonly Stack[];
+  readonly starts: readonly number[];
+  readonly hover: number | null;
+  readonly nameOf: (stack: Stack) => string;
   readonly format: (value: number) => string;
   readonly formatTime: (start: number) => string;
+  readonly linkOf: (start: number) => string;
 }
 
-export function SeriesTable({ chart, nameOf, format, formatTime }: SeriesTableProps) {
+/** Colours of the stacks in their order; what is small is grey. */
+export const colourOf = ({ series }: Stack, at: number): string => (series === null ? '--data-8' : `--data-${at + 1}`);
+
+export function SeriesTable({ stacks, starts, hover, nameOf, format, formatTime, linkOf }: SeriesTableProps) {
   const { t } = useTranslation();
   return (
     <>
       <ul className="mt-2 flex flex-wrap gap-x-5 gap-y-1 text-[12px]">
-        {chart.series.map(({ name, total }, index) => (
-          <li key={name} className="flex items-center gap-1.5">
-            <span className="size-2 rounded-full" style={{ background: `var(--data-${index + 1})` }} />
-            <span className="text-ink-2">{nameOf(name)}</span>
-            <span>{format(total)}</span>
+        {stacks.map((stack, at) => (
+          <li key={stack.series?.id || stack.series?.name || 'rest'} className="flex items-center gap-1.5">
+            <span className="size-2 rounded-1" style={{ background: `var(${colourOf(stack, at)})` }} />
+            <span className="text-ink-2">{nameOf(stack)}</span>
+            <span>{format(hover === null ? stack.total : (stack.values[hover] ?? 0))}</span>
           </li>
         ))}
       </ul>
@@ -30,20 +37,22 @@ export function SeriesTable({ chart, nameOf, format, formatTime }: SeriesTablePr
             <thead>
               <tr>
                 <th scope="col">{t('dashboard.time')}</th>
-                {chart.series.map(({ name }) => (
-                  <th key={name} scope="col" className="number">
-                    {nameOf(name)}
+                {stacks.map((stack) => (
+                  <th key={stack.series?.id || stack.series?.name || 'rest'} scope="col" className="number">
+                    {nameOf(stack)}
                   </th>
                 ))}
               </tr>
             </thead>
             <tbody>
-              {chart.starts.map((start, index) => (
+              {starts.map((start, at) => (
                 <tr key={start}>
-                  <td>{formatTime(start)}</td>
-                  {chart.series.map(({ name, values }) => (
-                    <td key={name} className="number">
-                      {format(values[index] ?? 0)}
+                  <td>
+                    <Link href={linkOf(start)}>{formatTime(start)}</Link>
+                  </td>
+                  {stacks.map((stack) => (
+                    <td key={stack.series?.id || stack.series?.name || 'rest'} className="number">
+                      {format(stack.values[at] ?? 0)}
                     </td>
                   ))}
                 </tr>

@@ -23,7 +23,7 @@ export interface OptionInputProps {
 }
 
 const long = new Set(['json', 'ratios', 'lines']);
-const wordy = new Set(['Notice', 'About', 'HomePageContent', 'Footer']);
+const wordy = new Set(['Notice', 'About', 'HomePageContent', 'console_setting.home_text', 'Footer']);
 
 /** It is a text of several lines. */
 export const takesLines = (option: OptionKey): boolean => long.has(optionRow(option).kind.name) || wordy.has(option);

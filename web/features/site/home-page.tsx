@@ -1,15 +1,21 @@
-/** The front door: the administrator's own page, or what this place is and how to call it. */
+/** The front door: the administrator's own page, or what this site is, which models it has at what price, and how they are called. */
 
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { Framed } from '../../components/framed.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useRead } from '../../lib/read.ts';
-import { isAdmin, useUser } from '../../lib/session.ts';
+import { useAside, useRead } from '../../lib/read.ts';
+import { isAdmin, isRoot, useUser } from '../../lib/session.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
 
@@ -19,6 +25,212 @@ const doors = [
   ['Anthropic', '/v1/messages'],
   ['Gemini', '/v1beta/models/{model}:generateContent'],
 ] as const;
+/** The rest is on the page of prices. */
+const most = 12;
+
+type Priced = OutputOf<EndpointOf<'pricing.get'>>['data'][number];
+type Level = OutputOf<EndpointOf<'status.models'>>[string];
+
+const looks: Readonly<Record<Level, string>> = {
+  none: 'status status-off',
+  good: 'status',
+  slow: 'status status-wait',
+  poor: 'status status-wait',
+  bad: 'status status-bad',
+};
+const rank: Readonly<Record<Level, number>> = { good: 0, slow: 1, poor: 2, bad: 3, none: 4 };
+
+/** Dollars as they are read: $2.50, $0.14, $0.0375. */
+function dollars(value: number): string {
+  const text = Number(value.toPrecision(4)).toString();
+  return `$${/\.\d$/.test(text) ? `${text}0` : text}`;
+}
+
+function Prices({ model, perUnit }: { readonly model: Priced; readonly perUnit: number }) {
+  const { t } = useTranslation();
+  if (model.quota_type === 1)
+    return (
+      <td className="number" colSpan={2}>
+        {t('site.perCall', { price: dollars(model.model_price) })}
+      </td>
+    );
+  const input = (model.model_ratio * 1_000_000) / perUnit;
+  return (
+    <>
+      <td className="number">{dollars(input)}</td>
+      <td className="number">{dollars(input * model.completion_ratio)}</td>
+    </>
+  );
+}
+
+function Models() {
+  const { t } = useTranslation();
+  const perUnit = useMoneyFacts()?.quotaPerUnit;
+  const list = useAside({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 }).data;
+  const levels = useAside({
+    queryKey: ['model-levels'],
+    queryFn: () => call('status.models'),
+    refetchInterval: 60_000,
+  }).data;
+  if (list === undefined || perUnit === undefined) return null;
+  const levelOf = ({ model_name: name }: Priced): Level => levels?.[name] ?? 'none';
+  const models = list.data.toSorted((one, other) => rank[levelOf(one)] - rank[levelOf(other)]);
+  return (
+    <section aria-labelledby="home-models">
+      <h2 id="home-models" className="mb-2 font-semibold">
+        {t('site.models')}
+      </h2>
+      {models.length === 0 ? (
+        <p className="text-ink-2">{t('site.noModels')}</p>
+      ) : (
+        <>
+          <div className="overflow-x-auto rounded-3 border border-line">
+            <table className="sheet-table">
+              <thead>
+                <tr>
+                  <th scope="col">{t('site.model')}</th>
+                  <th scope="col" className="number">
+                    {t('site.in')}
+                  </th>
+                  <th scope="col" className="number">
+                    {t('site.out')}
+                  </th>
+                  <th scope="col">{t('site.status')}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {models.slice(0, most).map((model) => (
+                  <tr key={model.model_name}>
+                    <td className="max-w-60 truncate font-mono text-[12px]">{model.model_name}</td>
+                    <Prices model={model} perUnit={perUnit} />
+                    <td>
+                      <span className={looks[levelOf(model)]}>
+                        <span className="max-sm:sr-only">{t(`site.level_${levelOf(model)}`)}</span>
+                      </span>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <p className="mt-2">
+            <Link href="/pricing">{t('site.allModels', { total: models.length })}</Link>
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Markdown({ text }: { readonly text: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    let current = true;
+    void import('../../lib/markdown.ts').then(({ toSafeHtml }) => {
+      if (current && place.current !== null) place.current.innerHTML = toSafeHtml(text);
+    });
+    return () => {
+      current = false;
+    };
+  }, [text]);
+  return (
+    <div ref={place} className="markdown max-w-prose text-[14px] text-ink-2">
+      <p>{text}</p>
+    </div>
+  );
+}
+
+/** What the site is, in the administrator's words; he changes them where they stand. */
+function Introduction() {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const root = isRoot(useUser());
+  const own = useStatus().data?.home_text ?? '';
+  const text = own === '' ? t('site.homeText') : own;
+  const [draft, setDraft] = useState<string | null>(null);
+  if (draft === null)
+    return (
+      <div className="flex items-start gap-3">
+        <div className="min-w-0 flex-1">
+          <Markdown text={text} />
+        </div>
+        {root ? (
+          <button type="button" className="button" onClick={() => setDraft(text)}>
+            <Icon name="edit" />
+            {t('site.edit')}
+          </button>
+        ) : null}
+      </div>
+    );
+  const save = () =>
+    attempt(async () => {
+      await call('option.set', { key: 'console_setting.home_text', value: draft.trim() });
+      await client.invalidateQueries({ queryKey: ['status'] });
+      setDraft(null);
+    });
+  return (
+    <form
+      className="grid gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <textarea
+        className="field"
+        rows={5}
+        // biome-ignore lint/a11y/noAutofocus: the reader has just asked to write here
+        autoFocus
+        aria-label={t('site.editText')}
+        value={draft}
+        onChange={(event) => setDraft(event.target.value)}
+      />
+      <p className="flex gap-2">
+        <button type="submit" className="button button-primary">
+          {t('app.save')}
+        </button>
+        <button type="button" className="button" onClick={() => setDraft(null)}>
+          {t('app.cancel')}
+        </button>
+      </p>
+    </form>
+  );
+}
+
+function Doors({ address }: { readonly address: string }) {
+  const { t } = useTranslation();
+  return (
+    <section aria-labelledby="home-call">
+      <h2 id="home-call" className="mb-2 font-semibold">
+        {t('site.call')}
+      </h2>
+      <dl className="rounded-3 border border-line">
+        {doors.map(([protocol, path]) => (
+          <div
+            key={protocol}
+            className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2"
+          >
+            <dt className="w-36 flex-none text-ink-2">{protocol}</dt>
+            <dd className="flex min-w-0 flex-1 items-center gap-2">
+              <code className="min-w-0 flex-1 truncate font-mono text-[12px]">{`${address}${path}`}</code>
+              <button
+                type="button"
+                className="button button-ghost"
+                aria-label={t('site.copyAddress', { protocol })}
+                onClick={() => copyOrShow(`${address}${path}`)}
+              >
+                <Icon name="copy" />
+              </button>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p className="mt-2">
+        <Link href="/api-docs">{t('apiDocs.title')}</Link>
+      </p>
+    </section>
+  );
+}
 
 export function HomePage() {
   const { t } = useTranslation();
@@ -38,41 +250,34 @@ export function HomePage() {
   }
   return (
     <div className="mx-auto max-w-3xl py-4">
-      <PageHead title={t('site.homeTitle')} />
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-5 px-5">
-        <p className="max-w-prose text-[14px] text-ink-2">{t('site.homeText')}</p>
-        <dl className="rounded-3 border border-line">
-          {doors.map(([protocol, path]) => (
-            <div
-              key={protocol}
-              className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2"
-            >
-              <dt className="w-36 flex-none text-ink-2">{protocol}</dt>
-              <dd className="flex min-w-0 flex-1 items-center gap-2">
-                <code className="min-w-0 flex-1 truncate font-mono text-[12px]">{`${address}${path}`}</code>
-                <button
-                  type="button"
-                  className="button button-ghost"
-                  aria-label={t('site.copyAddress', { protocol })}
-                  onClick={() => copyOrShow(`${address}${path}`)}
-                >
-                  <Icon name="copy" />
-                </button>
-              </dd>
-            </div>
-          ))}
-        </dl>
-        <p className="flex gap-2">
-          <Link href={user === null ? '/login' : '/token'} className="button button-primary">
-            {user === null ? t('nav.login') : t('nav.tokens')}
-          </Link>
-          {user === null ? null : (
+      <PageHead title={t('site.homeTitle')}>
+        {user === null ? (
+          <>
+            {status?.register_enabled === true && status.self_use_mode_enabled !== true ? (
+              <Link href="/register" className="button">
+                {t('nav.register')}
+              </Link>
+            ) : null}
+            <Link href="/login" className="button button-primary">
+              {t('nav.login')}
+            </Link>
+          </>
+        ) : (
+          <>
             <Link href="/playground" className="button">
               {t('nav.playground')}
             </Link>
-          )}
-        </p>
+            <Link href="/token" className="button button-primary">
+              {t('nav.tokens')}
+            </Link>
+          </>
+        )}
+      </PageHead>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-6 px-5">
         {isAdmin(user) ? <Checklist /> : null}
+        <Introduction />
+        <Models />
+        <Doors address={address} />
       </div>
     </div>
   );

@@ -1,0 +1,65 @@
+/** The front door: for strangers, and for the one who writes it. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { writeUser } from '../../web/lib/session.ts';
+import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
+
+beforeEach(() => aroundPages());
+afterEach(() => vi.unstubAllGlobals());
+
+const priced = (name: string, some: object) => ({
+  ...{ model_name: name, quota_type: 0, model_ratio: 1.25, model_price: 0, completion_ratio: 4, cache_ratio: 1 },
+  ...{ enable_groups: ['default'], owner_by: '', supported_endpoint_types: [], ...some },
+});
+const home = async (more: object = {}, content = '') => {
+  const { HomePage } = await import('../../web/features/site/home-page.tsx');
+  return rendered(<HomePage />, {
+    answers: {
+      home: content,
+      status: { quota_per_unit: 500_000, system_name: 'Acme', register_enabled: true, ...more },
+      'home-prices': {
+        ...{ success: true, message: '', group_ratio: {}, usable_group: {} },
+        data: [
+          priced('dead', {}),
+          priced('gpt-5', {}),
+          priced('draw', { quota_type: 1, model_price: 0.04 }),
+          ...Array.from({ length: 12 }, (_, at) => priced(`m${at}`, {})),
+        ],
+      },
+      'model-levels': { dead: 'bad', 'gpt-5': 'good', draw: 'slow' },
+    },
+  });
+};
+
+test('a stranger sees models with prices and status, the best first, how they are called, and the ways in', async () => {
+  const page = await home();
+  expect(page).toContain('$2.50');
+  expect(page).toContain('$10');
+  expect(page).toContain('每次 $0.04');
+  const order = ['gpt-5', 'draw', 'dead'].map((name) => page.indexOf(`>${name}<`));
+  expect(order).toEqual(order.toSorted((one, other) => one - other));
+  expect(page.slice(page.indexOf('>dead<'))).toMatch(/status-bad[^<]*<span[^>]*>失败/);
+  expect(page).toContain('https://site.example/v1/messages');
+  expect(page).toContain('全部 15 个模型与价格');
+  expect(page).not.toContain('>m11<');
+  expect(linksIn(page)).toEqual(expect.arrayContaining(['/register', '/login', '/pricing', '/api-docs']));
+  expect(page).not.toContain('编辑');
+});
+
+test('where nobody can register nothing leads there', async () => {
+  expect(linksIn(await home({ register_enabled: false }))).not.toContain('/register');
+  expect(linksIn(await home({ self_use_mode_enabled: true }))).not.toContain('/register');
+});
+
+test('the introduction is the administrator’s, who alone can change it where it stands', async () => {
+  expect(await home({ home_text: 'Models for **Acme**' })).toContain('Models for **Acme**');
+  writeUser(reader(10));
+  expect(await home()).not.toContain('编辑');
+  writeUser(reader(100));
+  expect(await home()).toContain('编辑');
+});
+
+test('a home page of one’s own wins', async () => {
+  const page = await home({ home_text: 'not this' }, '# Ours');
+  expect(page).not.toContain('not this');
+  expect(page).not.toContain('/v1/messages');
+});

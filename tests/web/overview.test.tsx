@@ -1,0 +1,174 @@
+/** The overview: whole steps, stacked series, changes, and where each mark leads. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import {
+  askedOf,
+  barAt,
+  before,
+  changeOf,
+  errorRate,
+  type Figures,
+  filterOf,
+  labelOf,
+  logLink,
+  periodOf,
+  stacked,
+  stacksOf,
+  startsOf,
+  type TrafficSeries,
+  valuesOf,
+} from '../../web/features/dashboard/overview.ts';
+import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
+
+const hour = 3600;
+const day = 86_400;
+/** 2026-11-26 15:20 UTC. */
+const now = 1_795_706_400;
+const spread = { mean: 500, p50: 520, p95: 1870 };
+const figures = (some: Partial<Figures>): Figures =>
+  ({
+    ...{
+      requests: 0,
+      errors: 0,
+      refused: 0,
+      retried: 0,
+      saved: 0,
+      attempts: 0,
+      failed: 0,
+      error_by: {},
+      failed_by: {},
+    },
+    ...{ tokens_in: 0, tokens_out: 0, tokens_cached: 0, charge: 0, latency: spread, first_token: spread },
+    ...{ tokens_per_second: null, ...some },
+  }) as Figures;
+const series = (name: string, values: Readonly<Record<number, number>>, id = 0): TrafficSeries => {
+  const points = Object.entries(values).map(([at, charge]) => ({
+    at: Number(at),
+    ...figures({ charge, requests: 1 }),
+  }));
+  const total = figures({ charge: points.reduce((sum, { charge }) => sum + charge, 0), requests: points.length });
+  return { id, name, username: '', total, points };
+};
+
+test('a range becomes whole steps, the one under way included: five minutes, hours or days', () => {
+  const day24 = periodOf({ from: now - day, to: now }, now);
+  expect(day24).toEqual({ from: now - (now % hour) - 23 * hour, to: now - (now % hour) + hour, step: hour });
+  expect(startsOf(day24)).toHaveLength(24);
+  expect(startsOf(periodOf({ from: now - 900, to: now }, now))).toHaveLength(3);
+  expect(periodOf({ from: now - 90 * day, to: now }, now).step).toBe(day);
+  expect(startsOf(periodOf({ from: now - 90 * day, to: now }, now))).toHaveLength(90);
+  expect(startsOf(periodOf({ from: now - 60, to: now }, now))).toHaveLength(1);
+  // Open ends: up to now, and no longer than the figures are kept for.
+  expect(periodOf({ from: 0, to: 0 }, now)).toEqual(periodOf({ from: now - 90 * day, to: now }, now));
+});
+
+test('the period before is as long and ends where this one begins; neither asks for a step of the other', () => {
+  const period = periodOf({ from: now - day, to: now }, now);
+  const earlier = before(period);
+  expect([earlier.to, earlier.to - earlier.from]).toEqual([period.from, period.to - period.from]);
+  expect(askedOf(earlier)).toEqual({ start_timestamp: earlier.from, end_timestamp: period.from - 1, step: '1h' });
+});
+
+test('the six largest stand apart and the rest together, so that all of it is in the chart', () => {
+  const starts = [100, 200];
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+  const by = names.map((name, at) => series(name, { 100: at + 1, 200: at === 7 ? 0 : 1 }));
+  const all = series('', { 100: 40, 200: 7 });
+  const stacks = stacksOf(by, all, starts, 'charge');
+  expect(stacks.map((stack) => [stack.series?.name ?? null, stack.total])).toEqual([
+    ['g', 8],
+    ['h', 8],
+    ['f', 7],
+    ['e', 6],
+    ['d', 5],
+    ['c', 4],
+    [null, 9],
+  ]);
+  expect(stacks.reduce((sum, { total }) => sum + total, 0)).toBe(47);
+  expect(stacksOf(by.slice(0, 2), series('', { 100: 3, 200: 2 }), starts, 'charge')).toHaveLength(2);
+});
+
+test('steps without traffic are nothing, and no error rate of nothing is made up', () => {
+  expect(valuesOf(series('a', { 200: 5 }), [100, 200, 300], ({ charge }) => charge, 0)).toEqual([0, 5, 0]);
+  expect(valuesOf(undefined, [100], ({ charge }) => charge, null)).toEqual([null]);
+  expect([errorRate({ errors: 0, requests: 0 }), errorRate({ errors: 1, requests: 4 })]).toEqual([null, 0.25]);
+  expect([changeOf(15, 10), changeOf(5, 0), changeOf(5, undefined)]).toEqual([0.5, null, null]);
+});
+
+test('bars lie on each other, and a click finds the one it hits', () => {
+  const lines = [{ values: [3, 1] }, { values: [2, null] }];
+  expect(stacked(lines)).toEqual([
+    [3, 1],
+    [5, 1],
+  ]);
+  expect([barAt(lines, 0, 2), barAt(lines, 0, 4), barAt(lines, 0, 6), barAt(lines, 1, 1)]).toEqual([0, 1, null, 0]);
+});
+
+test('days are named as the days of UTC that they are, times as the reader has them', () => {
+  const at = new Date('2026-11-26T15:00:00').getTime() / 1000;
+  expect([labelOf(at, hour, false), labelOf(at, hour, true)]).toEqual(['15:00', '11-26 15:00']);
+  expect(labelOf(Date.UTC(2026, 10, 26) / 1000, day, true)).toBe('11-26');
+});
+
+test('every mark leads to its part of the log', () => {
+  const link = new URL(logLink({ from: now, to: now + 299 }, { channel: '7' }), 'https://site.example');
+  expect(link.pathname).toBe('/log');
+  expect(Object.fromEntries(link.searchParams)).toMatchObject({ channel: '7', from: '2026-11-26T15:20Z' });
+  const one = { ...series('laptop', {}, 3), username: 'ann' };
+  expect([filterOf('model', one), filterOf('channel', one), filterOf('user', one), filterOf('token', one)]).toEqual([
+    { model: 'laptop' },
+    { channel: '3' },
+    { user: 'laptop' },
+    { token: 'laptop', user: 'ann' },
+  ]);
+});
+
+beforeEach(async () => {
+  vi.useFakeTimers({ now: now * 1000 });
+  await aroundPages(reader(100));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const traffic = (total: Partial<Figures>, ...rows: readonly TrafficSeries[]) => ({
+  ...{ from: 0, to: 0, step: hour, total: figures(total), series: rows },
+});
+
+test('figures stand with what they were before, rows with their errors and the way to them', async () => {
+  const { DashboardPage } = await import('../../web/features/dashboard/dashboard-page.tsx');
+  const period = periodOf({ from: now - day, to: now }, now);
+  const key = (what: string, asked: object, by: string, points: boolean) => ['overview', what, true, asked, by, points];
+  const given: (readonly [readonly unknown[], unknown])[] = [
+    [key('all', period, 'none', true), traffic({ charge: 91_320_000, requests: 214_306, errors: 812 })],
+    [key('earlier', before(period), 'none', false), traffic({ charge: 81_250_000, requests: 198_000, errors: 990 })],
+    [
+      key('by', period, 'model', true),
+      traffic({}, { ...series('gpt-5', {}), total: figures({ requests: 20, errors: 2, charge: 500_000 }) }),
+    ],
+  ];
+  const html = rendered(<DashboardPage />, {
+    path: '/detail?range=24h',
+    answers: {
+      status: { quota_per_unit: 500_000, display_in_currency: true, checklist_enabled: false },
+      'channel-traffic': [{ id: 4, name: 'main', state: 'failing', words: 'credit balance is too low' }],
+    },
+    lists: given,
+  });
+  for (const text of [
+    '$182.64',
+    '214,306',
+    '0.38%',
+    '0.52 / 1.87',
+    '+12.4%',
+    '+8.2%',
+    '−0.12',
+    '214,306 个中的 812 个',
+  ])
+    expect(html).toContain(text);
+  expect(html).toContain('credit balance is too low');
+  const links = linksIn(html).map((link) => link.replaceAll('&amp;', '&'));
+  expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && !link.includes('type='))).toBe(true);
+  expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && link.endsWith('&type=5'))).toBe(true);
+  expect(html).toContain('10.00%');
+});

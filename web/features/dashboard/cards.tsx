@@ -1,0 +1,220 @@
+/** Spend, requests, errors and time to first token: the figure, how it changed, and how it went. */
+import { lazy, Suspense, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMoney } from '../../shell/money.ts';
+import type { ChartLine } from './chart.tsx';
+import { changeOf, errorRate, type Figures, type Period, startsOf, type Traffic, valuesOf } from './overview.ts';
+
+const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+export const whole = (value: number): string => value.toLocaleString('en');
+const seconds = (ms: number | null): string => (ms === null ? '–' : (ms / 1000).toFixed(2));
+const percent = (share: number | null): string => (share === null ? '–' : `${(share * 100).toFixed(2)}%`);
+
+interface CardProps {
+  readonly label: string;
+  readonly value: string;
+  readonly unit?: string;
+  /** Its change, where more is neither good nor bad. */
+  readonly change: string | null;
+  readonly look: string;
+  readonly note: string;
+  readonly starts: readonly number[];
+  readonly lines: readonly ChartLine[];
+  readonly onHover: (index: number | null) => void;
+  readonly onPick: (index: number) => void;
+}
+
+function FigureCard({ label, value, unit, change, look, note, starts, lines, onHover, onPick }: CardProps) {
+  return (
+    <div className="min-w-0 rounded-3 border border-line px-4 pt-3 pb-2 max-sm:px-3">
+      <dt className="text-[12px] text-ink-3">{label}</dt>
+      <dd className="truncate text-[26px] leading-8 font-semibold max-sm:text-[20px]">
+        {value}
+        {unit === undefined ? null : (
+          <span className="ml-1 text-[13px] leading-none font-normal text-ink-3">{unit}</span>
+        )}
+      </dd>
+      <dd className="truncate text-[12px] text-ink-3">
+        {change === null ? null : <span className={`mr-1.5 ${look}`}>{change}</span>}
+        {note}
+      </dd>
+      <dd className="mt-1">
+        <Suspense fallback={<div className="h-14" />}>
+          <Chart {...{ starts, lines, label, onHover, onPick }} kind="line" height={56} bare />
+        </Suspense>
+      </dd>
+    </div>
+  );
+}
+
+function signed(value: number, decimals: number): string {
+  const size = Math.abs(value).toFixed(decimals);
+  return `${Number(size) === 0 ? '±' : value > 0 ? '+' : '−'}${size}`;
+}
+
+export interface CardsProps {
+  readonly period: Period;
+  /** undefined = not read yet. */
+  readonly traffic: Traffic | undefined;
+  readonly earlier: Traffic | undefined;
+  /** Shows the period before as dashed lines. */
+  readonly compare: boolean;
+  readonly hover: number | null;
+  readonly formatTime: (start: number) => string;
+  readonly onHover: (index: number | null) => void;
+  readonly onPick: (index: number, kind: 'requests' | 'errors') => void;
+}
+
+/** A line, and the same of the period before. */
+function linesOf(
+  values: (traffic: Traffic | undefined) => (number | null)[],
+  label: string,
+  colour: string,
+  { traffic, earlier, compare }: Pick<CardsProps, 'traffic' | 'earlier' | 'compare'>,
+): ChartLine[] {
+  return [
+    ...(compare ? [{ label, values: values(earlier), colour: '--data-8', dashed: true }] : []),
+    { label, values: values(traffic), colour },
+  ];
+}
+
+export function Cards(props: CardsProps) {
+  const { period, traffic, earlier, compare, hover, formatTime, onHover, onPick } = props;
+  const { t } = useTranslation();
+  const money = useMoney();
+  const total = traffic?.total;
+  const then = earlier?.total;
+  const starts = useMemo(() => startsOf(period), [period]);
+  const lines = useMemo(() => {
+    const of =
+      (figure: (point: Figures) => number | null, none: number | null) =>
+      (one: Traffic | undefined): (number | null)[] =>
+        valuesOf(
+          one?.series[0] === undefined
+            ? undefined
+            : {
+                points: one.series[0].points.map((point) => ({
+                  ...point,
+                  at: point.at + (one === earlier ? period.to - period.from : 0),
+                })),
+              },
+          starts,
+          figure,
+          none,
+        );
+    const given = { traffic, earlier, compare };
+    return {
+      spend: linesOf(
+        of(({ charge }) => charge, 0),
+        'spend',
+        '--data-1',
+        given,
+      ),
+      requests: linesOf(
+        of(({ requests }) => requests, 0),
+        'requests',
+        '--data-1',
+        given,
+      ),
+      errors: linesOf(of(errorRate, null), 'errors', '--data-4', given),
+      first: [
+        ...linesOf(
+          of(({ first_token: { p95 } }) => p95, null),
+          'p95',
+          '--data-2',
+          given,
+        ),
+        { label: 'p50', values: of(({ first_token: { p50 } }) => p50, null)(traffic), colour: '--data-1' },
+      ],
+    };
+  }, [period, starts, traffic, earlier, compare]);
+  const at = hover === null ? undefined : starts[hover];
+  const point = at === undefined ? undefined : traffic?.series[0]?.points.find((one) => one.at === at);
+  /** Under the pointer, else what is said of the whole. */
+  const said = (of: (figures: Figures) => string, otherwise: string): string =>
+    at === undefined ? otherwise : `${formatTime(at)} · ${point === undefined ? '–' : of(point)}`;
+  const relative = (now: number | undefined, old: number | undefined): string | null => {
+    const change = now === undefined ? null : changeOf(now, old);
+    return change === null ? null : `${signed(change * 100, 1)}%`;
+  };
+  const days = (period.to - period.from) / 86_400;
+  const minutes = (period.to - period.from) / 60;
+  const rate = total === undefined ? null : errorRate(total);
+  const rateThen = then === undefined ? null : errorRate(then);
+  const points = rate === null || rateThen === null ? null : (rate - rateThen) * 100;
+  const slower =
+    total?.first_token.p95 == null || then?.first_token.p95 == null
+      ? null
+      : (total.first_token.p95 - then.first_token.p95) / 1000;
+  const quiet = { starts, onHover };
+  const tone = (worse: number | null) =>
+    worse === null || Math.abs(worse) < 0.005 ? '' : worse > 0 ? 'text-danger' : 'text-success';
+  return (
+    <dl aria-busy={traffic === undefined} className="grid grid-cols-4 gap-3 max-lg:grid-cols-2 max-sm:gap-2">
+      <FigureCard
+        {...quiet}
+        label={t('dashboard.spent')}
+        value={money(total?.charge)}
+        change={relative(total?.charge, then?.charge)}
+        look=""
+        note={said(
+          ({ charge }) => money(charge),
+          total === undefined || days < 1
+            ? ''
+            : t('dashboard.perDay', { value: money(Math.round(total.charge / days)) }),
+        )}
+        lines={lines.spend}
+        onPick={(index) => onPick(index, 'requests')}
+      />
+      <FigureCard
+        {...quiet}
+        label={t('dashboard.requests')}
+        value={total === undefined ? '–' : whole(total.requests)}
+        change={relative(total?.requests, then?.requests)}
+        look=""
+        note={said(
+          ({ requests }) => whole(requests),
+          total === undefined
+            ? ''
+            : t('dashboard.rates', {
+                rpm: (total.requests / minutes).toPrecision(3),
+                tokens: compact.format(total.tokens_in + total.tokens_out),
+              }),
+        )}
+        lines={lines.requests}
+        onPick={(index) => onPick(index, 'requests')}
+      />
+      <FigureCard
+        {...quiet}
+        label={t('dashboard.errors')}
+        value={percent(rate)}
+        change={points === null ? null : t('dashboard.points', { value: signed(points, 2) })}
+        look={tone(points)}
+        note={said(
+          (one) => `${percent(errorRate(one))} (${whole(one.errors)})`,
+          total === undefined
+            ? ''
+            : t('dashboard.errorsOf', { errors: whole(total.errors), requests: whole(total.requests) }),
+        )}
+        lines={lines.errors}
+        onPick={(index) => onPick(index, 'errors')}
+      />
+      <FigureCard
+        {...quiet}
+        label={t('dashboard.first')}
+        value={`${seconds(total?.first_token.p50 ?? null)} / ${seconds(total?.first_token.p95 ?? null)}`}
+        unit="s"
+        change={slower === null ? null : `${signed(slower, 2)} s`}
+        look={tone(slower)}
+        note={said(
+          ({ first_token: { p50, p95 } }) => `${seconds(p50)} / ${seconds(p95)} s`,
+          total?.tokens_per_second == null ? '' : `${total.tokens_per_second.toFixed(0)} tok/s`,
+        )}
+        lines={lines.first}
+        onPick={(index) => onPick(index, 'requests')}
+      />
+    </dl>
+  );
+}

@@ -1,2 +1,0 @@
-/** Large numbers, short. */
-export const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });

@@ -1,0 +1,151 @@
+/** Traffic over a range as charts and rows: which steps, how it changed, and where in the log each mark stands. Pure. */
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { type Range, rangeQuery } from '../../lib/range.ts';
+
+export type Traffic = OutputOf<EndpointOf<'traffic.all'>>;
+export type TrafficSeries = Traffic['series'][number];
+export type Figures = Traffic['total'];
+
+export const dimensions = ['model', 'channel', 'user', 'token'] as const;
+export type Dimension = (typeof dimensions)[number];
+export const metrics = ['charge', 'requests', 'tokens'] as const;
+export type Metric = (typeof metrics)[number];
+
+export interface Period {
+  /** Epoch seconds, both on the edges of steps; the second is excluded. */
+  readonly from: number;
+  readonly to: number;
+  /** Seconds. */
+  readonly step: number;
+}
+
+const daySeconds = 86_400;
+const minutesUpTo = 6 * 3600;
+const hoursUpTo = 8 * daySeconds;
+const longest = 90 * daySeconds;
+
+/** Whole steps alone, the one under way included. @param now epoch seconds. */
+export function periodOf({ from, to }: Pick<Range, 'from' | 'to'>, now: number): Period {
+  const end = to === 0 ? now : to;
+  const start = from === 0 ? end - longest : from;
+  const length = end - start;
+  const step = length <= minutesUpTo ? 300 : length <= hoursUpTo ? 3600 : daySeconds;
+  const last = Math.ceil(end / step) * step;
+  return { from: Math.min(Math.ceil(start / step) * step, last - step), to: last, step };
+}
+
+export const before = ({ from, to, step }: Period): Period => ({ from: from - (to - from), to: from, step });
+
+/** What the server is asked: its last step is the one that the end lies in. */
+export const askedOf = ({ from, to, step }: Period) => ({
+  start_timestamp: from,
+  end_timestamp: to - 1,
+  step: ({ 300: '5m', 3600: '1h' } as const)[step] ?? ('1d' as const),
+});
+
+export const startsOf = ({ from, to, step }: Period): number[] =>
+  Array.from({ length: Math.max(0, Math.round((to - from) / step)) }, (_, at) => from + at * step);
+
+export const metricOf = (metric: Metric, figures: Pick<Figures, 'charge' | 'requests' | 'tokens_in' | 'tokens_out'>) =>
+  metric === 'tokens' ? figures.tokens_in + figures.tokens_out : figures[metric];
+
+/** One value for each step; `none` where nothing was counted. */
+export function valuesOf<None>(
+  series: Pick<TrafficSeries, 'points'> | undefined,
+  starts: readonly number[],
+  of: (point: Figures) => number | null,
+  none: None,
+): (number | None)[] {
+  const at = new Map(series?.points.map((point) => [point.at, point]));
+  return starts.map((start) => {
+    const point = at.get(start);
+    return (point === undefined ? null : of(point)) ?? none;
+  });
+}
+
+export interface Stack {
+  /** null = all that is small, together. */
+  readonly series: TrafficSeries | null;
+  readonly values: readonly number[];
+  readonly total: number;
+}
+
+const most = 6;
+
+/** Largest first, what is small added up at the end. */
+export function stacksOf(
+  by: readonly TrafficSeries[],
+  all: TrafficSeries | undefined,
+  starts: readonly number[],
+  metric: Metric,
+): Stack[] {
+  const of = (figures: Figures) => metricOf(metric, figures);
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const found = by
+    .map((series): Stack => {
+      const values = valuesOf(series, starts, of, 0);
+      return { series, values, total: sum(values) };
+    })
+    .filter(({ total }) => total > 0)
+    .sort((one, other) => other.total - one.total);
+  const shown = found.slice(0, most);
+  const whole = valuesOf(all, starts, of, 0);
+  const rest = whole.map((value, at) => Math.max(0, value - sum(shown.map(({ values }) => values[at] ?? 0))));
+  return sum(rest) === 0 ? shown : [...shown, { series: null, values: rest, total: sum(rest) }];
+}
+
+interface Bars {
+  readonly values: readonly (number | null)[];
+}
+
+/** Bars lie over each other: each carries the sum of itself and all below, the tallest is drawn first. */
+export function stacked(lines: readonly Bars[]): number[][] {
+  const sums: number[] = [];
+  return lines.map(({ values }) =>
+    values.map((value, at) => {
+      sums[at] = (sums[at] ?? 0) + (value ?? 0);
+      return sums[at] ?? 0;
+    }),
+  );
+}
+
+/** Which of the stacked bars a height lies in; null = above all. */
+export function barAt(lines: readonly Bars[], index: number, height: number): number | null {
+  const found = stacked(lines).findIndex((sums) => height <= (sums[index] ?? 0));
+  return found === -1 || height < 0 ? null : found;
+}
+
+/** Of what it was before; null = there was nothing. */
+export const changeOf = (now: number, then: number | undefined): number | null =>
+  then === undefined || then === 0 ? null : (now - then) / then;
+
+export const errorRate = ({ errors, requests }: Pick<Figures, 'errors' | 'requests'>): number | null =>
+  requests === 0 ? null : errors / requests;
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** `15:00`, `11-19 15:00`, or the day, which is one of UTC. @param long with its day. */
+export function labelOf(start: number, step: number, long: boolean): string {
+  const at = new Date(start * 1000);
+  if (step >= daySeconds) return `${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())}`;
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  return long ? `${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}` : time;
+}
+
+/** The log where it is about this. @param some further filters, as its address has them. */
+export function logLink(
+  range: Pick<Range, 'from' | 'to'> & Partial<Pick<Range, 'span'>>,
+  some: Readonly<Record<string, string>> = {},
+): string {
+  const time = rangeQuery({ span: 'custom', ...range });
+  const given = Object.entries({ ...some, ...time }).filter(([, value]) => value !== '');
+  return `/log?${new URLSearchParams(given)}`;
+}
+
+/** How the log is narrowed to one row of a table. */
+export function filterOf(by: Dimension, { id, name, username }: TrafficSeries): Readonly<Record<string, string>> {
+  if (by === 'channel') return { channel: String(id) };
+  if (by === 'token') return username === '' ? { token: name } : { token: name, user: username };
+  return by === 'user' ? { user: name } : { model: name };
+}

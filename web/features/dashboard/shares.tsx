@@ -1,0 +1,220 @@
+/** Who or what the traffic is of: stacked over time, and row by row. Every mark leads to its part of the log. */
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link, useLocation } from 'wouter';
+import { Segment } from '../../components/segment.tsx';
+import { useMoney } from '../../shell/money.ts';
+import { Breakdown } from './breakdown.tsx';
+import { whole } from './cards.tsx';
+import {
+  type Dimension,
+  dimensions,
+  errorRate,
+  filterOf,
+  logLink,
+  type Metric,
+  metricOf,
+  metrics,
+  type Period,
+  type Stack,
+  stacksOf,
+  startsOf,
+  type Traffic,
+  type TrafficSeries,
+} from './overview.ts';
+import { colourOf, SeriesTable } from './series-table.tsx';
+
+const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
+/** More are shown when somebody asks. */
+const most = 10;
+const none: readonly TrafficSeries[] = [];
+
+export interface SharesProps {
+  readonly admin: boolean;
+  readonly period: Period;
+  readonly all: Traffic | undefined;
+  readonly by: Traffic | undefined;
+  readonly dimension: Dimension;
+  readonly metric: Metric;
+  readonly margin: boolean;
+  readonly hover: number | null;
+  readonly formatTime: (start: number) => string;
+  readonly onHover: (index: number | null) => void;
+  readonly onSet: (name: 'by' | 'show' | 'view', value: string) => void;
+}
+
+export function Shares(props: SharesProps) {
+  const { admin, period, all, by, dimension, metric, margin, hover, formatTime, onHover, onSet } = props;
+  const { t } = useTranslation();
+  const money = useMoney();
+  const [, navigate] = useLocation();
+  const [more, setMore] = useState(false);
+  const starts = useMemo(() => startsOf(period), [period]);
+  const rows = by?.series ?? none;
+  const stacks = useMemo(() => stacksOf(rows, all?.series[0], starts, metric), [rows, all, starts, metric]);
+  const named = useCallback(
+    ({ id, name, username }: TrafficSeries): string =>
+      name === '' ? `#${id}` : dimension === 'token' && username !== '' ? `${name} (${username})` : name,
+    [dimension],
+  );
+  const nameOf = useCallback(
+    ({ series }: Stack) => (series === null ? t('dashboard.others') : named(series)),
+    [t, named],
+  );
+  const format = useCallback(
+    (value: number) => (metric === 'charge' ? money(Math.round(value)) : whole(Math.round(value))),
+    [metric, money],
+  );
+  const lines = useMemo(
+    () => stacks.map((stack, at) => ({ label: nameOf(stack), values: stack.values, colour: colourOf(stack, at) })),
+    [stacks, nameOf],
+  );
+  const stepOf = (start: number) => ({ from: start, to: start + period.step - 1 });
+  const pick = (index: number, line: number | null) => {
+    const start = starts[index];
+    if (start === undefined) return;
+    const series = line === null ? null : (stacks[line]?.series ?? null);
+    navigate(logLink(stepOf(start), series === null ? {} : filterOf(dimension, series)));
+  };
+  const sorted = rows.toSorted((one, other) => metricOf(metric, other.total) - metricOf(metric, one.total));
+  const shown = more ? sorted : sorted.slice(0, most);
+  const highest = Math.max(
+    1,
+    metricOf(metric, sorted[0]?.total ?? { charge: 0, requests: 0, tokens_in: 0, tokens_out: 0 }),
+  );
+  const offered = admin ? dimensions : dimensions.filter((one) => one === 'model' || one === 'token');
+  const unit = t(
+    period.step === 300 ? 'dashboard.step5m' : period.step === 3600 ? 'dashboard.step1h' : 'dashboard.step1d',
+  );
+  return (
+    <>
+      <section aria-label={t('dashboard.chart')} className="rounded-3 border border-line">
+        <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
+          <h2 className="font-semibold">{t('dashboard.chart')}</h2>
+          <span className="flex-1 text-[12px] text-ink-3">
+            {hover === null || starts[hover] === undefined ? unit : formatTime(starts[hover])}
+          </span>
+          <Segment
+            label={t('dashboard.per')}
+            value={dimension}
+            options={offered.map((one) => [one, t(`dashboard.${one}`)])}
+            onChange={(value) => onSet('by', value)}
+          />
+          <Segment
+            label={t('dashboard.show')}
+            value={metric}
+            options={metrics.map((one) => [one, t(`dashboard.m_${one}`)])}
+            onChange={(value) => onSet('show', value)}
+          />
+        </header>
+        {stacks.length === 0 ? (
+          <p className="px-4 py-8 text-ink-2">{by === undefined ? t('app.loading') : t('dashboard.empty')}</p>
+        ) : (
+          <div className="px-4 py-3">
+            <Suspense fallback={<div className="h-60" />}>
+              <Chart
+                {...{ starts, lines, format, formatTime, onHover }}
+                onPick={pick}
+                label={t('dashboard.chart')}
+                kind="bars"
+                height={240}
+              />
+            </Suspense>
+            <SeriesTable
+              {...{ stacks, starts, hover, nameOf, format, formatTime }}
+              linkOf={(start) => logLink(stepOf(start))}
+            />
+          </div>
+        )}
+      </section>
+      <section aria-label={t(`dashboard.${dimension}`)} className="rounded-3 border border-line">
+        <header className="flex flex-wrap items-center gap-2 px-4 py-2">
+          <h2 className="flex-1 font-semibold">{t(`dashboard.top_${dimension}`)}</h2>
+          {admin ? (
+            <button
+              type="button"
+              className="button"
+              aria-pressed={margin}
+              onClick={() => onSet('view', margin ? '' : 'margin')}
+            >
+              {t('dashboard.margin')}
+            </button>
+          ) : null}
+        </header>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+        <section className="overflow-auto" tabIndex={0} aria-label={t(`dashboard.top_${dimension}`)}>
+          <table className="sheet-table">
+            <thead>
+              <tr>
+                <th scope="col">{t(`dashboard.${dimension}`)}</th>
+                <th scope="col" className="number">
+                  {t('dashboard.requests')}
+                </th>
+                <th scope="col" className="number">
+                  {t('dashboard.errors')}
+                </th>
+                <th scope="col" className="number max-sm:hidden">
+                  {t('dashboard.firstP95')}
+                </th>
+                <th scope="col" className="number max-sm:hidden">
+                  {t('dashboard.tokens')}
+                </th>
+                <th scope="col" className="number">
+                  {t('dashboard.spent')}
+                </th>
+                <th scope="col" className="w-40 max-sm:hidden">
+                  <span className="sr-only">{t('dashboard.part')}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((row) => {
+                const rate = errorRate(row.total);
+                const link = logLink({ from: period.from, to: period.to - 1 }, filterOf(dimension, row));
+                return (
+                  <tr key={`${row.id} ${row.name}`}>
+                    <td className="max-w-60 truncate">
+                      <Link href={link}>{named(row)}</Link>
+                    </td>
+                    <td className="number">{whole(row.total.requests)}</td>
+                    <td className={`number ${rate !== null && rate >= 0.05 ? 'text-danger' : ''}`}>
+                      {row.total.errors === 0 ? (
+                        '0'
+                      ) : (
+                        <Link href={`${link}&type=5`} className="text-inherit">
+                          {`${((rate ?? 1) * 100).toFixed(2)}%`}
+                        </Link>
+                      )}
+                    </td>
+                    <td className="number max-sm:hidden">
+                      {row.total.first_token.p95 === null ? '–' : `${(row.total.first_token.p95 / 1000).toFixed(2)} s`}
+                    </td>
+                    <td className="number max-sm:hidden">{whole(row.total.tokens_in + row.total.tokens_out)}</td>
+                    <td className="number">{money(row.total.charge)}</td>
+                    <td className="max-sm:hidden">
+                      <span aria-hidden="true" className="block h-1 w-full rounded-1 bg-press">
+                        <span
+                          className="block h-1 rounded-1 bg-accent"
+                          style={{ width: `${(100 * metricOf(metric, row.total)) / highest}%` }}
+                        />
+                      </span>
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </section>
+        {sorted.length > shown.length ? (
+          <button type="button" className="button m-3" onClick={() => setMore(true)}>
+            {t('dashboard.more', { count: sorted.length - shown.length })}
+          </button>
+        ) : null}
+        {by !== undefined && rows.length === 0 ? <p className="px-4 py-5 text-ink-2">{t('dashboard.empty')}</p> : null}
+      </section>
+      {admin && margin ? (
+        <Breakdown range={{ start_timestamp: period.from, end_timestamp: period.to - 1 }} username="" />
+      ) : null}
+    </>
+  );
+}
