@@ -19,6 +19,7 @@ import { redemptionRows } from './redemption/rows.ts';
 import { routeRows } from './route/rows.ts';
 import { secretRows } from './secrets/rows.ts';
 import { siteRows } from './site/rows.ts';
+import { statementRows } from './statement/rows.ts';
 import { tagRows } from './tag/rows.ts';
 import { taskRows } from './tasks/rows.ts';
 import { tokenRows } from './token/rows.ts';
@@ -38,6 +39,7 @@ export const commands: readonly CommandRow[] = [
   ...modelRows,
   ...routeRows,
   ...logRows,
+  ...statementRows,
   ...alertRows,
   ...nodeRows,
   ...taskRows,

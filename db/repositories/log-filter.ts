@@ -17,6 +17,8 @@ export interface LogFilter {
   readonly channel?: number | undefined;
   /** Part of a channel's present name. */
   readonly channelName?: string | undefined;
+  /** Whole tag of a channel, as it is now. */
+  readonly channelTag?: string | undefined;
   readonly group?: string | undefined;
   readonly requestId?: string | undefined;
   readonly from?: number | undefined;
@@ -108,6 +110,16 @@ export function createLogFilters({ query, dialect }: Database) {
         one.where(sql<boolean>`${statusSql(filter.retries === true)} IN (${sql.join(filter.statuses ?? [])})`),
       )
       .$if((filter.error ?? '') !== '', (one) => one.where(sql<boolean>`${errorSql} = ${filter.error}`))
+      .$if(filter.channelTag !== undefined, (one) =>
+        one.where(
+          'logs.channel_id',
+          'in',
+          query
+            .selectFrom('channels')
+            .select('channels.id')
+            .where('channels.tag', '=', filter.channelTag ?? ''),
+        ),
+      )
       .$if(isPattern(filter.model), (one) =>
         one.where(dialect.like('logs.model_name', patternOf(filter.model ?? ''), '\\')),
       );

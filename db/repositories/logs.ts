@@ -30,6 +30,17 @@ export interface LogSum {
   readonly list: number;
 }
 
+/** What one model cost on one day. */
+export interface LogDay {
+  /** Epoch seconds at which the day begins, UTC. */
+  readonly day_at: number;
+  readonly model: string;
+  readonly requests: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly quota: number;
+}
+
 const sumColumns = { channel: 'channel_id', model: 'model_name', user: 'username' } as const;
 export type LogSumBy = keyof typeof sumColumns;
 
@@ -151,6 +162,21 @@ export function createLogsRepository(database: Database) {
           ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogSum>,
       )
         .groupBy([sql`1`, 'logs.channel_id'])
+        .execute(),
+    days: async (filter: LogFilter): Promise<LogDay[]> =>
+      (await plan({ ...filter, type: consume }))(
+        query
+          .selectFrom('logs')
+          .select([
+            sql<number>`logs.created_at - logs.created_at % 86400`.as('day_at'),
+            'logs.model_name as model',
+            sql<number>`count(*)`.as('requests'),
+            sql<number>`sum(logs.prompt_tokens)`.as('prompt_tokens'),
+            sql<number>`sum(logs.completion_tokens)`.as('completion_tokens'),
+            sql<number>`sum(logs.quota)`.as('quota'),
+          ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogDay>,
+      )
+        .groupBy([sql`1`, 'logs.model_name'])
         .execute(),
     stat: async (filter: LogFilter): Promise<{ quota: number; requests: number; tokens: number }> => {
       const narrow = await plan({ ...filter, type: consume });

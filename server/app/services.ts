@@ -49,6 +49,7 @@ import { createPasskeys, type PasskeysService } from '../domain/sessions/passkey
 import { createSecondFactor, type SecondFactorService } from '../domain/sessions/second-factor.ts';
 import { createSessions, type SessionsService } from '../domain/sessions/service.ts';
 import { createSetup } from '../domain/setup/service.ts';
+import { createStatements, type StatementsService } from '../domain/statements/service.ts';
 import { createStatus } from '../domain/status/service.ts';
 import { createUndeclaredProxy, type UndeclaredProxy } from '../domain/status/undeclared-proxy.ts';
 import { checkForUpdate, type UpdateCheck } from '../domain/status/updates.ts';
@@ -124,6 +125,7 @@ export interface Services {
   readonly priceList: ReturnType<typeof createPriceList>;
   readonly models: ReturnType<typeof createModelTable>;
   readonly logs: LogsService;
+  readonly statements: StatementsService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
   readonly storage: () => StorageStanding;
@@ -316,6 +318,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     knowledge: createKnowledge({ channel: channels.get, ownRules: () => options.get('model_rules') }),
     nodes: createNodes(deps.database),
     logs,
+    statements: createStatements({ ...deps, options, users, tokens, logs }),
     pricing: createPricing({ ...deps, options, logs }),
     taskLists: createTaskLists({ ...deps, options }),
     usage: createUsage(deps),

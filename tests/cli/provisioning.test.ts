@@ -174,6 +174,21 @@ test('a rotated key may go on for a while, is ended by hand, and a link to a key
   );
 });
 
+test('a statement is printed, as JSON and as CSV, and checked', async () => {
+  await runner.run(['apply', '-f', file]);
+  const month = ['--month', '2026-02'];
+  expect(await runner.json(['statement', '--user', 'ann', ...month])).toMatchObject({
+    ...{ of: 'user', name: 'ann', month: '2026-02', lines: [], total: { requests: 0, quota: 0 } },
+  });
+  expect(await runner.json(['statement', '--user', 'ann', '--token', 'ci'])).toMatchObject({ of: 'token', name: 'ci' });
+  expect(await runner.json(['statement', '--tag', 'blue'])).toMatchObject({ of: 'tag', name: 'blue' });
+  expect(await runner.run(['statement', '--csv', ...month, '--lang', 'en'])).toMatch(
+    /^Date,Model,.*\r?\nTotal,,0,0,0,0\.000000/,
+  );
+  await runner.run(['statement', '--check']);
+  await expect(runner.run(['statement', '--month', 'May'])).rejects.toThrow('month');
+});
+
 test('keys that the operator makes, renews and prints leave a row in the audit trail', async () => {
   await runner.run(['apply', '-f', file]);
   await runner.run(['token', 'create', '--name', 'laptop']);

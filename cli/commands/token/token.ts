@@ -40,7 +40,7 @@ async function ownerOf(client: Client, flags: FlagValues): Promise<string> {
 }
 
 /** By id, or by name among its owner's: names repeat between users. With its key. @throws AppError not_found, name_ambiguous. */
-async function findToken(client: Client, ref: string, owner: string): Promise<Token> {
+export async function findToken(client: Client, ref: string, owner: string): Promise<Token> {
   if (isId(ref)) return client.call('token.get', { id: Number(ref) });
   return only(
     (await allTokens(client, owner)).filter((token) => token.name === ref),

@@ -25,6 +25,7 @@ import { ratioEndpoints } from './ratio.ts';
 import { redemptionEndpoints } from './redemption.ts';
 import { sessionEndpoints } from './session.ts';
 import { entranceShape, signInEndpoints } from './sign-in.ts';
+import { statementEndpoints } from './statement.ts';
 import { taskEndpoints } from './tasks.ts';
 import { trafficEndpoints } from './traffic.ts';
 import { usageEndpoints } from './usage.ts';
@@ -421,6 +422,7 @@ export const endpoints = [
   }),
   ...modelEndpoints,
   ...logEndpoints,
+  ...statementEndpoints,
   ...trafficEndpoints,
   ...nodeEndpoints,
   // the owner of the data directory only

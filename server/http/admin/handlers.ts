@@ -18,6 +18,7 @@ import { redemptionHandlers } from './redemption.ts';
 import { sessionHandlers } from './session.ts';
 import { signInHandlers } from './sign-in.ts';
 import { siteHandlers } from './site.ts';
+import { statementHandlers } from './statement.ts';
 import { tokenHandlers } from './token.ts';
 import { trafficHandlers } from './traffic.ts';
 import { usageHandlers } from './usage.ts';
@@ -33,6 +34,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...alertHandlers,
   ...backupHandlers,
   ...auditHandlers,
+  ...statementHandlers,
   ...userHandlers,
   ...tokenHandlers,
   ...ratioHandlers,

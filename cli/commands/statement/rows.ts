@@ -1,0 +1,27 @@
+import type { CommandRow } from '../../command.ts';
+
+export const statementRows: readonly CommandRow[] = [
+  {
+    name: 'statement',
+    zh: '月度账单：按日期与模型列出用户、令牌或渠道标签的费用',
+    en: 'monthly bill of a user, a key or the channels of a tag, by day and model',
+    flags: [
+      { flag: '--user <name>', zh: '用户（默认：执行命令者）', en: 'user (default: who runs the command)' },
+      { flag: '--token <name>', zh: '令牌，属于 --user', en: 'key, of --user' },
+      { flag: '--tag <name>', zh: '渠道标签', en: 'tag of channels' },
+      {
+        flag: '--month <month>',
+        zh: '月份，如 2026-11（默认本月，UTC）',
+        en: 'such as 2026-11 (default: this month, UTC)',
+      },
+      { flag: '--csv', zh: '输出可发送给客户的 CSV', en: 'CSV that can be sent to whoever pays' },
+      { flag: '--check', zh: '由日志重算每笔费用并核对', en: 'recompute every charge from its log entry' },
+    ],
+    examples: [
+      'statement --user alice',
+      'statement --token ci --month 2026-10 --csv > october.csv',
+      'statement --check',
+    ],
+    load: async () => (await import('./statement.ts')).statement,
+  },
+];

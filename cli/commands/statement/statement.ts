@@ -1,0 +1,50 @@
+/** A month's bill. */
+import { AppError } from '../../../server/contract/errors.ts';
+import { statementCsv } from '../../../server/contract/statement.ts';
+import { type CommandRun, text } from '../../command.ts';
+import { moneyOf } from '../../parts/money.ts';
+
+export const statement: CommandRun = async (context, flags) => {
+  const client = await context.client();
+  const [userName, tokenName] = [text(flags.user), text(flags.token)];
+  const user =
+    userName === undefined ? undefined : (await (await import('../user/user.ts')).findUser(client, userName)).id;
+  const token =
+    tokenName === undefined
+      ? undefined
+      : (
+          await (
+            await import('../token/token.ts')
+          ).findToken(client, tokenName, user === undefined ? 'self' : String(user))
+        ).id;
+  const found = await context.during(
+    client.call('statement.get', {
+      month: text(flags.month),
+      ...(token === undefined ? { user } : { token }),
+      tag: text(flags.tag),
+      check: flags.check === true,
+    }),
+  );
+  if (flags.csv === true) return context.output.raw(statementCsv(found, context.language));
+  const money = await moneyOf(context);
+  if (context.output.format === 'json') context.output.object(found, [], String(found.total.quota));
+  else
+    context.output.list(
+      [...found.lines, { day: context.say('合计', 'total'), model: '', ...found.total }],
+      [
+        { name: 'date', value: (line) => line.day },
+        { name: 'model', value: (line) => line.model },
+        { name: 'requests', value: (line) => String(line.requests), right: true },
+        { name: 'in', value: (line) => String(line.prompt_tokens), right: true },
+        { name: 'out', value: (line) => String(line.completion_tokens), right: true },
+        money.column('cost', (line) => line.quota),
+      ],
+      (line) => `${line.day} ${line.model}`,
+    );
+  if (found.check === null) return;
+  const { checked, unequal } = found.check;
+  context.output.note(
+    context.say(`已核对 ${checked} 笔费用，${unequal} 笔不一致`, `${checked} charges recomputed, ${unequal} differ`),
+  );
+  if (unequal > 0) throw new AppError('check_failed', { detail: `${unequal} / ${checked}` });
+};

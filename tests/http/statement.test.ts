@@ -1,0 +1,151 @@
+/** Monthly statements: what was charged by day and model, of a user, a key or a tag; sums that add up and can be recomputed. */
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Statement } from '../../server/contract/statement.ts';
+import { localOwner } from '../../server/http/call.ts';
+import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let api: ApiFixture;
+let root: Headers;
+let ann: { id: number; headers: Headers };
+let bob: { id: number; headers: Headers };
+let upstream: Upstream;
+let keys: { laptop: number; ci: number; other: number };
+/** 15 November 2026. */
+const noon = Date.UTC(2026, 10, 15, 12) / 1000;
+
+async function keyOf(owner: number, name: string): Promise<{ id: number; key: string }> {
+  return api.gateway.services.tokens.create(owner, { name, unlimited_quota: true });
+}
+/** @param at when the row is said to have been written. */
+async function ask(key: string, model: string, at: number): Promise<void> {
+  await (await api.gateway.chat(key, { model, messages: [{ role: 'user', content: 'hi' }] })).text();
+  await api.gateway.ledger.drain();
+  const [row] = await api.gateway.rows<{ id: number }>('SELECT max(id) AS id FROM logs');
+  await api.gateway.database.query
+    .updateTable('logs')
+    .set({ created_at: at })
+    .where('id', '=', row?.id ?? 0)
+    .execute();
+}
+
+beforeAll(async () => {
+  api = await createApiFixture({}, { now: () => noon * 1000 });
+  ({ headers: root } = await api.addUser('root', 100));
+  ann = await api.addUser('ann', 1);
+  bob = await api.addUser('bob', 1);
+  for (const { id } of [ann, bob]) await api.send('PUT', '/api/user/', { id, add_quota: 50_000_000 }, root);
+  upstream = await startUpstream((response) => sendJson(response, completion(1000, 500)));
+  await api.gateway.channel(upstream.url, { models: 'gpt-4o-mini', tag: 'cheap' });
+  await api.gateway.channel(upstream.url, { models: 'gpt-4o', tag: 'dear' });
+  const [laptop, ci, other] = [await keyOf(ann.id, 'laptop'), await keyOf(ann.id, 'ci'), await keyOf(bob.id, '=cmd()')];
+  keys = { laptop: laptop.id, ci: ci.id, other: other.id };
+  await api.gateway.sync();
+  const day = 86_400;
+  await ask(laptop.key, 'gpt-4o-mini', noon);
+  await ask(laptop.key, 'gpt-4o-mini', noon + 60);
+  await ask(laptop.key, 'gpt-4o', noon);
+  await ask(ci.key, 'gpt-4o-mini', noon - 2 * day);
+  await ask(other.key, 'gpt-4o', noon);
+  // The seconds at the ends of the month, and those beside them.
+  await ask(ci.key, 'gpt-4o-mini', Date.UTC(2026, 10, 1) / 1000);
+  await ask(ci.key, 'gpt-4o-mini', Date.UTC(2026, 11, 1) / 1000 - 1);
+  await ask(ci.key, 'gpt-4o-mini', Date.UTC(2026, 10, 1) / 1000 - 1);
+  await ask(ci.key, 'gpt-4o-mini', Date.UTC(2026, 11, 1) / 1000);
+});
+afterAll(async () => {
+  await api.close();
+  await upstream.stop();
+});
+
+const get = async (query: string, as = root): Promise<Statement> =>
+  (await api.send('GET', `/api/statement/?${query}`, undefined, as)).body.data as Statement;
+const short = ({ lines }: Statement) => lines.map(({ day, model, requests }) => `${day} ${model} ${requests}`);
+
+test('a user’s month has a line for each day and model, the dearest first, and ends where the month does', async () => {
+  const statement = await get(`user=${ann.id}&month=2026-11`);
+  expect(short(statement)).toEqual([
+    '2026-11-01 gpt-4o-mini 1',
+    '2026-11-13 gpt-4o-mini 1',
+    '2026-11-15 gpt-4o 1',
+    '2026-11-15 gpt-4o-mini 2',
+    '2026-11-30 gpt-4o-mini 1',
+  ]);
+  expect(statement).toMatchObject({ of: 'user', name: 'ann', username: 'ann', month: '2026-11', check: null });
+  const sum = statement.lines.reduce((all, line) => all + line.quota, 0);
+  expect([statement.total.quota, statement.total.requests]).toEqual([sum, 6]);
+  expect(statement.total).toMatchObject({ prompt_tokens: 6000, completion_tokens: 3000 });
+  expect(short(await get(`user=${ann.id}&month=2026-10`))).toEqual(['2026-10-31 gpt-4o-mini 1']);
+  expect(short(await get(`user=${ann.id}&month=2026-12`))).toEqual(['2026-12-01 gpt-4o-mini 1']);
+  expect((await get(`user=${ann.id}`)).month).toBe('2026-11');
+});
+
+test('a key and a tag have statements of their own', async () => {
+  const ofKey = await get(`token=${keys.laptop}`);
+  expect(short(ofKey)).toEqual(['2026-11-15 gpt-4o 1', '2026-11-15 gpt-4o-mini 2']);
+  expect(ofKey).toMatchObject({ of: 'token', id: keys.laptop, name: 'laptop', username: 'ann' });
+  const ofTag = await get('tag=dear');
+  expect(short(ofTag)).toEqual(['2026-11-15 gpt-4o 2']);
+  expect(ofTag).toMatchObject({ of: 'tag', name: 'dear', username: '' });
+  expect((await get('tag=nothing')).lines).toEqual([]);
+});
+
+test('every charge of a statement is recomputed from its row', async () => {
+  expect((await get(`user=${ann.id}&check=true`)).check).toEqual({ checked: 6, unequal: 0 });
+  const [row] = await api.gateway.rows<{ id: number; quota: number }>(
+    'SELECT id, quota FROM logs WHERE token_id = ?',
+    keys.other,
+  );
+  const set = (quota: number) =>
+    api.gateway.database.query
+      .updateTable('logs')
+      .set({ quota })
+      .where('id', '=', row?.id ?? 0)
+      .execute();
+  await set((row?.quota ?? 0) + 1);
+  expect((await get(`user=${bob.id}&check=true`)).check).toEqual({ checked: 1, unequal: 1 });
+  await set(row?.quota ?? 0);
+});
+
+test('a user sees the own statements and nobody else’s', async () => {
+  expect(short(await get('', ann.headers))).toHaveLength(5);
+  expect(short(await get(`token=${keys.ci}`, ann.headers))).toHaveLength(3);
+  for (const query of [`user=${bob.id}`, `token=${keys.other}`, 'tag=dear'])
+    for (const path of ['', 'export']) {
+      const { body } = await api.send('GET', `/api/statement/${path}?${query}`, undefined, ann.headers);
+      expect([query, body.success, body.data]).toEqual([query, false, undefined]);
+    }
+  expect((await api.send('GET', '/api/statement/')).status).toBe(401);
+});
+
+test.each(['2026-13', '2026', 'x', '2026-1'])('month %s is refused', async (month) => {
+  expect((await api.send('GET', `/api/statement/?month=${month}`, undefined, root)).body.code).toBe('params_invalid');
+});
+
+test('one of user, key and tag is asked for', async () => {
+  const { body } = await api.send('GET', `/api/statement/?user=${ann.id}&tag=dear`, undefined, root);
+  expect(body.code).toBe('params_invalid');
+});
+
+test('the CSV has dates and money, adds up, and nothing a spreadsheet runs', async () => {
+  const response = await fetch(`${api.base}/api/statement/export?user=${ann.id}`, {
+    headers: { ...root, 'accept-language': 'en' },
+  });
+  expect(response.headers.get('content-disposition')).toContain('statement-ann-2026-11.csv');
+  const [head, ...rows] = parse(await response.text(), { bom: true }) as string[][];
+  expect(head).toEqual(['Date', 'Model', 'Requests', 'Input tokens', 'Output tokens', 'Amount (USD)']);
+  expect(rows.at(-1)?.slice(0, 3)).toEqual(['Total', '', '6']);
+  const amounts = rows.map((row) => Number(row[5]));
+  const sum = amounts.slice(0, -1).reduce((all, one) => all + one, 0);
+  expect(amounts.at(-1)).toBeCloseTo(sum, 9);
+  expect(amounts.at(-1)).toBeGreaterThan(0);
+  for (const row of rows.slice(0, -1)) expect(row[0]).toMatch(/^2026-11-\d\d$/);
+  const evil = await fetch(`${api.base}/api/statement/export?token=${keys.other}`, { headers: root });
+  expect(evil.headers.get('content-disposition')).toContain('statement--cmd--2026-11.csv');
+});
+
+test('whoever owns the machine has the own statement without a number', async () => {
+  const statement = (await api.gateway.call('statement.get', {}, localOwner)) as Statement;
+  expect(statement).toMatchObject({ of: 'user', name: 'tester', lines: [] });
+});
