@@ -31,7 +31,7 @@ test('a login leads back to the address that was asked for, and the tab says wha
     token: 'API tokens · New API',
     channel: 'Channels · New API',
     topup: 'My wallet · New API',
-    pricing: 'Pricing · New API',
+    pricing: 'Models & prices · New API',
     setting: 'Settings · New API',
     personal: 'Account settings · New API',
   });
@@ -44,6 +44,6 @@ test('P4: a visitor on a narrow screen finds the pages of the site', async () =>
   await page.setViewportSize({ width: 390, height: 700 });
   await page.goto(`${stage.url}/login`);
   await page.getByRole('button', { name: 'Site' }).click();
-  await page.getByRole('menuitem', { name: 'Pricing' }).click();
+  await page.getByRole('menuitem', { name: 'Models & prices' }).click();
   await page.waitForURL('**/pricing');
 });

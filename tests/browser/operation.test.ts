@@ -362,7 +362,7 @@ test('tasks: a ring or the text, the platform, and the whole record on a click',
 test('prices: search, copying, columns, other groups, and a picture of what ratios are', async () => {
   await inside.set({ ModelRatio: JSON.stringify({ 'practice-small': 1, 'practice-large': 2 }) });
   await wide();
-  await inside.open('pricing');
+  await inside.open('pricing?view=ratios');
   const copy = page.getByRole('button', { name: en.pricing.copyChosen });
   expect(await copy.isDisabled()).toBe(true);
   const { available, model, type, groups, ratio, price } = en.pricing;

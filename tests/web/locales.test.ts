@@ -155,6 +155,7 @@ test('every key is used', () => {
     /^range\.\d+[mhd]$/,
     /^orders\.[so]\.\w+$/,
     /^nodes\.s\.\w+$/,
+    /^pricing\.take\.\w+$/,
     /^prices\.reason\.\w+$/,
     /^prices\.(view|fill)\.\w+$/,
     /^settings\.(tab|panel|choice)\.\w+$/,

@@ -13,10 +13,10 @@ const list = {
   group_ratio: { default: 1.5, vip: 0.5 },
   usable_group: { default: '', vip: '' },
 };
-const page = async (user: boolean) => {
+const page = async (user: boolean, path = '/pricing') => {
   writeUser(user ? { ...reader(1), group: 'vip' } : null);
   const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
-  return rendered(<PricingPage />, { path: '/pricing', answers: { 'pricing,0': list, 'pricing,7': list } });
+  return rendered(<PricingPage />, { path, answers: { 'pricing,0': list, 'pricing,7': list } });
 };
 
 test('a user is told the own group and its ratio', async () => {
@@ -28,7 +28,7 @@ test('a visitor is told the ratio of the default group', async () => {
 });
 
 test('everybody is told the formula, and nothing is copied while nothing is chosen', async () => {
-  const shown = await page(false);
+  const shown = await page(false, '/pricing?view=ratios');
   expect(shown).toMatch(/分组倍率.*模型倍率.*补全倍率/s);
   expect(shown).toMatch(/<button[^>]*disabled[^>]*>.*复制/s);
 });

@@ -15,7 +15,7 @@ export interface PageProps {
 /** How a page is reached from the menu. */
 export interface Navigation {
   readonly icon: IconName;
-  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet' | 'nodes'}`;
+  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet' | 'nodes' | 'pricing'}`;
   readonly group: 'nav.use' | 'nav.console' | 'nav.admin' | 'nav.personal';
   /** Pressed after `g`. */
   readonly jump?: string;
@@ -82,11 +82,6 @@ export const pages: readonly Page[] = [
     needs: Role.guest,
   },
   {
-    path: '/pricing',
-    load: async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage,
-    needs: Role.guest,
-  },
-  {
     path: '/chat2link',
     load: async () => {
       const { ChatPage } = await import('../features/chat/chat-page.tsx');
@@ -107,6 +102,13 @@ export const pages: readonly Page[] = [
     load: async () => (await import('../features/playground/playground-page.tsx')).PlaygroundPage,
     needs: Role.user,
     navigation: { icon: 'chat', label: 'nav.playground', group: 'nav.use', jump: 'p' },
+  },
+  {
+    path: '/pricing',
+    addresses: /^\/pricing(\/.*)?$/,
+    load: async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage,
+    needs: Role.guest,
+    navigation: { icon: 'tag', label: 'nav.pricing', group: 'nav.use', jump: 'm' },
   },
   {
     path: '/detail',

@@ -16,15 +16,17 @@ export interface SheetProps {
   readonly dirty?: boolean;
 }
 
-/** Where one types next: the first field of the sheet, if it has one. */
+/** Where one types next: the field that is marked, or the first of the sheet, if it has one. */
 function useFirstField() {
   const body = useRef<HTMLDivElement>(null);
   const first = useRef<HTMLElement | null>(null);
   useLayoutEffect(() => {
     first.current =
+      body.current?.querySelector<HTMLElement>('[data-autofocus]') ??
       body.current?.querySelector<HTMLElement>(
         ':is(input:not([type=checkbox], [type=radio], [type=range]), textarea):not(:disabled, [readonly])',
-      ) ?? null;
+      ) ??
+      null;
   }, []);
   return { body, first };
 }

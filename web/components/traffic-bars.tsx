@@ -22,7 +22,13 @@ const looks: Readonly<Record<PeriodLevel, string>> = {
 };
 
 /** @param bars the oldest first; none = nothing was sent. */
-export function TrafficBars({ bars }: { readonly bars: readonly TrafficBar[] }) {
+export function TrafficBars({
+  bars,
+  narrow = false,
+}: {
+  readonly bars: readonly TrafficBar[];
+  readonly narrow?: boolean;
+}) {
   const { t } = useTranslation();
   const sum = (of: 'attempts' | 'failed') => bars.reduce((all, bar) => all + bar[of], 0);
   const shown: readonly (TrafficBar | undefined)[] = bars.length === 0 ? Array.from({ length: 24 }) : bars;
@@ -46,7 +52,7 @@ export function TrafficBars({ bars }: { readonly bars: readonly TrafficBar[] }) 
                   latency: bar.latency === null ? '–' : duration(bar.latency / 1000),
                 })
           }
-          className={`h-4 w-[5px] rounded-[1px] ${looks[bar?.level ?? 'none']}`}
+          className={`h-4 ${narrow ? 'w-1' : 'w-[5px]'} rounded-[1px] ${looks[bar?.level ?? 'none']}`}
         />
       ))}
     </span>

@@ -105,7 +105,6 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
       <div className="lg:hidden">
         <Heading label={t('nav.site')} folded={folded} />
         <Item to="/" icon="home" label={t('nav.home')} folded={folded} onGo={onGo} />
-        <Item to="/pricing" icon="tag" label={t('nav.pricing')} folded={folded} onGo={onGo} />
         <Item to="/about" icon="book" label={t('nav.about')} folded={folded} onGo={onGo} />
       </div>
       <div className="mt-auto grid gap-1 pt-4">

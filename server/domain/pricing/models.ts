@@ -102,6 +102,8 @@ const listTables = compilePriceTables((key) => optionRow(key).fallback);
 /** `8b`, `70b`: how large an open model says it is. */
 const sizeOf = (model: string): string | undefined =>
   /(?:^|[-_:])(\d+(?:\.\d+)?b)(?:$|[-_:])/.exec(bareName(model))?.[1];
+/** Nobody means a price of others to six places. */
+const roundDigits = 2;
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 /** What a model without a price might cost: as its maker asks, as the model it is a variant of, as others of its size. */
@@ -118,9 +120,10 @@ export function suggestionFor(model: string): Suggestion | null {
     .filter((name) => sizeOf(name) === size)
     .map((name) => dollarsOf(listTables, name));
   if (same.length === 0) return null;
+  const usual = (values: readonly number[]) => Number(median(values).toPrecision(roundDigits));
   return {
-    input: median(same.map(({ input }) => input ?? 0)),
-    output: median(same.map(({ output }) => output ?? 0)),
+    input: usual(same.map(({ input }) => input ?? 0)),
+    output: usual(same.map(({ output }) => output ?? 0)),
     per_call: null,
     like: '',
   };

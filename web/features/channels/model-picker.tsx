@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SearchField } from '../../components/filters.tsx';
 import { call } from '../../lib/api.ts';
+import { dollarText, sizeText } from '../../lib/dollars.ts';
 import { useAside } from '../../lib/read.ts';
-import { dollarText, sizeText } from '../pricing/dollars.ts';
 
 export interface ModelPickerProps {
   readonly offered: readonly string[];

@@ -1,96 +1,170 @@
-/** What every model costs, in the group the reader looks at. */
-
-import { useMemo, useState } from 'react';
+/** Models and their prices: what each takes and costs in the group the reader looks at; a page for each. */
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
-import { useSearchParams } from 'wouter';
-import { Empty } from '../../components/empty.tsx';
+import { useLocation } from 'wouter';
+import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';
-import { Icon } from '../../components/icon.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { DataTable } from '../../components/table/data-table.tsx';
-import { call } from '../../lib/api.ts';
-import { copyOrShow } from '../../lib/copy.ts';
-import { useList } from '../../lib/read.ts';
+import { History } from '../../components/prices/history.tsx';
+import { Segment } from '../../components/segment.tsx';
+import { sizeText } from '../../lib/dollars.ts';
 import { useUser } from '../../lib/session.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
-import { rowsFor } from './price-rows.ts';
-import { pricingColumns } from './pricing-columns.tsx';
-import { RatioHelp } from './ratio-help.tsx';
+import { useUrl } from '../../lib/url.ts';
+import { ModelPage } from './model-page.tsx';
+import { contextSizes, isPriced, modalities, narrowed, outputLimits } from './model-rows.ts';
+import { ModelsView } from './models-view.tsx';
+import { RatiosView } from './ratios-view.tsx';
+import { Simulate } from './simulate.tsx';
+import { priceOf, suggestedIn, Unpriced } from './unpriced.tsx';
+import { type Models, useModels, usePricing } from './use-models.ts';
 
-export function PricingPage() {
+/** The model an address is of; '' = the list. */
+function modelIn(path: string): string {
+  const rest = path.replace(/^\/pricing\/?/, '');
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    return rest;
+  }
+}
+
+function Bar({ models }: { readonly models: Models }) {
   const { t } = useTranslation();
-  const user = useUser();
-  const [query, setQuery] = useSearchParams();
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const list = useList({ queryKey: ['pricing', user?.id ?? 0], queryFn: () => call('pricing.get') });
-  const own = user?.group || 'default';
-  const group = query.get('group') ?? own;
-  const search = query.get('q') ?? '';
-  const set = (name: string, value: string) =>
-    setQuery(
-      (old) => {
-        const next = new URLSearchParams(old);
-        if (value === '') next.delete(name);
-        else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
-  const rows = useMemo(
-    () => (list.data === undefined ? [] : rowsFor(list.data, group, search)),
-    [list.data, group, search],
+  const url = useUrl();
+  const ratios = url.get('view') === 'ratios';
+  const makers = [...new Set(models.views.flatMap(({ maker }) => maker?.en ?? []))].sort();
+  const groups = Object.entries(models.list?.group_ratio ?? {});
+  const search = (
+    <SearchField
+      slash
+      className="h-7 w-52"
+      label={t('pricing.search')}
+      value={url.get('q')}
+      onChange={(value) => url.set('q', value)}
+    />
   );
-  const ratioOf = (name: string): number => list.data?.group_ratio[name] ?? 1;
-  const view = (name: string) => {
-    set('group', name === own ? '' : name);
-    toast.info(t('pricing.viewing', { group: name, ratio: ratioOf(name) }));
-  };
-  const pick = (name: string, on: boolean) =>
-    setChosen(on ? new Set([...chosen, name]) : new Set([...chosen].filter((one) => one !== name)));
-
-  const columns = pricingColumns({ t, group, ratioOf, chosen, onPick: pick, onView: view });
-
   return (
     <>
-      <PageHead title={t('nav.pricing')} count={list.data === undefined ? undefined : rows.length}>
-        <SearchField
-          slash
-          className="w-52"
-          label={t('pricing.search')}
-          value={search}
-          onChange={(value) => set('q', value)}
-        />
-        <button
-          type="button"
-          className="button"
-          disabled={chosen.size === 0}
-          onClick={() => copyOrShow([...chosen].join(','))}
+      {ratios ? (
+        search
+      ) : (
+        <FilterBar
+          filters={[
+            {
+              name: 'takes',
+              label: t('pricing.takes'),
+              options: modalities.map((one) => [one, t(`pricing.take.${one}`)] as const),
+            },
+            { name: 'out', label: t('pricing.out'), options: outputLimits.map((one) => [one, `≤ $${one}`] as const) },
+            {
+              name: 'context',
+              label: t('pricing.context'),
+              options: contextSizes.map((one) => [one, `≥ ${sizeText(Number(one))}`] as const),
+            },
+            { name: 'maker', label: t('pricing.maker'), options: makers.map((one) => [one, one] as const) },
+            {
+              name: 'group',
+              label: t('pricing.group'),
+              options: groups.map(([name, ratio]) => [name, `${name} ×${ratio}`] as const),
+            },
+          ]}
         >
-          <Icon name="copy" />
-          {t('pricing.copyChosen')}
-        </button>
-        <RatioHelp />
-      </PageHead>
-      <div className="mb-3 grid gap-1.5 px-5 text-[12px]">
-        <p
-          className={`rounded-2 px-3 py-1.5 ${user === null ? 'bg-warning-soft text-warning' : 'bg-success-soft text-success'}`}
-        >
-          {user === null
-            ? t('pricing.anonymous', { ratio: ratioOf('default') })
-            : t('pricing.own', { group: own, ratio: ratioOf(own) })}
-        </p>
-        <p className="rounded-2 bg-sunken px-3 py-1.5 text-ink-2">
-          {t('pricing.formula', { unit: useMoneyFacts()?.quotaPerUnit ?? '–' })}
-        </p>
-      </div>
-      <DataTable
-        caption={t('nav.pricing')}
-        rows={rows}
-        columns={columns}
-        list={list}
-        empty={<Empty text={search === '' ? t('pricing.empty') : t('pricing.noMatch')} command="gateway model list" />}
+          {search}
+        </FilterBar>
+      )}
+      <Segment
+        label={t('pricing.viewAs')}
+        value={ratios ? 'ratios' : ''}
+        options={[
+          ['', t('pricing.perMillion')],
+          ['ratios', t('pricing.asRatios')],
+        ]}
+        onChange={(view) => url.set('view', view)}
       />
     </>
   );
+}
+
+/** Which group's prices are shown. */
+function OwnGroup({ models }: { readonly models: Models }) {
+  const { t } = useTranslation();
+  const user = useUser();
+  const ratioOf = (name: string): number => models.list?.group_ratio[name] ?? 1;
+  const own = user?.group || 'default';
+  return (
+    <p
+      className={`mx-5 mb-3 rounded-2 px-3 py-1.5 text-[12px] ${user === null ? 'bg-warning-soft text-warning' : 'bg-success-soft text-success'}`}
+    >
+      {user === null
+        ? t('pricing.anonymous', { ratio: ratioOf('default') })
+        : t('pricing.own', { group: own, ratio: ratioOf(own) })}
+    </p>
+  );
+}
+
+function PriceListPage({ models }: { readonly models: Models }) {
+  const { t } = useTranslation();
+  const url = useUrl();
+  const pricing = usePricing();
+  const [open, setOpen] = useState<'history' | 'simulate' | null>(null);
+  const ratios = url.get('view') === 'ratios';
+  const rows = narrowed(models.views, url);
+  const unpriced = models.all.filter((one) => !isPriced(one));
+  const suggested = models.mayPrice ? suggestedIn(models.all) : [];
+  const apply = (some: typeof suggested) =>
+    pricing.store(Object.fromEntries(some.map((one) => [one.model, priceOf(one)])));
+  const count = [
+    String(ratios ? (models.list?.data.length ?? 0) : rows.length),
+    ...(unpriced.length === 0 ? [] : [t('pricing.countUnpriced', { count: unpriced.length })]),
+  ].join(' · ');
+  const bar = <Bar models={models} />;
+  return (
+    <>
+      <PageHead title={t('nav.pricing')} count={models.list === undefined ? undefined : count}>
+        {models.admin ? (
+          <>
+            <button type="button" className="button" onClick={() => setOpen('history')}>
+              {t('pricing.history')}
+            </button>
+            <button type="button" className="button" onClick={() => setOpen('simulate')}>
+              {t('pricing.simulateOpen')}
+            </button>
+          </>
+        ) : null}
+        {suggested.length === 0 ? null : (
+          <button type="button" className="button button-primary max-sm:hidden" onClick={() => void apply(suggested)}>
+            {t('pricing.applyAll', { count: suggested.length })}
+          </button>
+        )}
+      </PageHead>
+      {models.admin && !ratios ? <Unpriced models={models.all} onApply={(some) => void apply(some)} /> : null}
+      {models.admin && !ratios ? null : <OwnGroup models={models} />}
+      {ratios ? <RatiosView models={models} bar={bar} /> : <ModelsView models={models} bar={bar} />}
+      {open === 'history' ? (
+        <Sheet title={t('pricing.history')} onClose={() => setOpen(null)}>
+          <div className="-mx-5 -my-4">
+            <History onSaved={() => void pricing.refresh()} />
+          </div>
+        </Sheet>
+      ) : null}
+      {open === 'simulate' ? (
+        <Simulate
+          models={rows.flatMap(({ admin }) => admin ?? [])}
+          onClose={() => setOpen(null)}
+          onApply={async (prices) => {
+            if (await pricing.store(prices)) setOpen(null);
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+export function PricingPage() {
+  const [path] = useLocation();
+  const url = useUrl();
+  const models = useModels(url.get('group'));
+  const model = modelIn(path);
+  return model === '' ? <PriceListPage models={models} /> : <ModelPage key={model} model={model} models={models} />;
 }

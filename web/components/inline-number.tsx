@@ -1,18 +1,20 @@
 /** A number that is edited where it stands: Enter saves, Escape takes it back, what cannot be read stays with its reason. */
 
 import { useId, useState } from 'react';
-import { type NumberTerms, parseNumber } from '../../../server/contract/amounts.ts';
-import { textIn } from '../../../server/contract/language.ts';
-import { currentLanguage } from '../../lib/i18n.ts';
+import { type NumberTerms, parseNumber } from '../../server/contract/amounts.ts';
+import { textIn } from '../../server/contract/language.ts';
+import { currentLanguage } from '../lib/i18n.ts';
 
 export interface InlineNumberProps {
   readonly label: string;
   readonly value: number;
   readonly terms: NumberTerms;
+  /** How the value is written; as a number without it. */
+  readonly written?: (value: number) => string;
   readonly onSave: (value: number) => void;
 }
 
-export function InlineNumber({ label, value, terms, onSave }: InlineNumberProps) {
+export function InlineNumber({ label, value, terms, written = String, onSave }: InlineNumberProps) {
   const id = useId();
   const [draft, setDraft] = useState<string | null>(null);
   const [left, setLeft] = useState(false);
@@ -27,14 +29,14 @@ export function InlineNumber({ label, value, terms, onSave }: InlineNumberProps)
     if (amount.value !== value) onSave(amount.value);
   };
   return (
-    <span className="inline-grid justify-items-end">
+    <span className="-mr-1.5 inline-grid justify-items-end">
       <input
-        className="h-7 w-16 rounded-2 border border-transparent bg-transparent px-1.5 text-right hover:border-line-control focus:border-line-control aria-invalid:border-danger"
+        className="h-7 w-14 rounded-2 border border-transparent bg-transparent px-1.5 text-right hover:border-line-control focus:border-line-control aria-invalid:border-danger"
         aria-label={label}
         aria-invalid={problem !== null}
         aria-describedby={problem === null ? undefined : id}
-        inputMode="numeric"
-        value={draft ?? value}
+        inputMode="decimal"
+        value={draft ?? written(value)}
         onChange={(event) => setDraft(event.target.value)}
         onBlur={save}
         onKeyDown={(event) => {

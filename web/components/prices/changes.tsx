@@ -1,7 +1,7 @@
 /** What would change, name by name, before it is stored. */
 import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
-import type { PriceChange } from '../../../../server/contract/pricing/diff.ts';
+import type { PriceChange } from '../../../server/contract/pricing/diff.ts';
 
 export interface ChangesProps {
   readonly title: string;

@@ -3,13 +3,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { FailureNote } from '../../../components/failure.tsx';
-import { Pager } from '../../../components/pager.tsx';
-import { Waiting } from '../../../components/waiting.tsx';
-import { call } from '../../../lib/api.ts';
-import { attempt } from '../../../lib/attempt.ts';
-import { dateTime } from '../../../lib/format.ts';
-import { useAside, useList } from '../../../lib/read.ts';
+import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { dateTime } from '../../lib/format.ts';
+import { useAside, useList } from '../../lib/read.ts';
+import { FailureNote } from '../failure.tsx';
+import { Pager } from '../pager.tsx';
+import { Waiting } from '../waiting.tsx';
 import { Changes } from './changes.tsx';
 
 const pageSize = 10;

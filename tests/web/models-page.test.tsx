@@ -1,0 +1,194 @@
+/** Models and prices as they are first shown, with what a gateway in memory answers: to administrators, to users, to visitors. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Actor } from '../../server/http/call.ts';
+import type { AdminModel, ModelView } from '../../web/features/pricing/model-rows.ts';
+import { adminViewsOf, marginOf, matches, narrowed, viewsOf } from '../../web/features/pricing/model-rows.ts';
+import type { PriceList } from '../../web/features/pricing/price-rows.ts';
+import { writeUser } from '../../web/lib/session.ts';
+import { createTestGateway } from '../support/gateway.ts';
+import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
+
+let models: readonly AdminModel[];
+let list: PriceList;
+beforeAll(async () => {
+  const gateway = await createTestGateway();
+  const url = 'http://127.0.0.1:9';
+  await gateway.channel(url, { name: 'discount', models: 'gpt-4o,house-7b,practice-x', setting: '{"cost_ratio":0.8}' });
+  await gateway.channel(url, { name: 'second', models: 'gpt-4o-mini,claude-sonnet-4-5,drawing,vendor/odd name' });
+  await gateway.call('ratio.set', {
+    models: {
+      drawing: { per_call: 0.04 },
+      'vendor/odd name': { input: 1, output: 2 },
+      'gpt-4o-mini': { input: 0.1, output: 0.4 },
+    },
+  });
+  models = (await gateway.call('ratio.models', {})) as AdminModel[];
+  const visitor: Actor = { via: 'session', userId: 0, username: '', role: 0, group: '' };
+  list = (await gateway.call('pricing.get', {}, visitor)) as PriceList;
+  await gateway.close();
+  await aroundPages();
+});
+afterAll(() => vi.unstubAllGlobals());
+
+const page = async (role: number, path = '/pricing'): Promise<string> => {
+  writeUser(role === 0 ? null : reader(role));
+  const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
+  return rendered(<PricingPage />, { path, answers: { 'pricing,0': list, 'pricing,7': list, 'model-table': models } });
+};
+const row = (html: string, model: string): string => {
+  const at = html.indexOf(`>${model}</a>`);
+  return at < 0 ? '' : html.slice(at, html.indexOf('</tr>', at));
+};
+const words = (html: string): string => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+
+test('administrators see price, cost, margin and channels, and change prices where they stand', async () => {
+  const html = await page(100);
+  const gpt = row(html, 'gpt-4o');
+  expect(words(gpt)).toContain('OpenAI 128k 文本 图像 文件');
+  expect(gpt).toMatch(/aria-label="gpt-4o 的输入 \$\/1M"[^>]*value="2\.50"/);
+  expect(words(gpt)).toContain('2.00 / 8.00');
+  expect(words(gpt)).toContain('20.0 %');
+  expect(gpt).toContain('href="/channel?model=gpt-4o"');
+  // Sold below what it costs.
+  expect(row(html, 'gpt-4o-mini')).toMatch(/text-danger">-50\.0 %/);
+  expect(row(html, 'drawing')).toMatch(/value="0\.04"[\s\S]*\/ 次/);
+});
+
+test('models without a price are in one line, with a price they might have, and not in the table', async () => {
+  const html = await page(100);
+  expect(html).toContain('2 个模型没有价格，请求会被拒绝。');
+  expect(words(html)).toMatch(/house-7b → 参照同规模模型：\$[\d.]+ \/ \$[\d.]+ 应用/);
+  expect(words(html)).toContain('practice-x → 免费 应用');
+  expect(html).toContain('应用 2 条建议');
+  expect(row(html, 'house-7b')).toBe('');
+});
+
+test('users and visitors see the same table without cost, margin, channels, use and fields', async () => {
+  for (const html of [await page(1), await page(0)]) {
+    expect(words(row(html, 'gpt-4o'))).toContain('OpenAI 128k 文本 图像 文件 输入 $/1M 2.50 输出 $/1M 10.00 1.25');
+    for (const secret of ['成本', '毛利率', '7 天请求', '修改历史', '模拟调价', '没有价格', 'discount', '/channel'])
+      expect(html).not.toContain(secret);
+    expect(html).not.toContain('aria-label="gpt-4o 的输入');
+  }
+});
+
+test('a group with a ratio shows its own prices, which are not typed there', async () => {
+  const vip = { ...list, group_ratio: { default: 1, vip: 0.5 }, usable_group: { default: '', vip: '' } };
+  writeUser(reader(100));
+  const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
+  const html = rendered(<PricingPage />, {
+    path: '/pricing?group=vip',
+    answers: { 'pricing,7': vip, 'model-table': models },
+  });
+  expect(words(row(html, 'gpt-4o'))).toContain('1.25 输出 $/1M 5.00');
+  expect(html).not.toContain('aria-label="gpt-4o 的输入');
+});
+
+test('a model has a page: prices, how it is called, and for administrators its channels', async () => {
+  const html = await page(100, '/pricing/gpt-4o');
+  expect(words(html)).toContain('discount 0 2.00 / 8.00');
+  expect(html).toContain('/v1/chat/completions');
+  expect(html).toContain('&quot;model&quot;:&quot;gpt-4o&quot;');
+  expect(linksIn(html)).toEqual(expect.arrayContaining(['/pricing', '/log?model=gpt-4o', '/token?new=1']));
+  const visitor = await page(0, '/pricing/gpt-4o');
+  expect(words(visitor)).toContain('default ×1 2.50 10.00 1.25');
+  expect(visitor).not.toContain('discount');
+  expect(visitor).not.toContain('/token?new=1');
+});
+
+test('a name with a slash and a space has a page of its own, one that nobody knows says so', async () => {
+  expect(await page(0)).toContain('href="/pricing/vendor%2Fodd%20name"');
+  expect(words(await page(0, '/pricing/vendor%2Fodd%20name'))).toContain('1.00 2.00');
+  expect(await page(0, '/pricing/nothing')).toContain('没有这个名称且已定价的模型。');
+});
+
+test('ratios are the second view, with their formula', async () => {
+  const html = await page(1, '/pricing?view=ratios');
+  expect(html).toContain('模型 1.25 · 补全 4 · 分组 1');
+  expect(html).toMatch(/分组倍率.*模型倍率.*补全倍率/s);
+});
+
+const view = (more: Partial<ModelView>): ModelView => ({
+  ...{ id: 1, model: 'm', maker: { zh: '甲', en: 'Acme' }, context: 128_000, longest: 1, takes: ['text'] },
+  ...{ groups: ['default'], available: true, input: 2, output: 8, cached: null, perCall: null, admin: null },
+  ...more,
+});
+
+test('margin is what is left of the price for the mix of words that was asked for', () => {
+  const admin = { cost_input: 1, cost_output: 8, tokens_in: 0, tokens_out: 0 } as unknown as AdminModel;
+  // Three words of a prompt for one of an answer: 14 are paid of them, 11 are spent.
+  expect(marginOf(view({ admin }))).toBeCloseTo(1 - 11 / 14);
+  expect(marginOf(view({ admin: { ...admin, tokens_in: 10 } }))).toBe(0.5);
+  expect(marginOf(view({ admin: { ...admin, tokens_out: 10 } }))).toBe(0);
+  expect(marginOf(view({ admin: { ...admin, cost_input: null } }))).toBeNull();
+  expect(marginOf(view({ admin, input: 0, output: 0 }))).toBeNull();
+  expect(marginOf(view({}))).toBeNull();
+});
+
+test.each([
+  [{}, ['chat', 'draw', 'vast']],
+  [{ q: 'vs' }, ['vast']],
+  [{ q: 'acm' }, ['chat', 'draw', 'vast']],
+  [{ takes: 'image' }, ['vast']],
+  [{ out: '5' }, ['chat']],
+  [{ context: '200000' }, ['vast']],
+  [{ maker: 'Other' }, []],
+] as const)('%j narrows the table', (asked, names) => {
+  const rows = [
+    view({ model: 'chat', output: 5 }),
+    view({ model: 'draw', input: null, output: null, perCall: 1, context: null }),
+    view({ model: 'vast', takes: ['text', 'image'], context: 1_000_000 }),
+  ];
+  const url = { get: (name: string) => (asked as Record<string, string>)[name] ?? '' };
+  expect(narrowed(rows, url).map(({ model }) => model)).toEqual(names);
+});
+
+test('letters are found in their order', () => {
+  expect([matches('gpt-4o-mini', 'g4m'), matches('gpt-4o-mini', 'm4g'), matches('x', '')]).toEqual([true, false, true]);
+});
+
+test('administrators and everybody compute the same price of a group', () => {
+  const shown = (all: readonly ModelView[]) =>
+    all.map(({ model, input, output, cached, perCall }) => [model, input, output, cached, perCall]);
+  const priced = { ...list, group_ratio: { default: 0.3 } };
+  expect(shown(adminViewsOf(models, 'default', 0.3))).toEqual(shown(viewsOf(priced, 'default')));
+});
+
+test('one part of a price that is typed leaves the others as many dollars as they are', async () => {
+  const { priceWith } = await import('../../web/features/pricing/use-models.ts');
+  const one = adminViewsOf(models, 'default', 1).find(({ model }) => model === 'gpt-4o');
+  if (one === undefined) throw new Error('gpt-4o is not there');
+  expect(priceWith(one, 'input', 5)).toEqual({ input: 5, output: 10, cached: 1.25 });
+  expect(priceWith(one, 'output', 12)).toEqual({ input: 2.5, output: 12, cached: 1.25 });
+  expect(priceWith(one, 'cached', 0.5)).toEqual({ input: 2.5, output: 10, cached: 0.5 });
+  expect(priceWith(one, 'perCall', 1)).toEqual({ per_call: 1 });
+});
+
+test('a change by percent is one of every price there is', async () => {
+  const { byPercent } = await import('../../web/features/pricing/simulate.tsx');
+  const changed = byPercent(models, 10);
+  expect(changed['gpt-4o']).toEqual({ input: 2.75, output: 11 });
+  expect(changed.drawing).toEqual({ per_call: 0.044 });
+  expect(changed['house-7b']).toBeUndefined();
+});
+
+test.each([
+  ['gpt-4o', '/v1/chat/completions'],
+  ['text-embedding-3-small', '/v1/embeddings'],
+  ['dall-e-3', '/v1/images/generations'],
+])('%s is called at %s, from a shell, from Python and from JavaScript', async (model, path) => {
+  const { snippetOf } = await import('../../web/features/pricing/model-page.tsx');
+  for (const kind of ['curl', 'Python', 'JavaScript'] as const) {
+    const text = snippetOf(kind, model, 'https://site.example');
+    expect(text).toContain(`https://site.example${path}`);
+    expect(text).toContain(`"model":"${model}"`);
+  }
+});
+
+test('compared models show the cheaper price and the larger context', async () => {
+  const { Comparison } = await import('../../web/features/pricing/compare.tsx');
+  const html = rendered(
+    <Comparison models={[view({ model: 'dear' }), view({ model: 'cheap', input: 1, context: 1_000_000 })]} />,
+  );
+  expect([...html.matchAll(/<strong[^>]*>([^<]*)</g)].map(([, text]) => text)).toEqual(['1.00', '1M']);
+});

@@ -1,0 +1,165 @@
+/** The table of models: what they take and cost; for administrators what is paid for them, how they do, how much they are used. */
+import type { TFunction } from 'i18next';
+import { Link } from 'wouter';
+import { textIn } from '../../../server/contract/language.ts';
+import { InlineNumber } from '../../components/inline-number.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { TrafficBars } from '../../components/traffic-bars.tsx';
+import { dollarText, sizeText } from '../../lib/dollars.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { type ModelView, marginOf } from './model-rows.ts';
+
+export const modelPath = (model: string): string => `/pricing/${encodeURIComponent(model)}`;
+
+/** What of a price is typed in the table. */
+export type PricePart = 'input' | 'output' | 'cached' | 'perCall';
+
+export interface ModelColumnsWanted {
+  readonly t: TFunction;
+  readonly admin: boolean;
+  /** Absent: prices are not changed here. */
+  readonly onPrice?: ((row: ModelView, part: PricePart, dollars: number) => void) | undefined;
+}
+
+const priceTerms = { currency: 'usd', max: 1_000_000_000, places: 8 } as const;
+const thin = 0.1;
+const marginLook = (margin: number): string => (margin <= 0 ? 'text-danger' : margin < thin ? 'text-warning' : '');
+export const percentText = (share: number): string => `${(share * 100).toFixed(1)} %`;
+
+export const takesText = (t: TFunction, takes: readonly string[]): string =>
+  takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(' ');
+
+/** On a phone, where there is no head. */
+const Small = ({ text }: { readonly text: string }) => (
+  <span className="mr-1 text-[11px] text-ink-3 sm:hidden">{text}</span>
+);
+
+export function modelColumns({ t, admin, onPrice }: ModelColumnsWanted): readonly Column<ModelView>[] {
+  const price = (part: PricePart, label: string, key: boolean): Column<ModelView> => ({
+    id: part,
+    header: label,
+    number: true,
+    key,
+    sort: (row) => row[part] ?? -1,
+    cell: (row) => {
+      const value = part === 'input' ? (row.input ?? row.perCall) : row[part];
+      const typed: PricePart = part === 'input' && row.perCall !== null ? 'perCall' : part;
+      // Vectors have no words to pay for.
+      if (value === null || (part === 'output' && value === 0 && row.input !== 0))
+        return <span className="text-ink-3">–</span>;
+      return (
+        <>
+          {key ? <Small text={label} /> : null}
+          {onPrice === undefined ? (
+            dollarText(value)
+          ) : (
+            <InlineNumber
+              label={t('pricing.priceOf', { part: label, name: row.model })}
+              value={value}
+              terms={priceTerms}
+              written={dollarText}
+              onSave={(next) => onPrice(row, typed, next)}
+            />
+          )}
+          {typed === 'perCall' ? <span className="ml-1 text-[11px] text-ink-3">{t('pricing.callUnit')}</span> : null}
+        </>
+      );
+    },
+  });
+  const everybody: readonly Column<ModelView>[] = [
+    {
+      id: 'model',
+      header: t('pricing.model'),
+      key: true,
+      sort: (row) => row.model,
+      cell: (row) => (
+        <Link
+          href={modelPath(row.model)}
+          className={`font-mono text-[12px] hover:underline ${row.available ? 'text-ink-1' : 'text-ink-3'}`}
+          title={row.available ? undefined : t('pricing.no')}
+        >
+          {row.model}
+        </Link>
+      ),
+    },
+    {
+      id: 'maker',
+      header: t('pricing.maker'),
+      sort: (row) => row.maker?.en ?? '',
+      cell: (row) => (
+        <span className="text-ink-2">{row.maker === null ? '–' : textIn(row.maker, currentLanguage())}</span>
+      ),
+    },
+    {
+      id: 'context',
+      header: t('pricing.context'),
+      number: true,
+      sort: (row) => row.context ?? 0,
+      cell: (row) => sizeText(row.context),
+    },
+    {
+      id: 'takes',
+      header: t('pricing.takes'),
+      sort: (row) => row.takes.length,
+      cell: (row) => <span className="text-ink-2">{takesText(t, row.takes)}</span>,
+    },
+    price('input', t('pricing.in'), true),
+    price('output', t('pricing.out'), true),
+    price('cached', t('pricing.cached'), false),
+  ];
+  if (!admin) return everybody;
+  return [
+    ...everybody,
+    {
+      id: 'cost',
+      header: t('pricing.cost'),
+      number: true,
+      sort: (row) => row.admin?.cost_input ?? -1,
+      cell: ({ admin: own }) =>
+        own === null || own.cost_input === null ? (
+          '–'
+        ) : (
+          <span className="text-ink-2">
+            {dollarText(own.cost_input)} <span className="text-ink-3">/</span> {dollarText(own.cost_output)}
+          </span>
+        ),
+    },
+    {
+      id: 'margin',
+      header: t('pricing.margin'),
+      number: true,
+      sort: (row) => marginOf(row) ?? Number.MAX_SAFE_INTEGER,
+      cell: (row) => {
+        const margin = marginOf(row);
+        return margin === null ? '–' : <span className={marginLook(margin)}>{percentText(margin)}</span>;
+      },
+    },
+    {
+      id: 'channels',
+      header: t('pricing.channels'),
+      number: true,
+      sort: (row) => row.admin?.channels.length ?? 0,
+      cell: (row) => (
+        <Link
+          href={`/channel?model=${encodeURIComponent(row.model)}`}
+          className="inline-flex min-h-6 min-w-6 items-center justify-end hover:underline"
+          aria-label={t('pricing.channelsOf', { count: row.admin?.channels.length ?? 0, name: row.model })}
+        >
+          {row.admin?.channels.length ?? 0}
+        </Link>
+      ),
+    },
+    {
+      id: 'bars',
+      header: t('pricing.day'),
+      cell: (row) => <TrafficBars narrow bars={row.admin?.bars ?? []} />,
+    },
+    {
+      id: 'requests',
+      header: t('pricing.requests'),
+      number: true,
+      sort: (row) => row.admin?.requests ?? 0,
+      cell: (row) => (row.admin?.requests ?? 0).toLocaleString('en'),
+    },
+  ];
+}

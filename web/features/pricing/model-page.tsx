@@ -1,0 +1,259 @@
+/** One model: what it takes, what it costs in each group, how it is called; for administrators its channels and use. */
+import type { ReactNode } from 'react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import { endpointTypesOf } from '../../../server/contract/endpoint-types.ts';
+import { textIn } from '../../../server/contract/language.ts';
+import { Card } from '../../components/card.tsx';
+import { FailureNote } from '../../components/failure.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHead } from '../../components/page.tsx';
+import { Segment } from '../../components/segment.tsx';
+import { TrafficBars } from '../../components/traffic-bars.tsx';
+import { Waiting } from '../../components/waiting.tsx';
+import { copyOrShow } from '../../lib/copy.ts';
+import { dollarText, sizeText } from '../../lib/dollars.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { useUser } from '../../lib/session.ts';
+import { useMoney } from '../../shell/money.ts';
+import { useStatus } from '../../shell/status.ts';
+import { percentText, takesText } from './model-columns.tsx';
+import { type ModelView, marginOf } from './model-rows.ts';
+import type { Models } from './use-models.ts';
+
+const kinds = ['curl', 'Python', 'JavaScript'] as const;
+
+/** Ready to run but for the key. */
+export function snippetOf(kind: (typeof kinds)[number], model: string, site: string): string {
+  const types = endpointTypesOf(model);
+  const [path, what] = types.includes('embeddings')
+    ? (['embeddings', { input: 'hi' }] as const)
+    : types.includes('image-generation')
+      ? (['images/generations', { prompt: 'a lighthouse' }] as const)
+      : types.includes('jina-rerank')
+        ? (['rerank', { query: 'hi', documents: ['hello', 'goodbye'] }] as const)
+        : (['chat/completions', { messages: [{ role: 'user', content: 'hi' }] }] as const);
+  const body = JSON.stringify({ model, ...what });
+  if (kind === 'curl')
+    return `curl ${site}/v1/${path} \\\n  -H "Authorization: Bearer $OPENAI_API_KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '${body}'`;
+  if (kind === 'Python')
+    return `import os, requests\n\nanswer = requests.post(\n    "${site}/v1/${path}",\n    headers={"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"},\n    json=${body},\n)\nprint(answer.json())`;
+  return `const answer = await fetch('${site}/v1/${path}', {\n  method: 'POST',\n  headers: {\n    authorization: \`Bearer \${process.env.OPENAI_API_KEY}\`,\n    'content-type': 'application/json',\n  },\n  body: JSON.stringify(${body}),\n});\nconsole.log(await answer.json());`;
+}
+
+function Snippets({ model }: { readonly model: string }) {
+  const { t } = useTranslation();
+  const [kind, setKind] = useState<(typeof kinds)[number]>('curl');
+  const text = snippetOf(kind, model, useStatus().data?.server_address || location.origin);
+  return (
+    <Card
+      title={t('pricing.call')}
+      actions={
+        <>
+          <Segment
+            label={t('pricing.call')}
+            value={kind}
+            options={kinds.map((one) => [one, one] as const)}
+            onChange={setKind}
+          />
+          <button type="button" className="button" onClick={() => copyOrShow(text)}>
+            <Icon name="copy" />
+            {t('app.copy')}
+          </button>
+        </>
+      }
+    >
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <pre tabIndex={0} className="overflow-x-auto rounded-2 bg-sunken p-3 font-mono text-[12px] leading-5">
+        {text}
+      </pre>
+    </Card>
+  );
+}
+
+function Facts({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
+      {rows.map(([label, value]) => (
+        <div key={label} className="contents">
+          <dt className="text-ink-3">{label}</dt>
+          <dd className="text-right">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** In every group that the reader may use. */
+function GroupPrices({ view, models }: { readonly view: ModelView; readonly models: Models }) {
+  const { t } = useTranslation();
+  const times = (value: number | null, ratio: number) => (value === null ? null : (value / models.ratio) * ratio);
+  const groups = Object.entries(models.list?.group_ratio ?? {}).filter(([name]) => view.groups.includes(name));
+  return (
+    <table className="sheet-table compact">
+      <thead>
+        <tr>
+          <th scope="col">{t('pricing.group')}</th>
+          <th scope="col" className="number">
+            {view.perCall === null ? t('pricing.in') : t('pricing.perCall')}
+          </th>
+          {view.perCall === null ? (
+            <>
+              <th scope="col" className="number">
+                {t('pricing.out')}
+              </th>
+              <th scope="col" className="number">
+                {t('pricing.cached')}
+              </th>
+            </>
+          ) : null}
+        </tr>
+      </thead>
+      <tbody>
+        {groups.map(([name, ratio]) => (
+          <tr key={name}>
+            <td>
+              {name} <span className="text-ink-3">×{ratio}</span>
+            </td>
+            <td className="number">{dollarText(times(view.input ?? view.perCall, ratio))}</td>
+            {view.perCall === null ? (
+              <>
+                <td className="number">{dollarText(times(view.output, ratio))}</td>
+                <td className="number">{dollarText(times(view.cached, ratio))}</td>
+              </>
+            ) : null}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function ForAdmins({ view }: { readonly view: ModelView & { readonly admin: NonNullable<ModelView['admin']> } }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const { admin } = view;
+  const margin = marginOf(view);
+  return (
+    <>
+      <Card title={t('pricing.channels')}>
+        <table className="sheet-table compact">
+          <thead>
+            <tr>
+              <th scope="col">{t('channels.name')}</th>
+              <th scope="col" className="number">
+                {t('channels.priority')}
+              </th>
+              <th scope="col" className="number">
+                {t('pricing.cost')}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {admin.channels.map((one) => (
+              <tr key={one.id}>
+                <td>
+                  <Link href={`/channel/edit/${one.id}`}>{one.name}</Link>
+                </td>
+                <td className="number">{one.priority}</td>
+                <td className="number">
+                  {one.per_call === null
+                    ? one.input === null
+                      ? '–'
+                      : `${dollarText(one.input)} / ${dollarText(one.output)}`
+                    : dollarText(one.per_call)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Card>
+      <Card
+        title={t('pricing.use')}
+        actions={
+          <Link className="button" href={`/log?model=${encodeURIComponent(view.model)}`}>
+            {t('nav.logs')}
+          </Link>
+        }
+      >
+        <Facts
+          rows={[
+            [t('pricing.margin'), margin === null ? '–' : percentText(margin)],
+            [t('pricing.day'), <TrafficBars key="bars" bars={admin.bars} />],
+            [t('pricing.requests'), admin.requests.toLocaleString('en')],
+            [t('pricing.tokens'), `${sizeText(admin.tokens_in)} / ${sizeText(admin.tokens_out)}`],
+            [t('pricing.charged'), money(admin.charge)],
+          ]}
+        />
+      </Card>
+    </>
+  );
+}
+
+export interface ModelPageProps {
+  readonly model: string;
+  readonly models: Models;
+}
+
+export function ModelPage({ model, models }: ModelPageProps) {
+  const { t } = useTranslation();
+  const user = useUser();
+  const view = models.views.find((one) => one.model === model);
+  const back = (
+    <Link href="/pricing" className="button">
+      {t('pricing.all')}
+    </Link>
+  );
+  if (view === undefined)
+    return (
+      <>
+        <PageHead title={model}>{back}</PageHead>
+        <div className="border-t border-line px-5 py-8 text-ink-2">
+          {models.failure !== null ? (
+            <FailureNote failure={models.failure} />
+          ) : models.pending ? (
+            <Waiting />
+          ) : (
+            t('pricing.unknown')
+          )}
+        </div>
+      </>
+    );
+  const { admin } = view;
+  return (
+    <>
+      <PageHead title={model} count={view.maker === null ? undefined : textIn(view.maker, currentLanguage())}>
+        {back}
+        <button type="button" className="button" onClick={() => copyOrShow(model)}>
+          <Icon name="copy" />
+          {t('pricing.copyName')}
+        </button>
+        {user === null ? null : (
+          <Link href="/token?new=1" className="button button-primary max-sm:hidden">
+            {t('pricing.newKey')}
+          </Link>
+        )}
+      </PageHead>
+      <div className="grid grid-cols-2 items-start gap-4 px-5 pb-6 max-lg:grid-cols-1">
+        <Card title={t('pricing.abilities')}>
+          <Facts
+            rows={[
+              [t('pricing.takes'), takesText(t, view.takes)],
+              [t('pricing.context'), sizeText(view.context)],
+              [t('pricing.longest'), sizeText(view.longest)],
+              [t('pricing.interfaces'), endpointTypesOf(model).join(', ') || '–'],
+            ]}
+          />
+        </Card>
+        <Card title={t('pricing.prices')}>
+          <GroupPrices view={view} models={models} />
+        </Card>
+        {admin === null ? null : <ForAdmins view={{ ...view, admin }} />}
+        <div className="col-span-2 min-w-0 max-lg:col-span-1">
+          <Snippets model={model} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+/** Models with dollars per million tokens: narrowed, compared, and changed by who may. */
+import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocation } from 'wouter';
+import { Empty } from '../../components/empty.tsx';
+import { BulkBar } from '../../components/table/bulk-bar.tsx';
+import { DataTable } from '../../components/table/data-table.tsx';
+import { usePicked } from '../../components/table/picked.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { useUrl } from '../../lib/url.ts';
+import { Compare } from './compare.tsx';
+import { modelColumns, modelPath } from './model-columns.tsx';
+import { narrowed } from './model-rows.ts';
+import { type Models, priceWith, usePricing } from './use-models.ts';
+
+export interface ModelsViewProps {
+  readonly models: Models;
+  readonly bar: ReactNode;
+}
+
+export function ModelsView({ models, bar }: ModelsViewProps) {
+  const { t } = useTranslation();
+  const url = useUrl();
+  const [, navigate] = useLocation();
+  const pricing = useRef(usePricing());
+  const [comparing, setComparing] = useState(false);
+  const rows = narrowed(models.views, url);
+  const [chosen, setChosen] = usePicked('');
+  const selection = { chosen, onChange: setChosen };
+  const picked = models.views.filter(({ id }) => chosen.has(id));
+  // What is typed is what the table of ratios holds: the price of a group of ratio 1.
+  const changes = models.mayPrice && models.ratio === 1;
+  const columns = useMemo(
+    () =>
+      modelColumns({
+        t,
+        admin: models.admin,
+        onPrice: changes
+          ? (row, part, dollars) => void pricing.current.store({ [row.model]: priceWith(row, part, dollars) })
+          : undefined,
+      }),
+    [t, models.admin, changes],
+  );
+  return (
+    <>
+      <DataTable
+        caption={t('nav.pricing')}
+        rows={rows}
+        columns={columns}
+        list={models}
+        selection={selection}
+        onOpen={(row) => navigate(modelPath(row.model))}
+        storeKey="models-table-columns"
+        bar={bar}
+        empty={
+          <Empty
+            text={models.views.length === 0 ? t('pricing.empty') : t('pricing.noMatch')}
+            command="gateway model list"
+          />
+        }
+      />
+      <BulkBar selection={selection} matching={new Set(rows.map(({ id }) => id))}>
+        <button
+          type="button"
+          className="button button-ghost text-accent-text"
+          disabled={picked.length < 2}
+          onClick={() => setComparing(true)}
+        >
+          {t('pricing.compare')}
+        </button>
+        <button
+          type="button"
+          className="button button-ghost"
+          onClick={() => copyOrShow(picked.map(({ model }) => model).join(','))}
+        >
+          {t('pricing.copyNames')}
+        </button>
+      </BulkBar>
+      {comparing && picked.length > 1 ? <Compare models={picked} onClose={() => setComparing(false)} /> : null}
+    </>
+  );
+}
