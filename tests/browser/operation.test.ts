@@ -40,8 +40,11 @@ async function inChinese(work: () => Promise<void>): Promise<void> {
 test('channels are searched; everything that is done to them opens', async () => {
   await wide();
   await inside.open('channel');
-  for (const label of [en.channels.search, en.channels.group, en.channels.model])
-    await page.getByLabel(label).first().waitFor();
+  await page.getByLabel(en.channels.search).first().waitFor();
+  await page.getByRole('button', { name: en.table.addFilter, exact: true }).click();
+  for (const label of [en.channels.group, en.channels.model, en.channels.status, en.channels.type])
+    await page.locator('.menu').getByRole('button', { name: label, exact: true }).waitFor();
+  await page.keyboard.press('Escape');
   await page.getByRole('button', { name: en.table.columns }).click();
   await page.getByText(en.table.compact).waitFor();
   await page.keyboard.press('Escape');
@@ -384,6 +387,24 @@ test('prices: search, copying, columns, other groups, and a picture of what rati
   await page.getByRole('button', { name: en.pricing.help }).click();
   await dialog().getByRole('img', { name: en.pricing.helpText }).waitFor();
   expect(await page.getByLabel(en.table.size).count()).toBe(0);
+});
+
+test('two models are compared with three presses; a price is typed where it stands and taken back', async () => {
+  await inside.set({ ModelRatio: JSON.stringify({ 'practice-small': 1, 'practice-large': 2 }) });
+  await wide();
+  await inside.open('pricing');
+  for (const at of [0, 1]) await page.locator('tbody input[type=checkbox]').nth(at).check();
+  await page.getByRole('button', { name: en.pricing.compare }).click();
+  await dialog().locator('strong', { hasText: '2.00' }).first().waitFor();
+  await page.keyboard.press('Escape');
+  const input = page.getByLabel(`${en.pricing.in} of practice-small`, { exact: true });
+  expect(await input.inputValue()).toBe('2.00');
+  await input.fill('3.5');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: en.app.undo }).click();
+  await expect.poll(() => input.inputValue()).toBe('2.00');
+  await page.locator('tbody').getByRole('link', { name: 'practice-large', exact: true }).click();
+  await page.getByText('"model":"practice-large"').waitFor();
 });
 
 test('the playground folds its settings on a phone, says that a session ended, and starts as documented', async () => {

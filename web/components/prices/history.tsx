@@ -53,14 +53,14 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
     <>
       {list.failure === null ? null : <FailureNote failure={list.failure} />}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <section className="overflow-auto" tabIndex={0} aria-label={t('prices.view.history')}>
+      <section className="@container overflow-auto" tabIndex={0} aria-label={t('prices.view.history')}>
         <table className="sheet-table">
           <thead>
             <tr>
               <th scope="col">{t('prices.when')}</th>
               <th scope="col">{t('prices.who')}</th>
               <th scope="col">{t('prices.how')}</th>
-              <th scope="col" className="max-sm:hidden">
+              <th scope="col" className="@max-xl:hidden">
                 {t('prices.maps')}
               </th>
               <th scope="col">{t('app.actions')}</th>
@@ -72,7 +72,7 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
                 <td className="whitespace-nowrap">{dateTime(row.created_time)}</td>
                 <td>{row.actor}</td>
                 <td>{reasonOf(row.reason)}</td>
-                <td className="text-ink-3 max-sm:hidden">{row.keys.join(', ')}</td>
+                <td className="text-ink-3 @max-xl:hidden">{row.keys.join(', ')}</td>
                 <td>
                   <button
                     type="button"
