@@ -4,12 +4,15 @@ import {
   accessSync,
   constants,
   existsSync,
+  lchownSync,
   linkSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -39,11 +42,37 @@ export interface DataDirFiles {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Flag, then GATEWAY_DATA_DIR, then ./data when it holds our database, then the platform's data folder. */
-export function resolveDataDir(flag: string | undefined, env: Environment, cwd: string): string {
+/** Where the packages' service keeps its data. */
+export const serviceFolder = '/var/lib/gateway';
+
+/**
+ * Flag, then GATEWAY_DATA_DIR, then ./data when it holds our database, then the platform's data folder. For root and the
+ * service's own user that is the service's folder, unless they have a database of their own.
+ * @param service stands in for `/var/lib/gateway`.
+ */
+export function resolveDataDir(
+  flag: string | undefined,
+  env: Environment,
+  cwd: string,
+  service: string = serviceFolder,
+): string {
   if (flag !== undefined && flag !== '') return resolve(cwd, flag);
   if (env.GATEWAY_DATA_DIR) return resolve(cwd, env.GATEWAY_DATA_DIR);
   if (existsSync(join(cwd, 'data', 'gateway.db'))) return join(cwd, 'data');
+  const own = ownFolder(env, cwd);
+  return !existsSync(join(own, 'gateway.db')) && isWritable(service) ? service : own;
+}
+
+function isWritable(dir: string): boolean {
+  try {
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function ownFolder(env: Environment, cwd: string): string {
   if (env.XDG_DATA_HOME) return join(env.XDG_DATA_HOME, 'gateway');
   const home = env.HOME ?? '';
   // Without a home (containers, init scripts) the folder one stands in is the only place that is certainly meant.
@@ -238,9 +267,23 @@ export function givesLockBack(files: DataDirFiles): () => void {
   const text = lockText(process.pid);
   return () => {
     try {
-      if (readFileSync(files.lock, 'utf8') === text) rmSync(files.lock, { force: true });
+      if (readFileSync(files.lock, 'utf8') !== text) return;
+      rmSync(files.lock, { force: true });
+      leaveToOwner(files.dir);
     } catch {
-      // Already gone.
+      // Already gone, or root without its rights.
     }
   };
+}
+
+/** What root wrote into a folder of somebody else: the service that uses it has to read it. Below the folder nothing is changed: its owner could put a link there meanwhile. */
+function leaveToOwner(dir: string): void {
+  const owner = statSync(dir);
+  if (process.getuid?.() !== 0 || owner.uid === 0) return;
+  for (const entry of readdirSync(dir)) {
+    const path = join(dir, entry);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1)))
+      lchownSync(path, owner.uid, owner.gid);
+  }
 }

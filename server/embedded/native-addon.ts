@@ -1,21 +1,34 @@
 /** Where the SQLite addon lies. In the executable it is unpacked once into the data directory: the temp folder may be mounted noexec. */
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Root runs no code from a folder that somebody else writes to, and leaves none there that they could not read. */
+const rootFolder = '/var/cache/gateway';
+const isForeignToRoot = (dir: string): boolean =>
+  process.getuid?.() === 0 && (statSync(dir, { throwIfNoEntry: false })?.uid ?? 0) !== 0;
 
 /** @returns undefined when running from the sources. */
 export function nativeBindingFor(dataDir: string, addon: string | null): string | undefined {
   if (addon === null) return undefined;
   const bytes = readFileSync(addon);
   const name = `sqlite-${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.node`;
-  const folder = join(dataDir, 'runtime');
-  const file = join(folder, name);
-  if (!existsSync(file)) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const draft = `${file}.${process.pid}`;
-    writeFileSync(draft, bytes, { mode: 0o600 });
-    chmodSync(draft, 0o700);
-    renameSync(draft, file);
+  const usual = join(dataDir, 'runtime');
+  if (!isForeignToRoot(dataDir)) return unpacked(bytes, join(usual, name));
+  try {
+    return unpacked(bytes, join(rootFolder, name));
+  } catch {
+    // A container's root file system may be read-only.
+    return unpacked(bytes, join(usual, name));
   }
+}
+
+function unpacked(bytes: Uint8Array, file: string): string {
+  if (existsSync(file)) return file;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, bytes, { mode: 0o600 });
+  chmodSync(draft, 0o700);
+  renameSync(draft, file);
   return file;
 }

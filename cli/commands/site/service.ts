@@ -1,5 +1,6 @@
 /** Files that keep the gateway running (systemd, containers, launchd), and the question whether it is ready, for their health checks. */
 import { existsSync, realpathSync, statSync } from 'node:fs';
+import { serviceFolder } from '../../../server/app/data-dir.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { isCompiled } from '../../bench/processes.ts';
 import { type CommandRun, text } from '../../command.ts';
@@ -25,7 +26,6 @@ interface Printed {
 }
 
 const installed = '/usr/local/bin/gateway';
-const ownFolder = '/var/lib/gateway';
 /** What ProtectHome and PrivateTmp hide from a unit. */
 const hidden = /^\/(home|root|run\/user|tmp|var\/tmp)(\/|$)/;
 
@@ -179,7 +179,7 @@ export const print: CommandRun = async (context, flags, given) => {
   if (!/^\d+$/.test(port) || Number(port) > 65_535) throw new AppError('usage', { detail: `--port ${port}` });
   const { file, notes } = kinds[kind as keyof typeof kinds]({
     program: isCompiled ? realpathSync(process.execPath) : '',
-    dataDir: kind === 'systemd' && !isGiven ? ownFolder : context.dataDir,
+    dataDir: kind === 'systemd' && !isGiven ? serviceFolder : context.dataDir,
     ...{ isGiven, port, say: context.say },
   });
   context.output.object({ kind, file }, [file.trimEnd()], kind);

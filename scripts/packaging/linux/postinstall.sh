@@ -8,5 +8,5 @@ if [ -d /run/systemd/system ]; then
   systemctl try-restart gateway.service
 fi
 if { [ "$1" = configure ] && [ -z "${2:-}" ]; } || [ "$1" = 1 ]; then
-  echo "gateway: start it with systemctl enable --now gateway, then: sudo -u gateway gateway --data-dir /var/lib/gateway setup"
+  echo "gateway: start it with systemctl enable --now gateway, then: sudo gateway setup"
 fi
