@@ -16,3 +16,12 @@ test('imported bcrypt hashes are good, nonsense is not an error', async () => {
   expect(await passwords.verify('password1', imported)).toBe(true);
   for (const hash of ['', 'plain', '$argon2id$', '$2a$']) expect(await passwords.verify('plain', hash)).toBe(false);
 });
+
+test('the decoy for unknown users is a hash of the full cost that no password opens', async () => {
+  const { decoy, isCurrent, verify } = createPasswords();
+  expect(decoy).toMatch(/^\$argon2id\$v=19\$m=65536,t=3,/);
+  expect(isCurrent(decoy)).toBe(true);
+  // What is no hash would be refused at once, and the answer would come sooner than for a known user.
+  expect(await Bun.password.verify('', decoy)).toBe(false);
+  expect(await verify('no such user', decoy)).toBe(false);
+});

@@ -55,8 +55,6 @@ export function createSessions(deps: {
 }) {
   const repository = createSessionsRepository(deps.database);
   const throttle = createThrottle('log-ins', guesses, deps);
-  // An unknown user costs as long as a known one.
-  const decoy = deps.passwords.hash('no such user');
   const seconds = () => Math.floor(deps.now() / 1000);
   const idleSince = (): number => {
     const hours = deps.idleHours();
@@ -86,7 +84,8 @@ export function createSessions(deps: {
       const pause = deps.pause(leastMs);
       // Read after the wait: it may be another by now.
       const user = await deps.users.findByLogin(username);
-      const right = await deps.passwords.verify(facts.password, user?.password_hash ?? (await decoy));
+      // An unknown user costs as long as a known one.
+      const right = await deps.passwords.verify(facts.password, user?.password_hash ?? deps.passwords.decoy);
       if (user === undefined || !right || user.status !== UserStatus.enabled) {
         await pause;
         throw new AppError('credentials_wrong');

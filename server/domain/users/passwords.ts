@@ -6,6 +6,8 @@ export interface Passwords {
   verify(password: string, hash: string): Promise<boolean>;
   /** False for a hash of a kind that new ones are not made of. */
   isCurrent(hash: string): boolean;
+  /** Of no password: to verify it takes as long as a real one of the same cost. */
+  readonly decoy: string;
 }
 
 export interface PasswordCost {
@@ -14,11 +16,15 @@ export interface PasswordCost {
   readonly timeCost: number;
 }
 
+/** 32 bytes in the base64 of hashes. */
+const unknownBytes = 'A'.repeat(43);
+
 /** Memory and passes of the second option RFC 9106 recommends. */
 const strongCost: PasswordCost = { memoryCost: 65_536, timeCost: 3 };
 
 export const createPasswords = (cost: PasswordCost = strongCost): Passwords => ({
   hash: (password) => Bun.password.hash(password, { algorithm: 'argon2id', ...cost }),
+  decoy: `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$${unknownBytes}$${unknownBytes}`,
   isCurrent: (hash) => hash.startsWith('$argon2id$'),
   verify: async (password, hash) => {
     try {
