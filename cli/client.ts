@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { checkSocketDir, dataDirFiles, lockOwner } from '../server/app/data-dir.ts';
 import type { MigrationStep } from '../server/app/in-process.ts';
 import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
-import { type EndpointId, type EndpointOf, endpointById } from '../server/contract/endpoints/index.ts';
+import type { EndpointId, EndpointOf } from '../server/contract/endpoints/index.ts';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError, isErrorCode } from '../server/contract/errors.ts';
 import { networkWords } from '../server/contract/network-words.ts';
@@ -95,6 +95,8 @@ function httpClient(
   return {
     close: () => Promise.resolve(),
     async call(id, input) {
+      // With every schema of the API: most commands need it, serving does not.
+      const { endpointById } = await import('../server/contract/endpoints/index.ts');
       const row = endpointById(id);
       if (row === undefined) throw new AppError('not_found', { what: id });
       const fields = { ...(input as Record<string, unknown> | undefined) };

@@ -60,6 +60,13 @@ async function restartWithRoom(): Promise<void> {
   quiet(process.stderr).write(`${note}\n`);
 }
 
+/** They read their modules while this thread reads its own. */
+async function startThreads(): Promise<void> {
+  const { startEarly } = await import('../server/embedded/workers.ts');
+  startEarly('control');
+  if (!process.env.DATABASE_URL && !process.env.DATABASE_URL_FILE) startEarly('ledger');
+}
+
 async function main(): Promise<number> {
   if (args[0] === '__complete') {
     const { complete } = await import('./completion.ts');
@@ -74,7 +81,10 @@ async function main(): Promise<number> {
     quiet(process.stdout).write(`gateway ${version} (${commit})\n`);
     return 0;
   }
-  if (args[0] === 'serve') await restartWithRoom();
+  if (args[0] === 'serve') {
+    await restartWithRoom();
+    await startThreads();
+  }
   const [{ asHelpFlag, createProgram, globalsBehind, isHelp }, { languageOf }, { printError }, { wantsColour }] =
     await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./colour.ts')]);
   const flag = args.indexOf('--lang');

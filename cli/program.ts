@@ -28,7 +28,7 @@ const chineseTitles: Readonly<Record<string, string>> = {
 /** Widest line of help. */
 const helpWidth = 80;
 
-/** @param args what will be parsed: commands of other nouns are listed but get no options, which takes most of the time. Absent = all do. */
+/** @param args what will be parsed: where it names a command or its noun, the others are left out. Absent = all are there. */
 export function createProgram(given: ProgramDeps, args?: readonly string[]): Command {
   const deps = { ...given, streams: guarded(given.streams) };
   const say = (zh: string, en: string) => textIn({ zh, en }, deps.language);
@@ -73,9 +73,10 @@ export function createProgram(given: ProgramDeps, args?: readonly string[]): Com
   };
   const wanted = commands.find((row) => row.name.split(' ')[0] === args?.[0])?.name.split(' ')[0];
   for (const row of commands) {
+    if (wanted !== undefined && row.name.split(' ')[0] !== wanted) continue;
     const path = row.name.split(' ');
     const leaf = addLeaf(nounOf(path.slice(0, -1)), path.at(-1) ?? '', row, deps);
-    if (wanted === undefined || path[0] === wanted) addOptions(leaf, row, deps.language);
+    addOptions(leaf, row, deps.language);
   }
   return program;
 }

@@ -14,7 +14,7 @@ import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
-import { startEarly, startThread } from '../embedded/workers.ts';
+import { endEarly, startEarly, startThread } from '../embedded/workers.ts';
 import { createOldServer } from '../handover/handover.ts';
 import { requestHandover, type TakenOver } from '../handover/new-process.ts';
 import { type Handovers, listenForHandover } from '../handover/old-process.ts';
@@ -89,8 +89,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const before = options.takeOver === true ? await placeOf(files, options.port, place) : null;
   const unlock = before === null ? acquireLock(files) : givesLockBack(files);
-  const controls = startEarly('control');
-  const threads: { terminate(): void }[] = [controls];
+  startEarly('control');
+  const threads: { terminate(): void }[] = [];
   try {
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
@@ -123,7 +123,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     );
     threads.push(relays);
     const control = createControlThread({
-      spawn: controls.take,
+      spawn: () => startThread('control'),
       order: { place, nativeBinding, setupCode, log, ...machineOf(files, node, options) },
       ledgerPort: () => ledgerThread.newPort(controlName),
       receive: hearControl({
@@ -188,6 +188,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // Then the other serves on.
     before?.end();
     throw error;
+  } finally {
+    endEarly();
   }
 }
 

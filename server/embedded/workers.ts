@@ -17,35 +17,41 @@ const entries = {
 /** In the executable, entry points keep their path from the project's root, as JavaScript. */
 export type ThreadName = keyof typeof entries;
 
+const waiting = new Map<ThreadName, Worker>();
+
+/** The one that was started early, if it lives. */
 export function startThread(name: ThreadName): Worker {
+  const early = waiting.get(name);
+  if (early === undefined) return newThread(name);
+  waiting.delete(name);
+  early.removeEventListener('error', forget);
+  early.removeEventListener('close', forget);
+  return early;
+}
+
+function newThread(name: ThreadName): Worker {
   if (name === 'counter' && counterPath !== null) return new Worker(counterPath);
   const entry = entries[name];
   return compiled ? new Worker(`./${entry}`) : new Worker(new URL(`../../${entry}`, import.meta.url));
 }
 
-/** A thread that reads its modules while others get ready; it begins its work when it is told to. */
-export interface EarlyThread {
-  /** The first time the one that was started early, if it lives. */
-  take(): Worker;
-  terminate(): void;
+/** It reads its modules while others get ready, and begins its work when whoever starts it orders that. */
+export function startEarly(name: ThreadName): void {
+  if (waiting.has(name)) return;
+  const thread = newThread(name);
+  thread.addEventListener('error', forget);
+  thread.addEventListener('close', forget);
+  waiting.set(name, thread);
 }
 
-export function startEarly(name: ThreadName): EarlyThread {
-  let early: Worker | null = startThread(name);
-  const gone = (event: Event) => {
-    event.preventDefault();
-    early = null;
-  };
-  early.addEventListener('error', gone);
-  early.addEventListener('close', gone);
-  return {
-    take() {
-      const thread = early ?? startThread(name);
-      thread.removeEventListener('error', gone);
-      thread.removeEventListener('close', gone);
-      early = null;
-      return thread;
-    },
-    terminate: () => early?.terminate(),
-  };
+/** Ends those that nobody has started since. */
+export function endEarly(): void {
+  for (const thread of waiting.values()) thread.terminate();
+  waiting.clear();
+}
+
+/** Whoever starts it gets another one, and its error. */
+function forget(event: Event): void {
+  event.preventDefault();
+  for (const [name, thread] of waiting) if (thread === event.target) waiting.delete(name);
 }

@@ -1,7 +1,7 @@
 /** Thread entry: services, repositories and the HTTP API behind two unix sockets. */
 import { randomUUID } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createFeed } from '../../../db/feed.ts';
 import { createJobLock } from '../../../db/job-locks.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
@@ -20,7 +20,7 @@ import { proveKey } from '../../domain/secrets/proof.ts';
 import { createVault, loadMasterKey } from '../../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../domain/snapshot/load.ts';
 import { version } from '../../embedded/version.ts';
-import { createApp } from '../../http/app.ts';
+import type { AppOptions } from '../../http/app.ts';
 import { createLog, type Facts, type Log } from '../../observability/logging/log.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import { guardProof } from '../../outbound/guard.ts';
@@ -113,8 +113,8 @@ async function start(order: ControlStart) {
     ...(order.log.access ? { answered: (facts: Facts) => log.info('api request', facts) } : {}),
   };
   const servers = await Promise.all([
-    listen(createServer(createApp({ ...api, listener: 'network' })), files.httpSocket),
-    listen(createServer(createApp({ ...api, listener: 'local' })), files.localSocket),
+    listen(createServer(loadedLater({ ...api, listener: 'network' })), files.httpSocket),
+    listen(createServer(loadedLater({ ...api, listener: 'local' })), files.localSocket),
   ]);
   const company = await joinPeers({
     ...{ database, node, steady, services, publisher, report },
@@ -254,6 +254,15 @@ async function joinPeers({
       lease_seconds: leaseSeconds,
     }),
   });
+}
+
+/** What serves the API is loaded and put together for its first request: a node that only relays never needs it. */
+function loadedLater(options: AppOptions): RequestListener {
+  let app: Promise<RequestListener> | null = null;
+  return async (request, response) => {
+    app ??= import('../../http/app.ts').then(({ createApp }) => createApp(options));
+    (await app)(request, response);
+  };
 }
 
 function listen(server: Server, path: string): Promise<Server> {
