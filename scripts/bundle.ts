@@ -14,6 +14,23 @@ const withoutDevtools: BunPlugin = {
   },
 };
 
+/** The parser of bodies brings tables of every character set; the runtime has its own. */
+const withoutCharsets: BunPlugin = {
+  name: 'without-charsets',
+  setup(build) {
+    build.onLoad({ filter: /node_modules[\\/]iconv-lite[\\/]lib[\\/]index\.js$/ }, () => ({
+      contents: `const decoder = (name) => new TextDecoder(name);
+export const encodingExists = (name) => { try { return decoder(name) !== null; } catch { return false; } };
+export const decode = (bytes, name) => decoder(name).decode(bytes);
+export function getDecoder(name) {
+  const open = decoder(name);
+  return { write: (bytes) => open.decode(bytes, { stream: true }), end: () => open.decode() };
+}`,
+      loader: 'js',
+    }));
+  },
+};
+
 /** These modules ask for the folder they lie in, and a bundler writes down where it ran: one commit would give other bytes in another folder. The executable never looks there. */
 const withoutFolders: BunPlugin = {
   name: 'without-folders',
@@ -51,5 +68,5 @@ export const bundleOf = (
     splitting: true,
     format: 'esm',
     define: { 'process.env.NODE_ENV': '"production"', GATEWAY_COMPILED: 'true', ...define },
-    plugins: [withoutDevtools, withoutFolders, ...plugins],
+    plugins: [withoutDevtools, withoutCharsets, withoutFolders, ...plugins],
   }) satisfies BuildConfig;
