@@ -39,7 +39,7 @@ export function snippetOf(kind: (typeof kinds)[number], model: string, site: str
     return `curl ${site}/v1/${path} \\\n  -H "Authorization: Bearer $OPENAI_API_KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '${body}'`;
   if (kind === 'Python')
     return `import os, requests\n\nanswer = requests.post(\n    "${site}/v1/${path}",\n    headers={"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"},\n    json=${body},\n)\nprint(answer.json())`;
-  return `const answer = await fetch('${site}/v1/${path}', {\n  method: 'POST',\n  headers: {\n    authorization: \`Bearer \${process.env.OPENAI_API_KEY}\`,\n    'content-type': 'application/json',\n  },\n  body: JSON.stringify(${body}),\n});\nconsole.log(await answer.json());`;
+  return `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${site}/v1' });\nconst answer = await client.post('/${path}', {\n  body: ${body},\n});\nconsole.log(answer);`;
 }
 
 function Snippets({ model }: { readonly model: string }) {
