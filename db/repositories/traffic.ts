@@ -18,6 +18,8 @@ export interface TrafficFilter {
   readonly subjectId?: number | undefined;
   readonly userId?: number | undefined;
   readonly part?: string | undefined;
+  /** Only these groups. */
+  readonly among?: { readonly group: Exclude<TrafficGroup, 'at'>; readonly keys: readonly (number | string)[] };
 }
 
 export type TrafficGroup = 'at' | 'subject_id' | 'user_id' | 'part';
@@ -116,6 +118,30 @@ const byKey = (one: Insertable<TrafficTable>, other: Insertable<TrafficTable>): 
   return 0;
 };
 
+export type TrafficOrder = 'requests' | 'charge' | 'tokens';
+
+/** The rows that a filter lets through. */
+function rowsOf(query: Database['query'], filter: TrafficFilter) {
+  const { span, kind, from, to, subjectId, userId, part, among } = filter;
+  return (
+    query
+      .selectFrom('traffic')
+      .where('span', '=', span)
+      .where('kind', '=', kind)
+      .where('at', '>=', from)
+      .where('at', '<', to)
+      // Said as the indexes say it.
+      .$if(subjectId !== undefined, (q) => q.where('subject_id', '=', subjectId ?? 0))
+      .$if(
+        subjectId !== undefined && part === undefined && (kind === 'route' || kind === 'use' || kind === 'save'),
+        (q) => q.where(sql<boolean>`part <> ''`),
+      )
+      .$if(part !== undefined, (q) => q.where('part', '=', part ?? '').where(sql<boolean>`part <> ''`))
+      .$if(userId !== undefined, (q) => q.where('user_id', '=', userId ?? 0).where(sql<boolean>`user_id <> 0`))
+      .$if(among !== undefined, (q) => q.where(sql.ref(among?.group ?? 'part'), 'in', among?.keys ?? []))
+  );
+}
+
 export function createTrafficRepository({ query }: Database) {
   return {
     /**
@@ -150,23 +176,9 @@ export function createTrafficRepository({ query }: Database) {
           .execute();
     },
     sums: async (filter: TrafficFilter, by: readonly TrafficGroup[]): Promise<TrafficSum[]> => {
-      const { span, kind, from, to, subjectId, userId, part } = filter;
-      const rows = await query
-        .selectFrom('traffic')
+      const rows = await rowsOf(query, filter)
         .select(by)
         .select((eb) => trafficCounters.map((name) => eb.fn.sum<number>(name).as(name)))
-        .where('span', '=', span)
-        .where('kind', '=', kind)
-        .where('at', '>=', from)
-        .where('at', '<', to)
-        // Said as the indexes say it.
-        .$if(subjectId !== undefined, (q) => q.where('subject_id', '=', subjectId ?? 0))
-        .$if(
-          subjectId !== undefined && part === undefined && (kind === 'route' || kind === 'use' || kind === 'save'),
-          (q) => q.where(sql<boolean>`part <> ''`),
-        )
-        .$if(part !== undefined, (q) => q.where('part', '=', part ?? '').where(sql<boolean>`part <> ''`))
-        .$if(userId !== undefined, (q) => q.where('user_id', '=', userId ?? 0).where(sql<boolean>`user_id <> 0`))
         .$if(by.length > 0, (q) =>
           q
             .groupBy(by)
@@ -177,6 +189,28 @@ export function createTrafficRepository({ query }: Database) {
       return (rows as unknown as Partial<TrafficSum>[]).map(
         (row) => ({ at: 0, subject_id: 0, user_id: 0, part: '', ...row }) as TrafficSum,
       );
+    },
+    /** The groups with the most of something, which alone is added up: all counters of many keys take their time. */
+    largest: async (
+      filter: TrafficFilter,
+      {
+        by,
+        order,
+        limit,
+      }: { readonly by: Exclude<TrafficGroup, 'at'>; readonly order: TrafficOrder; readonly limit: number },
+    ): Promise<(number | string)[]> => {
+      const most = order === 'tokens' ? sql<number>`sum(tokens_in + tokens_out)` : sql<number>`sum(${sql.ref(order)})`;
+      const rows = await rowsOf(query, filter)
+        .select(by)
+        // Requests that were turned away before their model was known have none.
+        .$if(by === 'part', (q) => q.where('part', '<>', ''))
+        .groupBy(by)
+        .orderBy(most, 'desc')
+        .orderBy(sql`sum(attempts)`, 'desc')
+        .orderBy(by)
+        .limit(limit)
+        .execute();
+      return (rows as unknown as Readonly<Record<string, number | string>>[]).map((row) => row[by] ?? 0);
     },
     /** Newest first. @param channelId of all without it. */
     windows: (span: TrafficSpan, from: number, channelId?: number): Promise<ChannelWindow[]> =>

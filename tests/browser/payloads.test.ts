@@ -87,7 +87,7 @@ beforeAll(async () => {
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByLabel('Confirm password').fill('password1');
   await page.getByRole('button', { name: 'Set up' }).click();
-  await page.waitForURL('**/detail');
+  await page.waitForURL('**/first');
 });
 afterAll(async () => {
   await stage?.close();

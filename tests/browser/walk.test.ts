@@ -36,6 +36,7 @@ const everybody = [
   'playground',
 ];
 const operators = [
+  'first',
   'channel',
   'channel?mode=tag',
   'redemption',
@@ -89,7 +90,7 @@ beforeAll(async () => {
   await root.getByLabel('Password', { exact: true }).fill(password);
   await root.getByLabel('Confirm password').fill(password);
   await root.getByRole('button', { name: 'Set up' }).click();
-  await root.waitForURL('**/detail');
+  await root.waitForURL('**/first');
   await enter(root, 'root', 'en');
   const made = async (method: string, path: string, body?: unknown) => {
     const answer = await callFrom(root, method, path, body);

@@ -36,6 +36,7 @@ const ask = async (key: string, model = 'gpt-4o-mini'): Promise<number> => {
   await response.text();
   return response.status;
 };
+type Use = readonly [userId: number, tokenId: number, model: string, counts: number[]];
 const traffic = async (id: string, input: object, actor?: Actor): Promise<TrafficAnswer> =>
   (await gateway.call(id, input, actor)) as TrafficAnswer;
 const channels = async (): Promise<ChannelHealth[]> => (await gateway.call('traffic.channels', {})) as ChannelHealth[];
@@ -261,4 +262,25 @@ test('percentiles are read within the bucket, and histograms can be added', () =
   expect(percentileOf(histogram, 0.5)).toBeGreaterThan(350);
   expect(percentileOf(histogram, 0.5)).toBeLessThanOrEqual(500);
   expect(percentileOf(histogram, 0.99)).toBeGreaterThan(3500);
+});
+
+test('the largest are found by what is asked for, and the whole stays whole beside a few of them', async () => {
+  const at = Math.floor(now / 1000 / 300) * 300;
+  const use = (token: number, requests: number, charge: number, tokens: number): Use => [
+    gateway.userId,
+    token,
+    `model-${token}`,
+    counts({ requests, charge, tokens_in: tokens, tokens_out: 1 }),
+  ];
+  const callers = [use(1, 9, 10, 5), use(2, 5, 30, 1), use(3, 1, 20, 900)];
+  gateway.services.trafficKeeper.add([{ at, routes: [], callers, streaks: [], saves: [], places: [] }]);
+  await gateway.services.trafficKeeper.flush();
+  const first = async (order: string, by: string, limit = 1) => {
+    const { series, total } = await traffic('traffic.all', { by, order, limit, range: '1h' });
+    return [series.map(({ id, name }) => name || id), total.requests, total.charge];
+  };
+  expect(await first('requests', 'token')).toEqual([[1], 15, 60]);
+  expect(await first('charge', 'token')).toEqual([[2], 15, 60]);
+  expect(await first('tokens', 'token', 2)).toEqual([[3, 1], 15, 60]);
+  expect(await first('charge', 'model', 3)).toEqual([['model-2', 'model-3', 'model-1'], 15, 60]);
 });

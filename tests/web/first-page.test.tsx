@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Channel, Log, Token } from '../../server/contract/entities.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { keyStarts } from '../../server/providers/key-starts.ts';
+import { smallModel } from '../../web/lib/small-model.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
 
 beforeEach(() => aroundPages(reader(100)));
@@ -57,8 +58,7 @@ test('the first request comes with its times, its cost and the way to its row', 
   expect(linksIn(html)).toEqual(expect.arrayContaining(['/log?open=9', '/detail', '/channel/add']));
 });
 
-test('a small model that talks is asked, and none that draws or embeds', async () => {
-  const { smallModel } = await import('../../web/features/setup/first-request.tsx');
+test('a small model that talks is asked, and none that draws or embeds', () => {
   expect(smallModel(['text-embedding-3-small', 'dall-e-3', 'gpt-5', 'gpt-5-mini'])).toBe('gpt-5-mini');
   expect(smallModel(['gpt-4o-mini-tts', 'deepseek-r1'])).toBe('deepseek-r1');
   expect(smallModel(['text-embedding-3-small'])).toBe('text-embedding-3-small');

@@ -143,7 +143,7 @@ test('figures stand with what they were before, rows with their errors and the w
     [key('all', period, 'none', true), traffic({ charge: 91_320_000, requests: 214_306, errors: 812 })],
     [key('earlier', before(period), 'none', false), traffic({ charge: 81_250_000, requests: 198_000, errors: 990 })],
     [
-      key('by', period, 'model', true),
+      [...key('by', period, 'model', true), 'charge'],
       traffic({}, { ...series('gpt-5', {}), total: figures({ requests: 20, errors: 2, charge: 500_000 }) }),
     ],
   ];

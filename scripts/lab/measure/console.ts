@@ -180,7 +180,7 @@ try {
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByLabel('Confirm password').fill('password1');
   await page.getByRole('button', { name: 'Set up' }).click();
-  await page.waitForURL('**/detail');
+  await page.waitForURL('**/first');
   const fresh = await stage.newPage(await stage.newContext());
   note(
     'entry (login), scripts and styles, brotli',

@@ -44,8 +44,10 @@ const range = {
   token: number,
   /** The sums alone without points. */
   points: toggle,
-  /** Series at most, those with the most requests first; 100 without it. */
+  /** Series at most, those with the most of `order` first; 100 without it. */
   limit: number,
+  /** requests without it. */
+  order: z.optional(z.enum(['requests', 'charge', 'tokens'])),
 };
 const answer = z.object({
   from: z.int(),

@@ -4,6 +4,7 @@ import {
   createTrafficRepository,
   type TrafficFilter,
   type TrafficKind,
+  type TrafficOrder,
   type TrafficSum,
 } from '../../../db/repositories/traffic.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -39,6 +40,8 @@ export interface TrafficQuery {
   /** Each step for itself, and not the sums alone. */
   readonly points?: boolean | undefined;
   readonly limit?: number | undefined;
+  /** Of which the largest series have the most; requests without it. */
+  readonly order?: TrafficOrder | undefined;
 }
 
 export interface TrafficSeries {
@@ -111,23 +114,42 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     return new Map(rows.map(({ id, name, username }) => [id, { name, username: userId === null ? username : '' }]));
   };
 
+  /** Of all groups together, from the rows of which there are the fewest. */
+  const wholeOf = async (
+    query: TrafficQuery,
+    userId: number | null,
+    range: Pick<TrafficFilter, 'span' | 'from' | 'to'>,
+  ) => {
+    const { kind, filter } = selectionOf({ ...query, by: query.by === 'channel' ? 'channel' : 'none' }, userId);
+    return sumOf(await repository.sums({ ...range, kind, ...filter }, []));
+  };
+
   /** @param userId of whose keys alone; null = an administrator asks. @throws AppError params_invalid */
   return async (query: TrafficQuery, userId: number | null): Promise<TrafficAnswer> => {
     const { by = 'none' } = query;
     const { from, to, step } = rangeOf(query);
     const { kind, group, filter } = selectionOf(query, userId);
     const withPoints = query.points ?? true;
-    const rows = await repository.sums({ span: step, kind, from, to, ...filter }, [
-      ...(group === null ? [] : [group]),
-      ...(withPoints ? (['at'] as const) : []),
-    ]);
+    const { order = 'requests' } = query;
+    const range = { span: step, from, to };
+    const wanted = { ...range, kind, ...filter };
+    const limit = Math.min(Math.max(1, query.limit ?? usualSeries), mostSeries);
+    const keys = group === null ? null : await repository.largest(wanted, { by: group, order, limit });
+    // Of nothing nothing is asked.
+    const among = group === null || keys === null ? {} : { among: { group, keys } };
+    const rows =
+      keys?.length === 0
+        ? []
+        : await repository.sums({ ...wanted, ...among }, [
+            ...(group === null ? [] : [group]),
+            ...(withPoints ? (['at'] as const) : []),
+          ]);
     const groups = Map.groupBy(rows, (row: TrafficSum) => row[group ?? 'subject_id']);
-    // Requests that were turned away before their model was known have none.
-    if (group === 'part') groups.delete('');
     const found = [...groups].map(([key, own]) => ({ key, own, sum: withPoints ? sumOf(own) : (own[0] as Counters) }));
-    found.sort((a, b) => b.sum.requests - a.sum.requests || b.sum.attempts - a.sum.attempts);
-    const total = sumOf(found.map(({ sum }) => sum));
-    const shown = found.slice(0, Math.min(Math.max(1, query.limit ?? usualSeries), mostSeries));
+    const rank = new Map(keys?.map((key, at) => [key, at]));
+    const shown = found.toSorted((a, b) => (rank.get(a.key) ?? 0) - (rank.get(b.key) ?? 0));
+    const total =
+      group === null || found.length < limit ? sumOf(found.map(({ sum }) => sum)) : await wholeOf(query, userId, range);
     const ids =
       group === 'subject_id' || group === 'user_id'
         ? shown.flatMap(({ key }) => (typeof key === 'number' && key > 0 ? [key] : []))

@@ -19,6 +19,7 @@ import {
   dimensions,
   labelOf,
   logLink,
+  type Metric,
   metrics,
   type Period,
   periodOf,
@@ -34,8 +35,8 @@ const series = 50;
 
 type By = 'none' | (typeof dimensions)[number];
 
-const ask = (admin: boolean, period: Period, by: By, points: boolean): Promise<Traffic> => {
-  const asked = { ...askedOf(period), points, limit: series };
+const ask = (admin: boolean, period: Period, by: By, points: boolean, order: Metric): Promise<Traffic> => {
+  const asked = { ...askedOf(period), points, limit: series, order };
   if (admin) return call('traffic.all', { ...asked, by });
   return call('traffic.self', { ...asked, by: by === 'model' || by === 'token' ? by : 'none' });
 };
@@ -93,8 +94,9 @@ export function DashboardPage() {
     dimensions.find((one) => one === url.get('by') && (admin || one === 'model' || one === 'token')) ?? 'model';
   const metric = metrics.find((one) => one === url.get('show')) ?? 'charge';
   const read = (what: string, asked: Period, by: By, points: boolean) => ({
-    queryKey: ['overview', what, admin, asked, by, points],
-    queryFn: () => ask(admin, asked, by, points),
+    // What is not apart has no order.
+    queryKey: ['overview', what, admin, asked, by, points, ...(by === 'none' ? [] : [metric])],
+    queryFn: () => ask(admin, asked, by, points, metric),
     refetchInterval: refreshMs,
   });
   const all = useList(read('all', period, 'none', true));
@@ -120,6 +122,7 @@ export function DashboardPage() {
             type="button"
             className={`button ${compare ? 'border-accent text-accent-text' : ''}`}
             aria-pressed={compare}
+            title={t('dashboard.compareHelp')}
             onClick={() => url.set('compare', compare ? '' : '1')}
           >
             {t('dashboard.compare')}

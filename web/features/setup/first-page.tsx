@@ -10,10 +10,11 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { useAside } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
+import { smallModel } from '../../lib/small-model.ts';
 import { useStatus } from '../../shell/status.ts';
 import { UseWith } from '../tokens/use-with.tsx';
 import { Connect } from './connect.tsx';
-import { FirstRequest, SendForMe, smallModel } from './first-request.tsx';
+import { FirstRequest, SendForMe } from './first-request.tsx';
 import { progressKey, useProgress } from './progress.ts';
 import { Step, type StepState, Steps } from './step.tsx';
 

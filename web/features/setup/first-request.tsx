@@ -8,15 +8,6 @@ import { askChat, type ChatAnswer } from '../../lib/chat-stream.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Bill } from '../logs/bill.tsx';
 
-const usual = /mini|small|flash|haiku|lite|nano|turbo|chat/i;
-const other = /embed|image|tts|audio|whisper|realtime|transcri|moderation|dall|rerank|search|video|sora|veo|speech/i;
-
-/** A model that answers a short question at little cost. @returns '' where there is none. */
-export function smallModel(models: readonly string[]): string {
-  const chat = models.filter((name) => !other.test(name));
-  return chat.find((name) => usual.test(name)) ?? chat[0] ?? models[0] ?? '';
-}
-
 export function SendForMe({ keyText, model }: { readonly keyText: string; readonly model: string }) {
   const { t } = useTranslation();
   const [answer, setAnswer] = useState<ChatAnswer | null>(null);

@@ -15,6 +15,7 @@ import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useAside, useRead } from '../../lib/read.ts';
 import { isAdmin, isRoot, useUser } from '../../lib/session.ts';
+import { smallModel } from '../../lib/small-model.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
@@ -63,10 +64,13 @@ function Prices({ model, perUnit }: { readonly model: Priced; readonly perUnit: 
   );
 }
 
+const usePrices = () =>
+  useAside({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 }).data;
+
 function Models() {
   const { t } = useTranslation();
   const perUnit = useMoneyFacts()?.quotaPerUnit;
-  const list = useAside({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 }).data;
+  const list = usePrices();
   const levels = useAside({
     queryKey: ['model-levels'],
     queryFn: () => call('status.models'),
@@ -199,6 +203,8 @@ function Introduction() {
 
 function Doors({ address }: { readonly address: string }) {
   const { t } = useTranslation();
+  const list = usePrices();
+  const model = smallModel(list?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
   return (
     <section aria-labelledby="home-call">
       <h2 id="home-call" className="mb-2 font-semibold">
@@ -225,6 +231,13 @@ function Doors({ address }: { readonly address: string }) {
           </div>
         ))}
       </dl>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+        tabIndex={0}
+        className="mt-3 overflow-auto rounded-3 border border-line bg-sunken p-3 font-mono text-[12px] leading-5"
+      >
+        {`curl ${address}/v1/chat/completions \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '{"model":"${model}","messages":[{"role":"user","content":"hi"}]}'`}
+      </pre>
       <p className="mt-2">
         <Link href="/api-docs">{t('apiDocs.title')}</Link>
       </p>
