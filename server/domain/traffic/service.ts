@@ -134,7 +134,9 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const range = { span: step, from, to };
     const wanted = { ...range, kind, ...filter };
     const limit = Math.min(Math.max(1, query.limit ?? usualSeries), mostSeries);
-    const keys = group === null ? null : await repository.largest(wanted, { by: group, order, limit });
+    // Channels are few, and finding the largest of them first would read their rows twice.
+    const ranked = group !== null && by !== 'channel';
+    const keys = ranked ? await repository.largest(wanted, { by: group, order, limit }) : null;
     // Of nothing nothing is asked.
     const among = group === null || keys === null ? {} : { among: { group, keys } };
     const rows =
@@ -146,10 +148,12 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
           ]);
     const groups = Map.groupBy(rows, (row: TrafficSum) => row[group ?? 'subject_id']);
     const found = [...groups].map(([key, own]) => ({ key, own, sum: withPoints ? sumOf(own) : (own[0] as Counters) }));
-    const rank = new Map(keys?.map((key, at) => [key, at]));
-    const shown = found.toSorted((a, b) => (rank.get(a.key) ?? 0) - (rank.get(b.key) ?? 0));
-    const total =
-      group === null || found.length < limit ? sumOf(found.map(({ sum }) => sum)) : await wholeOf(query, userId, range);
+    const rankOf = ({ sum }: (typeof found)[number]): number =>
+      order === 'tokens' ? sum.tokens_in + sum.tokens_out : sum[order];
+    found.sort((a, b) => rankOf(b) - rankOf(a) || b.sum.attempts - a.sum.attempts);
+    const shown = found.slice(0, limit);
+    const whole = keys === null || found.length < limit;
+    const total = whole ? sumOf(found.map(({ sum }) => sum)) : await wholeOf(query, userId, range);
     const ids =
       group === 'subject_id' || group === 'user_id'
         ? shown.flatMap(({ key }) => (typeof key === 'number' && key > 0 ? [key] : []))
