@@ -33,7 +33,7 @@ const home = async (more: object = {}, content = '') => {
 test('a stranger sees models with prices and status, the best first, how they are called, and the ways in', async () => {
   const page = await home();
   expect(page).toContain('$2.50');
-  expect(page).toContain('$10');
+  expect(page).toContain('$10.00');
   expect(page).toContain('每次 $0.04');
   const order = ['gpt-5', 'draw', 'dead'].map((name) => page.indexOf(`>${name}<`));
   expect(order).toEqual(order.toSorted((one, other) => one - other));

@@ -41,10 +41,11 @@ const looks: Readonly<Record<Level, string>> = {
 };
 const rank: Readonly<Record<Level, number>> = { good: 0, slow: 1, poor: 2, bad: 3, none: 4 };
 
-/** Dollars as they are read: $2.50, $0.14, $0.0375. */
+/** Dollars as they are read, cents in line with each other: $2.50, $20.00, $0.0375. */
 function dollars(value: number): string {
   const text = Number(value.toPrecision(4)).toString();
-  return `$${/\.\d$/.test(text) ? `${text}0` : text}`;
+  const [whole = '', fraction = ''] = text.split('.');
+  return text.includes('e') ? `$${text}` : `$${whole}.${fraction.padEnd(2, '0')}`;
 }
 
 function Prices({ model, perUnit }: { readonly model: Priced; readonly perUnit: number }) {
