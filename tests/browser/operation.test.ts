@@ -223,14 +223,15 @@ test('the log has its sums, its filters, its kinds, rows that open and columns t
     await page.locator('main header, main').getByText(text).first().waitFor();
   await page.getByRole('radiogroup', { name: en.range.label }).waitFor();
   await page.getByRole('button', { name: en.table.addFilter, exact: true }).click();
-  for (const label of [en.logs.model, en.logs.token, en.logs.user, en.logs.channelId, en.logs.group])
+  for (const label of [en.logs.model, en.logs.token, en.logs.user, en.logs.channel, en.logs.group])
     await page.getByRole('button', { name: label, exact: true }).first().waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: en.table.columns }).click();
   await page.getByLabel(en.logs.retry, { exact: true }).check();
+  await page.getByLabel(en.logs.channel, { exact: true }).check();
   await page.keyboard.press('Escape');
   const shown = await heads();
-  for (const head of [en.logs.channel, en.logs.user, en.logs.retry]) expect(shown).toContain(head);
+  for (const head of [en.logs.channel, en.logs.caller, en.logs.retry]) expect(shown).toContain(head);
   await page.locator('tbody tr[data-row]').first().click();
   await dialog().getByText(en.logs.bill, { exact: true }).waitFor();
   await page.keyboard.press('Escape');

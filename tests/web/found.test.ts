@@ -19,7 +19,12 @@ test('A14: the palette knows the id of a request, and models by a part of their 
 });
 
 test('A14: time, model, duration, tokens and cost of the log may be sorted', () => {
-  const columns = logColumns(((key: string) => key) as unknown as TFunction, true, String as never);
+  const columns = logColumns({
+    t: ((key: string) => key) as unknown as TFunction,
+    money: String as never,
+    reader: { id: 1, admin: true },
+    longest: 1000,
+  });
   expect(columns.filter(({ order }) => order !== undefined).map(({ id }) => id)).toEqual([
     'time',
     'model',

@@ -150,7 +150,7 @@ test('every key is used', () => {
     /^setup\.(open|later)$/,
     /^site\.level_\w+$/,
     /^playground\.(temperature|top_p|\w+_penalty|(stop|tools|extra)(Help)?)$/,
-    /^logs\.(t\d|reason\.\w+)$/,
+    /^logs\.(t\d|reason\.\w+|status\.\w+)$/,
     /^redemption\.s\d$/,
     /^range\.\d+[mhd]$/,
     /^orders\.[so]\.\w+$/,

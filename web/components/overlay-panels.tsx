@@ -47,7 +47,12 @@ export function Sheet({ title, onClose, children, footer, dirty = false }: Sheet
             <Icon name="close" />
           </button>
         </header>
-        <div ref={body} className="flex-1 overflow-auto px-5 py-4">
+        <div
+          ref={body}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+          tabIndex={0}
+          className="flex-1 overflow-auto px-5 py-4 outline-none"
+        >
           <Boundary>{children}</Boundary>
         </div>
         {footer === undefined ? null : (

@@ -26,14 +26,16 @@ const goTo = (url: Url, range: Range, usual: Usual) =>
 
 export interface RangeControlProps {
   readonly usual: Usual;
+  /** Everything can be asked for, though it is not the usual. */
+  readonly all?: boolean;
 }
 
-export function RangeControl({ usual }: RangeControlProps) {
+export function RangeControl({ usual, all = false }: RangeControlProps) {
   const { t } = useTranslation();
   const url = useUrl();
   const narrow = useNarrow();
   const range = rangeIn(url.get, usual);
-  const offered = [...spans, ...(spans.some((span) => span === usual) ? [] : (['all'] as const))].map(
+  const offered = [...spans, ...(!all && spans.some((span) => span === usual) ? [] : (['all'] as const))].map(
     (span) => [span, t(`range.${span}`)] as const,
   );
   const pick = (span: Range['span']) => {

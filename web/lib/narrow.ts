@@ -1,15 +1,18 @@
-/** Whether the console stands on a phone: one layout is mounted at a time. */
+/** How wide the console stands: one layout is mounted at a time. */
 import { useSyncExternalStore } from 'react';
 
-const query = () => matchMedia('(width < 600px)');
-
-export const useNarrow = (): boolean =>
+const useMedia = (query: string): boolean =>
   useSyncExternalStore(
     (listener) => {
-      const list = query();
+      const list = matchMedia(query);
       list.addEventListener('change', listener);
       return () => list.removeEventListener('change', listener);
     },
-    () => query().matches,
+    () => matchMedia(query).matches,
     () => false,
   );
+
+/** On a phone. */
+export const useNarrow = (): boolean => useMedia('(width < 600px)');
+/** Room for something beside a table. */
+export const useWide = (): boolean => useMedia('(width >= 1280px)');

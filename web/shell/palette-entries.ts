@@ -105,7 +105,7 @@ export function useFoundEntries(admin: boolean, needle: string): readonly Entry[
             icon: 'log' as const,
             text: needle,
             kind: t('nav.logs'),
-            run: () => navigate(`/log?request=${encodeURIComponent(needle)}`),
+            run: () => navigate(`/log?open=${encodeURIComponent(needle)}`),
           },
         ]
       : []),

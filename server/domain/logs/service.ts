@@ -232,7 +232,8 @@ const open: Readonly<Record<LogFacet, Partial<LogFilter>>> = {
 };
 /** Lengths of a bucket, in seconds. */
 const steps = [1, 5, 10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
-const mostBuckets = 96;
+// A day has 96 quarters of an hour, and its ends lie on steps of their own.
+const mostBuckets = 100;
 const stepOf = (seconds: number): number =>
   steps.find((step) => seconds <= step * mostBuckets) ?? Math.ceil(seconds / mostBuckets / 86_400) * 86_400;
 

@@ -9,6 +9,8 @@ export interface Column<Row> {
   /** Quota, shown as money; null = this row has none, and its cell says what it has instead. */
   readonly amount?: (row: Row) => number | null;
   readonly number?: boolean;
+  /** Columns right behind it, in their order, whose place its cell takes in this row. */
+  readonly over?: (row: Row) => readonly string[];
   /** Part of the card on a phone. */
   readonly key?: boolean;
   /** Present: the head sorts the rows. Only where all of them are here. */

@@ -32,6 +32,12 @@ export interface DataTableProps<Row extends { readonly id: number }> {
   readonly place?: FilterPlace;
   /** Filters, at the left of the bar above. */
   readonly bar?: ReactNode;
+  /** Between the bar and the rows. */
+  readonly above?: ReactNode;
+  /** At the left of the rows. */
+  readonly aside?: ReactNode;
+  /** Rows of 32 pixels, where the reader did not ask for roomy ones. */
+  readonly dense?: boolean;
   /** A line under a row that has a problem. */
   readonly note?: (row: Row) => ReactNode;
   /** The last rows are near, and there may be more. Stable. */
@@ -39,7 +45,22 @@ export interface DataTableProps<Row extends { readonly id: number }> {
 }
 
 export function DataTable<Row extends { readonly id: number }>(props: DataTableProps<Row>) {
-  const { caption, rows, columns, empty, list, selection, storeKey = '', place, bar, note, onEnd } = props;
+  const {
+    caption,
+    rows,
+    columns,
+    empty,
+    list,
+    selection,
+    storeKey = '',
+    place,
+    bar,
+    above,
+    aside,
+    dense = false,
+    note,
+    onEnd,
+  } = props;
   const preferences = usePreferences(storeKey);
   const box = useRef<HTMLElement>(null);
   // Rows mount together with what scrolls: they are looked for again when it is there.
@@ -55,6 +76,43 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
   const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`);
   const onKey = useRowKeys({ box, rows: ordered, selection, select, open });
 
+  const sheet =
+    rows.length === 0 ? (
+      list.failure === null ? (
+        <div className="border-t border-line px-5 py-8 text-ink-2">{list.pending ? <Waiting /> : empty}</div>
+      ) : null
+    ) : (
+      <section
+        ref={holdBox}
+        className={`overflow-auto ${many ? 'min-h-64 max-h-[calc(100dvh-220px)]' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
+        aria-busy={list.pending}
+        aria-label={caption}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+        tabIndex={0}
+        onKeyDown={onKey}
+      >
+        <table
+          className={`sheet-table cards ${dense && preferences.density === 'compact' ? 'dense' : preferences.density} ${widths === null ? '' : 'measured'}`}
+          style={widths === null ? undefined : { width: widths.reduce((sum, width) => sum + width, 0) }}
+        >
+          <caption className="sr-only">{caption}</caption>
+          <MeasuredColumns widths={widths} />
+          <Head columns={cells} rows={ordered} selection={selection} sortOn={sortOn} direction={direction} />
+          <Body
+            rows={ordered}
+            columns={cells}
+            chosen={selection?.chosen ?? null}
+            onSelect={select}
+            onOpen={open}
+            note={note}
+            scroller={scroller}
+            rowHeight={heights[preferences.density]}
+            onEnd={onEnd}
+          />
+        </table>
+      </section>
+    );
+
   return (
     <>
       <Bar {...{ columns, storeKey, preferences, place, bar }} />
@@ -63,40 +121,14 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
           <FailureNote failure={list.failure} />
         </div>
       )}
-      {rows.length === 0 ? (
-        list.failure === null ? (
-          <div className="border-t border-line px-5 py-8 text-ink-2">{list.pending ? <Waiting /> : empty}</div>
-        ) : null
+      {above}
+      {aside === undefined || aside === null ? (
+        sheet
       ) : (
-        <section
-          ref={holdBox}
-          className={`overflow-auto ${many ? 'min-h-64 max-h-[calc(100dvh-220px)]' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
-          aria-busy={list.pending}
-          aria-label={caption}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-          tabIndex={0}
-          onKeyDown={onKey}
-        >
-          <table
-            className={`sheet-table cards ${preferences.density} ${widths === null ? '' : 'measured'}`}
-            style={widths === null ? undefined : { width: widths.reduce((sum, width) => sum + width, 0) }}
-          >
-            <caption className="sr-only">{caption}</caption>
-            <MeasuredColumns widths={widths} />
-            <Head columns={cells} rows={ordered} selection={selection} sortOn={sortOn} direction={direction} />
-            <Body
-              rows={ordered}
-              columns={cells}
-              chosen={selection?.chosen ?? null}
-              onSelect={select}
-              onOpen={open}
-              note={note}
-              scroller={scroller}
-              rowHeight={heights[preferences.density]}
-              onEnd={onEnd}
-            />
-          </table>
-        </section>
+        <div className="grid grid-cols-[auto_minmax(0,1fr)]">
+          <aside className="border-t border-r border-line">{aside}</aside>
+          <div className="min-w-0">{sheet}</div>
+        </div>
       )}
     </>
   );

@@ -29,11 +29,20 @@ interface CellsProps<Row> {
 }
 
 function PlainCells<Row>({ row, columns }: CellsProps<Row>): ReactNode {
-  return columns.map((column) => (
-    <td key={column.id} className={shapeOf(column)}>
-      {column.cell?.(row)}
-    </td>
-  ));
+  const cells: ReactNode[] = [];
+  for (let at = 0; at < columns.length; at++) {
+    const column = columns[at] as Column<Row>;
+    const over = column.over?.(row) ?? [];
+    let span = 1;
+    while (over.includes(columns[at + span]?.id ?? '')) span++;
+    cells.push(
+      <td key={column.id} colSpan={span === 1 ? undefined : span} className={shapeOf(column)}>
+        {column.cell?.(row)}
+      </td>,
+    );
+    at += span - 1;
+  }
+  return cells;
 }
 
 /** Choosing a row changes its box, not what it says. */

@@ -2,7 +2,9 @@
 
 import { useTranslation } from 'react-i18next';
 import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
+import { priceOfRatio } from '../../../server/contract/pricing/format.ts';
 import { useMoney } from '../../shell/money.ts';
+import { grouped } from './log-columns.tsx';
 
 const labels = {
   input: 'logs.input',
@@ -30,8 +32,15 @@ export function Bill({ facts }: { readonly facts: Readonly<Record<string, unknow
                 {line.detail === undefined ? '' : ` (${line.detail})`}
               </td>
               <td>
-                {line.tokens} × {line.kind === 'call' ? `$${line.ratio}` : line.ratio}
+                {grouped(line.tokens)} × {line.kind === 'call' ? `$${line.ratio}` : line.ratio}
                 {line.modelRatio === undefined ? '' : ` (${t('logs.modelRatio')} ${line.modelRatio})`}
+                {line.kind === 'call' || bill.prices.modelPrice !== null ? null : (
+                  <span className="ml-2 text-ink-3">
+                    {t('logs.perMillion', {
+                      price: `$${priceOfRatio((line.modelRatio ?? bill.prices.modelRatio) * line.ratio)}`,
+                    })}
+                  </span>
+                )}
               </td>
             </tr>
           ))}
@@ -54,7 +63,7 @@ export function Bill({ facts }: { readonly facts: Readonly<Record<string, unknow
           <tr className="total">
             <td>{t('logs.total')}</td>
             <td>
-              {bill.quota} = {money(bill.quota)}
+              {grouped(bill.quota)} = {money(bill.quota, 'exact')}
             </td>
           </tr>
         </tbody>

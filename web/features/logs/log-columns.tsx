@@ -1,13 +1,16 @@
-/** Columns of the usage log. */
+/** Columns of the usage log. A row that did not succeed says why in the place of its figures. */
 
 import type { TFunction } from 'i18next';
+import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
+import { statusOf } from '../../../server/contract/log-status.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { Column } from '../../components/table/column.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { Money } from '../../shell/money.ts';
 import { eventText } from './event-text.ts';
+import { cachedShareOf, codeOf, factsOf, firstTokenOf, msOf, ruleOf, speedOf } from './row-facts.ts';
 
 /** Under 101 s green, under 300 s orange, else red. */
 const timeLook = (ms: number): string =>
@@ -15,84 +18,166 @@ const timeLook = (ms: number): string =>
 /** Under 3 s green, under 10 s orange, else red. */
 const firstLook = (ms: number): string => (ms < 3000 ? 'text-success' : ms < 10_000 ? 'text-warning' : 'text-danger');
 
-const numberIn = (log: Log, member: 'frt' | 'ms'): number | null => {
-  const found = new RegExp(`"${member}":\\s*(\\d+(?:\\.\\d+)?)`).exec(log.other)?.[1];
-  return found === undefined ? null : Number(found);
-};
-const firstToken = (log: Log): number | null => numberIn(log, 'frt');
-/** Rows of other products know whole seconds alone. */
-const msOf = (log: Log): number => numberIn(log, 'ms') ?? log.use_time * 1000;
 /** Hundredths while they say something. */
-const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
-/** Channels in the order they were asked. */
-function triedChannels({ other }: Log): string {
-  try {
-    const { admin_info: info } = JSON.parse(other || '{}') as { admin_info?: { use_channel?: readonly string[] } };
-    return info?.use_channel?.join(' → ') ?? '';
-  } catch {
-    return '';
-  }
-}
-/** Rows that name a model and a charge. */
-const charged = (log: Log): boolean => log.type === 0 || log.type === 2 || log.type === 5;
+export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
+export const grouped = (value: number): string => new Intl.NumberFormat(currentLanguage()).format(value);
 
-/** @param money stable, like the translator. */
-export function logColumns(t: TFunction, admin: boolean, money: Money): readonly Column<Log>[] {
+const looks = {
+  succeeded: 'status',
+  retried: 'status status-wait',
+  failed: 'status status-bad',
+  refused: 'status status-off',
+  client_left: 'status status-off',
+  stopped: 'status status-bad',
+  event: 'text-ink-2',
+} as const;
+
+/** How a request ended: a shape and words. */
+export function LogStatusMark({ log, t }: { readonly log: Log; readonly t: TFunction }) {
+  const status = statusOf(log);
+  const code = codeOf(factsOf(log));
+  const words =
+    status === 'event'
+      ? t(`logs.t${log.type as 0 | 1 | 3 | 4}`)
+      : status === 'failed' && code !== ''
+        ? code
+        : `${status === 'refused' && code !== '' ? `${code} ` : ''}${t(`logs.status.${status}`)}`;
+  return <span className={`${looks[status]} text-[12px]`}>{words}</span>;
+}
+
+/** Rows with figures: a charge, or an answer that was begun. */
+const charged = (log: Log): boolean => log.type === 0 || log.type === 2;
+/** What stands where a row has no figures. */
+const figures = ['ttft', 'speed', 'prompt', 'completion'] as const;
+
+const barWidth = 96;
+/** The day only where it is not the reader's own. */
+function shortTime(seconds: number): string {
+  const whole = dateTime(seconds);
+  const [today] = dateTime(Date.now() / 1000).split(' ');
+  return whole.startsWith(`${today} `) ? whole.slice(11) : whole.slice(5);
+}
+
+/** Channels in the order they were asked. */
+const triedChannels = (log: Log): string =>
+  (factsOf(log).admin_info as { use_channel?: readonly string[] } | undefined)?.use_channel?.join(' → ') ?? '';
+
+export interface LogColumnsWanted {
+  readonly t: TFunction;
+  /** Stable, like the translator. */
+  readonly money: Money;
+  readonly reader: { readonly id: number; readonly admin: boolean };
+  /** Milliseconds that a full bar stands for. */
+  readonly longest: number;
+}
+
+export function logColumns({ t, money, reader, longest }: LogColumnsWanted): readonly Column<Log>[] {
+  const { admin } = reader;
+  const why = (row: Log) => {
+    const isEvent = statusOf(row) === 'event';
+    const text = isEvent ? eventText(row, t, money) : storedIn(row.content, currentLanguage());
+    const rule = isEvent ? null : ruleOf(row, factsOf(row), reader);
+    const look = isEvent || row.end_reason === 'refused' ? 'text-ink-2' : 'text-danger';
+    return (
+      <span className={`flex max-w-[480px] gap-2 text-[12px] max-sm:max-w-full ${look}`} title={text}>
+        <span className="truncate max-sm:whitespace-normal">{text}</span>
+        {rule === null ? null : (
+          <Link href={rule} className="flex-none text-accent-text underline">
+            {t('logs.rule')}
+          </Link>
+        )}
+      </span>
+    );
+  };
+  const person = (row: Log) => (
+    <>
+      {admin ? `${row.username} ` : ''}
+      <span className={admin ? 'text-ink-3' : ''}>{storedIn(row.token_name, currentLanguage())}</span>
+    </>
+  );
   return [
     {
       id: 'time',
       header: t('logs.time'),
       key: true,
       order: 'created_at',
-      cell: (row) => dateTime(row.created_at),
-    },
-    ...(admin
-      ? [
-          {
-            id: 'channel',
-            header: t('logs.channel'),
-            cell: (row: Log) => (row.channel === 0 ? '' : `${row.channel} ${row.channel_name}`),
-          },
-          { id: 'user', header: t('logs.user'), cell: (row: Log) => row.username },
-        ]
-      : []),
-    ...(admin ? [{ id: 'retry', header: t('logs.retry'), hidden: true, cell: (row: Log) => triedChannels(row) }] : []),
-    { id: 'token', header: t('logs.token'), cell: (row) => storedIn(row.token_name, currentLanguage()) },
-    { id: 'group', header: t('logs.group'), hidden: true, cell: (row) => row.group },
-    {
-      id: 'type',
-      header: t('logs.type'),
       cell: (row) => (
-        <span className={row.type === 5 ? 'text-danger' : 'text-ink-2'}>
-          {t(`logs.t${row.type as 0 | 1 | 2 | 3 | 4 | 5}`)}
-        </span>
+        <time
+          className="font-mono text-[12px]"
+          dateTime={new Date(row.created_at * 1000).toISOString()}
+          title={dateTime(row.created_at)}
+        >
+          {shortTime(row.created_at)}
+        </time>
       ),
     },
+    { id: 'status', header: t('logs.ended'), key: true, cell: (row) => <LogStatusMark log={row} t={t} /> },
     {
       id: 'model',
       header: t('logs.model'),
       key: true,
       order: 'model_name',
-      cell: (row) => <span className="font-medium text-ink-1">{row.model_name}</span>,
+      cell: (row) => (
+        <span className="block max-w-52 truncate font-mono text-[12px] text-ink-1" title={row.model_name}>
+          {row.model_name}
+        </span>
+      ),
+    },
+    {
+      id: 'user',
+      header: admin ? t('logs.caller') : t('logs.token'),
+      cell: (row) => <span className="block max-w-44 truncate">{person(row)}</span>,
     },
     {
       id: 'seconds',
       header: t('logs.seconds'),
+      key: true,
       order: 'duration',
+      over: (row) => (charged(row) ? [] : figures),
       cell: (row) => {
-        if (!charged(row)) return null;
-        const [ms, first] = [msOf(row), firstToken(row)];
+        if (!charged(row)) return why(row);
+        const facts = factsOf(row);
+        const [ms, first] = [msOf(row, facts), firstTokenOf(row, facts)];
+        const width = Math.max(2, Math.round((barWidth * Math.min(ms, longest)) / longest));
         return (
-          <>
+          <span className="inline-flex items-center gap-1.5">
+            <span className="flex h-1.5 max-sm:hidden" aria-hidden="true">
+              {first === null ? null : (
+                <i
+                  className="bg-line-control"
+                  style={{ width: Math.round((width * Math.min(first, ms)) / (ms || 1)) }}
+                />
+              )}
+              <i
+                className="bg-(--data-1)"
+                style={{ width: width - (first === null ? 0 : Math.round((width * Math.min(first, ms)) / (ms || 1))) }}
+              />
+            </span>
             <span className={timeLook(ms)}>{secondsText(ms)} s</span>
-            {row.is_stream && first !== null ? (
-              <span className={`ml-1.5 ${firstLook(first)}`}>
-                · {t('logs.ttft')} {secondsText(first)}
-              </span>
-            ) : null}
-            <span className="ml-1.5 text-ink-3">{row.is_stream ? t('logs.stream') : t('logs.whole')}</span>
-          </>
+          </span>
         );
+      },
+    },
+    {
+      id: 'ttft',
+      header: t('logs.ttftSeconds'),
+      number: true,
+      cell: (row) => {
+        const first = firstTokenOf(row, factsOf(row));
+        return first === null ? (
+          <span className="text-ink-3">–</span>
+        ) : (
+          <span className={firstLook(first)}>{secondsText(first)}</span>
+        );
+      },
+    },
+    {
+      id: 'speed',
+      header: t('logs.speed'),
+      number: true,
+      cell: (row) => {
+        const speed = speedOf(row, factsOf(row));
+        return speed === null ? <span className="text-ink-3">–</span> : speed.toFixed(speed < 10 ? 1 : 0);
       },
     },
     {
@@ -100,14 +185,26 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
       header: t('logs.prompt'),
       number: true,
       order: 'prompt_tokens',
-      cell: (row) => (charged(row) ? row.prompt_tokens : ''),
+      cell: (row) => {
+        const cached = Math.round(cachedShareOf(row, factsOf(row)) * 100);
+        return (
+          <>
+            {grouped(row.prompt_tokens)}
+            {cached === 0 ? null : (
+              <span className="ml-1.5 text-ink-3" title={t('logs.cached', { share: cached })}>
+                {cached} %
+              </span>
+            )}
+          </>
+        );
+      },
     },
     {
       id: 'completion',
       header: t('logs.completion'),
       number: true,
       order: 'completion_tokens',
-      cell: (row) => (charged(row) ? row.completion_tokens : ''),
+      cell: (row) => grouped(row.completion_tokens),
     },
     {
       id: 'cost',
@@ -115,21 +212,30 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
       number: true,
       order: 'quota',
       key: true,
-      amount: (row) => (charged(row) ? row.quota : null),
+      cell: (row) =>
+        statusOf(row) === 'event' ? null : row.quota === 0 ? (
+          <span className="text-ink-3">{money(0, 'whole')}</span>
+        ) : (
+          money(row.quota, 'exact')
+        ),
     },
+    ...(admin
+      ? [
+          {
+            id: 'channel',
+            header: t('logs.channel'),
+            hidden: true,
+            cell: (row: Log) => (row.channel === 0 ? '' : `${row.channel} ${row.channel_name}`),
+          },
+          { id: 'retry', header: t('logs.retry'), hidden: true, cell: triedChannels },
+        ]
+      : []),
+    { id: 'group', header: t('logs.group'), hidden: true, cell: (row) => row.group },
     {
-      id: 'content',
-      header: t('logs.content'),
-      // What an event says is all it has on a narrow screen.
-      key: true,
-      cell: (row) => (
-        <span
-          className={`block max-w-64 truncate ${row.type === 5 ? 'text-danger' : 'text-ink-2'}`}
-          title={eventText(row, t, money)}
-        >
-          {row.type === 2 ? '' : eventText(row, t, money)}
-        </span>
-      ),
+      id: 'type',
+      header: t('logs.type'),
+      hidden: true,
+      cell: (row) => t(`logs.t${row.type as 0 | 1 | 2 | 3 | 4 | 5}`),
     },
     {
       id: 'request',
@@ -138,4 +244,11 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
       cell: (row) => <span className="font-mono text-[12px]">{row.request_id}</span>,
     },
   ];
+}
+
+/** The length that a full bar stands for: round, so that it seldom changes. @returns milliseconds. */
+export function longestOf(rows: readonly Log[]): number {
+  const most = Math.max(1000, ...rows.filter(charged).map((row) => msOf(row, factsOf(row))));
+  const size = 10 ** Math.floor(Math.log10(most));
+  return [1, 2, 5, 10].map((one) => one * size).find((one) => one >= most) ?? most;
 }

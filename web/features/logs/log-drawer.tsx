@@ -7,32 +7,31 @@ import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
 import { labelledColumns } from '../../../server/contract/log-columns.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
+import { Icon } from '../../components/icon.tsx';
 import { Sheet } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Attempts } from './attempts.tsx';
 import { Bill } from './bill.tsx';
 import { curlOf } from './curl.ts';
 import { eventText } from './event-text.ts';
-
-function factsOf(log: Log): Record<string, unknown> {
-  try {
-    return JSON.parse(log.other || '{}') as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
+import { grouped, LogStatusMark, secondsText } from './log-columns.tsx';
+import { errorOf, factsOf, firstTokenOf, type LogFacts, msOf, ruleOf, speedOf } from './row-facts.ts';
+import type { LogFilters } from './use-logs.ts';
+import { Waterfall } from './waterfall.tsx';
 
 const wordsIn = (value: unknown): string => (Array.isArray(value) ? value.join('; ') : '');
 
-const pathOf = (facts: Record<string, unknown>): string | undefined =>
+const pathOf = (facts: LogFacts): string | undefined =>
   typeof facts.request_path === 'string' ? facts.request_path : undefined;
 
 /** What an event says of itself: plain facts under their own names. */
-const eventRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (readonly [string, string])[] => [
+const eventRows = (log: Log, facts: LogFacts, t: TFunction): (readonly [string, string])[] => [
   [t('logs.time'), dateTime(log.created_at)],
   [t('logs.user'), log.username],
   ...Object.entries(facts)
@@ -41,15 +40,19 @@ const eventRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (rea
 ];
 
 /** What a request tells of itself. */
-const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (readonly [string, string])[] => [
+const requestRows = (log: Log, facts: LogFacts, t: TFunction): (readonly [string, string])[] => [
   [t('logs.requestId'), log.request_id],
   [t('logs.time'), dateTime(log.created_at)],
-  [t('logs.model'), log.model_name],
+  [t('logs.user'), log.username],
+  [t('logs.token'), storedIn(log.token_name, currentLanguage())],
+  [t('logs.group'), log.group],
+  [t('logs.channel'), log.channel === 0 ? '' : `${log.channel} ${log.channel_name}`],
+  [t('logs.address'), addressIn(facts)],
   [t('logs.path'), pathOf(facts) ?? ''],
   [t('logs.unread'), facts.unread === true ? t('logs.unreadText') : ''],
   [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
   ...labelledColumns(log, currentLanguage()),
-  [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
+  [t('logs.error'), errorOf(facts)],
   [t('logs.unpriced'), wordsIn(facts.unpriced)],
   [
     t('logs.compaction'),
@@ -60,14 +63,23 @@ const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (r
         : '',
   ],
   [t('logs.dropped'), wordsIn(facts.dropped)],
-  [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
 ];
+
+/** The caller's address, where the row keeps it. */
+function addressIn(facts: LogFacts): string {
+  const { ip } = (facts.admin_info ?? {}) as { ip?: unknown };
+  return typeof ip === 'string' ? ip : '';
+}
 
 export interface LogDrawerProps {
   readonly log: Log;
   readonly onClose: () => void;
   /** Shows another row of the list: 1 = the next one, -1 = the one before. */
   readonly onStep: (by: number) => void;
+  readonly hasNext: boolean;
+  readonly hasPrevious: boolean;
+  /** The list's filter, and what its address says of its time. */
+  readonly list: { readonly filters: LogFilters; readonly range: Readonly<Record<string, string>> };
 }
 
 /** j and k go through the rows, as they do in the list. */
@@ -86,32 +98,81 @@ function useSteps(onStep: (by: number) => void): void {
   }, []);
 }
 
-export function LogDrawer({ log, onClose, onStep }: LogDrawerProps) {
+/** How many rows of the list's range failed in the same way. */
+function SameError({ error, list }: { readonly error: string; readonly list: LogDrawerProps['list'] }) {
+  const { t } = useTranslation();
+  const admin = isAdmin(useUser());
+  const { start_timestamp, end_timestamp } = list.filters;
+  const total = useAside({
+    queryKey: ['logs', 'same', admin, error, start_timestamp, end_timestamp],
+    queryFn: () => call(admin ? 'log.list' : 'log.self', { error, start_timestamp, end_timestamp, p: 1, page_size: 1 }),
+  }).data?.total;
+  const present = Object.entries({ error, ...list.range }).filter(([, value]) => value !== '');
+  return total === undefined ? null : (
+    <Link href={`/log?${new URLSearchParams(present)}`} className="text-accent-text underline">
+      {t('logs.sameError', { count: total, shown: grouped(total) })}
+    </Link>
+  );
+}
+
+function Figure({ name, value, more }: { readonly name: string; readonly value: string; readonly more: string }) {
+  return (
+    <div>
+      <p className="text-[12px] text-ink-3">{name}</p>
+      <p className="text-[16px] leading-6 font-semibold">{value}</p>
+      <p className="min-h-4 text-[12px] leading-4 text-ink-3">{more}</p>
+    </div>
+  );
+}
+
+export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: LogDrawerProps) {
   const { t } = useTranslation();
   useSteps(onStep);
-  const admin = isAdmin(useUser());
+  const user = useUser();
+  const admin = isAdmin(user);
   const money = useMoney();
   const facts = factsOf(log);
   // Top-ups, management and the system's own words are no requests.
   const isRequest = log.type === 2 || log.type === 5;
   const rows = isRequest ? requestRows(log, facts, t) : eventRows(log, facts, t);
+  const error = errorOf(facts);
+  const rule = ruleOf(log, facts, { id: user?.id ?? 0, admin });
+  const [first, speed] = [firstTokenOf(log, facts), speedOf(log, facts)];
+  const step = (by: 1 | -1, has: boolean) => (
+    <button
+      type="button"
+      className="button button-icon"
+      aria-label={by === 1 ? t('logs.next') : t('logs.previous')}
+      title={by === 1 ? t('logs.next') : t('logs.previous')}
+      disabled={!has}
+      onClick={() => onStep(by)}
+    >
+      <span className={by === 1 ? '' : 'rotate-180'}>
+        <Icon name="down" />
+      </span>
+    </button>
+  );
   return (
     <Sheet
       title={isRequest ? t('logs.detail') : t(`logs.t${log.type as 1 | 3 | 4}`)}
       onClose={onClose}
       footer={
-        log.model_name === '' ? undefined : (
-          <>
-            {admin && log.channel !== 0 ? (
-              <Link href={`/channel/edit/${log.channel}`} className="button">
-                {t('logs.openChannel')}
-              </Link>
-            ) : null}
-            {log.token_id === 0 || log.token_name === '' ? null : (
-              <Link href={`/token?q=${encodeURIComponent(log.token_name)}`} className="button">
-                {t('logs.openToken')}
-              </Link>
-            )}
+        <>
+          <span className="mr-auto flex gap-1">
+            {step(-1, hasPrevious)}
+            {step(1, hasNext)}
+          </span>
+          {admin && log.channel !== 0 ? (
+            <Link href={`/channel/edit/${log.channel}`} className="button">
+              {t('logs.openChannel')}
+            </Link>
+          ) : null}
+          {log.token_id === 0 || log.token_name === '' || log.user_id !== user?.id ? null : (
+            <Link href={`/token?open=${log.token_id}`} className="button">
+              {t('logs.openToken')}
+            </Link>
+          )}
+          {log.model_name === '' ? null : (
             <button
               type="button"
               className="button"
@@ -119,16 +180,58 @@ export function LogDrawer({ log, onClose, onStep }: LogDrawerProps) {
             >
               {t('logs.curl')}
             </button>
-          </>
-        )
+          )}
+          <button
+            type="button"
+            className="button"
+            onClick={() => copyOrShow(JSON.stringify({ ...log, other: facts }, null, 2))}
+          >
+            {t('logs.copyJson')}
+          </button>
+        </>
       }
     >
-      {isRequest ? null : <p className="mb-4 break-words">{eventText(log, t, money)}</p>}
-      {log.type === 5 ? (
-        <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">
-          {storedIn(log.content, currentLanguage())}
+      {isRequest ? (
+        <p className="mb-3 flex flex-wrap items-baseline gap-x-3">
+          <b className="font-mono font-semibold break-all">{log.model_name}</b>
+          <LogStatusMark log={log} t={t} />
         </p>
+      ) : (
+        <p className="mb-4 break-words">{eventText(log, t, money)}</p>
+      )}
+      {log.type === 5 ? (
+        <div className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">
+          <p className="break-words">{storedIn(log.content, currentLanguage())}</p>
+          <p className="mt-1 flex flex-wrap gap-x-4 text-[12px] empty:hidden">
+            {rule === null ? null : (
+              <Link href={rule} className="text-accent-text underline">
+                {t('logs.rule')}
+              </Link>
+            )}
+            {error === '' ? null : <SameError error={error} list={list} />}
+          </p>
+        </div>
       ) : null}
+      {log.type === 2 ? (
+        <section className="mb-5 grid grid-cols-3 gap-4">
+          <Figure
+            name={t('logs.cost')}
+            value={money(log.quota, 'exact')}
+            more={t('logs.quotaOf', { quota: grouped(log.quota) })}
+          />
+          <Figure
+            name={first === null ? t('logs.seconds') : t('logs.firstAndWhole')}
+            value={`${first === null ? '' : `${secondsText(first)} / `}${secondsText(msOf(log, facts))} s`}
+            more={speed === null ? '' : `${speed.toFixed(speed < 10 ? 1 : 0)} tok/s`}
+          />
+          <Figure
+            name={t('logs.tokens')}
+            value={`${grouped(log.prompt_tokens)} / ${grouped(log.completion_tokens)}`}
+            more={t('logs.inAndOut')}
+          />
+        </section>
+      ) : null}
+      {isRequest ? <Waterfall log={log} facts={facts} /> : null}
       <Attempts log={log} info={facts.admin_info} />
       <Bill facts={facts} />
       <section>

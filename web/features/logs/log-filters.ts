@@ -1,23 +1,40 @@
 /** What the address says of the rows that are wanted. */
+import type { TFunction } from 'i18next';
+import { errorStatuses, type LogFacet, type LogStatus, logStatuses } from '../../../server/contract/log-status.ts';
+import type { Filter } from '../../components/filter-bar.tsx';
 import { rangeIn } from '../../lib/range.ts';
 import type { Url } from '../../lib/url.ts';
+import type { Counts } from './use-counts.ts';
 import type { LogFilters } from './use-logs.ts';
 
-/** A part of a name; somebody who knows of `%` says where it stands. */
-const partOf = (model: string): string => (model === '' || model.includes('%') ? model : `%${model}%`);
+/** What the log shows where its address names no range. */
+export const usualRange = '24h';
+
+/** `=` and a name means this very model, else a part of it; somebody who knows of `%` says where it stands. */
+const modelIn = (text: string): string =>
+  text.startsWith('=') ? text.slice(1) : text === '' || text.includes('%') ? text : `%${text}%`;
 
 /** A channel is looked for by its id or by a part of its name. */
 const channelOf = (text: string): Pick<LogFilters, 'channel' | 'channel_name'> =>
   /^\d{1,15}$/.test(text) ? { channel: Number(text) } : { channel_name: text };
 
+export const statusesIn = (text: string): LogStatus[] => {
+  const wanted = text.split(',');
+  return logStatuses.filter((status) => wanted.includes(status));
+};
+
 export function filtersIn(url: Pick<Url, 'get'>, admin: boolean): LogFilters {
-  const { from, to } = rangeIn(url.get, 'all');
+  const request = url.get('request').trim();
+  // A request has its own moment: no range may hide it.
+  const { from, to } = request === '' ? rangeIn(url.get, usualRange) : { from: 0, to: 0 };
   return {
     type: Number(url.get('type')) || 0,
-    model_name: partOf(url.get('model').trim()),
+    status: statusesIn(url.get('status')),
+    error: url.get('error'),
+    model_name: modelIn(url.get('model').trim()),
     token_name: url.get('token'),
     group: url.get('group'),
-    request_id: url.get('request'),
+    request_id: request,
     start_timestamp: from,
     end_timestamp: to,
     ...(admin ? { username: url.get('user'), ...channelOf(url.get('channel').trim()) } : {}),
@@ -30,10 +47,71 @@ export const isBackwards = ({ start_timestamp: from, end_timestamp: to }: LogFil
 
 /** What the rows are narrowed by, and what that is called in `logs`. */
 export const narrowedBy = [
+  ['status', 'ended'],
+  ['error', 'error'],
   ['model', 'model'],
-  ['token', 'token'],
   ['user', 'user'],
+  ['token', 'token'],
   ['channel', 'channel'],
   ['group', 'group'],
+  ['type', 'type'],
   ['request', 'requestId'],
 ] as const;
+
+/** How a value that was counted stands in the address. */
+export const addressOf = (by: LogFacet, value: string): string => (by === 'model' ? `=${value}` : value);
+
+/** What a value is called. */
+export function nameOf(t: TFunction, by: LogFacet, { value, name }: { readonly value: string; readonly name: string }) {
+  if (by === 'status') return t(`logs.status.${value as LogStatus}`);
+  return by === 'channel' ? name || `#${value}` : value;
+}
+
+const errors = errorStatuses.join();
+const kinds = [1, 2, 3, 4, 5] as const;
+
+/** Several outcomes side by side. */
+const statusWords = (t: TFunction, value: string): string =>
+  value === errors
+    ? t('logs.allErrors')
+    : statusesIn(value)
+        .map((status) => t(`logs.status.${status}`))
+        .join(' · ');
+
+export interface FiltersWanted {
+  readonly t: TFunction;
+  readonly admin: boolean;
+  readonly counts: Counts | undefined;
+  readonly get: Url['get'];
+}
+
+/** The chips; what was counted is offered for each. */
+export function logFilterBar({ t, admin, counts, get }: FiltersWanted): readonly Filter[] {
+  const counted = (by: LogFacet): (readonly [string, string])[] => {
+    const values = counts?.facets.find((one) => one.by === by)?.values ?? [];
+    const options = values.map((one) => [addressOf(by, one.value), nameOf(t, by, one)] as const);
+    const now = get(by);
+    const known = options.some(([value]) => value === now);
+    return now === '' || known || by === 'channel' ? options : [...options, [now, now.replace(/^=/, '')]];
+  };
+  const statuses: (readonly [string, string])[] = [
+    ...[...logStatuses.filter((status) => admin || status !== 'retried'), errors, 'failed,retried'],
+    ...(get('status').includes(',') ? [get('status')] : []),
+  ]
+    .filter((value, at, all) => all.indexOf(value) === at && (admin || !value.includes('retried')))
+    .map((value) => [value, statusWords(t, value)]);
+  const options: Readonly<Record<(typeof narrowedBy)[number][0], Pick<Filter, 'options' | 'free'>>> = {
+    status: { options: statuses },
+    error: { options: counted('error'), free: true },
+    model: { options: counted('model'), free: true },
+    user: { options: counted('user'), free: true },
+    token: { options: counted('token'), free: true },
+    channel: { options: counted('channel'), free: true },
+    group: { options: counted('group'), free: true },
+    type: { options: [['0', t('logs.all')], ...kinds.map((kind) => [String(kind), t(`logs.t${kind}`)] as const)] },
+    request: {},
+  };
+  return narrowedBy
+    .filter(([name]) => admin || (name !== 'user' && name !== 'channel'))
+    .map(([name, label]) => ({ name, label: t(`logs.${label}`), ...options[name] }));
+}

@@ -1,34 +1,59 @@
-/** Beside the title of the log: sums, and the log as a file. */
+/** Beside the title of the log: sums, whether new rows come by themselves, and the log as a file. */
 
 import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
 import { attempt } from '../../lib/attempt.ts';
 import { useMoney } from '../../shell/money.ts';
 import { exportLogs } from './export.ts';
+import { grouped } from './log-columns.tsx';
+import type { Counts } from './use-counts.ts';
 import type { LogFilters } from './use-logs.ts';
 
-function Chip({ label, value }: { readonly label: string; readonly value: string }) {
+export interface LogSumsProps {
+  /** undefined = not known yet. */
+  readonly counts: Counts | undefined;
+  /** undefined = not known yet, or the rows spend nothing. */
+  readonly stat: { readonly quota: number; readonly rpm: number; readonly tpm: number } | undefined;
+}
+
+/** How many rows, what they cost, how many failed, and what comes in now. */
+export function LogSums({ counts, stat }: LogSumsProps) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  if (counts === undefined) return null;
+  const { total, errors, sampled } = counts;
+  const share = total === 0 ? 0 : (errors / total) * 100;
+  const sums: readonly (readonly [string, string])[] =
+    stat === undefined
+      ? []
+      : [
+          [t('logs.quota'), money(stat.quota, 'cents')],
+          ['RPM', grouped(stat.rpm)],
+          ['TPM', grouped(stat.tpm)],
+        ];
   return (
-    <span className="rounded-2 bg-sunken px-2 py-1 text-[12px] text-ink-2">
-      {label} <b className="font-semibold text-ink-1">{value}</b>
+    <span className="flex flex-wrap gap-x-3 text-ink-3">
+      <span>
+        {sampled ? '≈ ' : ''}
+        {t('logs.rows', { count: total, shown: grouped(total) })}
+      </span>
+      {errors === 0 ? null : <span>{t('logs.failedShare', { share: share.toFixed(share < 10 ? 1 : 0) })}</span>}
+      {sums.map(([name, value]) => (
+        <span key={name} className={name === 'RPM' || name === 'TPM' ? 'max-sm:hidden' : ''}>
+          <span>{name}</span> <span className="text-ink-1">{value}</span>
+        </span>
+      ))}
     </span>
   );
 }
 
-export interface LogSumsProps {
-  /** undefined = not known yet. */
-  readonly stat: { readonly quota: number; readonly rpm: number; readonly tpm: number } | undefined;
-}
-
-export function LogSums({ stat }: LogSumsProps) {
+export function LiveButton({ on, onChange }: { readonly on: boolean; readonly onChange: (on: boolean) => void }) {
   const { t } = useTranslation();
-  const money = useMoney();
   return (
-    <>
-      <Chip label={t('logs.quota')} value={stat === undefined ? '–' : money(stat.quota)} />
-      <Chip label="RPM" value={String(stat?.rpm ?? '–')} />
-      <Chip label="TPM" value={String(stat?.tpm ?? '–')} />
-    </>
+    <button type="button" className="button" aria-pressed={on} onClick={() => onChange(!on)}>
+      <span className={`size-2 rounded-full ${on ? 'bg-success-solid' : 'border border-ink-3'}`} aria-hidden="true" />
+      {t('logs.live')}
+    </button>
   );
 }
 
@@ -43,7 +68,7 @@ export function ExportMenu({ admin, filters }: { readonly admin: boolean; readon
             <button
               type="button"
               className="menu-item"
-              onClick={() => attempt(() => exportLogs(admin, { ...filters }, format))}
+              onClick={() => attempt(() => exportLogs(admin, { ...filters, status: filters.status.join() }, format))}
             >
               {format.toUpperCase()}
             </button>

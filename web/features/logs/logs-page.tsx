@@ -1,6 +1,6 @@
-/** The usage log: sums, filters, rows that explain themselves, new ones as they come. */
+/** The usage log: how many, when, of what; rows that explain themselves, new ones as they come. */
 
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import { logSorts } from '../../../server/contract/sorts.ts';
@@ -8,23 +8,35 @@ import { PageHead } from '../../components/page.tsx';
 import { Pager, sizeIn } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
+import { useWide } from '../../lib/narrow.ts';
+import { rangeQuery } from '../../lib/range.ts';
 import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
+import { FacetRail } from './facet-rail.tsx';
 import { LogBar } from './log-bar.tsx';
-import { logColumns } from './log-columns.tsx';
+import { logColumns, longestOf } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
 import { filtersIn, isBackwards } from './log-filters.ts';
-import { ExportMenu, LogSums } from './log-head.tsx';
+import { ExportMenu, LiveButton, LogSums } from './log-head.tsx';
 import { NoLogs } from './no-logs.tsx';
+import { useCounts } from './use-counts.ts';
 import { useLogs } from './use-logs.ts';
 
-const liveMs = 3000;
+const Histogram = lazy(async () => ({ default: (await import('./histogram.tsx')).Histogram }));
 
-/** The row whose id the address names, on this page or not. */
+const liveMs = 3000;
+/** Counts cost the server more than a page of rows. */
+const countsMs = 15_000;
+/** Of the histogram and its times. */
+const histogramHeight = 72;
+
+/** The row whose id, or whose request's id, the address names, on this page or not. */
 function useOpened(id: string, rows: readonly Log[], admin: boolean): Log | undefined {
-  const here = rows.find((row) => String(row.id) === id);
+  const isIt = (row: Log | undefined): row is Log =>
+    row !== undefined && (String(row.id) === id || row.request_id === id);
+  const here = rows.find(isIt);
   const last = useRef<Log | undefined>(undefined);
   const read = useAside({
     queryKey: ['logs', 'one', admin, id],
@@ -37,21 +49,28 @@ function useOpened(id: string, rows: readonly Log[], admin: boolean): Log | unde
     last.current = found;
   }, [found]);
   // A newer page may no longer hold the row that is being read.
-  return id === '' ? undefined : (found ?? (String(last.current?.id) === id ? last.current : undefined));
+  return id === '' ? undefined : (found ?? (isIt(last.current) ? last.current : undefined));
 }
 
 export function LogsPage() {
   const { t } = useTranslation();
-  const admin = isAdmin(useUser());
+  const user = useUser();
+  const admin = isAdmin(user);
   const money = useMoney();
   const url = useUrl();
+  const wide = useWide();
   const { page } = url;
   const openId = url.get('open');
   const [held, setHeld] = useState(false);
   const size = url.get('size') === 'all' ? null : sizeIn(url.get('size'));
-  const live = url.get('live') !== 'off' && size !== null && page === 1 && !held && openId === '';
+  const follows = url.get('live') !== 'off';
+  const live = follows && size !== null && page === 1 && !held && openId === '';
   const filters = filtersIn(url, admin);
-  const filtered = Object.values(filters).some((value) => value !== '' && value !== 0);
+  const { start_timestamp: _from, end_timestamp: _to, ...others } = filters;
+  const filtered =
+    Object.values(others).some(
+      (value) => value !== '' && value !== 0 && !(Array.isArray(value) && value.length === 0),
+    ) || url.get('range') !== 'all';
   const { rows, total, list, onEnd } = useLogs({
     admin,
     filters,
@@ -60,9 +79,17 @@ export function LogsPage() {
     size,
     refetchInterval: live ? liveMs : false,
   });
-  const columns = useMemo(() => logColumns(t, admin, money), [t, admin, money]);
+  const counts = useCounts({ admin, filters, refetchInterval: live ? countsMs : false });
+  const longest = longestOf(rows);
+  const id = user?.id ?? 0;
+  const columns = useMemo(
+    () => logColumns({ t, money, reader: { id, admin }, longest }),
+    [t, admin, id, money, longest],
+  );
   // Errors, top-ups and the rest spend nothing: sums of the requests would stand over rows that are none.
-  const spends = filters.type === 0 || filters.type === 2;
+  const spends =
+    (filters.type === 0 || filters.type === 2) &&
+    (filters.status.length === 0 || filters.status.some((one) => one === 'succeeded' || one === 'retried'));
   const stat = useAside({
     queryKey: ['log-stat', admin, filters],
     queryFn: () => call(admin ? 'log.stat' : 'log.self_stat', filters),
@@ -70,24 +97,26 @@ export function LogsPage() {
     enabled: spends,
   }).data;
   const open = useOpened(openId, rows, admin);
-  const { show } = url;
+  const { show, put } = url;
   const showRow = useRef(show);
   showRow.current = show;
-  const onOpen = useCallback(({ id }: Log) => showRow.current(String(id)), []);
+  const onOpen = useCallback(({ id: row }: Log) => showRow.current(String(row)), []);
+  const at = rows.findIndex((row) => row.id === open?.id);
   const step = (by: number) => {
-    const at = rows.findIndex(({ id }) => String(id) === openId);
     const next = at === -1 ? undefined : rows[at + by];
     if (next !== undefined) show(String(next.id), true);
   };
   return (
     <>
-      <PageHead title={t('logs.title')} count={total}>
-        {spends ? <LogSums stat={stat} /> : null}
+      <PageHead title={t('logs.title')}>
+        <LogSums counts={counts} stat={spends ? stat : undefined} />
+        <LiveButton on={follows} onChange={(on) => url.set('live', on ? '' : 'off')} />
         <ExportMenu admin={admin} filters={filters} />
       </PageHead>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: while the pointer is over the rows they hold still */}
       <div onMouseEnter={() => setHeld(true)} onMouseLeave={() => setHeld(false)}>
         <DataTable
+          dense
           caption={t('logs.title')}
           rows={rows}
           columns={columns}
@@ -96,7 +125,17 @@ export function LogsPage() {
           onOpen={onOpen}
           storeKey="logs-table-columns"
           place="logs"
-          bar={<LogBar url={url} admin={admin} type={filters.type} />}
+          bar={<LogBar url={url} admin={admin} counts={counts} />}
+          above={
+            <div style={{ height: histogramHeight }}>
+              {counts === undefined ? null : (
+                <Suspense>
+                  <Histogram counts={counts} onRange={(from, to) => put(rangeQuery({ span: 'custom', from, to }))} />
+                </Suspense>
+              )}
+            </div>
+          }
+          aside={wide && counts !== undefined ? <FacetRail counts={counts} url={url} /> : undefined}
           empty={<NoLogs filtered={filtered} url={url} backwards={isBackwards(filters)} />}
         />
       </div>
@@ -108,7 +147,16 @@ export function LogsPage() {
         onSize={(next) => url.set('size', next === null ? 'all' : String(next))}
         endless={rows.length}
       />
-      {open === undefined ? null : <LogDrawer log={open} onClose={url.close} onStep={step} />}
+      {open === undefined ? null : (
+        <LogDrawer
+          log={open}
+          onClose={url.close}
+          onStep={step}
+          hasNext={at !== -1 && at < rows.length - 1}
+          hasPrevious={at > 0}
+          list={{ filters, range: { range: url.get('range'), from: url.get('from'), to: url.get('to') } }}
+        />
+      )}
     </>
   );
 }

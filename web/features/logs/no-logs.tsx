@@ -25,7 +25,7 @@ export function NoLogs({ filtered, url, backwards }: NoLogsProps) {
         });
   return filtered ? (
     <Empty text={text}>
-      <button type="button" className="button" onClick={() => navigate('/log')}>
+      <button type="button" className="button" onClick={() => navigate('/log?range=all')}>
         {t('app.clearFilters')}
       </button>
     </Empty>

@@ -2,12 +2,15 @@
 
 import { useMemo, useState } from 'react';
 import type { Log } from '../../../server/contract/entities.ts';
+import type { LogStatus } from '../../../server/contract/log-status.ts';
 import type { logSorts, Sort } from '../../../server/contract/sorts.ts';
 import { call } from '../../lib/api.ts';
 import { type ListState, useEndlessList, useList } from '../../lib/read.ts';
 
 export interface LogFilters {
   readonly type: number;
+  readonly status: LogStatus[];
+  readonly error: string;
   readonly model_name: string;
   readonly token_name: string;
   readonly group: string;

@@ -1,0 +1,208 @@
+/** Rows of the log as a gateway in memory gives them: figures stand in their columns, failures speak in their place. */
+import i18next from 'i18next';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Log } from '../../server/contract/entities.ts';
+import type { Counts } from '../../web/features/logs/use-counts.ts';
+import type { Url } from '../../web/lib/url.ts';
+import { createTestGateway } from '../support/gateway.ts';
+import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
+
+type Gateway = Awaited<ReturnType<typeof createTestGateway>>;
+let gateway: Gateway;
+const at = 1_795_000_000;
+const price = { model_ratio: 1.25, model_price: -1, completion_ratio: 4, group_ratio: 1, cache_ratio: 0.5 };
+
+beforeAll(async () => {
+  await aroundPages(reader(100));
+  gateway = await createTestGateway();
+  const row = (id: number, more: object) => ({
+    id,
+    request_id: `2026112300000${id}abcd`,
+    created_at: at + id,
+    type: 2,
+    user_id: 7,
+    username: 'Mira',
+    token_id: 3,
+    token_name: 'ci',
+    channel_id: 5,
+    group_name: 'default',
+    model_name: 'gpt-4o',
+    is_stream: 1,
+    content: '',
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    quota: 0,
+    end_reason: 'completed',
+    ...more,
+  });
+  const attempts = [
+    { channel: 4, name: 'west', reason: 'timeout', ms: 400 },
+    { channel: 5, name: 'east' },
+  ];
+  await gateway.database.query
+    .insertInto('logs')
+    .values([
+      row(1, {
+        prompt_tokens: 12_000,
+        completion_tokens: 300,
+        quota: 10_977,
+        other: JSON.stringify({
+          ...price,
+          ...{ input: 9000, output: 300, cache_tokens: 3000, frt: 500, ms: 2500 },
+          admin_info: { use_channel: ['5'] },
+        }),
+      }),
+      row(2, {
+        type: 5,
+        quota: 0,
+        content: 'Rate limit reached',
+        end_reason: 'upstream_failed',
+        other: JSON.stringify({ failure: 'status 429', frt: -1000, ms: 310 }),
+      }),
+      row(3, {
+        type: 5,
+        channel_id: 0,
+        content: 'The key may not use gpt-5.1',
+        model_name: 'gpt-5.1',
+        end_reason: 'refused',
+        other: JSON.stringify({ refused: 'model_not_allowed', status: 403 }),
+      }),
+      row(4, {
+        completion_tokens: 10,
+        other: JSON.stringify({ frt: 600, ms: 1000, admin_info: { use_channel: ['4', '5'], attempts } }),
+      }),
+    ] as never)
+    .execute();
+});
+afterAll(async () => {
+  await gateway?.close();
+  vi.unstubAllGlobals();
+});
+
+const rowsOf = async (): Promise<readonly Log[]> => (await gateway.services.logs.page({}, 1, 50, true)).items;
+const rowOf = async (id: number): Promise<Log> => (await rowsOf()).find((row) => row.id === id) as Log;
+const textsOf = (cells: string): string[] =>
+  [...cells.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, inner = '']) => inner.replace(/<[^>]*>/g, '').trim());
+
+/** Cells of one row of the table. */
+async function cellsOf(id: number, admin = true): Promise<string> {
+  const { logColumns } = await import('../../web/features/logs/log-columns.tsx');
+  const { DataTable } = await import('../../web/components/table/data-table.tsx');
+  const columns = logColumns({ t: i18next.t, money: (quota) => `$${quota}`, reader: { id: 7, admin }, longest: 5000 });
+  const table = rendered(
+    <DataTable
+      caption="log"
+      rows={await rowsOf()}
+      columns={columns}
+      list={{ pending: false, failure: null }}
+      empty=""
+    />,
+    { path: '/log' },
+  );
+  return table.split('<tr').find((part) => part.includes(`data-row="${id}"`)) ?? '';
+}
+
+test('a request shows status, model, user and key, duration, first token, speed, input with its cached share, output, cost', async () => {
+  expect(textsOf(await cellsOf(1)).slice(1)).toEqual([
+    '成功',
+    'gpt-4o',
+    'Mira ci',
+    '2.50 s',
+    '0.50',
+    '150',
+    '12,00025 %',
+    '300',
+    '$10977',
+  ]);
+});
+
+test('the pale part of the bar is the time to the first token', async () => {
+  const widths = [...(await cellsOf(1)).matchAll(/width:(\d+)px/g)].map(([, width]) => Number(width));
+  expect(widths).toEqual([10, 38]);
+});
+
+test('a failed request says why in the place of its figures', async () => {
+  const cells = await cellsOf(2);
+  expect(textsOf(cells).slice(1)).toEqual(['429', 'gpt-4o', 'Mira ci', 'Rate limit reached', '$0']);
+  expect(cells).toContain('colSpan="5"');
+  expect(linksIn(cells)).toEqual([]);
+});
+
+test('a refused request leads to the key that refused it', async () => {
+  const cells = await cellsOf(3);
+  expect(textsOf(cells)[1]).toBe('403 已拒绝');
+  expect(textsOf(cells)[4]).toContain('The key may not use gpt-5.1');
+  expect(linksIn(cells)).toEqual(['/token?open=3']);
+});
+
+test('a retried request says so, and its user cannot see it', async () => {
+  expect(textsOf(await cellsOf(4))[1]).toBe('重试后成功');
+  const { statusOf } = await import('../../server/contract/log-status.ts');
+  const own = (await gateway.services.logs.page({ userId: 7 }, 1, 50, false)).items.find(({ id }) => id === 4);
+  expect(statusOf(own as Log)).toBe('succeeded');
+});
+
+test('time is spent on failed attempts, on waiting and on the stream, and nothing is counted twice', async () => {
+  const { factsOf, spansOf } = await import('../../web/features/logs/row-facts.ts');
+  const spans = async (id: number) => {
+    const row = await rowOf(id);
+    return spansOf(row, factsOf(row)).map(({ kind, ms, name }) => [kind, ms, name]);
+  };
+  expect(await spans(4)).toEqual([
+    ['failed', 400, 'west'],
+    ['wait', 200, ''],
+    ['stream', 400, ''],
+  ]);
+  expect(await spans(1)).toEqual([
+    ['wait', 500, ''],
+    ['stream', 2000, ''],
+  ]);
+  expect(await spans(2)).toEqual([['wait', 310, '']]);
+});
+
+test('the bill says dollars per million beside its ratios', async () => {
+  const { Bill } = await import('../../web/features/logs/bill.tsx');
+  const { factsOf } = await import('../../web/features/logs/row-facts.ts');
+  const bill = textsOf(rendered(<Bill facts={factsOf(await rowOf(1))} />));
+  expect(bill.join('\n')).toContain('9,000 × 1$2.5 / 1M');
+  expect(bill.join('\n')).toContain('300 × 4$10 / 1M');
+});
+
+test('the rail counts what there is, and marks what is chosen', async () => {
+  const { FacetRail } = await import('../../web/features/logs/facet-rail.tsx');
+  const counts = (await gateway.services.logs.facets({ from: at, to: at + 60, retries: true }, 10, true)) as Counts;
+  const chosen = new URLSearchParams('status=failed&model==gpt-5.1');
+  const changed: [string, string][] = [];
+  const url: Url = {
+    get: (name) => chosen.get(name) ?? '',
+    page: 1,
+    set: (name, value) => changed.push([name, value]),
+    put: () => {},
+    show: () => {},
+    close: () => {},
+  };
+  const rail = rendered(<FacetRail counts={counts} url={url} />);
+  const buttons = [...rail.matchAll(/<button[^>]*aria-pressed="(\w+)"[^>]*>(.*?)<\/button>/gs)].map(
+    ([, on, inner = '']) => [
+      inner
+        .replace(/<[^>]*>/g, ' ')
+        .replace(/\s+/g, ' ')
+        .trim(),
+      on,
+    ],
+  );
+  expect(buttons).toEqual([
+    ['失败 1', 'true'],
+    ['已拒绝 1', 'false'],
+    ['重试后成功 1', 'false'],
+    ['成功 1', 'false'],
+    ['model_not_allowed 1', 'false'],
+    ['status 429 1', 'false'],
+    ['gpt-4o 3', 'false'],
+    ['gpt-5.1 1', 'true'],
+    ['Mira 4', 'false'],
+    ['#5 3', 'false'],
+    ['ci 4', 'false'],
+    ['default 4', 'false'],
+  ]);
+});

@@ -1,0 +1,99 @@
+/** What a row of the log says besides its columns. Pure. */
+import type { Log } from '../../../server/contract/entities.ts';
+
+export type LogFacts = Readonly<Record<string, unknown>>;
+
+export function factsOf({ other }: Log): LogFacts {
+  try {
+    const facts: unknown = JSON.parse(other || '{}');
+    return typeof facts === 'object' && facts !== null ? (facts as LogFacts) : {};
+  } catch {
+    return {};
+  }
+}
+
+const numberIn = (facts: LogFacts, name: string): number => {
+  const value = facts[name];
+  return typeof value === 'number' ? value : 0;
+};
+
+/** Milliseconds; rows of other products know whole seconds alone. */
+export const msOf = (log: Log, facts: LogFacts): number =>
+  typeof facts.ms === 'number' ? facts.ms : log.use_time * 1000;
+
+/** Milliseconds to the first token of a stream; null = there was none. */
+export const firstTokenOf = (log: Log, facts: LogFacts): number | null =>
+  log.is_stream && typeof facts.frt === 'number' && facts.frt >= 0 ? facts.frt : null;
+
+/** Tokens per second while they came; null = nothing came. */
+export function speedOf(log: Log, facts: LogFacts): number | null {
+  const ms = msOf(log, facts) - (firstTokenOf(log, facts) ?? 0);
+  return log.completion_tokens === 0 || ms <= 0 ? null : (log.completion_tokens * 1000) / ms;
+}
+
+/** Share of the input that was read from a cache, 0 to 1. */
+export function cachedShareOf(log: Log, facts: LogFacts): number {
+  const read = numberIn(facts, 'cache_tokens');
+  // Where the dialect counts the cache beside the prompt, the row does too.
+  const beside = facts.claude === true ? read + numberIn(facts, 'cache_creation_tokens') : 0;
+  const whole = log.prompt_tokens + beside;
+  return whole === 0 ? 0 : Math.min(1, read / whole);
+}
+
+/** What went wrong, as filters know it; '' = nothing did. */
+export const errorOf = ({ refused, failure }: LogFacts): string =>
+  typeof refused === 'string' ? refused : typeof failure === 'string' ? failure : '';
+
+/** The status that the upstream or this site gave; '' = none is known. */
+export const codeOf = (facts: LogFacts): string =>
+  typeof facts.status === 'number' ? String(facts.status) : (/\b[1-5]\d\d\b/.exec(errorOf(facts))?.[0] ?? '');
+
+/** Where what refused a request is changed; null = nowhere that this reader may go. */
+export function ruleOf(
+  log: Log,
+  facts: LogFacts,
+  reader: { readonly id: number; readonly admin: boolean },
+): string | null {
+  const code = typeof facts.refused === 'string' ? facts.refused : '';
+  const own = log.user_id === reader.id;
+  const ofUser = own ? '/wallet' : `/user/edit/${log.user_id}`;
+  if (code === '' || log.user_id === 0) return null;
+  if (/^(token_|ip_not_allowed|model_not_allowed)/.test(code) && own && log.token_id !== 0)
+    return `/token?open=${log.token_id}`;
+  if (!own && !reader.admin) return null;
+  if (/^(user_exhausted|balance_elsewhere)/.test(code)) return ofUser;
+  if (!reader.admin) return null;
+  if (/^(token_|ip_not_allowed|user_)/.test(code)) return `/user/edit/${log.user_id}`;
+  if (/^(model_not_allowed|model_not_found|channel_unavailable|group_)/.test(code))
+    return `/channel?model=${encodeURIComponent(log.model_name)}`;
+  if (/^(model_price_unset)/.test(code)) return '/setting?tab=models';
+  if (/^(limit_|rate_limited)/.test(code)) return '/setting?tab=ratelimit';
+  return null;
+}
+
+/** What a request spent its time on, in milliseconds and in its order. */
+export interface Span {
+  readonly kind: 'failed' | 'wait' | 'stream';
+  readonly ms: number;
+  /** Of a failed attempt: its channel, '' = not to be named. */
+  readonly name: string;
+}
+
+export function spansOf(log: Log, facts: LogFacts): readonly Span[] {
+  const { attempts = [] } = (facts.admin_info ?? {}) as {
+    attempts?: readonly { readonly name?: string; readonly reason?: string; readonly ms?: number }[];
+  };
+  const failed = attempts.flatMap(({ name = '', reason, ms = 0 }): Span[] =>
+    reason === undefined ? [] : [{ kind: 'failed', ms, name }],
+  );
+  const lost = failed.reduce((sum, { ms }) => sum + ms, 0);
+  const all = msOf(log, facts);
+  const first = firstTokenOf(log, facts);
+  const wait = Math.max(0, (first ?? all) - lost);
+  const stream = first === null ? 0 : Math.max(0, all - first);
+  return [
+    ...failed,
+    ...(wait === 0 ? [] : [{ kind: 'wait', ms: wait, name: '' } as const]),
+    ...(stream === 0 ? [] : [{ kind: 'stream', ms: stream, name: '' } as const]),
+  ];
+}
