@@ -51,7 +51,7 @@ export function Sheet({ title, onClose, children, footer, dirty = false }: Sheet
           ref={body}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
           tabIndex={0}
-          className="flex-1 overflow-auto px-5 py-4 outline-none"
+          className="flex-1 overflow-auto px-5 py-4"
         >
           <Boundary>{children}</Boundary>
         </div>
