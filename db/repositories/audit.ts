@@ -43,6 +43,16 @@ export function createAuditRepository(
         .executeTakeFirstOrThrow();
       return { rows, total };
     },
+    /** Newest first. @param actions begin with it. */
+    ofTarget: (actions: string, target: string, limit: number): Promise<AuditRow[]> =>
+      query
+        .selectFrom('audit')
+        .selectAll()
+        .where('target', '=', target)
+        .where('action', 'like', `${actions}%`)
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .execute(),
     /** Oldest first, after an id. */
     after: (id: number, limit: number): Promise<AuditRow[]> =>
       query.selectFrom('audit').selectAll().where('id', '>', id).orderBy('id').limit(limit).execute(),

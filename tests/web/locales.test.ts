@@ -162,6 +162,7 @@ test('every key is used', () => {
     /^users\.(role(\d+|Unknown)|email|\w+_id)$/,
     /^failure\.(h\d+|other)$/,
     /^setup\.(external|self|demo)(Help)?$/,
+    /^statement\.of\.\w+$/,
     /^tokens\.(spentOf|spend|spendHelp|grace|linkSpan)\.\w+$/,
     /^tokens\.(never|oneHour|oneDay|oneMonth)$/,
   ];

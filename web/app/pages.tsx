@@ -15,7 +15,7 @@ export interface PageProps {
 /** How a page is reached from the menu. */
 export interface Navigation {
   readonly icon: IconName;
-  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet' | 'nodes' | 'pricing'}`;
+  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet' | 'nodes' | 'pricing' | 'statement'}`;
   readonly group: 'nav.use' | 'nav.console' | 'nav.admin' | 'nav.personal';
   /** Pressed after `g`. */
   readonly jump?: string;
@@ -189,6 +189,14 @@ export const pages: readonly Page[] = [
     navigation: { icon: 'users', label: 'nav.users', group: 'nav.admin', jump: 'u' },
   },
   {
+    path: '/user/:id',
+    load: async () => {
+      const { UserPage } = await import('../features/users/user-page.tsx');
+      return ({ params }) => <UserPage key={params.id} id={Number(params.id) || 0} />;
+    },
+    needs: Role.admin,
+  },
+  {
     path: '/nodes',
     load: async () => (await import('../features/nodes/nodes-page.tsx')).NodesPage,
     needs: Role.admin,
@@ -211,6 +219,12 @@ export const pages: readonly Page[] = [
     load: async () => (await import('../features/wallet/wallet-page.tsx')).WalletPage,
     needs: Role.user,
     navigation: { icon: 'wallet', label: 'nav.wallet', group: 'nav.personal', jump: 'w' },
+  },
+  {
+    path: '/statement',
+    load: async () => (await import('../features/statements/statement-page.tsx')).StatementPage,
+    needs: Role.user,
+    navigation: { icon: 'book', label: 'nav.statement', group: 'nav.personal' },
   },
   {
     path: '/personal',

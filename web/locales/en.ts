@@ -22,6 +22,7 @@ import settings from './en/settings.json';
 import setup from './en/setup.json';
 import shortcuts from './en/shortcuts.json';
 import site from './en/site.json';
+import statement from './en/statement.json';
 import table from './en/table.json';
 import tasks from './en/tasks.json';
 import tokens from './en/tokens.json';
@@ -52,6 +53,7 @@ export const en = {
   setup,
   shortcuts,
   site,
+  statement,
   table,
   tokens,
   users,

@@ -22,6 +22,7 @@ import settings from './zh/settings.json';
 import setup from './zh/setup.json';
 import shortcuts from './zh/shortcuts.json';
 import site from './zh/site.json';
+import statement from './zh/statement.json';
 import table from './zh/table.json';
 import tasks from './zh/tasks.json';
 import tokens from './zh/tokens.json';
@@ -52,6 +53,7 @@ export const zh = {
   setup,
   shortcuts,
   site,
+  statement,
   table,
   tokens,
   users,

@@ -1,6 +1,6 @@
 /** A month's bill. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { statementCsv } from '../../../server/contract/statement.ts';
+import { statementCsv } from '../../../server/contract/statement-csv.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { moneyOf } from '../../parts/money.ts';
 

@@ -1,7 +1,7 @@
 /** Accounts: one's own, and other people's for administrators. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { page, userShape } from '../entities.ts';
+import { auditShape, page, tokenShape, userShape } from '../entities.ts';
 import { userSorts } from '../sorts.ts';
 import { id, nothing, number, sortBy, text, toggle } from './fields.ts';
 
@@ -99,6 +99,24 @@ export const userEndpoints = [
     input: z.object({ id, action: z.enum(['disable', 'enable', 'delete', 'promote', 'demote']) }),
     output: z.object({ role: z.int(), status: z.int() }),
     summary: { zh: '管理用户', en: 'Promote, demote, disable, enable or close a user' },
+  }),
+  endpoint({
+    id: 'user.overview',
+    method: 'GET',
+    path: '/api/user/:id/overview',
+    access: 'admin',
+    input: z.object({ id }),
+    output: z.object({
+      user: userShape,
+      /** Newest first, at most a hundred; `key` shows the ends alone. */
+      keys: z.array(tokenShape),
+      /** Epoch seconds of the last use of the console or of a key, and where it came from; 0 and '' = never. */
+      last_seen_time: z.int(),
+      last_ip: z.string(),
+      /** What was done to the account, newest first; null = for the super administrator alone. */
+      audit: z.nullable(z.array(auditShape)),
+    }),
+    summary: { zh: '用户、其令牌、最近使用与审计', en: 'A user with keys, last use and audit trail' },
   }),
   // After every other path of the same length: `:id` would take their names.
   endpoint({

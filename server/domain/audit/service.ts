@@ -1,7 +1,7 @@
 /** Who changed what with more than a user's rights. */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
-import { type AuditEntry, createAuditRepository } from '../../../db/repositories/audit.ts';
+import { type AuditEntry, type AuditRow, createAuditRepository } from '../../../db/repositories/audit.ts';
 import type { AuditView } from '../../contract/entities.ts';
 import { auditDetail, auditTarget } from './detail.ts';
 
@@ -34,6 +34,18 @@ const hashOf = (entry: AuditEntry, previousHash: string): string =>
     )
     .digest('hex');
 
+const view = ({ id, at, actor_id, actor, ip, action, target, detail, hash }: AuditRow): AuditView => ({
+  id,
+  created_at: at,
+  actor_id,
+  actor,
+  ip,
+  action,
+  target,
+  detail,
+  hash,
+});
+
 export function createAudit(deps: { readonly database: Database; readonly now: () => number }) {
   const repository = createAuditRepository(deps.database, hashOf);
   return {
@@ -50,21 +62,11 @@ export function createAudit(deps: { readonly database: Database; readonly now: (
     /** @param page 1-based, newest first. */
     async page(page: number, size: number) {
       const { rows, total } = await repository.page((page - 1) * size, size);
-      const items = rows.map(
-        ({ id, at, actor_id, actor, ip, action, target, detail, hash }): AuditView => ({
-          id,
-          created_at: at,
-          actor_id,
-          actor,
-          ip,
-          action,
-          target,
-          detail,
-          hash,
-        }),
-      );
-      return { items, page, page_size: size, total };
+      return { items: rows.map(view), page, page_size: size, total };
     },
+    /** What was done to one thing, newest first. @param actions what the endpoint's id begins with: `user.` */
+    ofTarget: async (actions: string, target: string, limit: number): Promise<AuditView[]> =>
+      (await repository.ofTarget(actions, target, limit)).map(view),
     /** Walks the whole chain. @returns rows read, and the id of the first that does not follow from the one before; null = none. */
     async verify(): Promise<{ readonly checked: number; readonly broken: number | null }> {
       let previous = '';

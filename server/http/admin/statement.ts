@@ -1,7 +1,7 @@
 /** Monthly bills: everybody's own, and others' for administrators. */
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { statementCsv } from '../../contract/statement.ts';
+import { statementCsv } from '../../contract/statement-csv.ts';
 import type { StatementOf } from '../../domain/statements/service.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';

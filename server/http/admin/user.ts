@@ -1,7 +1,13 @@
 /** The caller's own account, and user management. */
+import { Role } from '../../contract/enums.ts';
+import { keyHint } from '../../domain/secrets/vault.ts';
 import { guesserOf, selfOf } from './guesser.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './paging.ts';
+
+/** Rows of an overview. */
+const mostKeys = 100;
+const mostAudit = 20;
 
 export const userHandlers: HandlersOf<
   | 'user.update_self'
@@ -13,6 +19,7 @@ export const userHandlers: HandlersOf<
   | 'user.update'
   | 'user.manage'
   | 'user.get'
+  | 'user.overview'
   | 'user.delete'
 > = {
   'user.update_self': async (call) => {
@@ -46,5 +53,24 @@ export const userHandlers: HandlersOf<
   },
   'user.manage': ({ services, actor, input }) => services.userManagement.manage(actor, input.id, input.action),
   'user.get': ({ services, actor, input }) => services.userManagement.get(actor, input.id ?? 0),
+  'user.overview': async ({ services, actor, input: { id } }) => {
+    const user = await services.userManagement.get(actor, id);
+    const { items } = await services.tokens.list(id, 0, mostKeys);
+    const keys = items.map((token) => ({ ...token, key: keyHint(token.key) }));
+    const sessions = await services.sessions.list(id, null);
+    const uses = [
+      ...sessions.map(({ last_seen_time: at, ip }) => ({ at, ip })),
+      ...keys.map(({ accessed_time: at, last_ip: ip }) => ({ at, ip })),
+    ];
+    const last = uses.reduce((newest, one) => (one.at > newest.at ? one : newest), { at: 0, ip: '' });
+    const isRoot = actor.via === 'local' || actor.role >= Role.root;
+    return {
+      user,
+      keys,
+      last_seen_time: last.at,
+      last_ip: last.ip,
+      audit: isRoot ? await services.audit.ofTarget('user.', String(id), mostAudit) : null,
+    };
+  },
   'user.delete': ({ services, actor, input }) => services.userManagement.remove(actor, input.id),
 };

@@ -12,7 +12,7 @@ import { dateTime, day, relative } from '../../lib/format.ts';
 import { undoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
 import { namesIn } from './allowance.tsx';
-import { spendOf } from './token-form.ts';
+import { keySpent } from './spent.ts';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
 
@@ -73,6 +73,7 @@ function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
           ...(row.old_key_until === 0
             ? []
             : [{ id: 'retire', content: t('tokens.retire', { key: row.old_key_hint }), onPick: retire }]),
+          { id: 'statement', content: t('statement.title'), href: `/statement?token=${row.id}` },
           { id: 'log', content: t('tokens.itsLog'), href: `/log?token=${encodeURIComponent(row.name)}` },
           { id: 'toggle', content: row.status === 1 ? t('app.disable') : t('app.enable'), onPick: toggle },
           { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) },
@@ -86,13 +87,7 @@ function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
 const nearlyUsed = 0.9;
 
 function Spent({ row, t, money }: Pick<TokenColumnsWanted, 't' | 'money'> & { readonly row: Token }) {
-  const spend = spendOf(row);
-  const [used, limit] = {
-    total: [row.used_quota, row.remain_quota + row.used_quota],
-    day: [row.day_used, row.day_budget],
-    month: [row.month_used, row.month_budget],
-    none: [row.used_quota, 0],
-  }[spend] as [number, number];
+  const { spend, used, limit } = keySpent(row);
   const share = spend === 'none' || limit <= 0 ? 0 : Math.min(1, Math.max(0, used / limit));
   return (
     <span className="flex items-center gap-2">

@@ -36,7 +36,7 @@ export interface TokenForm {
 export const amountBounds = (token: Token | null, spend: SpendWindow) =>
   spend === 'total' ? { min: Math.min(0, token?.remain_quota ?? 0) } : budgetBounds;
 
-export function spendOf(token: Token | null): SpendWindow {
+export function spendOf(token: Pick<Token, 'unlimited_quota' | 'day_budget' | 'month_budget'> | null): SpendWindow {
   if (token === null || !token.unlimited_quota) return 'total';
   return token.day_budget > 0 ? 'day' : token.month_budget > 0 ? 'month' : 'none';
 }

@@ -1,5 +1,6 @@
 /** What the table of users shows of each. */
 import type { TFunction } from 'i18next';
+import { Link } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
 import { Role } from '../../../server/contract/enums.ts';
 import type { Column } from '../../components/table/column.ts';
@@ -73,7 +74,9 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       order: 'username',
       cell: (row) => (
         <>
-          <span className="font-medium text-ink-1">{row.username}</span>{' '}
+          <Link href={`/user/${row.id}`} className="font-medium text-ink-1">
+            {row.username}
+          </Link>{' '}
           <span className="text-ink-3">{row.display_name === row.username ? '' : row.display_name}</span>
         </>
       ),

@@ -124,7 +124,7 @@ export function UsersPage() {
         storeKey="users-table-columns"
         place="users"
         bar={<UserFilters url={url} groups={groups} onQuery={() => void refresh()} />}
-        onOpen={(row) => (row.DeletedAt === null ? edit(row) : undefined)}
+        onOpen={(row) => (row.DeletedAt === null ? navigate(`/user/${row.id}`) : undefined)}
         empty={
           <Empty text={t('users.none')} command="gateway user list">
             <button type="button" className="button" onClick={() => navigate('/user')}>

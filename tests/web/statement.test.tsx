@@ -1,0 +1,50 @@
+/** A statement on the screen: its lines by day, its total, and the rows of the log that each line is the sum of. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Statement } from '../../server/contract/statement.ts';
+import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
+
+beforeAll(() => aroundPages(reader(10)));
+afterAll(() => vi.unstubAllGlobals());
+
+const line = (day: string, model: string, quota: number) => ({
+  ...{ day, model, quota, requests: 1200, prompt_tokens: 10, completion_tokens: 5 },
+});
+const statement: Statement = {
+  ...{ month: '2026-11', from: 1_793_491_200, to: 1_796_083_199, of: 'token', id: 3, name: 'ci', username: 'ann' },
+  ...{ site: 'Our site', in_currency: true, quota_per_unit: 500_000, check: null },
+  lines: [line('2026-11-03', 'gpt-4o', 750_000), line('2026-11-03', 'mini', 5), line('2026-11-04', 'mini', 10)],
+  total: { requests: 3600, prompt_tokens: 30, completion_tokens: 15, quota: 750_015 },
+};
+const shown = async (of: Statement, admin: boolean): Promise<string> => {
+  const { StatementSheet } = await import('../../web/features/statements/statement-page.tsx');
+  return rendered(<StatementSheet statement={of} admin={admin} />, {
+    answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+  });
+};
+const text = (page: string): string => page.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+
+test('names whose it is, each day once, each model with its amount, and the total', async () => {
+  const page = text(await shown(statement, true));
+  expect(page).toContain('Our site');
+  expect(page).toContain('2026年11月账单');
+  expect(page).toContain('ann 的令牌 ci');
+  expect(page.match(/2026-11-03/g)).toHaveLength(1);
+  expect(page).toContain('gpt-4o 1,200 10 5 $1.500000');
+  expect(page).toContain('mini 1,200 10 5 $0.000010');
+  expect(page).toContain('合计 3,600 30 15 $1.500030');
+});
+
+test('each line leads to its requests in the log', async () => {
+  const queryOf = (page: string) =>
+    Object.fromEntries(new URLSearchParams((linksIn(page)[0] ?? '').replaceAll('&amp;', '&').split('?')[1]));
+  const from = Date.UTC(2026, 10, 3) / 1000;
+  const mine = { type: '2', model: 'gpt-4o', from: String(from), to: String(from + 86_399), token: 'ci' };
+  expect(queryOf(await shown(statement, true))).toEqual({ ...mine, user: 'ann' });
+  expect(queryOf(await shown(statement, false))).toEqual(mine);
+  expect(queryOf(await shown({ ...statement, of: 'user' }, false))).not.toHaveProperty('token');
+});
+
+test('a month without charges says so', async () => {
+  const none = { requests: 0, prompt_tokens: 0, completion_tokens: 0, quota: 0 };
+  expect(await shown({ ...statement, lines: [], total: none }, true)).toContain('本月没有费用。');
+});

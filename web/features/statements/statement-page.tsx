@@ -1,0 +1,224 @@
+/** A month's bill, to be looked through, printed or sent: each line leads to its requests. */
+import { Fragment, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { Link } from 'wouter';
+import { monthAt, monthRange, type Statement, type StatementLine } from '../../../server/contract/statement.ts';
+import { Boundary } from '../../components/failure.tsx';
+import { PageHead } from '../../components/page.tsx';
+import { Select } from '../../components/select.tsx';
+import { Waiting } from '../../components/waiting.tsx';
+import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { useRead } from '../../lib/read.ts';
+import { isAdmin, readUser, useUser } from '../../lib/session.ts';
+import { type Url, useUrl } from '../../lib/url.ts';
+import { useMoney } from '../../shell/money.ts';
+
+type Whose = Partial<Record<'user' | 'token', number>> & { readonly tag?: string };
+
+/** How far back months are offered. */
+const mostMonths = 24;
+
+const monthsUntil = (now: number): readonly string[] =>
+  Array.from({ length: mostMonths }, (_, back) => {
+    const at = new Date(now);
+    return monthAt(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - back, 1));
+  });
+
+export const monthName = (month: string, language: string): string =>
+  new Intl.DateTimeFormat(language, { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(
+    (monthRange(month)?.from ?? 0) * 1000,
+  );
+
+function whoseIn(url: Pick<Url, 'get'>): Whose {
+  const [user, token, tag] = [Number(url.get('user')), Number(url.get('token')), url.get('tag')];
+  if (token > 0) return { token };
+  if (tag !== '') return { tag };
+  return user > 0 ? { user } : {};
+}
+
+const secondsOfDay = 86_400;
+
+/** The rows of the log that a line is the sum of. */
+export function logLinkOf(statement: Statement, line: StatementLine, admin: boolean): string {
+  const from = Date.parse(line.day) / 1000;
+  const query = new URLSearchParams({
+    type: '2',
+    model: line.model,
+    from: String(from),
+    to: String(from + secondsOfDay - 1),
+  });
+  if (statement.of === 'token') query.set('token', statement.name);
+  if (admin && statement.username !== '') query.set('user', statement.username);
+  return `/log?${query}`;
+}
+
+async function download(whose: Whose, month: string): Promise<void> {
+  const query = new URLSearchParams(Object.entries({ ...whose, month }).map(([name, value]) => [name, String(value)]));
+  const response = await fetch(`/api/statement/export?${query}`, {
+    headers: { 'new-api-user': String(readUser()?.id ?? ''), 'accept-language': currentLanguage() },
+  });
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  const address = URL.createObjectURL(await response.blob());
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = /filename="?([^";]+)/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'statement.csv';
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+function Sums({ of }: { readonly of: Statement['total'] }) {
+  const money = useMoney();
+  return (
+    <>
+      <td className="number max-sm:hidden">{of.requests.toLocaleString('en')}</td>
+      <td className="number max-sm:hidden">{of.prompt_tokens.toLocaleString('en')}</td>
+      <td className="number max-sm:hidden">{of.completion_tokens.toLocaleString('en')}</td>
+      <td className="number">{money(of.quota, 'exact')}</td>
+    </>
+  );
+}
+
+export function StatementSheet({ statement, admin }: { readonly statement: Statement; readonly admin: boolean }) {
+  const { t, i18n } = useTranslation();
+  const days = Map.groupBy(statement.lines, (line) => line.day);
+  return (
+    <article className="statement max-w-[860px] px-5 pb-6">
+      <header className="mb-4">
+        <p className="text-ink-2">{statement.site}</p>
+        <h2 className="text-[16px] leading-6 font-semibold">
+          {t('statement.heading', { month: monthName(statement.month, i18n.language) })}
+        </h2>
+        <p>{t(`statement.of.${statement.of}`, { name: statement.name, user: statement.username })}</p>
+      </header>
+      {statement.lines.length === 0 ? (
+        <p className="text-ink-2">{t('statement.empty')}</p>
+      ) : (
+        <table className="sheet-table">
+          <caption className="sr-only">{t('statement.title')}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{t('statement.model')}</th>
+              <th scope="col" className="number max-sm:hidden">
+                {t('statement.requests')}
+              </th>
+              <th scope="col" className="number max-sm:hidden">
+                {t('statement.input')}
+              </th>
+              <th scope="col" className="number max-sm:hidden">
+                {t('statement.output')}
+              </th>
+              <th scope="col" className="number">
+                {t('statement.amount')}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {[...days].map(([day, lines]) => (
+              <Fragment key={day}>
+                <tr>
+                  <th scope="rowgroup" colSpan={5}>
+                    {day}
+                  </th>
+                </tr>
+                {lines.map((line) => (
+                  <tr key={line.model}>
+                    <td className="break-all whitespace-normal">
+                      <Link href={logLinkOf(statement, line, admin)}>{line.model}</Link>
+                    </td>
+                    <Sums of={line} />
+                  </tr>
+                ))}
+              </Fragment>
+            ))}
+          </tbody>
+          <tfoot>
+            <tr className="font-semibold">
+              <th scope="row">{t('statement.total')}</th>
+              <Sums of={statement.total} />
+            </tr>
+          </tfoot>
+        </table>
+      )}
+      <p className="mt-4 text-[12px] leading-4 text-ink-3">{t('statement.formula')}</p>
+    </article>
+  );
+}
+
+/** Recomputes every charge of the month from its own row. */
+function Check({ whose, month }: { readonly whose: Whose; readonly month: string }) {
+  const { t } = useTranslation();
+  const [found, setFound] = useState<Statement['check']>(null);
+  const [busy, setBusy] = useState(false);
+  const check = async () => {
+    setBusy(true);
+    await attempt(async () => setFound((await call('statement.get', { ...whose, month, check: true })).check));
+    setBusy(false);
+  };
+  return (
+    <>
+      <button type="button" className="button" disabled={busy} onClick={check}>
+        {t('statement.check')}
+      </button>
+      <span role="status">
+        {found === null ? null : (
+          <span className={found.unequal === 0 ? 'status' : 'status status-bad'}>
+            {found.unequal === 0
+              ? t('statement.checked', { count: found.checked })
+              : t('statement.unequal', { count: found.unequal })}
+          </span>
+        )}
+      </span>
+    </>
+  );
+}
+
+function Month({ whose, month }: { readonly whose: Whose; readonly month: string }) {
+  const admin = isAdmin(useUser());
+  const statement = useRead({
+    queryKey: ['statement', whose, month],
+    queryFn: () => call('statement.get', { ...whose, month }),
+  }).data;
+  return statement === undefined ? <Waiting /> : <StatementSheet statement={statement} admin={admin} />;
+}
+
+export function StatementPage() {
+  const { t, i18n } = useTranslation();
+  const url = useUrl();
+  const whose = whoseIn(url);
+  const month = url.get('month') || monthAt(Date.now());
+  const months = monthsUntil(Date.now());
+  return (
+    <>
+      <PageHead title={t('statement.title')}>
+        <button type="button" className="button" onClick={() => window.print()}>
+          {t('statement.print')}
+        </button>
+        <button
+          type="button"
+          className="button button-primary"
+          onClick={() => void download(whose, month).catch((error: Error) => toast.error(error.message))}
+        >
+          {t('statement.csv')}
+        </button>
+      </PageHead>
+      <div className="statement-bar flex flex-wrap items-center gap-2 px-5 pb-4">
+        <Select
+          label={t('statement.month')}
+          value={month}
+          options={(months.includes(month) ? months : [month, ...months]).map((one) => [
+            one,
+            monthName(one, i18n.language),
+          ])}
+          onChange={(chosen) => url.set('month', chosen)}
+        />
+        <Check key={`${month} ${JSON.stringify(whose)}`} whose={whose} month={month} />
+      </div>
+      <Boundary key={`${month} ${JSON.stringify(whose)}`}>
+        <Month whose={whose} month={month} />
+      </Boundary>
+    </>
+  );
+}

@@ -1,0 +1,28 @@
+/** What a key has spent of what it may. Pure. */
+import type { Token } from '../../../server/contract/entities.ts';
+import { type SpendWindow, spendOf } from './token-form.ts';
+
+type Limits = Pick<
+  Token,
+  'unlimited_quota' | 'remain_quota' | 'used_quota' | 'day_budget' | 'month_budget' | 'day_used' | 'month_used'
+>;
+
+export interface KeySpent {
+  readonly spend: SpendWindow;
+  /** Quota. */
+  readonly used: number;
+  /** Quota; 0 = none. */
+  readonly limit: number;
+}
+
+export function keySpent(key: Limits): KeySpent {
+  const spend = spendOf(key);
+  const all: Readonly<Record<SpendWindow, readonly [number, number]>> = {
+    total: [key.used_quota, key.remain_quota + key.used_quota],
+    day: [key.day_used, key.day_budget],
+    month: [key.month_used, key.month_budget],
+    none: [key.used_quota, 0],
+  };
+  const [used, limit] = all[spend];
+  return { spend, used, limit };
+}

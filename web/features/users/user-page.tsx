@@ -1,0 +1,261 @@
+/** One person: what they spent and when, their keys, limits, requests and what was done to the account. */
+import { useTranslation } from 'react-i18next';
+import { Link, useLocation } from 'wouter';
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { monthAt, type Statement } from '../../../server/contract/statement.ts';
+import { Boundary } from '../../components/failure.tsx';
+import { PageHead } from '../../components/page.tsx';
+import { Waiting } from '../../components/waiting.tsx';
+import { call } from '../../lib/api.ts';
+import { dateTime, day, relative } from '../../lib/format.ts';
+import { useRead } from '../../lib/read.ts';
+import { useMoney } from '../../shell/money.ts';
+import { keySpent } from '../tokens/spent.ts';
+
+type Overview = OutputOf<EndpointOf<'user.overview'>>;
+const shownRows = 10;
+const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
+
+function Section({
+  title,
+  more,
+  children,
+}: {
+  readonly title: string;
+  readonly more?: React.ReactNode;
+  readonly children: React.ReactNode;
+}) {
+  return (
+    <section className="mb-6">
+      <h2 className="mb-2 flex items-baseline gap-3 px-5 font-semibold">
+        {title}
+        <span className="text-[12px] font-normal">{more}</span>
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+function Facts({
+  overview: { user, last_seen_time: seen, last_ip: ip },
+  month,
+}: {
+  readonly overview: Overview;
+  readonly month: Statement;
+}) {
+  const { t, i18n } = useTranslation();
+  const money = useMoney();
+  const facts: readonly (readonly [string, string])[] = [
+    [t('users.spentMonth'), money(month.total.quota)],
+    [t('users.used'), money(user.used_quota)],
+    [t('users.quota'), money(user.quota)],
+    [t('users.requests'), user.request_count.toLocaleString('en')],
+    [
+      t('users.lastSeen'),
+      seen === 0 ? t('users.never') : `${relative(seen, i18n.language)}${ip === '' ? '' : ` · ${ip}`}`,
+    ],
+    [t('users.group'), user.group],
+  ];
+  return (
+    <dl className="mb-6 grid grid-cols-2 gap-x-5 gap-y-4 border-y border-line px-5 py-4 sm:grid-cols-3 xl:grid-cols-6">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt className="text-[12px] text-ink-3">{name}</dt>
+          <dd className="text-[16px] leading-6 font-semibold break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Each day of the month so far, the highest as high as the box. */
+function Days({ month }: { readonly month: Statement }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const last = Math.min(month.to, Date.now() / 1000);
+  const spent = new Map<string, number>();
+  for (const line of month.lines) spent.set(line.day, (spent.get(line.day) ?? 0) + line.quota);
+  const days = Array.from({ length: Math.floor((last - month.from) / 86_400) + 1 }, (_, at) =>
+    new Date((month.from + at * 86_400) * 1000).toISOString().slice(0, 10),
+  );
+  const most = Math.max(1, ...spent.values());
+  return (
+    <ul className="flex h-16 items-end gap-px px-5" aria-label={t('users.byDay')}>
+      {days.map((one) => (
+        <li
+          key={one}
+          className="flex h-full min-w-0 max-w-6 flex-1 items-end bg-sunken"
+          title={`${one}: ${money(spent.get(one) ?? 0)}`}
+        >
+          <span className="sr-only">{`${one}: ${money(spent.get(one) ?? 0)}`}</span>
+          <span className="block w-full bg-(--data-1)" style={{ height: `${((spent.get(one) ?? 0) / most) * 100}%` }} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Keys({ keys }: Pick<Overview, 'keys'>) {
+  const { t, i18n } = useTranslation();
+  const money = useMoney();
+  if (keys.length === 0) return <p className="px-5 text-ink-2">{t('users.noKeys')}</p>;
+  return (
+    <div className="overflow-x-auto">
+      <table className="sheet-table">
+        <caption className="sr-only">{t('nav.tokens')}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{t('tokens.name')}</th>
+            <th scope="col">{t('tokens.status')}</th>
+            <th scope="col">{t('tokens.spent')}</th>
+            <th scope="col" className="max-sm:hidden">
+              {t('tokens.lastUsed')}
+            </th>
+            <th scope="col" className="max-sm:hidden">
+              {t('tokens.expires')}
+            </th>
+            <th scope="col">
+              <span className="sr-only">{t('statement.title')}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => {
+            const { spend, used, limit } = keySpent(key);
+            return (
+              <tr key={key.id}>
+                <td>
+                  <span className="block py-1.5 whitespace-normal">
+                    {key.name} <span className="block font-mono text-[12px] text-ink-3">{key.key}</span>
+                  </span>
+                </td>
+                <td>
+                  <span className={statusLooks[key.status as 1 | 2 | 3 | 4]}>
+                    {t(`tokens.s${key.status as 1 | 2 | 3 | 4}`)}
+                  </span>
+                </td>
+                <td>
+                  {money(used)}{' '}
+                  <span className="text-ink-3 max-sm:hidden">
+                    {spend === 'none' ? t('tokens.spentNone') : t(`tokens.spentOf.${spend}`, { limit: money(limit) })}
+                  </span>
+                </td>
+                <td className="max-sm:hidden">
+                  {key.accessed_time === 0
+                    ? t('tokens.notUsed')
+                    : `${relative(key.accessed_time, i18n.language)}${key.last_ip === '' ? '' : ` · ${key.last_ip}`}`}
+                </td>
+                <td className="max-sm:hidden">
+                  {key.expired_time === -1 ? t('tokens.never') : day(key.expired_time, i18n.language)}
+                </td>
+                <td className="number">
+                  <Link href={`/statement?token=${key.id}`}>{t('statement.title')}</Link>
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Requests({ username }: { readonly username: string }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const rows = useRead({
+    queryKey: ['user-log', username],
+    queryFn: () => call('log.list', { p: 1, page_size: shownRows, username }),
+  }).data;
+  if (rows === undefined) return <Waiting />;
+  if (rows.items.length === 0) return <p className="px-5 text-ink-2">{t('users.noRequests')}</p>;
+  return (
+    <table className="sheet-table">
+      <caption className="sr-only">{t('nav.logs')}</caption>
+      <tbody>
+        {rows.items.map((row) => (
+          <tr key={row.id}>
+            <td>
+              <Link href={`/log?open=${row.id}`}>{dateTime(row.created_at)}</Link>
+            </td>
+            <td className="break-all whitespace-normal">{row.model_name || row.content}</td>
+            <td className="max-sm:hidden">{row.token_name}</td>
+            <td className="number">{money(row.quota)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Audit({ audit }: Pick<Overview, 'audit'>) {
+  const { t } = useTranslation();
+  if (audit === null) return null;
+  return (
+    <Section title={t('users.audit')}>
+      {audit.length === 0 ? (
+        <p className="px-5 text-ink-2">{t('users.noAudit')}</p>
+      ) : (
+        <ul className="grid gap-1 px-5">
+          {audit.map((row) => (
+            <li key={row.id} className="flex flex-wrap gap-x-3">
+              <span className="text-ink-3">{dateTime(row.created_at)}</span>
+              <code className="font-mono text-[12px]">{row.action}</code>
+              <span>{row.actor}</span>
+              <span className="text-ink-3">{row.ip}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function Person({ id }: { readonly id: number }) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const overview = useRead({ queryKey: ['users', 'overview', id], queryFn: () => call('user.overview', { id }) }).data;
+  const month = useRead({
+    queryKey: ['statement', { user: id }, monthAt(Date.now())],
+    queryFn: () => call('statement.get', { user: id, month: monthAt(Date.now()) }),
+  }).data;
+  if (overview === undefined || month === undefined) return <Waiting />;
+  const { user } = overview;
+  return (
+    <>
+      <PageHead title={user.username} count={user.display_name === user.username ? '' : user.display_name}>
+        <button type="button" className="button" onClick={() => navigate(`/user/edit/${id}`)}>
+          {t('app.edit')}
+        </button>
+        <Link href={`/statement?user=${id}`} className="button button-primary">
+          {t('statement.title')}
+        </Link>
+      </PageHead>
+      <Facts overview={overview} month={month} />
+      <Section title={t('users.byDay')}>
+        <Days month={month} />
+      </Section>
+      <Section title={t('nav.tokens')}>
+        <Keys keys={overview.keys} />
+      </Section>
+      <Section
+        title={t('nav.logs')}
+        more={<Link href={`/log?user=${encodeURIComponent(user.username)}`}>{t('users.allRequests')}</Link>}
+      >
+        <Boundary>
+          <Requests username={user.username} />
+        </Boundary>
+      </Section>
+      <Audit audit={overview.audit} />
+    </>
+  );
+}
+
+export function UserPage({ id }: { readonly id: number }) {
+  return (
+    <Boundary>
+      <Person id={id} />
+    </Boundary>
+  );
+}
