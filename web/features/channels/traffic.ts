@@ -18,7 +18,7 @@ export const useChannelTraffic = (range: TrafficRange): readonly ChannelTraffic[
   useAside({
     queryKey: ['channel-traffic', range],
     queryFn: () => call('traffic.channels', { range }),
-    refetchInterval: 15_000,
+    refetchInterval: 30_000,
   }).data ?? none;
 
 /** Of channels that are enabled. */

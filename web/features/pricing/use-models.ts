@@ -37,7 +37,7 @@ export function useModels(group: string): Models {
     queryKey: ['model-table'],
     queryFn: () => call('ratio.models'),
     enabled: admin,
-    refetchInterval: 60_000,
+    refetchInterval: 300_000,
   });
   const shown = group || user?.group || 'default';
   const ratio = list.data?.group_ratio[shown] ?? 1;
