@@ -106,23 +106,3 @@ export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atO
     },
   };
 }
-
-export interface Stall {
-  readonly pid: number;
-  /** What the session is called, '' = it may not be seen. */
-  readonly name: string;
-  readonly database: string;
-  readonly seconds: number;
-}
-
-/** Who has kept a transaction open for so long that changes cannot be forgotten. It delays no news. @returns null = nobody. */
-export async function feedStall({ pool }: Pick<PostgresDatabase, 'pool'>, timeoutSeconds = 60): Promise<Stall | null> {
-  const { rows } = await pool.query<Stall>(
-    `SELECT pid, coalesce(application_name, '') AS name, coalesce(datname, '') AS database,
-       extract(epoch FROM clock_timestamp() - xact_start)::bigint AS seconds
-     FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND xact_start < clock_timestamp() - make_interval(secs => $1)
-     ORDER BY xact_start LIMIT 1`,
-    [timeoutSeconds],
-  );
-  return rows[0] ?? null;
-}

@@ -23,8 +23,6 @@ export interface MemberRow {
   readonly forgotten_at: number;
 }
 
-export type Members = ReturnType<typeof createMembers>;
-
 /** A node's newest start stands for it; what earlier ones have left counts with it. */
 const counted = `SELECT newest.*,
     (SELECT count(*) FROM leases JOIN nodes USING (epoch) WHERE nodes.node = newest.node) AS leases,

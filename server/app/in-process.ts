@@ -23,7 +23,7 @@ import { invoke, mutates } from '../http/invoke.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
 import { createRelay } from '../relay/relay.ts';
-import { defaultLimits } from '../relay/relay-deps.ts';
+import { defaultLimits, type RelayDeps } from '../relay/relay-deps.ts';
 import { createRelayState } from '../relay/state/state.ts';
 import { createDirectLedger } from '../threads/ledger/direct.ts';
 import { startError } from '../threads/ledger/thread.ts';
@@ -38,7 +38,8 @@ export interface DirectGateway {
   close(): Promise<void>;
 }
 
-const meta = {
+/** What a call has that no browser made. */
+export const callMeta = {
   ip: 'local',
   statedLanguage: null,
   userAgent: 'gateway',
@@ -50,7 +51,7 @@ const meta = {
   sessionHash: null,
   fresh: true,
 } as const;
-const reply = {
+export const callReply = {
   setSession: () => undefined,
   clearSession: () => undefined,
   setDevice: () => undefined,
@@ -61,9 +62,32 @@ const reply = {
 };
 
 const asOwner = (services: Services, language: Language, id: string, input: unknown) =>
-  invoke(id, input, { actor: localOwner, meta: { ...meta, language }, services, reply });
+  invoke(id, input, { actor: localOwner, meta: { ...callMeta, language }, services, reply: callReply });
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A relay on this database, without threads beside it. @param hands instead of the usual ones. */
+export async function relayOn(
+  { database, vault, ledger }: Omit<Parts, 'close'>,
+  hands: Pick<RelayDeps, 'balances' | 'counter' | 'tasks' | 'trouble' | 'findSession'> & Partial<RelayDeps>,
+) {
+  const state = createRelayState(hands.balances.money.accounts);
+  const source = createSnapshotSource({ database, vault });
+  state.apply(await source.load());
+  const relay = createRelay({
+    state,
+    ledger,
+    fetch,
+    now: Date.now,
+    steady: () => performance.now(),
+    random: Math.random,
+    keyHmac: vault.keyHmac,
+    capsule: capsuleOf(vault),
+    limits: defaultLimits,
+    ...hands,
+  });
+  return { relay, state, source };
+}
 
 interface Parts {
   readonly database: Database;
@@ -121,27 +145,16 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
       setupCode: null,
       now: Date.now,
       relayTest: async (order) => {
-        const balances = new Balances();
-        const state = createRelayState(balances.money.accounts);
-        state.apply(await createSnapshotSource({ database, vault }).load());
         const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
-        const relay = createRelay({
-          state,
-          balances,
-          ledger,
+        const hands = {
+          balances: new Balances(),
           counter,
-          fetch,
-          now: Date.now,
-          steady: () => performance.now(),
-          random: Math.random,
-          keyHmac: vault.keyHmac,
-          capsule: capsuleOf(vault),
           // No server, no traffic: nobody's channel gets into trouble here.
           trouble: () => undefined,
           tasks: services.tasks,
           findSession: () => Promise.reject(new AppError('login_required')),
-          limits: defaultLimits,
-        });
+        };
+        const { relay, state } = await relayOn({ database, vault, ledger }, hands);
         const result = await runChannelTest(relay, state, order, Date.now);
         counter.close();
         return result;

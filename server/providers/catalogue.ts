@@ -351,7 +351,3 @@ const bySlug = new Map(allProviders.map((provider) => [provider.slug, provider])
 /** Also rows this build cannot serve yet: their `operations` are empty. */
 export const providerByType = (type: number): Provider | undefined => byType.get(type);
 export const providerBySlug = (slug: string): Provider | undefined => bySlug.get(slug);
-
-/** Default models by type number, as the wire contract lists them. */
-export const modelsByType = (): Record<string, readonly string[]> =>
-  Object.fromEntries(allProviders.filter(({ models }) => models.length > 0).map(({ type, models }) => [type, models]));

@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createFeed } from '../../db/feed.ts';
-import { createPostgresFeed, feedStall } from '../../db/postgres/feed.ts';
+import { createPostgresFeed } from '../../db/postgres/feed.ts';
 import {
   createNotificationListener,
   type EarLine,
@@ -131,9 +131,6 @@ test('section 8: a long foreign transaction delays no news; only what may be for
     expect(await look()).toEqual({ keys: [`long ${n}`], everything: 0 });
   }
   expect(feed.follows()).toBe(low ?? feed.follows());
-  const stall = await feedStall(site.database, 0);
-  expect(stall).toMatchObject({ name: 'a long report', database: 'postgres' });
-  expect(await feedStall(site.database, 3600)).toBeNull();
   await foreign.query('COMMIT');
   await look();
   const before = feed.follows();

@@ -3,13 +3,7 @@ import { pricesAreFresh } from '../../scripts/generate-prices.ts';
 import { quotaOf } from '../../server/contract/pricing/charge.ts';
 import { ratioOf, toScaled } from '../../server/contract/pricing/decimal.ts';
 import { defaultPriceTables, defaultPriceText } from '../../server/contract/pricing/defaults.ts';
-import {
-  completionPriceOf,
-  completionRatioOfPrices,
-  formatQuota,
-  priceOfRatio,
-  ratioOfPrice,
-} from '../../server/contract/pricing/format.ts';
+import { completionPriceOf, formatQuota, priceOfRatio } from '../../server/contract/pricing/format.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 
@@ -137,13 +131,10 @@ test('names that clients make up do not pile up', () => {
   expect(resolvePrices(tables, 'made-up', { ...everyone, acceptUnset: true })).not.toBe(first);
 });
 
-test('prices and ratios convert both ways', () => {
+test('ratios are shown as prices', () => {
   expect(priceOfRatio(1.25)).toBe(2.5);
-  expect(ratioOfPrice(2.5)).toBe(1.25);
   expect(priceOfRatio(0.075, 0.8)).toBe(0.12);
   expect(completionPriceOf(0.075, 4)).toBe(0.6);
-  expect(completionRatioOfPrices(0.15, 0.6)).toBe(4);
-  expect(completionRatioOfPrices(0, 5)).toBe(1);
 });
 
 test.each([

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import {
   allProviders,
-  modelsByType,
   offeredProviders,
   providerBySlug,
   providerByType,
@@ -106,14 +105,6 @@ test('how each kind of key is sent', () => {
 
 test('keys of several parts', () => {
   expect(row('tencent').keyHint).toBe('AppId|SecretId|SecretKey');
-});
-
-test('default models by type number', () => {
-  const models = modelsByType();
-  expect(models['1']).toContain('gpt-4o-mini');
-  expect(models['14']).toContain('claude-sonnet-4-5');
-  expect(models['46']).toEqual(expect.arrayContaining(['ernie-4.0-8k', 'deepseek-r1']));
-  expect(models['8']).toBeUndefined();
 });
 
 test('what most people look for is offered first, and nothing is lost', () => {

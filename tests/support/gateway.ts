@@ -3,22 +3,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sqliteOf } from '../../db/open.ts';
+import { callMeta, callReply, relayOn } from '../../server/app/in-process.ts';
 import { createServices, type ServiceDeps } from '../../server/app/services.ts';
 import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
 import { createMemory, mostThreads } from '../../server/billing/balances/shared-memory.ts';
 import type { Trouble } from '../../server/contract/trouble.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
-import { capsuleOf, createVault } from '../../server/domain/secrets/vault.ts';
-import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
+import { createVault } from '../../server/domain/secrets/vault.ts';
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
 import { createPasswords } from '../../server/domain/users/passwords.ts';
 import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
 import type { FindSession } from '../../server/relay/intake/playground.ts';
-import { createRelay } from '../../server/relay/relay.ts';
 import { defaultLimits, type RelayDeps, type RelayLimits } from '../../server/relay/relay-deps.ts';
-import { createRelayState } from '../../server/relay/state/state.ts';
 import { openChosen, rowsOf } from './engines.ts';
 import { ledgerOn } from './ledger-on.ts';
 import { openMigrated } from './migrated.ts';
@@ -83,32 +81,24 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     createMoney(createMemory(mostThreads), undefined, options.leased === true ? lasting : null),
   );
   ledger.onBalance(balances.money.accounts.credit);
-  const state = createRelayState(balances.money.accounts);
-  const source = createSnapshotSource({ database, vault });
-  state.apply(await source.load());
   const counter = {
     count: async (_model: string, texts: readonly string[]) =>
       texts.map((text) => text.split(/\s+/).filter(Boolean).length),
     close: () => undefined,
   };
   const troubles: Trouble[] = [];
-  const relay = createRelay({
-    state,
+  const hands = {
     balances,
-    ledger,
     counter,
     fetch: options.upstreamFetch ?? fetch,
-    now: Date.now,
-    steady: () => performance.now(),
     random: options.random ?? Math.random,
-    keyHmac: vault.keyHmac,
-    capsule: capsuleOf(vault),
     tasks: services.tasks,
     findSession: options.findSession ?? (async () => userId),
-    trouble: (trouble) => void troubles.push(trouble),
+    trouble: (trouble: Trouble) => void troubles.push(trouble),
     limits: { ...defaultLimits, ...options.limits },
     ...options.relay,
-  });
+  };
+  const { relay, state, source } = await relayOn({ database, vault, ledger }, hands);
   let seq = 0;
   const sync = async () => {
     for (let news = await source.since(seq); news !== null; news = await source.since(seq)) {
@@ -124,28 +114,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     quota: options.quota ?? 1_000_000_000,
   });
   await sync();
-  const meta = {
-    ip: '127.0.0.1',
-    language: 'en',
-    statedLanguage: null,
-    userAgent: '',
-    requestId: '',
-    origin: '',
-    bearer: '',
-    stateCookie: '',
-    deviceCookie: '',
-    sessionHash: null,
-    fresh: true,
-  } as const;
-  const reply = {
-    setSession: () => undefined,
-    clearSession: () => undefined,
-    setDevice: () => undefined,
-    setState: () => undefined,
-    say: () => undefined,
-    header: () => undefined,
-    unchanged: () => undefined,
-  };
+  const meta = { ...callMeta, ip: '127.0.0.1', language: 'en', userAgent: '' } as const;
 
   return {
     dir,
@@ -163,7 +132,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     userId,
     sync,
     call: (id: string, input: unknown, actor: Actor = localOwner) =>
-      invoke(id, input, { actor, meta, services, reply }),
+      invoke(id, input, { actor, meta, services, reply: callReply }),
     async channel(baseUrl: string, fields: ChannelFields = {}) {
       const [channel] = await services.channels.create({
         type: 1,

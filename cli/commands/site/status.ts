@@ -2,10 +2,21 @@
 import { AppError } from '../../../server/contract/errors.ts';
 import { version } from '../../../server/embedded/version.ts';
 import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { addressOf, setupLink } from '../../parts/access.ts';
 import { readable } from '../../parts/details.ts';
-import { overview } from '../../parts/overview.ts';
 
 const watchMs = 1000;
+
+async function overview(context: Context): Promise<Record<string, unknown>> {
+  const client = await context.client();
+  const { setup_code: code, ...found } = await client.call('status.overview');
+  const url = addressOf(context);
+  const link = typeof code === 'string' ? { setup_link: setupLink(url, code) } : {};
+  if (context.url === '') return { version, url, data_dir: context.dataDir, ...found, ...link };
+  // Neither the version of this executable nor a folder of this machine belongs to a server elsewhere.
+  return { version: (await client.call('status.get')).version, url, ...found };
+}
 
 export const status: CommandRun = async (context, flags) => {
   if (flags.watch === true && context.screens) {

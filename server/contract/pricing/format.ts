@@ -48,13 +48,6 @@ const decimals = (value: number): number => ratioOf(Number(value.toPrecision(12)
 export const priceOfRatio = (modelRatio: number, groupRatio = 1): number =>
   decimals(modelRatio * dollarsOfRatio * groupRatio);
 
-/** @param price dollars per million input tokens. */
-export const ratioOfPrice = (price: number): number => decimals(price / dollarsOfRatio);
-
 /** @returns dollars per million output tokens. */
 export const completionPriceOf = (modelRatio: number, completionRatio: number, groupRatio = 1): number =>
   decimals(modelRatio * dollarsOfRatio * completionRatio * groupRatio);
-
-/** @returns the completion ratio of two prices; 1 when the input is free. */
-export const completionRatioOfPrices = (input: number, output: number): number =>
-  input === 0 ? 1 : decimals(output / input);

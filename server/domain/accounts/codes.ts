@@ -17,8 +17,6 @@ const mostAtOnce = 10;
 
 export type CodePurpose = 'address' | 'reset';
 
-export type Codes = ReturnType<typeof createCodes>;
-
 const placeOf = (purpose: CodePurpose, email: string) => ({ purpose: `code ${purpose}`, key: email.toLowerCase() });
 
 /** @param now epoch milliseconds. */

@@ -32,8 +32,6 @@ export interface RelayState {
   onChannel(listener: (id: number) => void): void;
   /** Called after every change. @returns ends it. */
   onNews(listener: () => void): () => void;
-  /** Counts up with every change; caches keyed on it. */
-  revision(): number;
   /** All of it, for another thread. */
   snapshot(): Snapshot;
   /** Machines that serve the site together, this one among them. */
@@ -57,7 +55,6 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   const options = new Map<string, string>();
   /** By user's group, then group. */
   const free = new Map<string, Map<string, boolean>>();
-  let revision = 0;
   let seq = 0;
   let nodes = 1;
   const listeners: ((id: number) => void)[] = [];
@@ -90,7 +87,6 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     ready,
     settings: compileSettings(options),
     apply(news) {
-      revision++;
       seq = news.seq;
       nodes = news.nodes ?? nodes;
       if (news.kind === 'snapshot') {
@@ -153,7 +149,6 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
       watchers.add(listener);
       return () => void watchers.delete(listener);
     },
-    revision: () => revision,
     snapshot: () => ({
       kind: 'snapshot',
       seq,
