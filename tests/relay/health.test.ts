@@ -77,6 +77,16 @@ test('a success between failures starts the count anew, a client mistake does no
   expect(health.condition(a)).toBe('up');
 });
 
+test('after a success five failures eject a host again, no more and no fewer', () => {
+  const a = channel(1);
+  health.failed(a, 0, failure({}));
+  for (let n = 0; n < 60; n++) health.succeeded(a, 0);
+  for (let n = 0; n < 4; n++) health.failed(a, 0, failure({}));
+  expect(health.condition(a)).toBe('up');
+  health.failed(a, 0, failure({}));
+  expect(health.condition(a)).toBe('ejected');
+});
+
 test('a host that keeps failing its probes is reported once', () => {
   const a = channel(1);
   for (let n = 0; n < 5; n++) health.failed(a, 0, failure({}));
