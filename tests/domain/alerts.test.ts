@@ -266,6 +266,10 @@ test.each([
   const texts = (await gateway.services.alerts.list()).alerts.map(({ text }) => text);
   expect(texts.filter((text) => text.includes(stopped))).toHaveLength(1);
   expect(texts.filter((text) => text.includes(slow))).toHaveLength(1);
+  // Somebody who reads them in the console has a language of their own.
+  const read = (await gateway.services.alerts.list(language === 'zh' ? 'en' : 'zh')).alerts.map(({ text }) => text);
+  expect(read).toHaveLength(texts.length);
+  expect(read.filter((text) => text.includes(stopped) || text.includes(slow))).toEqual([]);
 });
 
 test('told again only after it was over, or after its window', async () => {

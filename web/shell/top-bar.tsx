@@ -1,4 +1,5 @@
 /** Breadcrumb, links of the site, search, notice, language, theme. */
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
@@ -22,6 +23,8 @@ import {
   SiteMenu,
   UserMenu,
 } from './top-bar-parts.tsx';
+
+const Alerts = lazy(async () => ({ default: (await import('./alerts.tsx')).Alerts }));
 
 export interface TopBarProps {
   readonly user: User | null;
@@ -49,6 +52,11 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
         <SiteLinks user={user} status={status} />
         {withSidebar ? null : <SiteMenu user={user} status={status} />}
         {user === null ? null : <SearchButton onSearch={onSearch} />}
+        {user !== null && isAdmin(user) ? (
+          <Suspense>
+            <Alerts />
+          </Suspense>
+        ) : null}
         <NoticeButton />
         <LanguageMenu />
         <button

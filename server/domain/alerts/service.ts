@@ -52,8 +52,12 @@ export function createAlerts(deps: AlertsDeps) {
   let looking: Promise<void> | null = null;
 
   const keyOf = (kind: AlertKindName, { subject }: Found): string => `${kind}:${subject}`;
-  const alertOf = (kind: AlertKindName, { subject, values }: Found, at: number): Alert => {
-    const language: Language = options.get('alert_setting.language');
+  const alertOf = (
+    kind: AlertKindName,
+    { subject, values }: Found,
+    at: number,
+    language: Language = options.get('alert_setting.language'),
+  ): Alert => {
     const { label, text } = alertKind(kind);
     const site = options.get('SystemName');
     const words = filledIn(textIn(text, language), inWordsOf(values, language));
@@ -102,15 +106,15 @@ export function createAlerts(deps: AlertsDeps) {
   };
 
   return {
-    /** @returns what is wrong now, told or not. */
-    async list() {
+    /** @param language of the reader; absent = that of the alerts. @returns what is wrong now, told or not. */
+    async list(language?: Language) {
       const at = Math.floor(deps.now() / 1000);
       const found = await seen();
       const told = await repository.told();
       return {
         targets: [...tell.targets()],
         alerts: found.map(([kind, one]) => {
-          const { title, text, subject } = alertOf(kind, one, at);
+          const { title, text, subject } = alertOf(kind, one, at, language);
           const turns = told.filter(({ kind: name }) => name.startsWith(`${keyOf(kind, one)}@`));
           return { kind, subject, title, text, told_at: Math.max(0, ...turns.map(({ sent_at }) => sent_at)) };
         }),

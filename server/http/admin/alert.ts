@@ -2,6 +2,6 @@
 import type { HandlersOf } from './handlers-of.ts';
 
 export const alertHandlers: HandlersOf<'alert.list' | 'alert.test'> = {
-  'alert.list': ({ services }) => services.alerts.list(),
+  'alert.list': ({ services, meta }) => services.alerts.list(meta.language),
   'alert.test': ({ services }) => services.alerts.test(),
 };

@@ -1,0 +1,104 @@
+/** What is wrong now, for administrators: how many alerts nobody has looked at, what they say, and the page that mends each. */
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { AlertKindName } from '../../server/contract/alert-kinds.ts';
+import type { OutputOf } from '../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
+import { Icon } from '../components/icon.tsx';
+import { Popover } from '../components/popover.tsx';
+import { call } from '../lib/api.ts';
+import { currentLanguage } from '../lib/i18n.ts';
+import { useAside } from '../lib/read.ts';
+
+type OpenAlert = OutputOf<EndpointOf<'alert.list'>>['alerts'][number];
+
+const places: Readonly<Record<AlertKindName, (subject: string) => string>> = {
+  channel_disabled: (id) => `/channel/edit/${id}`,
+  channel_failing: (id) => `/channel/edit/${id}`,
+  balance_low: (id) => `/channel/edit/${id}`,
+  model_unpriced: (model) => `/pricing?q=${encodeURIComponent(model)}`,
+  spend_high: () => '/log?type=2&range=1h',
+  spend_unusual: () => '/log?type=2&range=1h',
+  expiring: () => '/setting',
+  disk_low: () => '/setting',
+  commits_late: () => '/setting',
+  backup_missed: () => '/setting',
+};
+
+/** Where an alert is mended. */
+export const placeOf = ({ kind, subject }: Pick<OpenAlert, 'kind' | 'subject'>): string => places[kind](subject);
+const keyOf = ({ kind, subject }: OpenAlert): string => `${kind} ${subject}`;
+
+const storeKey = 'seen-alerts';
+const seenOnes = (): readonly string[] => {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(storeKey) ?? '[]');
+    return Array.isArray(stored) ? stored.map(String) : [];
+  } catch {
+    return [];
+  }
+};
+
+/** Those that this browser has not shown; one that was over and comes back is new again. */
+export const unreadOf = (alerts: readonly OpenAlert[], seen: readonly string[]): readonly OpenAlert[] =>
+  alerts.filter((alert) => !seen.includes(keyOf(alert)));
+
+interface AlertListProps {
+  readonly alerts: readonly OpenAlert[];
+  /** They stand on the screen. */
+  readonly onShown: () => void;
+  readonly onLeave: () => void;
+}
+
+export function AlertList({ alerts, onShown, onLeave }: AlertListProps) {
+  const { t } = useTranslation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each opening
+  useEffect(onShown, []);
+  if (alerts.length === 0) return <p className="px-3 py-2 text-ink-2">{t('app.noAlerts')}</p>;
+  return (
+    <ul className="max-h-[60dvh] overflow-y-auto">
+      {alerts.map((alert) => (
+        <li key={keyOf(alert)} className="border-b border-line last:border-b-0">
+          <Link href={placeOf(alert)} className="block px-3 py-2 hover:bg-hover" onClick={onLeave}>
+            <span className="status status-bad">{alert.title}</span>
+            <span className="block text-[12px] break-words text-ink-2">{alert.text}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Alerts() {
+  const { t } = useTranslation();
+  const [seen, setSeen] = useState(seenOnes);
+  const alerts = useAside({
+    queryKey: ['alerts', currentLanguage()],
+    queryFn: () => call('alert.list'),
+    refetchInterval: 60_000,
+  }).data?.alerts;
+  if (alerts === undefined) return null;
+  const unread = unreadOf(alerts, seen).length;
+  /** What is over is forgotten with it. */
+  const read = () => {
+    const keys = alerts.map(keyOf);
+    localStorage.setItem(storeKey, JSON.stringify(keys));
+    setSeen(keys);
+  };
+  return (
+    <Popover
+      buttonClass="button button-ghost"
+      label={unread === 0 ? t('app.alerts') : t('app.alertsNew', { count: unread })}
+      className="w-80 max-w-[calc(100vw-16px)]"
+      button={
+        <>
+          <Icon name="alert" />
+          {unread === 0 ? null : <span className="text-[11px] font-semibold text-danger">{unread}</span>}
+        </>
+      }
+    >
+      {(close) => <AlertList alerts={alerts} onShown={read} onLeave={close} />}
+    </Popover>
+  );
+}
