@@ -61,7 +61,7 @@ test('latency over a week: one; and from its chart to the requests one more', as
   await page.goto(`${stage.url}/detail`);
   await settled(page);
   actions = 0;
-  await act(button(en.range['7d']).click());
+  await act(page.getByRole('radio', { name: en.range['7d'], exact: true }).click());
   await page.waitForURL(/range=7d/);
   await expect.poll(() => page.locator('main').textContent()).toMatch(/\d\.\d\d \/ \d\.\d\d/);
   const chart = page.locator('.u-over').last();

@@ -178,10 +178,13 @@ export function Cards(props: CardsProps) {
           ({ requests }) => whole(requests),
           total === undefined
             ? ''
-            : t('dashboard.rates', {
-                rpm: (total.requests / minutes).toPrecision(3),
-                tokens: compact.format(total.tokens_in + total.tokens_out),
-              }),
+            : [
+                // Seldom asked is not asked so many times a minute.
+                ...(total.requests < minutes / 10
+                  ? []
+                  : [t('dashboard.perMinute', { rpm: (total.requests / minutes).toPrecision(3) })]),
+                t('dashboard.tokenSum', { tokens: compact.format(total.tokens_in + total.tokens_out) }),
+              ].join(' · '),
         )}
         lines={lines.requests}
         onPick={(index) => onPick(index, 'requests')}

@@ -146,6 +146,8 @@ export function logLink(
 /** How the log is narrowed to one row of a table. */
 export function filterOf(by: Dimension, { id, name, username }: TrafficSeries): Readonly<Record<string, string>> {
   if (by === 'channel') return { channel: String(id) };
+  // What is of no key has no name to look for.
+  if (name === '') return {};
   if (by === 'token') return username === '' ? { token: name } : { token: name, user: username };
   return by === 'user' ? { user: name } : { model: name };
 }

@@ -53,9 +53,12 @@ export function Shares(props: SharesProps) {
   const rows = by?.series ?? none;
   const stacks = useMemo(() => stacksOf(rows, all?.series[0], starts, metric), [rows, all, starts, metric]);
   const named = useCallback(
-    ({ id, name, username }: TrafficSeries): string =>
-      name === '' ? `#${id}` : dimension === 'token' && username !== '' ? `${name} (${username})` : name,
-    [dimension],
+    ({ id, name, username }: TrafficSeries): string => {
+      if (name !== '') return dimension === 'token' && username !== '' ? `${name} (${username})` : name;
+      if (id === -1) return t('dashboard.others');
+      return id === 0 && dimension !== 'channel' ? t('dashboard.noKey') : `#${id}`;
+    },
+    [dimension, t],
   );
   const nameOf = useCallback(
     ({ series }: Stack) => (series === null ? t('dashboard.others') : named(series)),
