@@ -269,7 +269,7 @@ test('what cannot be used is not offered: the wallet without payment', async () 
 
 test('what the server has against a field stands at that field, which takes the focus', async () => {
   await inside.open('redemption');
-  await page.getByRole('button', { name: en.redemption.add }).click();
+  await page.keyboard.press('n');
   await page.route('**/api/redemption/', (route) =>
     route.request().method() === 'POST'
       ? route.fulfill({

@@ -178,3 +178,45 @@ test('the first steps are gone after a real request, and a channel test is none'
   await says(en.setup.waiting);
   await page.unroute('**/api/log/?*');
 });
+
+test('the keys of a list work before anything is clicked: j and k go through the rows, / narrows', async () => {
+  await inside.open('log');
+  await page.locator('tbody tr[data-row]').first().waitFor();
+  const here = () =>
+    page.locator('tbody tr[data-row]').evaluateAll((rows) => rows.indexOf(document.activeElement as HTMLElement));
+  await page.keyboard.press('j');
+  expect(await here()).toBe(0);
+  await page.keyboard.press('j');
+  expect(await here()).toBe(1);
+  await page.keyboard.press('k');
+  expect(await here()).toBe(0);
+  await page.keyboard.press('/');
+  await page.locator('.menu').getByRole('button', { name: en.logs.model, exact: true }).click();
+  await page.keyboard.type('practice');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => new URL(page.url()).searchParams.get('model')).toBe('practice');
+  await page.getByRole('button', { name: en.table.removeFilter.replace('{{name}}', en.logs.model) }).click();
+  await expect.poll(() => new URL(page.url()).searchParams.has('model')).toBe(false);
+});
+
+test('on a phone a row has its name first, its figure at the right and one menu', async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await inside.open('user');
+  const row = page.locator('tbody tr[data-row]').first();
+  await row.waitFor();
+  const [name, figure, menu] = [
+    row.locator('td:visible').first(),
+    row.locator('td.number:visible').last(),
+    row.getByRole('button'),
+  ];
+  expect(await menu.count()).toBe(1);
+  const boxes = await Promise.all([name, figure, menu].map((one) => one.boundingBox()));
+  const [left, right, far] = boxes.map((box) => box?.x ?? 0);
+  const middles = boxes.map((box) => (box?.y ?? 0) + (box?.height ?? 0) / 2);
+  expect([left, right, far]).toEqual([left, right, far].toSorted((one, other) => Number(one) - Number(other)));
+  expect(Math.max(...middles) - Math.min(...middles)).toBeLessThan(12);
+  await page.getByRole('button', { name: en.table.filters }).click();
+  await page.getByRole('dialog').getByLabel(en.users.group).waitFor();
+  await page.keyboard.press('Escape');
+  await page.setViewportSize({ width: 1280, height: 800 });
+});

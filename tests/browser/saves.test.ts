@@ -118,7 +118,7 @@ const saves: Readonly<Record<string, Save>> = {
     send: [inDialog(en.app.save)],
   },
   'switching a code off': { path: 'redemption', send: [button(en.app.disable)], bare: true },
-  'deleting a code': { path: 'redemption', send: [button(en.app.delete), confirmed], bare: true },
+  'deleting a code': { path: 'redemption', send: [menu, item(en.app.delete), confirmed], bare: true },
   'a new user': {
     path: 'user/edit',
     fill: [type(en.users.username, 'kept'), type(en.users.password, 'password1')],
@@ -126,7 +126,7 @@ const saves: Readonly<Record<string, Save>> = {
   },
   'a user': { path: 'user/edit/1', fill: [type(en.users.displayName, 'kept')], send: [inDialog(en.app.save)] },
   'a ban': { path: 'user', send: [button(en.users.ban)], bare: true },
-  'closing an account': { path: 'user', send: [button(en.users.close), confirmed], bare: true },
+  'closing an account': { path: 'user', send: [menu, item(en.users.close), confirmed], bare: true },
   'a setting': {
     path: 'setting?tab=other',
     fill: [type('System name', 'kept', main)],

@@ -135,6 +135,7 @@ function Offered({ text, filters, onPick }: OfferedProps) {
     <Popover
       anchor="bottom start"
       className="w-60"
+      shortcut="/"
       buttonClass="flex h-7 items-center gap-1 rounded-2 border border-dashed border-line-control px-2 text-[12px] text-ink-2 hover:bg-hover"
       button={
         <>

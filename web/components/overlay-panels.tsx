@@ -1,7 +1,7 @@
 /** Sheets for objects, dialogs for decisions. */
 
 import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
-import { type ReactNode, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, type RefObject, useLayoutEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { leave, useUnsaved } from '../lib/unsaved.ts';
 import { Boundary } from './failure.tsx';
@@ -16,26 +16,35 @@ export interface SheetProps {
   readonly dirty?: boolean;
 }
 
-/** Where one types next: the field that is marked, or the first of the sheet, if it has one. */
-function useFirstField() {
-  const body = useRef<HTMLDivElement>(null);
-  const first = useRef<HTMLElement | null>(null);
+const typedInto = ':is(input:not([type=checkbox], [type=radio], [type=range]), textarea):not(:disabled, [readonly])';
+
+/** @param first is given the field that one types into next: the one that is marked, or the first, if there is one. */
+function Body({ first, children }: { readonly first: RefObject<HTMLElement | null>; readonly children: ReactNode }) {
+  const box = useRef<HTMLDivElement>(null);
+  // Here and not in the sheet: what a dialog holds is on the page later than the dialog.
   useLayoutEffect(() => {
     first.current =
-      body.current?.querySelector<HTMLElement>('[data-autofocus]') ??
-      body.current?.querySelector<HTMLElement>(
-        ':is(input:not([type=checkbox], [type=radio], [type=range]), textarea):not(:disabled, [readonly])',
-      ) ??
+      box.current?.querySelector<HTMLElement>('[data-autofocus]') ??
+      box.current?.querySelector<HTMLElement>(typedInto) ??
       null;
-  }, []);
-  return { body, first };
+  }, [first]);
+  return (
+    <div
+      ref={box}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+      tabIndex={0}
+      className="flex-1 overflow-auto px-5 py-4"
+    >
+      <Boundary>{children}</Boundary>
+    </div>
+  );
 }
 
 /** At the right of the page; on a phone at its foot. */
 export function Sheet({ title, onClose, children, footer, dirty = false }: SheetProps) {
   const { t } = useTranslation();
   useUnsaved(dirty);
-  const { body, first } = useFirstField();
+  const first = useRef<HTMLElement>(null);
   const close = () => leave(onClose);
   return (
     <Dialog open onClose={close} initialFocus={first} className="relative z-20">
@@ -47,14 +56,7 @@ export function Sheet({ title, onClose, children, footer, dirty = false }: Sheet
             <Icon name="close" />
           </button>
         </header>
-        <div
-          ref={body}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-          tabIndex={0}
-          className="flex-1 overflow-auto px-5 py-4"
-        >
-          <Boundary>{children}</Boundary>
-        </div>
+        <Body first={first}>{children}</Body>
         {footer === undefined ? null : (
           <footer className="flex flex-none flex-wrap justify-end gap-2 border-t border-line px-5 py-2.5">
             {footer}

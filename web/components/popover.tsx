@@ -7,6 +7,8 @@ export interface PopoverProps {
   /** Only where the button has no words. */
   readonly label?: string;
   readonly buttonClass?: string;
+  /** The key that presses the button. */
+  readonly shortcut?: string;
   readonly anchor?: 'bottom start' | 'bottom end';
   /** Of the panel. */
   readonly className: string;
@@ -17,13 +19,14 @@ export function Popover({
   button,
   label,
   buttonClass = 'button',
+  shortcut,
   anchor = 'bottom end',
   className,
   children,
 }: PopoverProps) {
   return (
     <Parts className="contents">
-      <PopoverButton className={buttonClass} aria-label={label}>
+      <PopoverButton className={buttonClass} aria-label={label} data-key={shortcut}>
         {button}
       </PopoverButton>
       <PopoverPanel focus anchor={{ to: anchor, gap: 4, padding: 8 }} className={`menu ${className}`}>

@@ -1,6 +1,6 @@
 /** Ctrl/Cmd-K: places, things by name or id, actions; what was used last comes first. */
 import { Combobox, ComboboxInput, ComboboxOption, ComboboxOptions, Dialog, DialogPanel } from '@headlessui/react';
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
@@ -18,6 +18,17 @@ const recent = (): string[] => {
   }
 };
 
+const settleMs = 150;
+/** What was typed, once nothing more has been for a moment: the server is not asked for every letter. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), settleMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
 export interface PaletteProps {
   readonly user: User;
   readonly places: readonly Place[];
@@ -29,7 +40,7 @@ export function Palette({ user, places, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const needle = useDeferredValue(text.trim().toLowerCase());
   const fixed = useFixedEntries(user, places);
-  const found = useFoundEntries(isAdmin(user), needle);
+  const found = useFoundEntries(isAdmin(user), useSettled(needle));
   const last = recent();
   const rank = (entry: Entry): number => (last.includes(entry.id) ? last.indexOf(entry.id) : last.length);
   const shown = [

@@ -59,6 +59,9 @@ export function Shortcuts({ places, onPalette }: ShortcutsProps) {
         return;
       }
       if ((event.key === '/' || event.key === 'n') && press(event.key)) event.preventDefault();
+      // Inside of a table its rows know what to do.
+      if ((event.key === 'j' || event.key === 'k') && !event.defaultPrevented)
+        document.querySelector<HTMLElement>('main tbody tr[data-row]')?.focus();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);

@@ -113,7 +113,7 @@ export function Marks({ status }: { readonly status: Status | undefined }) {
   return (
     <>
       {status?.self_use_mode_enabled ? (
-        <span className="rounded-1 bg-accent-soft px-1.5 text-[11px] whitespace-nowrap text-accent-text">
+        <span className="rounded-1 bg-accent-soft px-1.5 max-sm:hidden text-[11px] whitespace-nowrap text-accent-text">
           {t('app.selfUse')}
         </span>
       ) : null}

@@ -2,10 +2,9 @@
 import type { TFunction } from 'i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { channelColour } from '../../components/channel-colour.ts';
-import { Icon } from '../../components/icon.tsx';
 import { InlineNumber } from '../../components/inline-number.tsx';
-import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
+import { RowActions } from '../../components/table/row-actions.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import type { ChannelActions } from './actions.ts';
 import { listedPriorityTerms, weightTerms } from './channel-form.ts';
@@ -259,44 +258,22 @@ export function channelColumns({
       header: t('app.actions'),
       key: true,
       cell: (row) => (
-        <span className="flex gap-0.5">
-          <button
-            type="button"
-            className="button button-ghost button-icon"
-            aria-label={t('channels.testOne', { name: row.name })}
-            title={t('channels.test')}
-            onClick={() => onTest(row)}
-          >
-            <Icon name="bolt" />
-          </button>
-          <button
-            type="button"
-            className="button button-ghost button-icon"
-            aria-label={t('channels.editOne', { name: row.name })}
-            title={t('app.edit')}
-            onClick={() => onEdit(row)}
-          >
-            <Icon name="edit" />
-          </button>
-          <LazyMenu
-            button={{
-              className: 'button button-ghost button-icon',
-              label: t('channels.moreOf', { name: row.name }),
-              content: <Icon name="more" />,
-            }}
-            anchor="bottom end"
-            width="w-40"
-            items={[
-              {
-                id: 'status',
-                content: row.status === 1 ? t('app.disable') : t('app.enable'),
-                onPick: () => actions.setStatus([row], row.status === 1 ? 2 : 1),
-              },
-              { id: 'copy', content: t('channels.copy'), onPick: () => actions.copy(row) },
-              { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) },
-            ]}
-          />
-        </span>
+        <RowActions
+          name={row.name}
+          quick={[
+            { id: 'test', content: t('channels.testOne', { name: row.name }), icon: 'bolt', onPick: () => onTest(row) },
+            { id: 'edit', content: t('channels.editOne', { name: row.name }), icon: 'edit', onPick: () => onEdit(row) },
+          ]}
+          more={[
+            {
+              id: 'status',
+              content: row.status === 1 ? t('app.disable') : t('app.enable'),
+              onPick: () => actions.setStatus([row], row.status === 1 ? 2 : 1),
+            },
+            { id: 'copy', content: t('channels.copy'), onPick: () => actions.copy(row) },
+            { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) },
+          ]}
+        />
       ),
     },
   ];

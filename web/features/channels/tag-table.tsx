@@ -5,6 +5,7 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { Empty } from '../../components/empty.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import type { ListState } from '../../lib/read.ts';
 import type { ChannelActions } from './actions.ts';
@@ -59,25 +60,22 @@ export function TagTable({ channels, list, actions, onEdit, onOpen }: TagTablePr
       key: true,
       cell: (row) =>
         row.tag === '' ? null : (
-          <span className="flex gap-1">
-            <button
-              type="button"
-              className="button button-ghost"
-              onClick={() => actions.run(() => call('channel.tag_enable', { tag: row.tag }), t('channels.updatedOk'))}
-            >
-              {t('channels.enableAll')}
-            </button>
-            <button
-              type="button"
-              className="button button-ghost"
-              onClick={() => actions.run(() => call('channel.tag_disable', { tag: row.tag }), t('channels.updatedOk'))}
-            >
-              {t('channels.disableAll')}
-            </button>
-            <button type="button" className="button button-ghost" onClick={() => onEdit(row)}>
-              {t('app.edit')}
-            </button>
-          </span>
+          <RowActions
+            name={row.tag}
+            quick={[
+              {
+                id: 'enable',
+                content: t('channels.enableAll'),
+                onPick: () => actions.run(() => call('channel.tag_enable', { tag: row.tag }), t('channels.updatedOk')),
+              },
+              {
+                id: 'disable',
+                content: t('channels.disableAll'),
+                onPick: () => actions.run(() => call('channel.tag_disable', { tag: row.tag }), t('channels.updatedOk')),
+              },
+              { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
+            ]}
+          />
         ),
     },
   ];

@@ -1,8 +1,8 @@
 /** What the table of codes shows of each. */
 import type { TFunction } from 'i18next';
 import type { Redemption } from '../../../server/contract/entities.ts';
-import { Icon } from '../../components/icon.tsx';
 import type { Column } from '../../components/table/column.ts';
+import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
@@ -24,38 +24,27 @@ function RedemptionActions({
   onEdit,
   onRemove,
 }: RedemptionColumnsWanted & { readonly row: Redemption }) {
+  const toggle = () => {
+    const put = (status: number) => call('redemption.update', { id: row.id, status_only: true, status });
+    void undoable({
+      work: () => put(row.status === 1 ? 2 : 1),
+      back: () => put(row.status),
+      done: t('app.changed', { name: row.name }),
+      refresh,
+    });
+  };
   return (
-    <span className="flex gap-1">
-      <button type="button" className="button" onClick={() => copyOrShow(row.key)}>
-        <Icon name="copy" />
-        {t('app.copy')}
-      </button>
-      {row.status === 3 ? null : (
-        <button
-          type="button"
-          className="button button-ghost"
-          onClick={() => {
-            const put = (status: number) => call('redemption.update', { id: row.id, status_only: true, status });
-            void undoable({
-              work: () => put(row.status === 1 ? 2 : 1),
-              back: () => put(row.status),
-              done: t('app.changed', { name: row.name }),
-              refresh,
-            });
-          }}
-        >
-          {row.status === 1 ? t('app.disable') : t('app.enable')}
-        </button>
-      )}
-      {row.status === 1 ? (
-        <button type="button" className="button button-ghost" onClick={() => onEdit(row)}>
-          {t('app.edit')}
-        </button>
-      ) : null}
-      <button type="button" className="button button-ghost text-danger" onClick={() => onRemove(row)}>
-        {t('app.delete')}
-      </button>
-    </span>
+    <RowActions
+      name={row.name}
+      quick={[
+        { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(row.key) },
+        ...(row.status === 3
+          ? []
+          : [{ id: 'status', content: row.status === 1 ? t('app.disable') : t('app.enable'), onPick: toggle }]),
+        ...(row.status === 1 ? [{ id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) }] : []),
+      ]}
+      more={[{ id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) }]}
+    />
   );
 }
 
@@ -113,6 +102,7 @@ export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Col
     {
       id: 'actions',
       header: t('app.actions'),
+      key: true,
       cell: (row) => <RedemptionActions row={row} {...wanted} />,
     },
   ];

@@ -2,9 +2,8 @@
 import type { TFunction } from 'i18next';
 import type { Token } from '../../../server/contract/entities.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
-import { Icon } from '../../components/icon.tsx';
-import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
+import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
@@ -45,41 +44,25 @@ function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
   };
   const retire = () => attempt(() => call('token.retire', { id: row.id })).then(refresh);
   return (
-    <span className="flex justify-end gap-1">
-      <button
-        type="button"
-        className="button button-ghost"
-        aria-label={t('app.copy')}
-        title={t('app.copy')}
-        onClick={() => copyOrShow(shownKey(row.key))}
-      >
-        <Icon name="copy" />
-      </button>
-      <button type="button" className="button button-ghost" onClick={() => onUse(row)}>
-        {t('tokens.useWith')}
-      </button>
-      <LazyMenu
-        anchor="bottom end"
-        width="w-56"
-        button={{
-          className: 'button button-ghost',
-          label: t('tokens.moreOf', { name: row.name }),
-          content: <Icon name="more" />,
-        }}
-        items={[
-          { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
-          { id: 'give', content: t('tokens.give'), onPick: () => onGive(row) },
-          { id: 'rotate', content: `${t('tokens.rotate')}…`, onPick: () => onRotate(row) },
-          ...(row.old_key_until === 0
-            ? []
-            : [{ id: 'retire', content: t('tokens.retire', { key: row.old_key_hint }), onPick: retire }]),
-          { id: 'statement', content: t('statement.title'), href: `/statement?token=${row.id}` },
-          { id: 'log', content: t('tokens.itsLog'), href: `/log?token=${encodeURIComponent(row.name)}` },
-          { id: 'toggle', content: row.status === 1 ? t('app.disable') : t('app.enable'), onPick: toggle },
-          { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) },
-        ]}
-      />
-    </span>
+    <RowActions
+      name={row.name}
+      quick={[
+        { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(shownKey(row.key)) },
+        { id: 'use', content: t('tokens.useWith'), onPick: () => onUse(row) },
+      ]}
+      more={[
+        { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
+        { id: 'give', content: t('tokens.give'), onPick: () => onGive(row) },
+        { id: 'rotate', content: `${t('tokens.rotate')}…`, onPick: () => onRotate(row) },
+        ...(row.old_key_until === 0
+          ? []
+          : [{ id: 'retire', content: t('tokens.retire', { key: row.old_key_hint }), onPick: retire }]),
+        { id: 'statement', content: t('statement.title'), href: `/statement?token=${row.id}` },
+        { id: 'log', content: t('tokens.itsLog'), href: `/log?token=${encodeURIComponent(row.name)}` },
+        { id: 'toggle', content: row.status === 1 ? t('app.disable') : t('app.enable'), onPick: toggle },
+        { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) },
+      ]}
+    />
   );
 }
 

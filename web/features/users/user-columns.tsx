@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
 import { Role } from '../../../server/contract/enums.ts';
 import type { Column } from '../../components/table/column.ts';
+import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { isAdmin, isRoot } from '../../lib/session.ts';
 import { undoable } from '../../lib/undo.ts';
@@ -37,29 +38,26 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsWanted & {
       refresh,
     });
   return (
-    <span className="flex gap-1">
-      <button type="button" className="button button-ghost" onClick={() => onEdit(row)}>
-        {t('app.edit')}
-      </button>
-      <button
-        type="button"
-        className="button button-ghost"
-        disabled={row.status !== 1 && row.status !== 2}
-        onClick={() => (row.status === 1 ? exchange('disable', 'enable') : exchange('enable', 'disable'))}
-      >
-        {row.status === 1 ? t('users.ban') : t('app.enable')}
-      </button>
-      <button
-        type="button"
-        className="button button-ghost"
-        onClick={() => (isAdmin(row) ? exchange('demote', 'promote') : exchange('promote', 'demote'))}
-      >
-        {isAdmin(row) ? t('users.demote') : t('users.promote')}
-      </button>
-      <button type="button" className="button button-ghost text-danger" onClick={() => onClose(row)}>
-        {t('users.close')}
-      </button>
-    </span>
+    <RowActions
+      name={row.username}
+      quick={[
+        { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
+        row.status === 1
+          ? { id: 'status', content: t('users.ban'), onPick: () => exchange('disable', 'enable') }
+          : {
+              id: 'status',
+              content: t('app.enable'),
+              disabled: row.status !== 2,
+              onPick: () => exchange('enable', 'disable'),
+            },
+      ]}
+      more={[
+        isAdmin(row)
+          ? { id: 'rank', content: t('users.demote'), onPick: () => exchange('demote', 'promote') }
+          : { id: 'rank', content: t('users.promote'), onPick: () => exchange('promote', 'demote') },
+        { id: 'close', content: t('users.close'), danger: true, onPick: () => onClose(row) },
+      ]}
+    />
   );
 }
 
