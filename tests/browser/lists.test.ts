@@ -125,6 +125,42 @@ test('an open row of the log has an address: reload keeps it, j and k go on, Bac
   expect(new URL(page.url()).search).toBe('?type=5');
 });
 
+test('rows are narrowed by what is counted and by a range out of the histogram, and the address says so', async () => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const asked = () => new URL(page.url()).searchParams;
+  await inside.open('log');
+  const rail = page.getByRole('navigation', { name: en.logs.facets });
+  const model = rail.getByRole('button', { name: /^practice-large/ });
+  await model.click();
+  await expect.poll(() => asked().get('model')).toBe('=practice-large');
+  expect(await model.getAttribute('aria-pressed')).toBe('true');
+  await expect
+    .poll(async () => (await rows().allTextContents()).every((text) => text.includes('practice-large')))
+    .toBe(true);
+  await model.click();
+  await expect.poll(() => asked().get('model')).toBeNull();
+  const bars = (await page.locator('.u-over').boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  await page.mouse.move(bars.x + bars.width / 2, bars.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(bars.x + bars.width - 2, bars.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(() => asked().get('from')).toMatch(/Z$/);
+  await expect.poll(() => rows().count()).toBeGreaterThan(5);
+});
+
+test('the id of a request typed into the search opens its row', async () => {
+  const { items } = (await inside.ask('GET', '/api/log/?type=2&p=1&page_size=1')) as {
+    items: readonly { request_id: string }[];
+  };
+  const id = items[0]?.request_id ?? '';
+  await inside.open('token');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: en.palette.hint }).fill(id);
+  await page.getByRole('option', { name: id }).click();
+  await page.getByRole('dialog').getByText(id, { exact: true }).waitFor();
+  expect(new URL(page.url()).search).toBe(`?open=${id}`);
+});
+
 test('a new key waits for its own first request, whatever other keys are called', async () => {
   await inside.ask('POST', '/api/token/', { name: 'twin', remain_quota: 5_000_000 });
   const [old] = (await inside.ask('GET', '/api/token/?p=0&size=1')) as { key: string }[];

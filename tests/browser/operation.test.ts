@@ -227,8 +227,7 @@ test('the log has its sums, its filters, its kinds, rows that open and columns t
     await page.getByRole('button', { name: label, exact: true }).first().waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: en.table.columns }).click();
-  await page.getByLabel(en.logs.retry, { exact: true }).check();
-  await page.getByLabel(en.logs.channel, { exact: true }).check();
+  for (const name of [en.logs.retry, en.logs.channel]) await page.getByRole('checkbox', { name, exact: true }).check();
   await page.keyboard.press('Escape');
   const shown = await heads();
   for (const head of [en.logs.channel, en.logs.caller, en.logs.retry]) expect(shown).toContain(head);
