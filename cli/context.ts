@@ -5,7 +5,7 @@ import type { Language } from '../server/contract/enums.ts';
 import { AppError } from '../server/contract/errors.ts';
 import { languageNamed } from '../server/contract/language.ts';
 import { safeText } from '../server/contract/safe-text.ts';
-import { sayIn } from '../server/contract/singular.ts';
+import { localizer } from '../server/contract/singular.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';
@@ -103,7 +103,7 @@ export function createContext(
     !env.GATEWAY_NO_INPUT;
   const dataDir = resolveDataDir(flags.dataDir, env, process.cwd());
   const remote = remoteOf(flags, env);
-  const say = sayIn(language);
+  const say = localizer(language);
   let client: Promise<Client> | null = null;
 
   const ask: Context['ask'] = (question, { hidden = false, list = false } = {}) => {

@@ -17,25 +17,25 @@ export interface BackupHeader {
 }
 
 const mark = 'GATEWAY-BACKUP ';
-const longestHeader = 4096;
-const pieceBytes = 1 << 20;
+const maxHeaderBytes = 4096;
+const chunkBytes = 1 << 20;
 
 async function digestOf(file: string, start: number): Promise<string> {
   const hash = createHash('sha256');
-  for await (const piece of createReadStream(file, { start })) hash.update(piece as Buffer);
+  for await (const chunk of createReadStream(file, { start })) hash.update(chunk as Buffer);
   return hash.digest('hex');
 }
 
 function append(target: number, file: string, start: number): void {
   const source = openSync(file, 'r');
-  const piece = Buffer.alloc(pieceBytes);
+  const chunk = Buffer.alloc(chunkBytes);
   let at = start;
   for (
-    let read = readSync(source, piece, 0, pieceBytes, at);
+    let read = readSync(source, chunk, 0, chunkBytes, at);
     read > 0;
-    read = readSync(source, piece, 0, pieceBytes, at)
+    read = readSync(source, chunk, 0, chunkBytes, at)
   ) {
-    writeSync(target, piece, 0, read);
+    writeSync(target, chunk, 0, read);
     at += read;
   }
   closeSync(source);
@@ -45,11 +45,11 @@ function append(target: number, file: string, start: number): void {
 export async function writeBackup(
   target: string,
   database: string,
-  facts: Pick<BackupHeader, 'schema' | 'version' | 'created_at'>,
+  meta: Pick<BackupHeader, 'schema' | 'version' | 'created_at'>,
 ): Promise<BackupHeader> {
   const header: BackupHeader = {
     format: 1,
-    ...facts,
+    ...meta,
     bytes: statSync(database).size,
     sha256: await digestOf(database, 0),
   };
@@ -73,8 +73,8 @@ const damaged = (detail: string): AppError => new AppError('backup_damaged', { d
 /** @throws AppError backup_damaged */
 export function readHeader(file: string): { readonly header: BackupHeader; readonly start: number } {
   const source = openSync(file, 'r');
-  const piece = Buffer.alloc(longestHeader);
-  const text = piece.toString('utf8', 0, readSync(source, piece, 0, longestHeader, 0));
+  const chunk = Buffer.alloc(maxHeaderBytes);
+  const text = chunk.toString('utf8', 0, readSync(source, chunk, 0, maxHeaderBytes, 0));
   closeSync(source);
   if (text.startsWith(plainMark)) return { header: plainHeader(file), start: 0 };
   const end = text.indexOf('\n');

@@ -22,7 +22,7 @@ const escaped: Readonly<Record<string, string>> = {
 
 /** A string literal; the cursor stands on its quote. Backslashes escape in MySQL and in PostgreSQL's E'' form. */
 function literal(cursor: Cursor, backslashes: boolean): string {
-  const pieces: string[] = [];
+  const chunks: string[] = [];
   cursor.at++;
   for (;;) {
     const from = cursor.at;
@@ -32,17 +32,17 @@ function literal(cursor: Cursor, backslashes: boolean): string {
       !(backslashes && cursor.text[cursor.at] === '\\')
     )
       cursor.at++;
-    pieces.push(cursor.text.slice(from, cursor.at));
+    chunks.push(cursor.text.slice(from, cursor.at));
     const next = cursor.text[cursor.at + 1] ?? '';
     if (cursor.text[cursor.at] === '\\') {
-      pieces.push(escaped[next] ?? next);
+      chunks.push(escaped[next] ?? next);
       cursor.at += 2;
     } else if (next === "'") {
-      pieces.push("'");
+      chunks.push("'");
       cursor.at += 2;
     } else {
       cursor.at++;
-      return pieces.join('');
+      return chunks.join('');
     }
   }
 }

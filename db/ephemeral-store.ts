@@ -1,13 +1,13 @@
 /** What lives for minutes and every node has to know: codes that were mailed, what was used up, counts of tries. */
 
 /** What it is for, and whom or what it is about. */
-export interface MemoPlace {
+export interface EntryKey {
   readonly purpose: string;
   readonly key: string;
 }
 
 /** One of several at a place. */
-export interface Memo {
+export interface Entry {
   /** Who has it: there is one of each holder. */
   readonly holder: string;
   readonly value: string;
@@ -15,36 +15,36 @@ export interface Memo {
   readonly until: number;
 }
 
-export interface MemoQueue {
+export interface EntryQueue {
   /** Tries that cost nothing. */
   readonly free: number;
   /** Milliseconds between the tries after those; the last holds for all that follow. */
-  readonly apartMs: readonly number[];
+  readonly delaysMs: readonly number[];
   /** Whoever would have to wait longer is turned away. */
-  readonly longestMs: number;
+  readonly maxMs: number;
   /** Without a try for so long, an origin starts anew. */
   readonly windowMs: number;
 }
 
 /** Each method is one step: two nodes that come at the same moment come one after the other. */
 export interface EphemeralStore {
-  /** Replaces that of the same holder. @param most the oldest go when there are more. */
-  put(place: MemoPlace, memo: Memo, most: number): Promise<void>;
+  /** Replaces that of the same holder. @param max the oldest go when there are more. */
+  put(place: EntryKey, entry: Entry, max: number): Promise<void>;
   /** @param value that of any holder; absent = whatever there is. */
-  has(place: MemoPlace, value?: string): Promise<boolean>;
+  has(place: EntryKey, value?: string): Promise<boolean>;
   /** Uses up the one with this value. @returns false when it is not there, or somebody was faster. */
-  take(place: MemoPlace, value: string): Promise<boolean>;
+  take(place: EntryKey, value: string): Promise<boolean>;
   /** Makes the place the caller's. @param until epoch milliseconds. @returns false when it is somebody's. */
-  claim(place: MemoPlace, until: number): Promise<boolean>;
+  claim(place: EntryKey, until: number): Promise<boolean>;
   /** Everything at the place. */
-  drop(place: MemoPlace): Promise<void>;
-  /** One more in a window that begins with the first. @returns how many these are, null when there were `most` before. */
-  count(place: MemoPlace, windowMs: number, most: number): Promise<number | null>;
+  drop(place: EntryKey): Promise<void>;
+  /** One more in a window that begins with the first. @returns how many these are, null when there were `max` before. */
+  count(place: EntryKey, windowMs: number, max: number): Promise<number | null>;
   /** It does not count after all. */
-  uncount(place: MemoPlace): Promise<void>;
-  counted(place: MemoPlace): Promise<number>;
+  uncount(place: EntryKey): Promise<void>;
+  counted(place: EntryKey): Promise<number>;
   /** Takes the next place of whoever stands here. @returns milliseconds until it is due, null when turned away. */
-  queue(place: MemoPlace, queue: MemoQueue): Promise<number | null>;
+  queue(place: EntryKey, queue: EntryQueue): Promise<number | null>;
   /** Throws away what is over. */
-  sweep(): Promise<void>;
+  cleanup(): Promise<void>;
 }

@@ -14,9 +14,9 @@ function createFileFeed(database: Database): Feed {
   return {
     last: changes.last,
     async after(seq) {
-      const news = await changes.after(seq, changesAtOnce);
-      const last = news.at(-1);
-      return last === undefined ? null : { seq: last.seq, changes: news };
+      const batch = await changes.after(seq, changesAtOnce);
+      const last = batch.at(-1);
+      return last === undefined ? null : { seq: last.seq, changes: batch };
     },
     follows: () => null,
     trim: async () => changes.trim((await changes.last()) - keptChanges),

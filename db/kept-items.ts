@@ -7,12 +7,12 @@ import type { Database, SqliteDatabase } from './open.ts';
 import { createPostgresKeptItems } from './postgres/kept-items.ts';
 import { keepPrivate } from './private-file.ts';
 
-const usual: KeptItemLimits = { perUser: 64 * 1024 * 1024, inAll: 256 * 1024 * 1024, owners: 1_000_000 };
+const defaults: KeptItemLimits = { perUser: 64 * 1024 * 1024, inAll: 256 * 1024 * 1024, owners: 1_000_000 };
 const dayMs = 86_400_000;
 /** As long as upstreams keep responses. */
 const ownerDays = 30;
 /** Between two looks at what is too old or too much. */
-const sweepMs = 60_000;
+const cleanupMs = 60_000;
 
 const schema = `
   CREATE TABLE IF NOT EXISTS items (
@@ -34,7 +34,7 @@ const schema = `
   ) STRICT;
 `;
 
-const fileBeside = (database: SqliteDatabase): string =>
+const itemsFileOf = (database: SqliteDatabase): string =>
   database.raw.name === '' || database.raw.name === ':memory:'
     ? ':memory:'
     : join(dirname(database.raw.name), 'answers.db');
@@ -50,12 +50,12 @@ function opened(file: string, nativeBinding: string | undefined): RawDatabase {
 }
 
 /** @param now epoch milliseconds. */
-export const createKeptItems = (database: Database, now: () => number, limits = usual): KeptItems =>
+export const createKeptItems = (database: Database, now: () => number, limits = defaults): KeptItems =>
   database.engine === 'sqlite' ? createItemFile(database, now, limits) : createPostgresKeptItems(database, now, limits);
 
 /** The file is made when there is something to keep. */
 function createItemFile(database: SqliteDatabase, now: () => number, limits: KeptItemLimits): KeptItems {
-  const path = fileBeside(database);
+  const path = itemsFileOf(database);
   let raw: RawDatabase | null = null;
   let sweptMs = 0;
   const file = (): RawDatabase => {
@@ -63,14 +63,14 @@ function createItemFile(database: SqliteDatabase, now: () => number, limits: Kep
     return raw;
   };
   /** The newest stay. */
-  const trim = (most: number, where: string, ...of: number[]) =>
+  const trim = (max: number, where: string, ...of: number[]) =>
     file()
       .prepare(
         `DELETE FROM items WHERE number IN (SELECT number FROM
          (SELECT number, sum(size) OVER (ORDER BY number DESC) AS sofar FROM items ${where}) WHERE sofar > ?)`,
       )
-      .run(...of, most);
-  const sweep = () => {
+      .run(...of, max);
+  const cleanup = () => {
     sweptMs = now();
     file().prepare('DELETE FROM items WHERE until <= ?').run(now());
     const large = file()
@@ -91,7 +91,7 @@ function createItemFile(database: SqliteDatabase, now: () => number, limits: Kep
       file().transaction(() => {
         for (const { id, sealed } of items) add.run(id, userId, now() + days * dayMs, sealed.length, sealed);
       })();
-      if (now() - sweptMs >= sweepMs) sweep();
+      if (now() - sweptMs >= cleanupMs) cleanup();
     },
     async keptItems(userId, ids) {
       return file()
@@ -106,7 +106,7 @@ function createItemFile(database: SqliteDatabase, now: () => number, limits: Kep
       file()
         .prepare('DELETE FROM items WHERE until > ?')
         .run(now() + days * dayMs);
-      sweep();
+      cleanup();
     },
     async keepOwners(owned) {
       const add = file().prepare('INSERT OR REPLACE INTO owners (id, owner_id, channel_id, until) VALUES (?, ?, ?, ?)');
@@ -114,7 +114,7 @@ function createItemFile(database: SqliteDatabase, now: () => number, limits: Kep
       file().transaction(() => {
         for (const { id, ownerId, channelId } of owned) add.run(id, ownerId, channelId, until);
       })();
-      if (now() - sweptMs >= sweepMs) sweep();
+      if (now() - sweptMs >= cleanupMs) cleanup();
     },
     async ownersOf(ids) {
       if (raw === null && !existsSync(path)) return [];

@@ -26,12 +26,12 @@ export function checkDatabase(database: SqliteDatabase): DatabaseCheck {
   };
 }
 
-const mostProblems = 5;
+const maxProblems = 5;
 
 /** Pages and records only. @returns what is damaged; empty = nothing. */
 export const quickDamageOf = ({ raw }: SqliteDatabase): readonly string[] =>
   raw
-    .prepare<string>(`PRAGMA quick_check(${mostProblems})`)
+    .prepare<string>(`PRAGMA quick_check(${maxProblems})`)
     .pluck()
     .all()
     .filter((line) => line !== 'ok');
@@ -45,7 +45,7 @@ export function damageOf({ raw }: SqliteDatabase): readonly string[] {
       .pluck()
       .all()
       .filter((line) => line !== 'ok')
-      .slice(0, mostProblems),
+      .slice(0, maxProblems),
   );
 }
 
@@ -95,7 +95,7 @@ export function planCopy({ raw }: SqliteDatabase, schema: string, next: string):
 export async function copyAside(
   database: SqliteDatabase,
   { file, drafts }: CopyPlan,
-  facts: { readonly schema: string; readonly version: string },
+  header: { readonly schema: string; readonly version: string },
 ): Promise<void> {
   const [plain, backup] = drafts;
   const folder = dirname(file);
@@ -106,7 +106,7 @@ export async function copyAside(
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     remove();
     copyDatabase(database, plain);
-    await writeBackup(backup, plain, { ...facts, created_at: Math.floor(Date.now() / 1000) });
+    await writeBackup(backup, plain, { ...header, created_at: Math.floor(Date.now() / 1000) });
     renameSync(backup, file);
   } catch (error) {
     throw new AppError('backup_unwritable', { file, detail: error instanceof Error ? error.message : '' }, error);

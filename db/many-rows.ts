@@ -4,7 +4,7 @@ import type { Database as RawDatabase, Statement } from 'better-sqlite3';
 export type Row = readonly (string | number | null)[];
 
 /** Of one statement. */
-const mostRows = 64;
+const maxRows = 64;
 
 /** @param width values of a row. @param sqlOf the statement over `(?, ?), (?, ?), …`. */
 export function manyRows(
@@ -23,7 +23,7 @@ export function manyRows(
   };
   return (rows) => {
     let from = 0;
-    for (let count = mostRows; count >= 1; count /= 2)
+    for (let count = maxRows; count >= 1; count /= 2)
       for (; rows.length - from >= count; from += count) statementOf(count).run(...rows.slice(from, from + count));
   };
 }

@@ -11,7 +11,7 @@ export interface KeptRow {
 
 export interface OutboxFile {
   insert(commands: readonly LedgerCommand[]): number[];
-  after(number: number, most: number): KeptRow[];
+  after(number: number, max: number): KeptRow[];
   remove(numbers: readonly number[]): void;
   count(): number;
   close(): void;
@@ -28,7 +28,7 @@ export interface AcknowledgedFile {
   marks(): BatchMark[];
   /** @returns when the last batch was kept, 0 = there is none. */
   newest(): number;
-  forgetBefore(at: number): void;
+  deleteBefore(at: number): void;
   /** Writes as much as a batch takes, and nothing that stays. */
   check(): void;
   close(): void;
@@ -59,7 +59,7 @@ export function openOutboxFile(file: string, nativeBinding?: string): OutboxFile
     insert: raw.transaction((commands: readonly LedgerCommand[]) =>
       commands.map((command) => insert.get(JSON.stringify(command))?.number ?? 0),
     ),
-    after: (number, most) => after.all(number, most),
+    after: (number, max) => after.all(number, max),
     remove: raw.transaction((numbers: readonly number[]) => {
       for (const number of numbers) remove.run(number);
     }),
@@ -71,10 +71,10 @@ export function openOutboxFile(file: string, nativeBinding?: string): OutboxFile
 /** About as much as a batch of some dozen requests takes. */
 const roomBytes = 65_536;
 
-/** @param mostPages of 4 KiB; default: as many as the disk has. @throws the driver's error. */
-export function openAcknowledgedFile(file: string, nativeBinding?: string, mostPages?: number): AcknowledgedFile {
+/** @param maxPages of 4 KiB; default: as many as the disk has. @throws the driver's error. */
+export function openAcknowledgedFile(file: string, nativeBinding?: string, maxPages?: number): AcknowledgedFile {
   const raw = open(file, nativeBinding, 'OFF');
-  if (mostPages !== undefined) raw.pragma(`max_page_count = ${mostPages}`);
+  if (maxPages !== undefined) raw.pragma(`max_page_count = ${maxPages}`);
   // Version 1 named its batches by their epoch alone; it kept them for minutes.
   raw.exec(`DROP TABLE IF EXISTS batches;
     CREATE TABLE IF NOT EXISTS confirmed (epoch INTEGER NOT NULL, run TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
@@ -87,7 +87,7 @@ export function openAcknowledgedFile(file: string, nativeBinding?: string, mostP
   const removeSince = raw.prepare('DELETE FROM confirmed WHERE epoch = ? AND run = ? AND seq > ?');
   const marks = raw.prepare<BatchMark>('SELECT epoch, run, max(seq) AS seq FROM confirmed GROUP BY epoch, run');
   const newest = raw.prepare<{ at: number }>('SELECT coalesce(max(at), 0) AS at FROM confirmed');
-  const forget = raw.prepare('DELETE FROM confirmed WHERE at < ?');
+  const deleteOld = raw.prepare('DELETE FROM confirmed WHERE at < ?');
   return {
     insert: ({ epoch, run, seq }, at, commands) => void insert.run(epoch, run, seq, at, JSON.stringify(commands)),
     remove: ({ epoch, run, seq }) => void remove.run(epoch, run, seq),
@@ -96,7 +96,7 @@ export function openAcknowledgedFile(file: string, nativeBinding?: string, mostP
     removeSince: ({ epoch, run, seq }) => void removeSince.run(epoch, run, seq),
     marks: () => marks.all(),
     newest: () => newest.get()?.at ?? 0,
-    forgetBefore: (at) => void forget.run(at),
+    deleteBefore: (at) => void deleteOld.run(at),
     check() {
       insert.run(0, '', 0, 0, ' '.repeat(roomBytes));
       remove.run(0, '', 0);

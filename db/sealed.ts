@@ -37,7 +37,7 @@ export const sealedPlaces: readonly Place[] = [
 export const keyProof = { key: 'key_proof', purpose: 'key-proof' };
 
 /** Sealed columns nobody thought of here: what stands in them would be lost with the old key. @param columns all that are called so, with their tables. @throws */
-export function refuseForgotten(columns: readonly (readonly [table: string, column: string])[]): void {
+export function rejectUnlisted(columns: readonly (readonly [table: string, column: string])[]): void {
   const [unknown] = columns.filter(
     ([table, column]) => !sealedPlaces.some((place) => place.table === table && place.column === column),
   );
@@ -80,7 +80,7 @@ export const keyMark = ({ raw }: SqliteDatabase): string =>
 
 /** All or nothing. @throws when a value cannot be read, or the schema has sealed columns unknown here. @returns how many values there were. */
 export function renewSealed({ raw }: SqliteDatabase, mark: string, renew: Renew): number {
-  refuseForgotten(sealedColumns(raw));
+  rejectUnlisted(sealedColumns(raw));
   // What was sealed under the former key does not stay in freed pages.
   raw.pragma('secure_delete = ON');
   return raw

@@ -1,6 +1,6 @@
 /** What is known of a database server that several machines share. */
 
-export interface ServerFacts {
+export interface ServerStatus {
   /** Name of the newest migration. */
   readonly schema: string;
   readonly version: string;
@@ -13,7 +13,7 @@ export interface ServerFacts {
   readonly syncStandbys: number;
   /** Their state is shown to others alone. */
   readonly unseenStandbys: number;
-  readonly mostConnections: number;
+  readonly maxConnections: number;
   readonly connections: number;
   readonly ownConnections: number;
   readonly encrypted: boolean;
@@ -22,7 +22,7 @@ export interface ServerFacts {
   /** By which this machine's clock is ahead of the server's. */
   readonly aheadMs: number;
   /** What one connection says reaches another that listens. */
-  readonly hears: boolean;
+  readonly isListening: boolean;
   /** There is an address that goes around a pooler. */
   readonly direct: boolean;
   /** Partitions of the log for this month and the next. */

@@ -95,7 +95,7 @@ async function legalModule(): Promise<string> {
   return `${imports.join('\n')}\nexport const legalFiles = { ${names.join(', ')} };`;
 }
 
-interface Wanted {
+interface Needed {
   readonly file: string;
   readonly addon: string;
   /** undefined = for machines like this one, with the runtime that builds. */
@@ -107,14 +107,14 @@ const defined = {
   GATEWAY_RELEASE_KEY: JSON.stringify(process.env.RELEASE_PUBLIC_KEY ?? ''),
 };
 
-const asked = process.argv.indexOf('--target');
-const names = asked < 0 ? [] : targetsNamed(process.argv[asked + 1] ?? '');
+const requested = process.argv.indexOf('--target');
+const names = requested < 0 ? [] : targetsNamed(process.argv[requested + 1] ?? '');
 
 await buildConsole(root);
 mkdirSync(work, { recursive: true });
 const shared = [consoleModule(), await counterFile(), await legalModule()] as const;
 
-async function build({ file, addon, parts }: Wanted): Promise<void> {
+async function build({ file, addon, parts }: Needed): Promise<void> {
   const [console_, counter, legal] = shared;
   const result = await Bun.build({
     ...bundleOf(root, defined, [embedded(console_, addon, counter, legal)]),

@@ -22,7 +22,7 @@ export interface Checks {
 }
 
 const run = async (title: string, command: string[], env: Record<string, string> = {}): Promise<boolean> => {
-  const began = performance.now();
+  const started = performance.now();
   const child = Bun.spawn([process.execPath, ...command], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -33,23 +33,23 @@ const run = async (title: string, command: string[], env: Record<string, string>
   process.once('exit', ended);
   const code = await child.exited;
   process.off('exit', ended);
-  told(title, code, began);
+  told(title, code, started);
   return code === 0;
 };
 
 /** Beside another: what it says is shown in one piece. */
-const runBeside = async (title: string, command: string[]): Promise<boolean> => {
-  const began = performance.now();
+const runInBackground = async (title: string, command: string[]): Promise<boolean> => {
+  const started = performance.now();
   const child = Bun.spawn([process.execPath, ...command], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   const code = await child.exited;
   process.stdout.write(code === 0 ? '' : out + err);
-  told(title, code, began);
+  told(title, code, started);
   return code === 0;
 };
 
-const told = (title: string, code: number, began: number): void => {
-  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${title} ${((performance.now() - began) / 1000).toFixed(1)} s`);
+const told = (title: string, code: number, started: number): void => {
+  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${title} ${((performance.now() - started) / 1000).toFixed(1)} s`);
 };
 
 interface Report {
@@ -74,13 +74,13 @@ const reportIn = (path: string): Report =>
     : { numPassedTests: 0, numFailedTests: 0, testResults: [] };
 
 /** More than that is no flake. */
-const mostReruns = 5;
+const maxReruns = 5;
 
 /** Runs each file that failed once more, alone. @returns whether all of them passed then; each is named as flaky. */
 async function passAlone({ testResults }: Report): Promise<boolean> {
   const failed = testResults.filter(({ status }) => status === 'failed');
   // A file that does not load fails for good.
-  if (failed.length === 0 || failed.length > mostReruns) return false;
+  if (failed.length === 0 || failed.length > maxReruns) return false;
   for (const { name, assertionResults } of failed) {
     const path = relative(root, name);
     if (!(await run(`${path}, once more, alone`, vitest(path), vitestEnv))) return false;
@@ -103,8 +103,8 @@ const vitestEnv = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
 /** Types and lint. @returns whether each is as it should be. */
 export const runStatic = (): Promise<readonly boolean[]> =>
   Promise.all([
-    runBeside('types', ['node_modules/.bin/tsc', '-p', '.']),
-    runBeside('lint', ['node_modules/.bin/biome', 'check', '.']),
+    runInBackground('types', ['node_modules/.bin/tsc', '-p', '.']),
+    runInBackground('lint', ['node_modules/.bin/biome', 'check', '.']),
   ]);
 
 /** @returns the exit code; the last line printed is `N passed, N failed`. */

@@ -13,17 +13,17 @@ const folder = join(root, 'tests/spec/clauses');
 const documents = [resolve(root, '../shared/spec')].find(existsSync);
 
 /** May only become fewer. */
-const mostUnproven = 0;
+const maxUnproven = 0;
 
 export interface Clause {
   /** Document, section, number of the sentence in it. */
   readonly id: string;
-  readonly standing: 'proven' | 'deviating' | 'unproven' | 'nothing';
+  readonly status: 'proven' | 'deviating' | 'unproven' | 'nothing';
   /** `file › name of the test`, one or several. */
   readonly proofs: readonly string[];
   /** Why it deviates. */
   readonly reason: string;
-  readonly says: string;
+  readonly isSet: string;
 }
 
 export const clauses = (): Clause[] =>
@@ -34,9 +34,9 @@ export const clauses = (): Clause[] =>
 
 /** `-` = nothing that could be tried, `?` = unproven, `! why` = deviates, else proofs. */
 function clauseOf(line: string): Clause {
-  const [id = '', mark = '', says = ''] = line.split('\t');
-  const of = (standing: Clause['standing'], proofs: readonly string[] = [], reason = ''): Clause => ({
-    ...{ id, says, standing, proofs, reason },
+  const [id = '', mark = '', isSet = ''] = line.split('\t');
+  const of = (status: Clause['status'], proofs: readonly string[] = [], reason = ''): Clause => ({
+    ...{ id, isSet, status, proofs, reason },
   });
   if (mark === '-') return of('nothing');
   if (mark === '?' || mark === '') return of('unproven');
@@ -75,7 +75,7 @@ const textOf = (file: string): string | null => {
   return texts.get(file) ?? null;
 };
 
-function faultOf(proof: string): string | null {
+function errorOf(proof: string): string | null {
   const [file = '', title = ''] = proof.split(' › ');
   const text = textOf(file);
   if (text === null) return `no file ${file}`;
@@ -87,7 +87,7 @@ function faultOf(proof: string): string | null {
   return searchesSource(text) ? `${file} searches source text` : null;
 }
 
-export interface Standing {
+export interface Coverage {
   readonly rows: number;
   readonly proven: number;
   readonly deviating: number;
@@ -95,20 +95,20 @@ export interface Standing {
   readonly faults: readonly string[];
 }
 
-export function standing(): Standing {
+export function status(): Coverage {
   const all = clauses();
-  const count = (wanted: Clause['standing']) => all.filter((clause) => clause.standing === wanted).length;
+  const count = (wanted: Clause['status']) => all.filter((clause) => clause.status === wanted).length;
   const ids = all.map(({ id }) => id);
   const [deviating, unproven] = [count('deviating'), count('unproven')];
   const faults = [
     ...ids.filter((id, at) => ids.indexOf(id) < at).map((id) => `${id} twice`),
     ...all.flatMap(({ id, proofs }) =>
-      proofs.map(faultOf).flatMap((fault) => (fault === null ? [] : [`${id}: ${fault}`])),
+      proofs.map(errorOf).flatMap((error) => (error === null ? [] : [`${id}: ${error}`])),
     ),
     ...all
-      .filter((one) => one.standing === 'deviating' && one.reason === '')
+      .filter((one) => one.status === 'deviating' && one.reason === '')
       .map(({ id }) => `${id} deviates without a reason`),
-    ...(unproven > mostUnproven ? [`${unproven} unproven, at most ${mostUnproven}`] : []),
+    ...(unproven > maxUnproven ? [`${unproven} unproven, at most ${maxUnproven}`] : []),
     ...missing(all),
   ];
   return { rows: all.length - count('nothing'), proven: count('proven'), deviating, unproven, faults };
@@ -121,7 +121,7 @@ function missing(all: readonly Clause[]): string[] {
   for (const name of readdirSync(documents).filter((one) => /^00\d_.*\.txt$/.test(one)))
     for (const [id, text] of sentencesOf(name.slice(0, 3), readFileSync(join(documents, name), 'utf8')))
       said.set(id, text);
-  const listed = new Map(all.map(({ id, says }) => [id, says]));
+  const listed = new Map(all.map(({ id, isSet }) => [id, isSet]));
   return [
     ...[...said]
       .filter(([id, text]) => listed.get(id) !== text)
@@ -134,7 +134,7 @@ function missing(all: readonly Clause[]): string[] {
 export function draw(count: number, seed: string): Clause[] {
   const place = ({ id }: Clause): string => createHash('sha256').update(`${seed} ${id}`).digest('hex');
   return clauses()
-    .filter(({ standing }) => standing !== 'nothing')
+    .filter(({ status }) => status !== 'nothing')
     .toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
     .slice(0, count);
 }
@@ -144,17 +144,17 @@ function main(): void {
     options: { draw: { type: 'string' }, seed: { type: 'string', default: '' } },
   });
   if (values.draw !== undefined) {
-    for (const { id, standing: how, says } of draw(Number(values.draw), values.seed))
-      console.log([id, how, says].join('\t'));
+    for (const { id, status: how, isSet } of draw(Number(values.draw), values.seed))
+      console.log([id, how, isSet].join('\t'));
     return;
   }
-  const { rows, proven, deviating, unproven, faults } = standing();
+  const { rows, proven, deviating, unproven, faults } = status();
   console.log(
-    `${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven (at most ${mostUnproven})`,
+    `${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven (at most ${maxUnproven})`,
   );
-  for (const { id, reason } of clauses().filter((one) => one.standing === 'deviating'))
+  for (const { id, reason } of clauses().filter((one) => one.status === 'deviating'))
     console.log(`  ${id} ! ${reason}`);
-  for (const fault of faults) console.error(`  ${fault}`);
+  for (const error of faults) console.error(`  ${error}`);
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 

@@ -68,13 +68,13 @@ const tables: Readonly<Record<string, (language: Written) => string>> = {
   agents: (language) =>
     agents
       .map((agent) => {
-        const facts = { url: 'http://127.0.0.1:3000', key: 'sk-...', models: ['MODEL'], model: 'MODEL' };
+        const details = { url: 'http://127.0.0.1:3000', key: 'sk-...', models: ['MODEL'], model: 'MODEL' };
         const shell = language === 'zh' ? '在终端中' : 'In a shell';
         return [
           `## ${agent.label}`,
           `\`gateway exec -- ${agent.program}\``,
           ...(agent.note === undefined ? [] : [textIn(agent.note, language)]),
-          ...setupSteps(agent, facts).map(({ path, text }) =>
+          ...setupSteps(agent, details).map(({ path, text }) =>
             [`${path === '' ? shell : `\`${path}\``}:`, '', '```text', text.trimEnd(), '```'].join('\n'),
           ),
         ].join('\n\n');

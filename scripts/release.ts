@@ -10,8 +10,8 @@ import { programName, type TargetName, targetNames, targetsNamed } from './packa
 
 const root = resolve(import.meta.dirname, '..');
 const out = join(root, 'dist', 'release');
-const asked = process.argv.indexOf('--target');
-const names = targetsNamed(asked < 0 ? 'all' : (process.argv[asked + 1] ?? ''));
+const requested = process.argv.indexOf('--target');
+const names = targetsNamed(requested < 0 ? 'all' : (process.argv[requested + 1] ?? ''));
 
 /** The maintainers' private key, as PEM; without one nothing is signed and no executable knows a key. */
 const keyFile = process.env.RELEASE_SIGNING_KEY_FILE;

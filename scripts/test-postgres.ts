@@ -12,8 +12,15 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void end().finally(() => process.exit(130)));
 try {
   const given = process.argv.slice(2);
-  const usual = ['tests/engines', 'tests/ledger', 'tests/domain', 'tests/http', 'tests/incidents', 'tests/postgres'];
-  const tests = given.length > 0 ? given : usual;
+  const defaultPaths = [
+    'tests/engines',
+    'tests/ledger',
+    'tests/domain',
+    'tests/http',
+    'tests/incidents',
+    'tests/postgres',
+  ];
+  const tests = given.length > 0 ? given : defaultPaths;
   process.exitCode = await runChecks({ tests, exclude: [], workers: 2 });
 } finally {
   await end();

@@ -183,11 +183,11 @@ const choosesDialects = ['server/practice/row-rules.ts', 'server/providers/adapt
 
 test('nobody asks which dialect it is: what a dialect needs stands in its row', () => {
   const ids = Object.keys(codecs).join('|');
-  const asked = new RegExp(
+  const requested = new RegExp(
     `[!=]==? ['"](?:${ids})['"]|['"](?:${ids})['"] [!=]==|case ['"](?:${ids})['"]|['"](?:${ids})['"]\\]?:`,
   );
   // The laboratory plays upstreams of every dialect from outside.
   const exempt = /^(?:server\/protocols|scripts\/lab)\//;
-  const asking = source.filter((path) => !exempt.test(path) && asked.test(textOf(path)));
+  const asking = source.filter((path) => !exempt.test(path) && requested.test(textOf(path)));
   expect(asking).toEqual(choosesDialects);
 });

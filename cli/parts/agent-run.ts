@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { type Agent, type AgentFacts, type AgentFile, modelFor } from '../../server/contract/agents.ts';
+import { type Agent, type AgentFile, type AgentSettings, modelFor } from '../../server/contract/agents.ts';
 
 export interface AgentRun {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -39,7 +39,7 @@ export async function modelsOf(url: string, key: string): Promise<readonly strin
 export async function factsFor(
   agent: Agent,
   { url, key, model }: { readonly url: string; readonly key: string; readonly model?: string | undefined },
-): Promise<AgentFacts> {
+): Promise<AgentSettings> {
   const models = await modelsOf(url, key);
   return { url, key, models, model: model ?? modelFor(agent, models) };
 }
@@ -77,7 +77,7 @@ function homeBeside(home: string, folder: string, { path, text }: AgentFile): st
 }
 
 /** @param home of the user. */
-export function prepareRun(agent: Agent, facts: AgentFacts, home: string): AgentRun {
+export function prepareRun(agent: Agent, facts: AgentSettings, home: string): AgentRun {
   const { environment = {}, files = [], arguments: own = [] } = agent.once(facts);
   const folders: string[] = [];
   const folder = (): string => {

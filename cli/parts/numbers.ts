@@ -1,5 +1,5 @@
 /** Numbers and amounts of flags and answers; what cannot be read is a usage error that says why. */
-import { type Amount, type NumberTerms, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
+import { type Amount, type NumberOptions, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
 import { AppError } from '../../server/contract/errors.ts';
 
 export const unlimited = 'unlimited';
@@ -18,7 +18,7 @@ function amountIn(amount: Amount, given: string, flag: string): number | typeof 
 export function wholeNumber(
   given: string | undefined,
   flag: string,
-  terms: Omit<NumberTerms, 'integer' | 'unlimited'> = {},
+  terms: Omit<NumberOptions, 'integer' | 'unlimited'> = {},
 ): number | undefined {
   if (given === undefined) return undefined;
   return amountIn(parseNumber(given, { ...terms, integer: true }), given, flag) as number;

@@ -3,7 +3,7 @@
 import { moneyText, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
 import { formatError } from '../../server/contract/errors.ts';
 import { textIn } from '../../server/contract/language.ts';
-import { longestTokenName } from '../../server/contract/token-key.ts';
+import { maxTokenNameLength } from '../../server/contract/token-key.ts';
 import { type FlagValues, text } from '../command.ts';
 import type { Context } from '../context.ts';
 import { expiryOf } from '../parts/expiry.ts';
@@ -34,7 +34,9 @@ class TokenQuestions {
     return this.#form.ask({
       label: say('名称', 'name'),
       check: (name) =>
-        new TextEncoder().encode(name).length > longestTokenName ? formatError('token_name_long', {}, language) : null,
+        new TextEncoder().encode(name).length > maxTokenNameLength
+          ? formatError('token_name_long', {}, language)
+          : null,
     });
   }
 

@@ -1,10 +1,10 @@
 /** What `gateway ledger verify` looks at, on either engine. */
-import type { LedgerFacts } from '../../server/billing/ports.ts';
+import type { LedgerStats } from '../../server/billing/ports.ts';
 import type { Database } from '../open.ts';
-import { ledgerFacts } from './sqlite/facts.ts';
+import { ledgerStats } from './sqlite/facts.ts';
 
-export async function factsOf(database: Database): Promise<LedgerFacts> {
-  if (database.engine === 'sqlite') return ledgerFacts(database.raw);
-  const { postgresFacts } = await import('./postgres/facts.ts');
-  return postgresFacts(database);
+export async function statsOf(database: Database): Promise<LedgerStats> {
+  if (database.engine === 'sqlite') return ledgerStats(database.raw);
+  const { postgresStats } = await import('./postgres/facts.ts');
+  return postgresStats(database);
 }

@@ -25,7 +25,7 @@ export interface MoveOrder {
   readonly batch?: number | undefined;
 }
 
-const usualBatch = 2000;
+const defaultBatch = 2000;
 
 type Key = readonly (string | number | null)[];
 const keyOf = (table: MovedTable, row: MovedRow): Key => table.key.map((column) => row[column] ?? null);
@@ -37,14 +37,18 @@ interface Carried {
   readonly batch: number;
 }
 
-interface Looked {
+interface TableSummary {
   readonly rows: number;
   readonly hash: string;
   readonly sums: Readonly<Record<string, bigint>>;
 }
 
 /** All rows of a table in the order of their key. */
-async function look(end: MoveEnd, { table, columns, batch }: Carried, tell: (rows: number) => void): Promise<Looked> {
+async function summarize(
+  end: MoveEnd,
+  { table, columns, batch }: Carried,
+  report: (rows: number) => void,
+): Promise<TableSummary> {
   const hash = createHash('sha256');
   const sums: Record<string, bigint> = {};
   let rows = 0;
@@ -61,7 +65,7 @@ async function look(end: MoveEnd, { table, columns, batch }: Carried, tell: (row
     rows += some.length;
     const last = some.at(-1);
     if (last !== undefined) after = keyOf(table, last);
-    tell(rows);
+    report(rows);
     if (some.length < batch) return { rows, hash: hash.digest('hex'), sums };
   }
 }
@@ -86,12 +90,12 @@ async function copy(
   }
 }
 
-async function compare({ from, to, progress }: MoveOrder, carried: Carried): Promise<Looked> {
+async function compare({ from, to, progress }: MoveOrder, carried: Carried): Promise<TableSummary> {
   const { table } = carried;
   const of = await from.count(table.name);
-  const tell = (rows: number) => progress?.({ step: 'compared', table: table.name, rows, of });
-  const one = await look(from, carried, () => undefined);
-  const other = await look(to, carried, tell);
+  const report = (rows: number) => progress?.({ step: 'compared', table: table.name, rows, of });
+  const one = await summarize(from, carried, () => undefined);
+  const other = await summarize(to, carried, report);
   const sums = [...new Set([...Object.keys(one.sums), ...Object.keys(other.sums)])];
   const wrong = sums.find((column) => one.sums[column] !== other.sums[column]);
   if (one.rows !== other.rows || wrong !== undefined || one.hash !== other.hash)
@@ -105,9 +109,9 @@ async function compare({ from, to, progress }: MoveOrder, carried: Carried): Pro
 /** The source is only read. @throws AppError move_busy, move_not_empty, move_changed, move_differs */
 export async function moveSite(order: MoveOrder): Promise<MovedReport> {
   const { from, to } = order;
-  const batch = order.batch ?? usualBatch;
-  await from.refuseBusy();
-  await to.refuseBusy();
+  const batch = order.batch ?? defaultBatch;
+  await from.rejectBusy();
+  await to.rejectBusy();
   const mark = await from.mark();
   const cursors = await to.prepare(`${from.name} ${mark}`);
   const all: Carried[] = [];
@@ -124,7 +128,7 @@ export async function moveSite(order: MoveOrder): Promise<MovedReport> {
     const { rows, hash } = await compare(order, carried);
     tables.push({ name: carried.table.name, rows, hash });
   }
-  await from.refuseBusy();
+  await from.rejectBusy();
   if ((await from.mark()) !== mark) throw new AppError('move_changed', { name: from.name });
   await to.finish(await from.numbers());
   return { tables, rows: tables.reduce((sum, { rows }) => sum + rows, 0), continued };

@@ -85,7 +85,7 @@ export const postgresSource = (name: string, rowsOf: Ask): MoveEnd => ({
         )
       )[0] ?? {},
     ).join(),
-  async refuseBusy() {
+  async rejectBusy() {
     const busy = await rowsOf(
       `SELECT 1 FROM nodes WHERE state <> 'expired' AND expires_at > now() UNION ALL SELECT 1 FROM leases WHERE amount > 0`,
     );

@@ -50,7 +50,7 @@ export function sqliteEnd(database: SqliteDatabase, busy: () => boolean = () => 
         .raw()
         .all()
         .join(),
-    async refuseBusy() {
+    async rejectBusy() {
       if (busy()) throw new AppError('move_busy', { name: database.place.file });
     },
     async prepare(mark) {

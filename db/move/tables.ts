@@ -42,7 +42,7 @@ export interface MoveEnd {
   /** Changes when anything is written that matters. */
   mark(): Promise<string>;
   /** @throws AppError move_busy when somebody works on it. */
-  refuseBusy(): Promise<void>;
+  rejectBusy(): Promise<void>;
 }
 
 /** The place that is filled. */

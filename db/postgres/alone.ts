@@ -6,7 +6,7 @@ const live =
   "SELECT DISTINCT node FROM nodes WHERE state <> 'expired' AND expires_at > clock_timestamp() ORDER BY node";
 
 /** @param name of the database, for people. @throws AppError nodes_live */
-export async function refuseLive(client: Pick<PoolClient, 'query'>, name: string): Promise<void> {
+export async function rejectLive(client: Pick<PoolClient, 'query'>, name: string): Promise<void> {
   const { rows } = await client.query<{ node: string }>(live);
   if (rows.length > 0) throw new AppError('nodes_live', { name, nodes: rows.map(({ node }) => node).join(', ') });
 }
@@ -15,5 +15,5 @@ export async function refuseLive(client: Pick<PoolClient, 'query'>, name: string
 export async function standAlone(client: PoolClient, name: string): Promise<void> {
   await client.query("SET LOCAL lock_timeout = '10s'");
   await client.query('LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE');
-  await refuseLive(client, name);
+  await rejectLive(client, name);
 }

@@ -17,11 +17,11 @@ const count = `INSERT INTO memos (purpose, key, count, until_ms) VALUES ($1, $2,
   WHERE memos.until_ms <= $3 OR memos.count < $5 RETURNING count`;
 
 /** $3 now, $4 window, $5 free tries, $6 how far the tries after those lie apart. A place is due one window before it is forgotten. */
-const tries = 'CASE WHEN memos.until_ms <= $3 THEN 0 ELSE memos.count END';
+const attempts = 'CASE WHEN memos.until_ms <= $3 THEN 0 ELSE memos.count END';
 const due = `CASE WHEN memos.until_ms <= $3 OR memos.count < $5 THEN $3
   ELSE greatest($3, memos.until_ms - $4 + ($6::bigint[])[least(memos.count - $5 + 1, cardinality($6::bigint[]))]) END`;
 const queue = `INSERT INTO memos (purpose, key, count, until_ms) VALUES ($1, $2, 1, $3::bigint + $4::bigint)
-  ON CONFLICT (purpose, key, holder) DO UPDATE SET count = ${tries} + 1, until_ms = ${due} + $4
+  ON CONFLICT (purpose, key, holder) DO UPDATE SET count = ${attempts} + 1, until_ms = ${due} + $4
   WHERE ${due} - $3 <= $7 RETURNING until_ms - $4 - $3 AS wait`;
 
 /** @param now epoch milliseconds. */
@@ -32,8 +32,8 @@ export function createPostgresEphemeralStore(
   const did = async (text: string, ...values: readonly unknown[]): Promise<boolean> =>
     (await pool.query(text, [...values])).rows.length > 0;
   return {
-    async put({ purpose, key }, { holder, value, until }, most) {
-      await pool.query(put, [purpose, key, holder, value, until, now(), most - 1]);
+    async put({ purpose, key }, { holder, value, until }, max) {
+      await pool.query(put, [purpose, key, holder, value, until, now(), max - 1]);
     },
     has: ({ purpose, key }, value) =>
       did(
@@ -49,8 +49,8 @@ export function createPostgresEphemeralStore(
     async drop({ purpose, key }) {
       await pool.query('DELETE FROM memos WHERE purpose = $1 AND key = $2', [purpose, key]);
     },
-    async count({ purpose, key }, windowMs, most) {
-      const { rows } = await pool.query<{ count: number }>(count, [purpose, key, now(), windowMs, most]);
+    async count({ purpose, key }, windowMs, max) {
+      const { rows } = await pool.query<{ count: number }>(count, [purpose, key, now(), windowMs, max]);
       return rows[0]?.count ?? null;
     },
     async uncount({ purpose, key }) {
@@ -66,12 +66,12 @@ export function createPostgresEphemeralStore(
       );
       return rows[0]?.count ?? 0;
     },
-    async queue({ purpose, key }, { free, apartMs, longestMs, windowMs }) {
-      const values = [purpose, key, now(), windowMs, free, numbers(apartMs), longestMs];
+    async queue({ purpose, key }, { free, delaysMs, maxMs, windowMs }) {
+      const values = [purpose, key, now(), windowMs, free, numbers(delaysMs), maxMs];
       const { rows } = await pool.query<{ wait: number }>(queue, values);
       return rows[0]?.wait ?? null;
     },
-    async sweep() {
+    async cleanup() {
       await pool.query('DELETE FROM memos WHERE until_ms <= $1', [now()]);
     },
   };

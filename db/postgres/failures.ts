@@ -27,7 +27,7 @@ export function isConnectionLost(error: unknown): boolean {
 /** Node and OpenSSL name certificate trouble in capitals, each library in its own. */
 const certificate = /certificate|CERT_|SELF_SIGNED|ERR_TLS|UNABLE_TO_VERIFY|altnames/i;
 
-export function toldOf(error: unknown, place: PostgresPlace): AppError {
+export function errorFor(error: unknown, place: PostgresPlace): AppError {
   if (error instanceof AppError) return error;
   const name = placeName(place);
   const code = codeOf(error);

@@ -2,7 +2,7 @@
  * The change feed where many write at once. Numbers become visible out of order there, so a place in it is no number but what
  * was visible: everything that is visible now and was not then is news, however long others keep their transactions open.
  */
-import type { Change, Feed, FeedNews } from '../repositories/changes.ts';
+import type { Change, Feed, FeedChanges } from '../repositories/changes.ts';
 import type { PostgresDatabase } from './open.ts';
 
 interface Cursor {
@@ -40,7 +40,7 @@ const withoutForeign = [
 ];
 
 /** Only what no node that lives may still ask for. One that was taken for dead finds the mark and reads everything. */
-const forget = `WITH low AS (SELECT follows FROM nodes WHERE state <> 'expired' ORDER BY follows LIMIT 1),
+const deleteOld = `WITH low AS (SELECT follows FROM nodes WHERE state <> 'expired' ORDER BY follows LIMIT 1),
   marked AS (UPDATE feed SET forgotten = low.follows FROM low WHERE low.follows > feed.forgotten RETURNING feed.forgotten)
   DELETE FROM changes USING marked WHERE changes.xact < marked.forgotten`;
 
@@ -53,11 +53,11 @@ export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atO
   let number = 0;
   let cursor: Cursor | null = null;
   /** What was told and not acted on yet; the cursor moves when the last of it has been. */
-  let told: { readonly parts: FeedNews[]; readonly next: Cursor } | null = null;
+  let told: { readonly parts: FeedChanges[]; readonly next: Cursor } | null = null;
 
-  const everything = (): FeedNews => ({ seq: ++number, changes: null });
+  const everything = (): FeedChanges => ({ seq: ++number, changes: null });
 
-  const acted = (seq: number): FeedNews | null => {
+  const acted = (seq: number): FeedChanges | null => {
     if (told === null) return null;
     while (told.parts[0] !== undefined && told.parts[0].seq <= seq) told.parts.shift();
     const [rest] = told.parts;
@@ -94,7 +94,7 @@ export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atO
         cursor = next;
         return null;
       }
-      const parts: FeedNews[] = [];
+      const parts: FeedChanges[] = [];
       for (let from = 0; from < changes.length; from += atOnce)
         parts.push({ seq: ++number, changes: changes.slice(from, from + atOnce) });
       told = { parts, next };
@@ -102,7 +102,7 @@ export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atO
     },
     follows: () => cursor?.snapshot.split(':')[0] ?? null,
     async trim() {
-      await pool.query(forget);
+      await pool.query(deleteOld);
     },
   };
 }

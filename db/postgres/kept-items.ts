@@ -6,13 +6,13 @@ import type { PostgresDatabase } from './open.ts';
 const dayMs = 86_400_000;
 /** As long as upstreams keep responses. */
 const ownerDays = 30;
-const sweepMs = 60_000;
+const cleanupMs = 60_000;
 
 /** Losing the last of them costs a client an error, and no money: nobody waits for a disk. */
 const quickly = 'SET LOCAL synchronous_commit = off';
 
-const trim = (where: string, most: string) => `DELETE FROM kept_items WHERE number IN (SELECT number FROM
-  (SELECT number, sum(size) OVER (ORDER BY number DESC) AS sofar FROM kept_items ${where}) rows WHERE sofar > ${most})`;
+const trim = (where: string, max: string) => `DELETE FROM kept_items WHERE number IN (SELECT number FROM
+  (SELECT number, sum(size) OVER (ORDER BY number DESC) AS sofar FROM kept_items ${where}) rows WHERE sofar > ${max})`;
 
 /** @param now epoch milliseconds. */
 export function createPostgresKeptItems(
@@ -21,7 +21,7 @@ export function createPostgresKeptItems(
   limits: KeptItemLimits,
 ): KeptItems {
   let sweptMs = 0;
-  const sweep = async (): Promise<void> => {
+  const cleanup = async (): Promise<void> => {
     sweptMs = now();
     await pool.query('DELETE FROM kept_items WHERE until <= $1', [now()]);
     const large = await pool.query<{ user_id: number }>(
@@ -61,7 +61,7 @@ export function createPostgresKeptItems(
            number = DEFAULT`,
         [userId, now() + days * dayMs, texts(newest.map(({ id }) => id)), texts(newest.map(({ sealed }) => sealed))],
       );
-      if (now() - sweptMs >= sweepMs) await sweep();
+      if (now() - sweptMs >= cleanupMs) await cleanup();
     },
     async keptItems(userId, ids) {
       const { rows } = await pool.query<Kept>(
@@ -86,7 +86,7 @@ export function createPostgresKeptItems(
           numbers(newest.map(({ channelId }) => channelId)),
         ],
       );
-      if (now() - sweptMs >= sweepMs) await sweep();
+      if (now() - sweptMs >= cleanupMs) await cleanup();
     },
     async ownersOf(ids) {
       const { rows } = await pool.query<Owned>(
@@ -98,7 +98,7 @@ export function createPostgresKeptItems(
     },
     async sweepItems(days) {
       await pool.query('DELETE FROM kept_items WHERE until > $1', [now() + days * dayMs]);
-      await sweep();
+      await cleanup();
     },
     closeItems: () => undefined,
   };

@@ -136,7 +136,7 @@ export function decideMoves(
     const tokenGranted = token === 0 ? 0 : grant(known.tokens.get(token), move.tokenNeed, move);
     change('account', account, granted);
     change('token', token, tokenGranted);
-    const most = known.accounts.get(account)?.left ?? 0;
+    const max = known.accounts.get(account)?.left ?? 0;
     const limit = known.tokens.get(token);
     const holders = known.holdings.filter(
       ({ kind, subject }) =>
@@ -144,8 +144,8 @@ export function decideMoves(
         (kind === 'token' && subject === token && tokenGranted < move.tokenNeed),
     );
     grants.push({
-      ...{ account, token, granted, tokenGranted, most },
-      tokenMost: limit?.left ?? 0,
+      ...{ account, token, granted, tokenGranted, max },
+      tokenMax: limit?.left ?? 0,
       tokenBound: limit?.bound ?? 'limit',
       holders: [...new Set(holders.map((one) => one.epoch))],
     });

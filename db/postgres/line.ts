@@ -113,13 +113,13 @@ export async function openLine(
 /** Names of statements, by their texts: the same in every session. */
 const kept = new Map<string, { readonly name: string }>();
 /** Texts are constants; should one ever not be, the server's memory is not filled with it. */
-const mostKept = 200;
+const maxKept = 200;
 
 /** @returns null = parsed each time: there is nothing to plan, or there are too many. */
 function keptAs(text: string): { readonly name: string } | null {
   if (/^(BEGIN|COMMIT|ROLLBACK)$/.test(text)) return null;
   const known = kept.get(text);
-  if (known !== undefined || kept.size >= mostKept) return known ?? null;
+  if (known !== undefined || kept.size >= maxKept) return known ?? null;
   const made = { name: `gateway_${kept.size}` };
   kept.set(text, made);
   return made;

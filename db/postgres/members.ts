@@ -1,6 +1,6 @@
 /** The nodes of a site as people see them: who lives, what each has in hand, and who is to end. */
 
-import { longestRequestSeconds, usualLeaseSeconds } from './nodes.ts';
+import { defaultLeaseSeconds, maxRequestSeconds } from './nodes.ts';
 import type { PostgresDatabase } from './open.ts';
 
 export interface MemberRow {
@@ -32,9 +32,9 @@ const counted = `SELECT newest.*,
 
 /** One that was forgotten on the spot is nobody's any more. */
 const all = `SELECT epoch, node, state, version, schema, started_at, left_at, forgotten_at, figures, leases, leased, holds,
-    greatest(0, extract(epoch FROM clock_timestamp() - expires_at) + coalesce((figures::json ->> 'lease_seconds')::int, ${usualLeaseSeconds}))::bigint AS silent,
+    greatest(0, extract(epoch FROM clock_timestamp() - expires_at) + coalesce((figures::json ->> 'lease_seconds')::int, ${defaultLeaseSeconds}))::bigint AS silent,
     CASE WHEN state = 'expired' AND (leases > 0 OR holds > 0)
-      THEN greatest(0, extract(epoch FROM expires_at - clock_timestamp()) + ${longestRequestSeconds})::bigint END AS settles
+      THEN greatest(0, extract(epoch FROM expires_at - clock_timestamp()) + ${maxRequestSeconds})::bigint END AS settles
   FROM (${counted}) counted WHERE expires_at > '-infinity'`;
 
 const keptSeconds = 86_400;
@@ -76,7 +76,7 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
       return (rowCount ?? 0) > 0;
     },
     /** What may lie on its disk is not waited for any more. @param now its open requests are settled at once, as far as they were seen; otherwise when their time is over. */
-    async forget(node: string, now: boolean): Promise<void> {
+    async deleteOld(node: string, now: boolean): Promise<void> {
       await pool.query(
         `UPDATE nodes SET forgotten_at = extract(epoch FROM clock_timestamp())::bigint,
            expires_at = CASE WHEN $2 THEN '-infinity' ELSE expires_at END
@@ -85,7 +85,7 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
       );
     },
     /** What this node says of itself. The ledger's own writes to the row wait for no disk because of it. */
-    async report(node: string, follows: string, figures: string): Promise<void> {
+    async report(node: string, follows: string, stats: string): Promise<void> {
       const client = await pool.connect();
       try {
         await client.query('BEGIN');
@@ -93,7 +93,7 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
         await client.query(
           `UPDATE nodes SET follows = $2::xid8, figures = $3
            WHERE epoch = (SELECT max(epoch) FROM nodes WHERE node = $1) AND state <> 'expired'`,
-          [node, follows, figures],
+          [node, follows, stats],
         );
         await client.query('COMMIT');
       } catch (error) {

@@ -42,7 +42,7 @@ export async function postgresSchemaOf({ query }: PostgresDatabase): Promise<str
 }
 
 /** One version newer will do when it says so: nodes are replaced one after the other. */
-function refuseNewer(applied: readonly Applied[], known: readonly string[]): void {
+function rejectNewer(applied: readonly Applied[], known: readonly string[]): void {
   const unknown = applied.filter(({ name }) => !known.includes(name));
   if (unknown.length === 0 || (unknown.length === 1 && unknown[0]?.breaks === 0)) return;
   throw new AppError('database_newer', { schema: applied.at(-1)?.name ?? '', newest: known.at(-1) ?? '' });
@@ -61,7 +61,7 @@ export async function migratePostgres(
   if (before.moving && !moving) throw new AppError('move_unfinished', { name: placeName(database.place) });
   if (before.ours) {
     const applied = await appliedIn(database.query);
-    refuseNewer(applied, known);
+    rejectNewer(applied, known);
     if (known.every((name) => applied.some((one) => one.name === name))) return [];
   }
   const applied = await database.query.transaction().execute(async (transaction) => {
@@ -92,7 +92,7 @@ async function applyMissing(
   report: (step: MigrationStep) => void,
 ): Promise<string[]> {
   const applied = await appliedIn(transaction);
-  refuseNewer(applied, known);
+  rejectNewer(applied, known);
   const missing = migrations.filter(({ name }) => !applied.some((one) => one.name === name));
   for (const [index, migration] of missing.entries()) {
     report({ kind: 'apply', name: migration.name, at: index + 1, of: missing.length });

@@ -12,11 +12,11 @@ export interface Fence {
 }
 
 /** Where a node does not say for how long its leases last. */
-export const usualLeaseSeconds = 15;
+export const defaultLeaseSeconds = 15;
 /** Clocks, and messages on their way. */
 const graceSeconds = 5;
 /** The longest request; what was set aside for one that never ended is free after that. */
-export const longestRequestSeconds = 600;
+export const maxRequestSeconds = 600;
 
 const settings: Statement = {
   text: `SELECT ${Object.entries({
@@ -55,7 +55,7 @@ export interface Found {
 }
 
 /** Waits for whatever an earlier connection has begun, and for every disk that has to confirm. */
-export async function lookAt(line: Line, { epoch, run }: Fence, leaseSeconds: number): Promise<Found> {
+export async function inspect(line: Line, { epoch, run }: Fence, leaseSeconds: number): Promise<Found> {
   line.wasLocal();
   const answers = await line.send([
     { text: 'BEGIN' },
@@ -128,7 +128,7 @@ export async function expireNodes(line: Line, force: readonly number[] = []): Pr
   await line.send([
     { text: "UPDATE nodes SET state = 'expired' WHERE epoch = ANY($1::bigint[])", values: [list] },
     ...lockLeased(list),
-    ...(['account', 'token'] as const).flatMap((kind) => giveBack(kind, list, true)),
+    ...(['account', 'token'] as const).flatMap((kind) => release(kind, list, true)),
     { text: 'COMMIT' },
   ]);
   return epochs;
@@ -147,7 +147,7 @@ const lockLeased = (epochs: string): Statement[] => [
 ];
 
 /** @param held what open requests hold stays. */
-function giveBack(kind: 'account' | 'token', epochs: string, held: boolean): Statement[] {
+function release(kind: 'account' | 'token', epochs: string, held: boolean): Statement[] {
   const [table, column] = kind === 'account' ? ['accounts', 'user_id'] : ['tokens', 'token_id'];
   const kept = held
     ? `least(l.amount, coalesce((SELECT sum(h.estimate) FROM holds h WHERE h.epoch = l.epoch AND h.${column} = l.subject), 0))::bigint`
@@ -187,7 +187,7 @@ export async function earlierEpochs(line: Line, name: string, epoch: number): Pr
  */
 export async function orphans(
   line: Line,
-  timeoutSeconds = longestRequestSeconds,
+  timeoutSeconds = maxRequestSeconds,
   of: readonly number[] | null = null,
 ): Promise<StoredHold[]> {
   const [answer] = await line.send([
@@ -217,7 +217,7 @@ export async function clearLeases(line: Line): Promise<void> {
   await line.send([
     ...(epochs.length === 0
       ? []
-      : [...lockLeased(list), ...(['account', 'token'] as const).flatMap((kind) => giveBack(kind, list, false))]),
+      : [...lockLeased(list), ...(['account', 'token'] as const).flatMap((kind) => release(kind, list, false))]),
     { text: 'COMMIT' },
   ]);
 }
@@ -241,12 +241,12 @@ export async function noteLeft(line: Line, epoch: number): Promise<void> {
 
 /** Longer than from one heartbeat to the next. */
 const watchMs = 4500;
-const lookMs = 250;
+const checkMs = 250;
 
 /** @returns whether a process reports heartbeats under that name: its row changes while it is watched. */
 export async function reportsElsewhere(line: Line, name: string): Promise<boolean> {
   const first = new Map<number, string>();
-  for (let waited = 0; waited <= watchMs; waited += lookMs) {
+  for (let waited = 0; waited <= watchMs; waited += checkMs) {
     const [answer] = await line.send([
       {
         text: "SELECT epoch, expires_at::text AS until FROM nodes WHERE node = $1 AND state <> 'expired' AND expires_at > clock_timestamp()",
@@ -259,7 +259,7 @@ export async function reportsElsewhere(line: Line, name: string): Promise<boolea
       if ((first.get(epoch) ?? until) !== until) return true;
       first.set(epoch, until);
     }
-    await pause(lookMs);
+    await pause(checkMs);
   }
   return false;
 }

@@ -9,23 +9,23 @@ import { readAsLibpq } from './open.ts';
 /** What a session of the driver is used for here. */
 export interface EarLine {
   query(text: string): Promise<unknown>;
-  onNotice(heard: (channel: string, payload: string) => void): void;
+  onNotice(received: (channel: string, payload: string) => void): void;
   onEnd(ended: () => void): void;
   close(): void;
 }
 
 export interface NotificationListener {
   /** What is said arrives by itself. */
-  hears(): boolean;
+  isListening(): boolean;
   close(): void;
 }
 
 export interface EarDeps {
   readonly connect: () => Promise<EarLine>;
   /** Over another connection, as others would. */
-  readonly say: (channel: string, payload: string) => Promise<void>;
+  readonly notify: (channel: string, payload: string) => Promise<void>;
   readonly channels: readonly string[];
-  readonly hear: (channel: string, payload: string) => void;
+  readonly receive: (channel: string, payload: string) => void;
   /** It hears again: what was said meanwhile is lost. */
   readonly back: () => void;
   /** Names the channel on which it says something to itself. */
@@ -38,7 +38,7 @@ const checkMs = 10_000;
 /** What is said arrives within this time or never. */
 const timeoutMs = 2000;
 const firstAgainMs = 250;
-const longestAgainMs = 30_000;
+const maxRetryMs = 30_000;
 
 export function createNotificationListener(deps: EarDeps): NotificationListener {
   const own = `gateway_ear_${deps.name}`;
@@ -47,13 +47,13 @@ export function createNotificationListener(deps: EarDeps): NotificationListener 
   let line: EarLine | null = null;
   const end = Promise.withResolvers<void>();
 
-  const provenOn = async (ended: Promise<void>, heardSelf: () => Promise<void>): Promise<boolean> => {
-    const heard = heardSelf().then(() => true);
-    const said = deps.say(own, '').then(
+  const provenOn = async (ended: Promise<void>, receivedOwn: () => Promise<void>): Promise<boolean> => {
+    const received = receivedOwn().then(() => true);
+    const said = deps.notify(own, '').then(
       () => new Promise<false>(() => undefined),
       () => false as const,
     );
-    return Promise.race([heard, said, ended.then(() => false), deps.wait(timeoutMs).then(() => false)]);
+    return Promise.race([received, said, ended.then(() => false), deps.wait(timeoutMs).then(() => false)]);
   };
 
   /** @returns whether it has heard anything at all. */
@@ -65,40 +65,40 @@ export function createNotificationListener(deps: EarDeps): NotificationListener 
     opened.onEnd(ended.resolve);
     opened.onNotice((channel, payload) => {
       if (channel === own) self.resolve();
-      else deps.hear(channel, payload);
+      else deps.receive(channel, payload);
     });
-    const heardSelf = () => {
+    const receivedOwn = () => {
       self = Promise.withResolvers();
       return self.promise;
     };
     for (const channel of [own, ...deps.channels]) await opened.query(`LISTEN "${channel}"`);
-    let heard = false;
-    while (!closed && (await provenOn(ended.promise, heardSelf))) {
-      heard = true;
+    let received = false;
+    while (!closed && (await provenOn(ended.promise, receivedOwn))) {
+      received = true;
       if (!hearing) {
         hearing = true;
         deps.back();
       }
       await Promise.race([deps.wait(checkMs), ended.promise, end.promise]);
     }
-    return heard;
+    return received;
   };
 
   const run = async (): Promise<void> => {
     let again = firstAgainMs;
     while (!closed) {
-      const heard = await listen().catch(() => false);
+      const received = await listen().catch(() => false);
       hearing = false;
       line?.close();
       line = null;
-      again = heard ? firstAgainMs : Math.min(again * 2, longestAgainMs);
+      again = received ? firstAgainMs : Math.min(again * 2, maxRetryMs);
       if (!closed) await Promise.race([deps.wait(again), end.promise]);
     }
   };
   void run();
 
   return {
-    hears: () => hearing,
+    isListening: () => hearing,
     close() {
       closed = true;
       end.resolve();
@@ -119,13 +119,13 @@ export async function openEarLine(place: PostgresPlace): Promise<EarLine> {
   await client.connect();
   return {
     query: (text) => client.query(text),
-    onNotice: (heard) => void client.on('notification', ({ channel, payload }) => heard(channel, payload ?? '')),
+    onNotice: (received) => void client.on('notification', ({ channel, payload }) => received(channel, payload ?? '')),
     onEnd: (ended) => void client.on('end', ended),
     close: () => void client.end().catch(() => undefined),
   };
 }
 
-export const sayOver =
+export const notifyOver =
   (pool: Pool) =>
   async (channel: string, payload: string): Promise<void> => {
     await pool.query('SELECT pg_notify($1, $2)', [channel, payload]);

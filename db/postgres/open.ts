@@ -6,7 +6,7 @@ import type { Dialect } from '../dialect.ts';
 import { type PostgresPlace, placeName } from '../place.ts';
 import type { Schema } from '../schema/tables.ts';
 import { postgresDialect } from './dialect.ts';
-import { toldOf } from './failures.ts';
+import { errorFor } from './failures.ts';
 import { withoutNul } from './text.ts';
 
 export interface PostgresDatabase {
@@ -31,7 +31,7 @@ export interface PostgresOptions {
   readonly readonly?: boolean | undefined;
 }
 
-const usualConnections = 8;
+const defaultConnections = 8;
 const connectWithinMs = 10_000;
 const oldestVersion = 150_000;
 
@@ -56,7 +56,7 @@ export function readAsLibpq(url: string): string {
 export function createPool(url: string, options: PostgresOptions = {}): Pool {
   const pool = new Pool({
     connectionString: readAsLibpq(url),
-    max: options.connections ?? usualConnections,
+    max: options.connections ?? defaultConnections,
     connectionTimeoutMillis: connectWithinMs,
     keepAlive: true,
     application_name: options.name ?? 'gateway',
@@ -72,7 +72,7 @@ export function createPool(url: string, options: PostgresOptions = {}): Pool {
   return withoutNul(pool);
 }
 
-interface Facts {
+interface ServerInfo {
   readonly version: number;
   readonly words: string;
   readonly encoding: string;
@@ -83,20 +83,20 @@ interface Facts {
 /** @throws AppError database_* that says what is wrong and what to do. */
 async function check(pool: Pool, place: PostgresPlace, options: PostgresOptions): Promise<void> {
   const name = placeName(place);
-  const facts = await pool
-    .query<Facts>(
+  const info = await pool
+    .query<ServerInfo>(
       `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS words,
         current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
         current_setting('default_transaction_read_only') AS readonly`,
     )
     .then(({ rows }) => rows[0])
     .catch((error: unknown) => {
-      throw toldOf(error, place);
+      throw errorFor(error, place);
     });
-  if (facts === undefined) throw new AppError('database_address', { detail: name });
-  if (facts.version < oldestVersion) throw new AppError('database_old', { name, version: facts.words });
-  if (facts.encoding !== 'UTF8') throw new AppError('database_encoding', { name, encoding: facts.encoding });
-  if (options.readonly !== true && (facts.standby || facts.readonly === 'on'))
+  if (info === undefined) throw new AppError('database_address', { detail: name });
+  if (info.version < oldestVersion) throw new AppError('database_old', { name, version: info.words });
+  if (info.encoding !== 'UTF8') throw new AppError('database_encoding', { name, encoding: info.encoding });
+  if (options.readonly !== true && (info.standby || info.readonly === 'on'))
     throw new AppError('database_read_only', { name });
 }
 

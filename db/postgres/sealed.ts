@@ -6,7 +6,7 @@ import {
   keyProof,
   markName,
   type Renew,
-  refuseForgotten,
+  rejectUnlisted,
   type SealedSample,
   sealedOption,
   sealedPlaces,
@@ -110,7 +110,7 @@ export async function renewSealedOn(
     await client.query('BEGIN');
     await standAlone(client, placeName(place));
     const { rows } = await client.query<{ name: string; of: string }>(columns);
-    refuseForgotten(rows.map(({ name, of }) => [name, of]));
+    rejectUnlisted(rows.map(({ name, of }) => [name, of]));
     // Nobody follows.
     await client.query("SET LOCAL gateway.quiet = 'on'");
     const count = await renewAll(client, mark, renew);

@@ -1,6 +1,6 @@
 /** What a server of PostgreSQL says about itself: settings that money depends on, and what is about to run out. */
 import { Client } from 'pg';
-import type { ServerFacts } from '../server-facts.ts';
+import type { ServerStatus } from '../server-facts.ts';
 import { monthOf } from './months.ts';
 import { type PostgresDatabase, readAsLibpq } from './open.ts';
 
@@ -28,11 +28,11 @@ const oldest = `SELECT pid, coalesce(application_name, '') AS name, coalesce(dat
   FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1`;
 const schema = 'SELECT name FROM gateway_migrations ORDER BY name DESC LIMIT 1';
 
-const hearMs = 2000;
+const listenMs = 2000;
 const monthSeconds = 31 * 86_400;
 
 /** A session that listens hears what it says itself; behind a pooler that lends connections by the transaction it hears nothing. */
-async function hears({ pool, place }: PostgresDatabase): Promise<boolean> {
+async function isListening({ pool, place }: PostgresDatabase): Promise<boolean> {
   const client = new Client({
     connectionString: readAsLibpq(place.direct ?? place.url),
     application_name: 'gateway doctor',
@@ -40,7 +40,7 @@ async function hears({ pool, place }: PostgresDatabase): Promise<boolean> {
   client.on('error', () => undefined);
   const channel = `gateway_doctor_${process.pid}`;
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const late = setTimeout(() => resolve(false), hearMs);
+  const timedOut = setTimeout(() => resolve(false), listenMs);
   try {
     client.on('notification', () => resolve(true));
     await client.connect();
@@ -48,24 +48,24 @@ async function hears({ pool, place }: PostgresDatabase): Promise<boolean> {
     await pool.query('SELECT pg_notify($1, $2)', [channel, '']);
     return await promise;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timedOut);
     await client.end().catch(() => undefined);
   }
 }
 
 type Settings = Omit<
-  ServerFacts,
-  'hears' | 'direct' | 'monthsMissing' | 'strayLogs' | 'liveNodes' | 'versions' | 'oldest' | 'schema' | 'aheadMs'
+  ServerStatus,
+  'isListening' | 'direct' | 'monthsMissing' | 'strayLogs' | 'liveNodes' | 'versions' | 'oldest' | 'schema' | 'aheadMs'
 >;
 
-export async function serverFacts(database: PostgresDatabase, now: number): Promise<ServerFacts> {
+export async function serverStatus(database: PostgresDatabase, now: number): Promise<ServerStatus> {
   const one = async <Row extends object>(text: string): Promise<Row | undefined> =>
     (await database.pool.query<Row>(text)).rows[0];
-  const asked = performance.now();
+  const askedAt = performance.now();
   const found = await one<Settings & { clockMs: number }>(settings);
   if (found === undefined) throw new Error('the server does not say what it is');
   // The answer was on its way for half of the time, as far as anybody knows.
-  const aheadMs = now + (performance.now() - asked) / 2 - found.clockMs;
+  const aheadMs = now + (performance.now() - askedAt) / 2 - found.clockMs;
   const there = new Set((await database.pool.query<{ name: string }>(months)).rows.map(({ name }) => name));
   const seconds = Math.floor(found.clockMs / 1000);
   const wanted = [monthOf(seconds), monthOf(seconds + monthSeconds)].map(({ table }) => table);
@@ -74,13 +74,13 @@ export async function serverFacts(database: PostgresDatabase, now: number): Prom
   return {
     ...rest,
     aheadMs,
-    hears: await hears(database),
+    isListening: await isListening(database),
     direct: database.place.direct !== undefined,
     monthsMissing: wanted.filter((name) => !there.has(name)),
     strayLogs: (await one<{ n: number }>(strays))?.n ?? 0,
     liveNodes: living?.live ?? 0,
     versions: living?.versions ?? 0,
-    oldest: (await one<NonNullable<ServerFacts['oldest']>>(oldest)) ?? null,
+    oldest: (await one<NonNullable<ServerStatus['oldest']>>(oldest)) ?? null,
     schema: (await one<{ name: string }>(schema))?.name ?? '',
   };
 }

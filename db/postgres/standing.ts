@@ -2,7 +2,7 @@
 import type { Line } from './line.ts';
 
 /** @param tokenId null = the user's own. @returns null where there is no such account or key. */
-export async function standingOn(
+export async function limitsOn(
   line: Line,
   userId: number,
   tokenId: number | null,

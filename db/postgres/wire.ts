@@ -9,19 +9,19 @@ import { readAsLibpq } from './open.ts';
 
 export interface Wire {
   /** What the database is away for, is not told. */
-  tell(text: string): void;
+  send(text: string): void;
   /** Whether news arrive by themselves. */
-  hears(): boolean;
+  isListening(): boolean;
   close(): void;
 }
 
 export interface WireDeps {
   /** A text that somebody has told, this node's own among them; each is another. */
-  readonly hear: (text: string) => void;
+  readonly receive: (text: string) => void;
   /** Over another connection, as others would. */
-  readonly say: (channel: string, text: string) => Promise<void>;
+  readonly print: (channel: string, text: string) => Promise<void>;
   /** Nothing arrives by itself, or it does again. */
-  readonly changed: (hears: boolean) => void;
+  readonly changed: (isListening: boolean) => void;
   /** Names the channel on which it says something to itself. */
   readonly name: string;
 }
@@ -49,13 +49,13 @@ const cut = (client: Client): void =>
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 
 /** Connects by itself, again and again. */
-export function openWire(place: PostgresPlace, { hear, ...deps }: WireDeps): Wire {
+export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): Wire {
   const isNew = createSeen();
   const hearing = createHearing(deps);
-  const heard = (text: string) => {
-    if (isNew(text)) hear(text);
+  const received = (text: string) => {
+    if (isNew(text)) receive(text);
   };
-  const reader = createReader(heard, isNew);
+  const reader = createReader(received, isNew);
   let client: Client | null = null;
   let closed = false;
   const timers = new Set<ReturnType<typeof setTimeout>>();
@@ -91,7 +91,7 @@ export function openWire(place: PostgresPlace, { hear, ...deps }: WireDeps): Wir
     fresh.on('end', lost);
     fresh.on('notification', (notice) => {
       if (notice.channel === hearing.channel) hearing.heard();
-      else heard(notice.payload ?? '');
+      else received(notice.payload ?? '');
     });
     try {
       await fresh.connect();
@@ -106,12 +106,12 @@ export function openWire(place: PostgresPlace, { hear, ...deps }: WireDeps): Wir
   void connect();
   // A connection that leads nowhere says nothing by itself.
   const pings = setInterval(() => {
-    const asked = client;
-    if (asked === null) return;
-    const late = setTimeout(() => cut(asked), answerWithinMs);
-    asked.query(ping).then(
-      () => clearTimeout(late),
-      () => clearTimeout(late),
+    const requested = client;
+    if (requested === null) return;
+    const timedOut = setTimeout(() => cut(requested), answerWithinMs);
+    requested.query(ping).then(
+      () => clearTimeout(timedOut),
+      () => clearTimeout(timedOut),
     );
   }, pingMs);
   const readings = setInterval(() => {
@@ -120,10 +120,10 @@ export function openWire(place: PostgresPlace, { hear, ...deps }: WireDeps): Wir
   }, readMs);
 
   return {
-    tell(text) {
+    send(text) {
       client?.query(told, [channel, text]).catch(() => undefined);
     },
-    hears: hearing.hears,
+    isListening: hearing.hears,
     close() {
       closed = true;
       for (const timer of timers) clearTimeout(timer);
@@ -135,12 +135,12 @@ export function openWire(place: PostgresPlace, { hear, ...deps }: WireDeps): Wir
 }
 
 /** Whether what is said arrives. */
-function createHearing({ say, changed, name }: Omit<WireDeps, 'hear'>) {
+function createHearing({ print, changed, name }: Omit<WireDeps, 'receive'>) {
   const own = `gateway_wire_${name}`;
   let hearing = false;
   /** Questions in a row that nobody heard. */
   let misses = 0;
-  let heard: () => void = () => undefined;
+  let received: () => void = () => undefined;
   const judge = (arrives: boolean) => {
     if (arrives && misses >= missesTold) changed(true);
     misses = arrives ? 0 : misses + 1;
@@ -150,31 +150,31 @@ function createHearing({ say, changed, name }: Omit<WireDeps, 'hear'>) {
   return {
     channel: own,
     hears: () => hearing,
-    heard: () => heard(),
+    heard: () => received(),
     lost() {
       hearing = false;
     },
     /** @param holds the connection on which it listens is the same as before. @returns milliseconds until it is to be asked again. */
     async prove(holds: () => boolean): Promise<number> {
       const self = Promise.withResolvers<boolean>();
-      heard = () => self.resolve(true);
-      const isSaid = await say(own, '').then(
+      received = () => self.resolve(true);
+      const isPresent = await print(own, '').then(
         () => true,
         () => false,
       );
-      const late = setTimeout(() => self.resolve(false), timeoutMs);
-      const arrives = isSaid && (await self.promise);
-      clearTimeout(late);
+      const timedOut = setTimeout(() => self.resolve(false), timeoutMs);
+      const arrives = isPresent && (await self.promise);
+      clearTimeout(timedOut);
       // Where nothing was said, or nobody listened, nothing is known.
-      if (isSaid && holds()) judge(arrives);
+      if (isPresent && holds()) judge(arrives);
       return hearing || misses >= missesTold ? proveMs : againMs;
     },
   };
 }
 
 /** @param isNew is asked of what was said before somebody began to read: that is no news. */
-function createReader(heard: (text: string) => void, isNew: (text: string) => boolean) {
-  let begun = false;
+function createReader(received: (text: string) => void, isNew: (text: string) => boolean) {
+  let startedOf = false;
   let reading = false;
   return {
     async read(client: Client): Promise<void> {
@@ -182,15 +182,15 @@ function createReader(heard: (text: string) => void, isNew: (text: string) => bo
       reading = true;
       try {
         const { rows } = await client.query<{ text: string }>(written);
-        for (const { text } of rows) (begun ? heard : isNew)(text);
-        begun = true;
+        for (const { text } of rows) (startedOf ? received : isNew)(text);
+        startedOf = true;
       } catch {
         // The connection is gone, and the next one reads on.
       }
       reading = false;
     },
     rest() {
-      begun = false;
+      startedOf = false;
     },
   };
 }

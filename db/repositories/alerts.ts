@@ -18,10 +18,10 @@ export interface Expiring {
 }
 
 /** What operators are told of belongs to nobody. */
-const nobody = 0;
+const noop = 0;
 const hourSeconds = 3600;
-const usualHours = 7 * 24;
-const leastRole = 10;
+const baselineHours = 7 * 24;
+const minRole = 10;
 
 export function createAlertsRepository({ query }: Database) {
   return {
@@ -39,7 +39,7 @@ export function createAlertsRepository({ query }: Database) {
         .orderBy('users.id')
         .execute(),
     /** Quota of the last full hour and what has been used since; of the mean hour of the week before, 0 = there is none. */
-    spend: async (now: number): Promise<{ spent: number; usual: number }> => {
+    spend: async (now: number): Promise<{ spent: number; baseline: number }> => {
       const hour = now - (now % hourSeconds);
       const sum = async (from: number, to: number) =>
         await query
@@ -54,11 +54,11 @@ export function createAlertsRepository({ query }: Database) {
       const [last, current, week] = await Promise.all([
         sum(hour - hourSeconds, hour),
         sum(hour, now + 1),
-        sum(hour - (usualHours + 1) * hourSeconds, hour - hourSeconds),
+        sum(hour - (baselineHours + 1) * hourSeconds, hour - hourSeconds),
       ]);
       const hours = week.first === 0 ? 0 : (hour - hourSeconds - week.first) / hourSeconds;
       // A day at least: before that nothing is known to be usual.
-      return { spent: Math.max(last.quota, current.quota), usual: hours < 24 ? 0 : week.quota / hours };
+      return { spent: Math.max(last.quota, current.quota), baseline: hours < 24 ? 0 : week.quota / hours };
     },
     /** Access tokens and API keys of administrators that end between two times. */
     expiring: async (from: number, to: number): Promise<Expiring[]> => {
@@ -79,7 +79,7 @@ export function createAlertsRepository({ query }: Database) {
         .innerJoin('users', 'users.id', 'key.user_id')
         .select(['key.id', 'key.name', 'username', 'key.expires_at', 'key.kind'])
         .where('users.deleted_at', 'is', null)
-        .where('users.role', '>=', leastRole)
+        .where('users.role', '>=', minRole)
         .where('key.expires_at', '>', from)
         .where('key.expires_at', '<=', to)
         .orderBy('key.kind')
@@ -93,23 +93,23 @@ export function createAlertsRepository({ query }: Database) {
     },
     /** What operators were told of, and when. */
     told: () =>
-      query.selectFrom('alerts').select(['kind', 'sent_at']).where('user_id', '=', nobody).orderBy('kind').execute(),
+      query.selectFrom('alerts').select(['kind', 'sent_at']).where('user_id', '=', noop).orderBy('kind').execute(),
     /** As if it had been told at that time. */
     postpone: async (kind: string, at: number): Promise<void> => {
       await query
         .updateTable('alerts')
         .set({ sent_at: at })
-        .where('user_id', '=', nobody)
+        .where('user_id', '=', noop)
         .where('kind', '=', kind)
         .execute();
     },
     /** All but those that begin so, up to the target's name behind the last `@`. */
-    forget: async (kept: readonly string[]): Promise<void> => {
+    deleteOld: async (kept: readonly string[]): Promise<void> => {
       const keep = new Set(kept);
-      const rows = await query.selectFrom('alerts').select('kind').where('user_id', '=', nobody).execute();
+      const rows = await query.selectFrom('alerts').select('kind').where('user_id', '=', noop).execute();
       const over = rows.map(({ kind }) => kind).filter((kind) => !keep.has(kind.slice(0, kind.lastIndexOf('@'))));
       for (const kind of over)
-        await query.deleteFrom('alerts').where('user_id', '=', nobody).where('kind', '=', kind).execute();
+        await query.deleteFrom('alerts').where('user_id', '=', noop).where('kind', '=', kind).execute();
     },
     /** Takes the turn to alert. @returns false when the last alert of this kind is younger than `quietSeconds`. */
     claim: async (userId: number, kind: string, now: number, quietSeconds: number): Promise<boolean> =>

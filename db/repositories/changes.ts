@@ -7,7 +7,7 @@ export interface Change {
   readonly entity_id: string;
 }
 
-export interface FeedNews {
+export interface FeedChanges {
   /** Where the follower stands once it has acted on them. */
   readonly seq: number;
   /** null = nobody knows any more: everything has to be read anew. */
@@ -19,7 +19,7 @@ export interface Feed {
   /** Asked before everything is read: what slips in between is told once more, which does no harm. */
   last(): Promise<number>;
   /** @param seq up to where the follower has acted; what it was told and has not acted on is told again. @returns null = nothing. */
-  after(seq: number): Promise<FeedNews | null>;
+  after(seq: number): Promise<FeedChanges | null>;
   /** What may be forgotten on its behalf; null where nobody needs to know. */
   follows(): string | null;
   /** Forgets what every follower has long seen. */

@@ -32,7 +32,7 @@ export interface LogFilter {
 }
 
 /** Totals beyond this are not counted: the number would cost more than it tells. */
-export const countedAtMost = 10_000;
+export const maxCounted = 10_000;
 
 /** Column and value of a filter; `exceptional` is none, and stands for an index. */
 type Equal = readonly [keyof LogsTable | 'exceptional', string | number];
@@ -159,7 +159,7 @@ export function createLogFilters({ query, dialect }: Database) {
   const rarest = async (
     filter: LogFilter,
     equal: readonly Equal[],
-    atMost = countedAtMost,
+    atMost = maxCounted,
   ): Promise<Equal | undefined> => {
     const candidates = equal.filter(([column, value]) => column !== 'type' || value !== consume);
     let best = candidates[0];

@@ -4,7 +4,7 @@ import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/co
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 import { createLogFacets } from './log-facets.ts';
-import { countedAtMost, createLogFilters, type LogFilter } from './log-filter.ts';
+import { createLogFilters, type LogFilter, maxCounted } from './log-filter.ts';
 
 /** Rows that charged something. */
 const consume = 2;
@@ -104,7 +104,7 @@ export function createLogsRepository(database: Database) {
       return ids.flatMap((id) => found.get(id) ?? []);
     },
     count: async (filter: LogFilter): Promise<number> => {
-      const limited = (await plan(filter))(query.selectFrom('logs').select('logs.id')).limit(countedAtMost);
+      const limited = (await plan(filter))(query.selectFrom('logs').select('logs.id')).limit(maxCounted);
       const { n } = await query
         .selectFrom(limited.as('some'))
         .select((eb) => eb.fn.countAll<number>().as('n'))

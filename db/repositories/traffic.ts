@@ -90,7 +90,7 @@ const windowColumns = [
   'words',
 ] as const;
 /** Rows of one call: a row has some eighty values, and one engine takes 32,766 in a statement. */
-export const mostTrafficRows = 300;
+export const maxTrafficRows = 300;
 
 const old = (name: string): RawBuilder<number> => sql`${sql.ref(`traffic.${name}`)}`;
 const added = (name: string): RawBuilder<number> => sql`${sql.ref(`excluded.${name}`)}`;
@@ -145,7 +145,7 @@ function rowsOf(query: Database['query'], filter: TrafficFilter) {
 export function createTrafficRepository({ query }: Database) {
   return {
     /**
-     * Adds at most `mostTrafficRows` to those that are there, in one order for all writers, so that none waits for another in a circle.
+     * Adds at most `maxTrafficRows` to those that are there, in one order for all writers, so that none waits for another in a circle.
      * @param mark names the writer and this work of his, which is done once: its end may be unknown when a connection breaks.
      */
     add: (rows: readonly Insertable<TrafficTable>[], mark: { writer: string; work: string }): Promise<void> =>

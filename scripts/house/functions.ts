@@ -1,7 +1,7 @@
 /** Every function of a file with its size, read from the syntax tree that Vite's parser makes. */
 import { parseAst } from 'vite';
 
-export interface FunctionFacts {
+export interface FunctionInfo {
   readonly file: string;
   /** '' = it has none of its own. */
   readonly name: string;
@@ -46,7 +46,7 @@ const nameIn = (node: unknown): string => {
 const nameFrom = (parent: Node): string => nameIn(parent.type === 'VariableDeclarator' ? parent.id : parent.key);
 
 /** @param file a path that ends in .ts or .tsx. */
-export function functionsIn(file: string, text: string): readonly FunctionFacts[] {
+export function functionsIn(file: string, text: string): readonly FunctionInfo[] {
   const lineStarts = [0, ...[...text.matchAll(/\n/g)].map((match) => match.index + 1)];
   const lineOf = (offset: number): number => {
     let low = 0;
@@ -58,7 +58,7 @@ export function functionsIn(file: string, text: string): readonly FunctionFacts[
     }
     return low + 1;
   };
-  const found: FunctionFacts[] = [];
+  const found: FunctionInfo[] = [];
   /** @returns the branches below a node. */
   const walk = (node: Node, parent: Node): number => {
     let branches = partings.has(node.type) || (node.type === 'SwitchCase' && isNode(node.test)) ? 1 : 0;

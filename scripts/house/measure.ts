@@ -1,13 +1,13 @@
 /** Measures the code: circles between files, which are faults, and the size of functions, which a reader judges. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type FunctionFacts, functionsIn } from './functions.ts';
+import { type FunctionInfo, functionsIn } from './functions.ts';
 import { circlesIn, importsOf } from './imports.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const measures = ['lines', 'branches', 'parameters'] as const;
 
-const nameOf = (one: FunctionFacts): string => `${one.file}:${one.line} ${one.name}`;
+const nameOf = (one: FunctionInfo): string => `${one.file}:${one.line} ${one.name}`;
 
 /** Lines for people. */
 export interface House {

@@ -27,7 +27,7 @@ export interface DataDirFiles {
   readonly secretKey: string;
   readonly lock: string;
   /** Folders and beginnings of names for what is owed and could not be written to the database, the likeliest first. */
-  readonly owed: readonly { readonly dir: string; readonly name: string }[];
+  readonly pending: readonly { readonly dir: string; readonly name: string }[];
   /** The data directory, or a folder of its own where its path is too long for sockets. */
   readonly socketDir: string;
   /** Requests the front door hands over. */
@@ -37,7 +37,7 @@ export interface DataDirFiles {
   /** Another server asks for this one's place. */
   readonly successionSocket: string;
   /** Where a process hears what still comes to the server that it follows. */
-  doorSocket(pid: number): string;
+  handoverSocket(pid: number): string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -92,29 +92,29 @@ export function homeOf(env: Environment): string {
   }
 }
 
-const homePlace = (hash: string): DataDirFiles['owed'] => {
+const homePlace = (hash: string): DataDirFiles['pending'] => {
   const home = homeOf(process.env);
   return home === '' ? [] : [{ dir: home, name: `.gateway-${hash}.owed-` }];
 };
 
 /** Unix socket paths end at 107 bytes. */
-const longestSocketPath = 100;
+const maxSocketPathLength = 100;
 
 export function dataDirFiles(dir: string): DataDirFiles {
   const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
-  const near = join(dir, 'local.sock').length <= longestSocketPath;
+  const near = join(dir, 'local.sock').length <= maxSocketPathLength;
   const sockets = near ? dir : join(tmpdir(), `gateway-${process.getuid?.() ?? 0}-${hash}`);
   return {
     dir,
     database: join(dir, 'gateway.db'),
     secretKey: join(dir, 'secret.key'),
     lock: join(dir, 'gateway.lock'),
-    owed: [{ dir, name: 'gateway.owed-' }, ...homePlace(hash), { dir: tmpdir(), name: `gateway-${hash}.owed-` }],
+    pending: [{ dir, name: 'gateway.owed-' }, ...homePlace(hash), { dir: tmpdir(), name: `gateway-${hash}.owed-` }],
     socketDir: sockets,
     httpSocket: join(sockets, 'http.sock'),
     localSocket: join(sockets, 'local.sock'),
     successionSocket: join(sockets, 'next.sock'),
-    doorSocket: (pid) => join(sockets, `${pid}.sock`),
+    handoverSocket: (pid) => join(sockets, `${pid}.sock`),
   };
 }
 
@@ -237,7 +237,7 @@ function takeOver(files: DataDirFiles, text: string): boolean {
 const lockText = (pid: number): string => JSON.stringify({ pid, started: processStart(pid) } satisfies LockOwner);
 
 /** From here on the folder is another process's: there is no moment in which it is nobody's. */
-export function giveLock(files: DataDirFiles, pid: number): void {
+export function releaseLock(files: DataDirFiles, pid: number): void {
   const draft = `${files.lock}.${process.pid}`;
   writeFileSync(draft, lockText(pid), { mode: 0o600 });
   renameSync(draft, files.lock);

@@ -56,7 +56,7 @@ export async function importSite(order: ImportOrder): Promise<ImportReport> {
   if (!existsSync(file)) throw new AppError('not_found', { what: file });
   const files = ensureDataDir(dataDir);
   const place = databasePlace(files, env);
-  const unlock = acquireLock(files);
+  const release = acquireLock(files);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   try {
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
@@ -76,7 +76,7 @@ export async function importSite(order: ImportOrder): Promise<ImportReport> {
       await close();
     }
   } finally {
-    unlock();
+    release();
   }
 }
 
@@ -99,10 +99,10 @@ const importToFile = (work: Import, file: string): Promise<ImportReport> => {
 /** The books are written into a file, as they always are, and brought to the server whole. */
 async function importToServer(database: PostgresDatabase, work: Import): Promise<ImportReport> {
   const { copyFromServer } = await import('../../db/move/snapshot.ts');
-  const { refuseLive } = await import('../../db/postgres/alone.ts');
+  const { rejectLive } = await import('../../db/postgres/alone.ts');
   const { fillServer } = await import('../../db/move/fill.ts');
   const { dryRun, nativeBinding } = work;
-  if (!dryRun) await refuseLive(database.pool, placeName(database.place));
+  if (!dryRun) await rejectLive(database.pool, placeName(database.place));
   const folder = join(work.files.dir, '.importing');
   const file = join(folder, 'gateway.db');
   rmSync(folder, { recursive: true, force: true });
@@ -179,7 +179,7 @@ function narrowed(
 const sqliteMark = 'SQLite format 3\0';
 
 /** A source that was killed leaves a write behind that only a writer may undo: nothing is written there from here. */
-function sourceTrouble(error: unknown): { readonly detail_zh: string; readonly detail_en: string } {
+function sourceFailure(error: unknown): { readonly detail_zh: string; readonly detail_en: string } {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
   if (code?.startsWith('SQLITE_READONLY'))
     return {
@@ -197,7 +197,7 @@ function openSource(file: string, nativeBinding: string | undefined): Source & {
     try {
       return openSqliteSource(file, nativeBinding);
     } catch (error) {
-      throw new AppError('import_failed', sourceTrouble(error));
+      throw new AppError('import_failed', sourceFailure(error));
     }
   }
   const tables = readDump(bytes.toString('utf8'));

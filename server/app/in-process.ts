@@ -7,12 +7,12 @@ import { type Database, openDatabase } from '../../db/open.ts';
 import { sealedSample } from '../../db/sealed.ts';
 import { Balances } from '../billing/balances/balances.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
-import { owedFiles, settleOwed } from '../billing/ledger/owed.ts';
+import { pendingFiles, settlePending } from '../billing/ledger/owed.ts';
 import { endpointById } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
-import { capsuleOf, createVault, type Vault, vaultFor } from '../domain/secrets/vault.ts';
+import { createVault, sealedBlobOf, type Vault, vaultFor } from '../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../domain/snapshot/load.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
@@ -56,7 +56,7 @@ export const callReply = {
   clearSession: () => undefined,
   setDevice: () => undefined,
   setState: () => undefined,
-  say: () => undefined,
+  message: () => undefined,
   header: () => undefined,
   unchanged: () => undefined,
 };
@@ -69,7 +69,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** A relay on this database, without threads beside it. @param hands instead of the usual ones. */
 export async function relayOn(
   { database, vault, ledger }: Omit<Parts, 'close'>,
-  hands: Pick<RelayDeps, 'balances' | 'counter' | 'tasks' | 'trouble' | 'findSession'> & Partial<RelayDeps>,
+  hands: Pick<RelayDeps, 'balances' | 'counter' | 'tasks' | 'failure' | 'findSession'> & Partial<RelayDeps>,
 ) {
   const state = createRelayState(hands.balances.money.accounts);
   const source = createSnapshotSource({ database, vault });
@@ -79,10 +79,10 @@ export async function relayOn(
     ledger,
     fetch,
     now: Date.now,
-    steady: () => performance.now(),
+    monoNow: () => performance.now(),
     random: Math.random,
     keyHmac: vault.keyHmac,
-    capsule: capsuleOf(vault),
+    sealedBlob: sealedBlobOf(vault),
     limits: defaultLimits,
     ...hands,
   });
@@ -112,7 +112,7 @@ async function openFileParts(
   const database = openDatabase(files.database, { nativeBinding });
   await migrate(database, { version, report });
   const vault = vaultFor(files.secretKey, env, sealedSample(database));
-  if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(database.raw), files.owed);
+  if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(database.raw), files.pending);
   const ledger = createDirectLedger(database);
   return {
     database,
@@ -128,7 +128,7 @@ async function openFileParts(
 async function openWriting(dataDir: string, env: Environment, reader: DirectReader): Promise<DirectGateway> {
   const files = ensureDataDir(dataDir);
   const place = databasePlace(files, env);
-  const unlock = acquireLock(files);
+  const release = acquireLock(files);
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
@@ -150,7 +150,7 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
           balances: new Balances(),
           counter,
           // No server, no traffic: nobody's channel gets into trouble here.
-          trouble: () => undefined,
+          failure: () => undefined,
           tasks: services.tasks,
           findSession: () => Promise.reject(new AppError('login_required')),
         };
@@ -164,11 +164,11 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
       call: (id, input) => asOwner(services, reader.language ?? 'en', id, input),
       async close() {
         await close();
-        unlock();
+        release();
       },
     };
   } catch (error) {
-    unlock();
+    release();
     throw asStartError(error, dataDir);
   }
 }
@@ -209,9 +209,9 @@ export async function openDirect(dataDir: string, env: Environment, reader: Dire
         },
         close,
       };
-    } catch (trouble) {
+    } catch (failure) {
       await close();
-      throw asStartError(trouble, dataDir);
+      throw asStartError(failure, dataDir);
     }
   }
 }

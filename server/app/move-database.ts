@@ -12,7 +12,7 @@ import { sqliteEnd } from '../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../db/open.ts';
 import { type PostgresPlace, placeName, placeOf } from '../../db/place.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
-import { owedFiles, settleOwed } from '../billing/ledger/owed.ts';
+import { pendingFiles, settlePending } from '../billing/ledger/owed.ts';
 import { AppError } from '../contract/errors.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
@@ -39,14 +39,14 @@ export function plannedMove(url: string, dataDir: string, back: boolean) {
 /** From the data directory's file; it stays as it is. @throws AppError data_dir_locked, move_*, database_*. */
 export async function moveToServer(order: SiteMove): Promise<MovedReport> {
   const files = ensureDataDir(order.dataDir);
-  const unlock = acquireLock(files);
+  const release = acquireLock(files);
   try {
     if (!existsSync(files.database)) throw new AppError('not_found', { what: files.database });
     const source = openDatabase(files.database, { nativeBinding: nativeBindingFor(files.dir, addonPath) });
     try {
       await migrate(source);
       // What is owed belongs to the books before they are carried away.
-      if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(source.raw), files.owed);
+      if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(source.raw), files.pending);
       const target = await openTarget(order.server);
       try {
         return await sayingInterrupted(() => moveSite({ ...order, from: sqliteEnd(source), to: target.end }));
@@ -57,14 +57,14 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
       await source.close();
     }
   } finally {
-    unlock();
+    release();
   }
 }
 
 /** Into the data directory's file, which may not be there yet; until everything is equal it has another name. @throws as `moveToServer`. */
 export async function moveToFile(order: SiteMove): Promise<MovedReport> {
   const files = ensureDataDir(order.dataDir);
-  const unlock = acquireLock(files);
+  const release = acquireLock(files);
   const file = `${files.database}.moving`;
   try {
     if (existsSync(files.database)) throw new AppError('move_not_empty', { name: files.database });
@@ -89,6 +89,6 @@ export async function moveToFile(order: SiteMove): Promise<MovedReport> {
       await source.close();
     }
   } finally {
-    unlock();
+    release();
   }
 }

@@ -38,9 +38,9 @@ export async function restore(
   dataDir: string,
   stamp: string,
   env: Environment,
-): Promise<Omit<Restored, 'sample'> & { readonly keyTrouble: AppError | null }> {
+): Promise<Omit<Restored, 'sample'> & { readonly keyFailure: AppError | null }> {
   const files = ensureDataDir(dataDir);
-  const unlock = acquireLock(files);
+  const release = acquireLock(files);
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
     const place = databasePlace(files, env);
@@ -50,14 +50,14 @@ export async function restore(
         : await restoreToServer({ file, dir: files.dir, server: place, nativeBinding });
     // What came after the backup was left behind on purpose.
     rmSync(progressFile(files.database), { force: true });
-    return { ...restored, keyTrouble: sample === null ? null : troubleWith(files.secretKey, env, sample) };
+    return { ...restored, keyFailure: sample === null ? null : failureWith(files.secretKey, env, sample) };
   } finally {
-    unlock();
+    release();
   }
 }
 
 /** The backup never holds the key: whoever restores it elsewhere has to bring that along. */
-function troubleWith(file: string, env: Environment, sample: SealedSample): AppError | null {
+function failureWith(file: string, env: Environment, sample: SealedSample): AppError | null {
   try {
     vaultFor(file, env, sample);
     return null;
@@ -109,7 +109,7 @@ export async function rotateMasterKey(order: {
   const { env } = order;
   const files = ensureDataDir(order.dataDir);
   const place = databasePlace(files, env);
-  const unlock = acquireLock(files);
+  const release = acquireLock(files);
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
     const stamp = rotationStamp(Date.now());
@@ -123,7 +123,7 @@ export async function rotateMasterKey(order: {
       await database.close();
     }
   } finally {
-    unlock();
+    release();
   }
 }
 

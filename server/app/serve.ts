@@ -4,9 +4,9 @@ import type { MigrationStep } from '../../db/migrate.ts';
 import type { DatabasePlace } from '../../db/place.ts';
 import type { SealedSample } from '../../db/sealed.ts';
 import { controlName, type LedgerClient } from '../billing/ledger/client.ts';
-import type { OwedReport } from '../billing/ledger/owed.ts';
+import type { PendingReport } from '../billing/ledger/owed.ts';
 import type { Missing } from '../billing/ledger/progress.ts';
-import { createBalanceStore, placesFor } from '../cluster/balance-store.ts';
+import { createBalanceStore, slotsFor } from '../cluster/balance-store.ts';
 import { nodeOrder } from '../cluster/order.ts';
 import { AppError } from '../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
@@ -19,7 +19,7 @@ import { createOldServer } from '../handover/handover.ts';
 import { requestHandover, type TakenOver } from '../handover/new-process.ts';
 import { type Handovers, listenForHandover } from '../handover/old-process.ts';
 import { openDescriptors } from '../http/descriptors.ts';
-import { type LogSettings, usualLog } from '../observability/logging/settings.ts';
+import { defaultLogSettings, type LogSettings } from '../observability/logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from '../observability/metrics/listener.ts';
 import type { TraceSettings } from '../observability/traces/settings.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
@@ -30,7 +30,7 @@ import { type LedgerThread, startLedger } from '../threads/ledger/thread.ts';
 import type { ServingOrder } from '../threads/relay/messages.ts';
 import { createOneRelay } from '../threads/relay/one-relay.ts';
 import { createRelayThreads } from '../threads/relay/relay-threads.ts';
-import type { Relays, RelaysDeps } from '../threads/relay/relays.ts';
+import type { RelayPool, RelayPoolDeps } from '../threads/relay/relays.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
 import { createEndings, type Endings } from './shutdown-causes.ts';
 import { createStorageWatch } from './storage-watch.ts';
@@ -39,14 +39,14 @@ export { createLog } from '../observability/logging/log.ts';
 export { logSettings } from '../observability/logging/settings.ts';
 export { metricsAddress } from '../observability/metrics/listener.ts';
 export { traceSettings } from '../observability/traces/settings.ts';
-export { relaysFor } from '../threads/relay/environment.ts';
+export { relayThreadCount } from '../threads/relay/environment.ts';
 
 export interface GatewayOptions {
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
   /** Relay threads; one runs in the main thread. */
-  readonly relays: number;
+  readonly relayThreads: number;
   /** The place of the server that uses the folder now, if there is one. */
   readonly takeOver?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -57,7 +57,7 @@ export interface GatewayOptions {
   /** Where traces go; null = nowhere. */
   readonly traces?: TraceSettings | null;
   /** One line for the operator, apart from what is asked for. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   /** What the start waits for while the database is upgraded. */
   readonly migrating?: (step: MigrationStep) => void;
 }
@@ -69,7 +69,7 @@ export interface Gateway extends Omit<Endings, 'fail' | 'retire'> {
   /** What an earlier crash left and how it was settled. */
   readonly recovered: { readonly settled: number; readonly voided: number };
   /** What an earlier end could not write to the database, settled now. */
-  readonly owed: OwedReport;
+  readonly pending: PendingReport;
   /** Files and connections that may be open at a time; null where the system cannot be asked. */
   readonly descriptors: number | null;
   /** Resolves when somebody wants this node of several to end. */
@@ -88,13 +88,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const place = databasePlace(files, options.env);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const before = options.takeOver === true ? await placeOf(files, options.port, place) : null;
-  const unlock = before === null ? acquireLock(files) : givesLockBack(files);
+  const release = before === null ? acquireLock(files) : givesLockBack(files);
   startEarly('control');
   const threads: { terminate(): void }[] = [];
   try {
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const { balances, shared, bury } = createBalanceStore(place, options.relays);
+    const { balances, shared, recoverOwn } = createBalanceStore(place, options.relayThreads);
     const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
     const ledgerThread = await startLedger({
       ...{ files, nativeBinding, follows: before !== null, node },
@@ -102,81 +102,93 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
-    if (missing !== null) options.say(missingPostings(missing));
+    if (missing !== null) options.print(missingPostings(missing));
     ledger.onBalance(balances.money.accounts.credit);
     const state = createRelayState(balances.money.accounts);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
-    const { env, say, metrics = null, log = usualLog } = options;
+    const { env, print, metrics = null, log = defaultLogSettings } = options;
     const order = orderOf(options, files, before, ledgerThread.sample);
     let handovers: Handovers | null = null;
-    const tellControl: RelaysDeps['control'] = (message) => {
-      if (handovers?.control(message) !== true) control.tell(message);
+    const sendToControl: RelayPoolDeps['control'] = (message) => {
+      if (handovers?.control(message) !== true) control.send(message);
     };
-    const relays = createRelays(
-      options.relays,
+    const relayThreads = createRelayPool(
+      options.relayThreads,
       {
-        ...{ order, state, balances, ledger, counter, descriptors, say, control: tellControl },
+        ...{ order, state, balances, ledger, counter, descriptors, print, control: sendToControl },
         write: (text) => void process.stderr.write(text),
       },
-      { files, ledgerPort: ledgerThread.newPort, hopeless: (why) => fail('relay', why) },
+      { files, ledgerPort: ledgerThread.newPort, unrecoverable: (reason) => fail('relay', reason) },
     );
-    threads.push(relays);
+    threads.push(relayThreads);
     const control = createControlThread({
       spawn: () => startThread('control'),
       order: { place, nativeBinding, setupCode, log, ...machineOf(files, node, options) },
       ledgerPort: () => ledgerThread.newPort(controlName),
-      receive: hearControl({
-        ...{ state, relays, before, places: placesFor(ledgerThread, balances.money) },
-        applied: (seq) => control.tell({ kind: 'applied', seq }),
+      receive: receiveControl({
+        ...{ state, relayThreads, before, slots: slotsFor(ledgerThread, balances.money) },
+        applied: (seq) => control.send({ kind: 'applied', seq }),
       }),
-      lost(why) {
-        say(`the control thread died and is started again: ${why}`);
-        relays.tasksLost();
+      lost(reason) {
+        print(`the control thread died and is started again: ${reason}`);
+        relayThreads.tasksLost();
       },
-      replaced: () => control.tell({ kind: 'storage', standing: watch.standing() }),
-      hopeless: (why) => fail('control', why),
+      replaced: () => control.send({ kind: 'storage', status: watch.status() }),
+      unrecoverable: (reason) => fail('control', reason),
     });
-    const watch = watchStorage(ledgerThread, relays, control, say);
+    const watch = watchStorage(ledgerThread, relayThreads, control, print);
     threads.push({ terminate: watch.stop });
     const setupDone = await control.start().catch((error: unknown) => {
       throw error instanceof AppError ? error : new AppError('internal', {}, error);
     });
     await state.ready;
 
-    await before?.hold({ balances, ledger, control: control.tell, now: Date.now });
-    const openPort = await relays.open();
-    const monitors = createMonitors(metrics, { env, relays, ledger, state, leaseSeconds: node?.leaseSeconds ?? null });
+    await before?.reserve({ balances, ledger, control: control.send, now: Date.now });
+    const openPort = await relayThreads.open();
+    const monitors = createMonitors(metrics, {
+      env,
+      relayThreads,
+      ledger,
+      state,
+      leaseSeconds: node?.leaseSeconds ?? null,
+    });
     await monitors.open();
     threads.push({ terminate: monitors.close });
-    before?.open(options.relays, order.handedOn);
+    before?.open(options.relayThreads, order.forwardedSocket);
     const close = async (): Promise<void> => {
       await Promise.all([control.stop(closeMs), ledgerThread.stop(node === null ? closeMs : leaveMs)]);
       watch.stop();
       monitors.close();
       counter.close();
       handovers?.stop();
-      unlock();
+      release();
     };
-    const { fail, retire, ...lasting } = createEndings({ relays, ledgerThread, say, before: before?.ended, close });
-    ledgerThread.onDeath(bury);
-    ledgerThread.onDeath((why) => fail('ledger', why));
-    void ledgerThread.suspended.then(relays.suspend);
+    const { fail, retire, ...lasting } = createEndings({
+      relayThreads,
+      ledgerThread,
+      print,
+      before: before?.ended,
+      close,
+    });
+    ledgerThread.onDeath(recoverOwn);
+    ledgerThread.onDeath((reason) => fail('ledger', reason));
+    void ledgerThread.suspended.then(relayThreads.suspend);
     if (sharesPort && node === null)
       handovers = listenForHandover(
         files.successionSocket,
         createOldServer({
-          ...{ files, ledgerThread, control, relays, state, monitors, say, retire },
+          ...{ files, ledgerThread, control, relayThreads, state, monitors, print, retire },
           money: balances.money,
           port: openPort,
-          listeners: options.relays,
-          hopeless: (why) => fail('ledger', why),
+          listeners: options.relayThreads,
+          unrecoverable: (reason) => fail('ledger', reason),
         }),
       );
     return {
       url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${openPort}`,
       setupCode: setupDone ? null : setupCode,
-      ...{ recovered: ledgerThread.recovery, owed: ledgerThread.owed },
+      ...{ recovered: ledgerThread.recovery, pending: ledgerThread.pending },
       descriptors: descriptors?.limit ?? null,
       metricsPort: monitors.port(),
       drained: ledgerThread.drained,
@@ -184,7 +196,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     };
   } catch (error) {
     for (const thread of threads) thread.terminate();
-    unlock();
+    release();
     // Then the other serves on.
     before?.end();
     throw error;
@@ -196,16 +208,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 const machineOf = (
   files: DataDirFiles,
   node: { readonly name: string; readonly leaseSeconds: number } | null,
-  { relays }: GatewayOptions,
+  { relayThreads }: GatewayOptions,
 ) => ({
   dataDir: files.dir,
   node: node?.name ?? '',
   leaseSeconds: node?.leaseSeconds ?? null,
-  relays,
+  relayThreads: relayThreads,
 });
 
 function orderOf(
-  { host, port, env, metrics = null, log = usualLog, traces = null }: GatewayOptions,
+  { host, port, env, metrics = null, log = defaultLogSettings, traces = null }: GatewayOptions,
   files: DataDirFiles,
   before: TakenOver | null,
   sample: SealedSample | null,
@@ -215,7 +227,7 @@ function orderOf(
     dataDir: files.dir,
     port: before?.port ?? port,
     follows: before !== null,
-    handedOn: before === null ? '' : files.doorSocket(process.pid),
+    forwardedSocket: before === null ? '' : files.handoverSocket(process.pid),
     measured: metrics !== null,
   };
 }
@@ -223,52 +235,56 @@ function orderOf(
 interface OfThreads {
   readonly files: DataDirFiles;
   readonly ledgerPort: (name: string) => MessagePort;
-  readonly hopeless: (why: string) => void;
+  readonly unrecoverable: (reason: string) => void;
 }
 
-function createRelays(count: number, around: RelaysDeps, { files, ledgerPort, hopeless }: OfThreads): Relays {
-  const { say } = around;
-  if (count === 1) return createOneRelay(around);
-  const keep = { owed: files.owed, mark: '', say, now: Date.now };
-  return createRelayThreads({ ...around, count, ledgerPort, keep, hopeless });
+function createRelayPool(
+  count: number,
+  deps: RelayPoolDeps,
+  { files, ledgerPort, unrecoverable }: OfThreads,
+): RelayPool {
+  const { print } = deps;
+  if (count === 1) return createOneRelay(deps);
+  const keep = { pending: files.pending, mark: '', print: print, now: Date.now };
+  return createRelayThreads({ ...deps, count, ledgerPort, keep, unrecoverable });
 }
 
-interface ControlHearers {
+interface ControlListeners {
   readonly state: RelayState;
-  readonly relays: Relays;
+  readonly relayThreads: RelayPool;
   readonly before: TakenOver | null;
   /** Told of users and keys before any relay is. */
-  readonly places: (news: Snapshot | SnapshotDelta) => void;
+  readonly slots: (update: Snapshot | SnapshotDelta) => void;
   /** Every relay thread has applied the changes up to this sequence number. */
   readonly applied: (seq: number) => void;
 }
 
-const hearControl =
-  ({ state, relays, before, places, applied }: ControlHearers) =>
+const receiveControl =
+  ({ state, relayThreads, before, slots, applied }: ControlListeners) =>
   (data: FromControl): void => {
     switch (data.kind) {
       case 'snapshot':
       case 'delta':
         state.apply(data);
-        places(data);
-        void relays.news(data).then(() => applied(data.seq));
+        slots(data);
+        void relayThreads.update(data).then(() => applied(data.seq));
         break;
       case 'test':
-        relays.test(data);
+        relayThreads.test(data);
         break;
       case 'standing':
-        relays.channels(data.id, data.ids);
+        relayThreads.channels(data.id, data.ids);
         break;
       case 'heard':
-        relays.heard(data.news);
+        relayThreads.received(data.healthReport);
         break;
       case 'traffic':
-        relays.traffic();
+        relayThreads.traffic();
         break;
       case 'taskAnswered':
         // Numbers below zero are those of the server before this one.
-        if (data.id < 0) before?.taskAnswered({ ...data, id: -data.id });
-        else relays.taskAnswered(data);
+        if (data.id < 0) before?.taskResponded({ ...data, id: -data.id });
+        else relayThreads.taskResponded(data);
     }
   };
 
@@ -295,7 +311,7 @@ const missingPostings = ({ postings, at }: Missing): string =>
 
 interface MetricsSources {
   readonly env: GatewayOptions['env'];
-  readonly relays: Relays;
+  readonly relayThreads: RelayPool;
   readonly ledger: LedgerClient;
   readonly state: RelayState;
   readonly leaseSeconds: number | null;
@@ -318,13 +334,13 @@ function createMonitors(address: MetricsAddress | null, sources: MetricsSources)
 
 /** @throws AppError port_taken. */
 async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
-  const { env, relays, ledger, state, leaseSeconds } = sources;
+  const { env, relayThreads, ledger, state, leaseSeconds } = sources;
   // Most sites have no monitor, and their start shall not wait for what one needs.
   const { createExposition } = await import('../observability/metrics/exposition.ts');
   const exposition = createExposition(async () => ({
-    relays: await relays.figures(),
-    standing: relays.standing(),
-    oldestOwedMs: ledger.owed().oldestMs,
+    relayThreads: await relayThreads.stats(),
+    status: relayThreads.status(),
+    oldestPendingMs: ledger.pending().oldestMs,
     version,
     quotaPerUnit: state.settings.priceTables.quotaPerUnit,
     leaseSeconds,
@@ -332,21 +348,26 @@ async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
   return serveMetrics(address, { token: env.GATEWAY_METRICS_TOKEN ?? '', ...exposition });
 }
 
-function watchStorage(thread: LedgerThread, relays: Relays, control: ControlThread, say: GatewayOptions['say']) {
+function watchStorage(
+  thread: LedgerThread,
+  relayThreads: RelayPool,
+  control: ControlThread,
+  print: GatewayOptions['print'],
+) {
   const { client } = thread;
   const watch = createStorageWatch({
     ledger: {
       onHealth: client.onHealth,
       healthy() {
         const own = client.healthy();
-        const { trouble } = relays.standing();
-        return own.ok && trouble !== '' ? { ok: false, reason: trouble } : own;
+        const { failure } = relayThreads.status();
+        return own.ok && failure !== '' ? { ok: false, reason: failure } : own;
       },
-      owed: () => ({ ...client.owed(), count: relays.standing().owed }),
+      pending: () => ({ ...client.pending(), count: relayThreads.status().pending }),
     },
-    unbilled: relays.standing,
-    publish: (standing) => control.tell({ kind: 'storage', standing }),
-    say,
+    unbilled: relayThreads.status,
+    publish: (status) => control.send({ kind: 'storage', status }),
+    print,
     now: Date.now,
   });
   void thread.damage.then((found) => {

@@ -6,12 +6,12 @@ import type { JobLock } from '../../db/job-lock.ts';
 import { createJobLock } from '../../db/job-locks.ts';
 import type { KeptItems } from '../../db/kept-item.ts';
 import { createKeptItems } from '../../db/kept-items.ts';
-import { factsOf } from '../../db/ledger/facts.ts';
+import { statsOf } from '../../db/ledger/facts.ts';
 import type { Database } from '../../db/open.ts';
 import { createChannelsRepository } from '../../db/repositories/channels.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../billing/ledger/verify.ts';
-import { type StorageStanding, soundStorage } from '../contract/storage.ts';
+import { healthyStorage, type StorageStatus } from '../contract/storage.ts';
 import { type BotCheck, createBotCheck } from '../domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from '../domain/accounts/service.ts';
 import { createSettings, type SettingsService } from '../domain/accounts/settings.ts';
@@ -25,7 +25,7 @@ import { createMaintenance, type MaintenanceService } from '../domain/backup/ser
 import { type BackupOrder, verifiedBackup } from '../domain/backup/verified.ts';
 import { createKnowledge, type KnowledgeService } from '../domain/channels/knowledge.ts';
 import { createRounds, type RoundsService } from '../domain/channels/rounds.ts';
-import { createRoutes, type RoutesService, type Standing } from '../domain/channels/routes.ts';
+import { type ChannelHealthStatus, createRoutes, type RoutesService } from '../domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
@@ -128,11 +128,11 @@ export interface Services {
   readonly statements: StatementsService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
-  readonly storage: () => StorageStanding;
+  readonly storage: () => StorageStatus;
   /** Relay threads; 0 = no server runs. */
-  readonly relays: number;
+  readonly relayThreads: number;
   /** Throws away short-lived things that are over. */
-  readonly sweepEphemeralStore: () => Promise<void>;
+  readonly cleanupEphemeralStore: () => Promise<void>;
   readonly maintenance: MaintenanceService;
   readonly undeclaredProxy: UndeclaredProxy;
   readonly provisioning: ProvisioningService;
@@ -159,10 +159,10 @@ export interface ServiceDeps {
   /** Default: as strong as logins can bear. */
   readonly passwords?: Passwords;
   /** How channels stand in the relay's eyes; absent where no server runs. */
-  readonly standingOf?: (ids: readonly number[]) => Promise<readonly Standing[]>;
+  readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
   /** How the store of money stands; sound where no server runs. */
-  readonly storage?: () => StorageStanding;
-  readonly relays?: number;
+  readonly storage?: () => StorageStatus;
+  readonly relayThreads?: number;
   /** What is done once for a site; default: by this process alone. */
   readonly turns?: JobLock;
   /** Makes a backup and looks it through; default: here and now. */
@@ -179,7 +179,7 @@ export interface ServiceDeps {
 const signUpsPerHour = 20;
 
 const withDefaults = (given: ServiceDeps) => ({
-  memos: createEphemeralStore(given.database, given.vault.keyHmac, given.now),
+  store: createEphemeralStore(given.database, given.vault.keyHmac, given.now),
   node: '',
   passwords: createPasswords(),
   turns: createJobLock(given.database, randomUUID()),
@@ -216,7 +216,7 @@ function createSignIn(given: ReturnType<typeof withDefaults>, options: OptionsSe
   };
 }
 
-type TellingDeps = ServiceDeps & {
+type NotificationDeps = ServiceDeps & {
   readonly options: OptionsService;
   readonly sendMail: SendMail;
   readonly settings: SettingsService;
@@ -226,7 +226,7 @@ type TellingDeps = ServiceDeps & {
 };
 
 /** Who is told what outside the console. */
-const createTelling = (deps: TellingDeps) => ({
+const createNotifications = (deps: NotificationDeps) => ({
   quotaAlerts: createQuotaAlerts({
     ...deps,
     notify: createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.guardedFetch }),
@@ -248,7 +248,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const channels = createChannels({
     ...deps,
     automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
-    troubleRules: () => ({
+    failureRules: () => ({
       enabled: options.get('AutomaticDisableChannelEnabled'),
       keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
     }),
@@ -257,7 +257,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const affiliate = createAffiliate({ ...deps, options, randomInt });
   const signIn = createSignIn(deps, options, users);
   const { credentials, devices } = signIn;
-  const signUps = createAllowance('new accounts of networks', 3600, signUpsPerHour, deps.memos);
+  const signUps = createAllowance('new accounts of networks', 3600, signUpsPerHour, deps.store);
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
   await settings.sealReadable();
@@ -298,7 +298,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     wallet: createWallet({ ...deps, options, users }),
     affiliate,
     backups,
-    ...createTelling({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),
+    ...createNotifications({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),
     channels,
     rounds: createRounds({
       channels,
@@ -308,7 +308,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),
-      standingOf: deps.standingOf ?? null,
+      statusOf: deps.statusOf ?? null,
       groupOfToken: async (name, userId) => {
         const token = await tokens.named(name, userId);
         const owner = await users.find(token.user_id);
@@ -338,9 +338,9 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       ...createKeptItems(deps.database, deps.now),
     },
     setupCode: deps.setupCode,
-    storage: deps.storage ?? (() => soundStorage),
-    relays: deps.relays ?? 0,
-    sweepEphemeralStore: deps.memos.sweep,
+    storage: deps.storage ?? (() => healthyStorage),
+    relayThreads: deps.relayThreads ?? 0,
+    cleanupEphemeralStore: deps.store.cleanup,
     maintenance: createMaintenance(deps),
     undeclaredProxy: createUndeclaredProxy(deps.now),
     provisioning: createProvisioning({
@@ -352,7 +352,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     verifyLedger: async () => {
       const { checked, unequal, wrong } = await logs.verify({});
       const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
-      return [...reportsOf(await factsOf(deps.database)), logReport(checked, unequal, examples)];
+      return [...reportsOf(await statsOf(deps.database)), logReport(checked, unequal, examples)];
     },
   };
 }

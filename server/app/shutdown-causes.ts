@@ -2,12 +2,12 @@
 import { AppError } from '../contract/errors.ts';
 import { reasonText } from '../contract/storage-reasons.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
-import type { Relays } from '../threads/relay/relays.ts';
+import type { RelayPool } from '../threads/relay/relays.ts';
 import type { Stop } from './shutdown.ts';
 
 export interface Endings extends Stop {
   /** Something is gone that nothing works without. */
-  fail(thread: 'ledger' | 'control' | 'relay', why: string): void;
+  fail(thread: 'ledger' | 'control' | 'relay', reason: string): void;
   /** Another server serves: ends what is open, then everything. */
   retire(): Promise<void>;
   /** Resolves when serving has ended by itself, with the reason. */
@@ -19,8 +19,8 @@ export interface Endings extends Stop {
 }
 
 export interface EndingsDeps {
-  readonly relays: Relays;
-  readonly say: (line: string) => void;
+  readonly relayThreads: RelayPool;
+  readonly print: (line: string) => void;
   readonly ledgerThread: Pick<LedgerThread, 'leaving'>;
   /** Whoever was before this one is billed through it: until then it cannot go. */
   readonly before: Promise<unknown> | undefined;
@@ -32,7 +32,7 @@ const retrySeconds = 5;
 /** Streams that were open when another server came are let end: nobody waits for that. */
 const farewellMs = 600_000;
 
-export function createEndings({ relays, ledgerThread, say, before, close }: EndingsDeps): Endings {
+export function createEndings({ relayThreads, ledgerThread, print, before, close }: EndingsDeps): Endings {
   const failed = Promise.withResolvers<AppError>();
   const followed = Promise.withResolvers<void>();
   const retired = Promise.withResolvers<void>();
@@ -42,21 +42,21 @@ export function createEndings({ relays, ledgerThread, say, before, close }: Endi
   return {
     fail(thread, why) {
       const error = new AppError('thread_died', { thread, reason: why });
-      say(error.message);
+      print(error.message);
       isFailed = true;
       // Why is said to the operator; a client is told what that means for it.
       const reason = new AppError('storage_unavailable', {
         reason: reasonText('thread_gone', { thread }),
         seconds: retrySeconds,
       });
-      const failing = relays.fail(reason, thread === 'ledger');
+      const failing = relayThreads.fail(reason, thread === 'ledger');
       ending ??= failing.then(close);
       void ending.then(() => failed.resolve(error));
     },
     retire() {
       isFollowed = true;
       followed.resolve();
-      ending ??= relays.stop(farewellMs).then(async () => {
+      ending ??= relayThreads.stop(farewellMs).then(async () => {
         await before;
         await close();
       });
@@ -65,12 +65,12 @@ export function createEndings({ relays, ledgerThread, say, before, close }: Endi
       });
     },
     stop(graceMs, delayMs) {
-      if (isFollowed) setTimeout(relays.hurry, graceMs).unref();
+      if (isFollowed) setTimeout(relayThreads.shutDownNow, graceMs).unref();
       if (ending === null) ledgerThread.leaving();
-      ending ??= relays.stop(graceMs, delayMs).then(close);
+      ending ??= relayThreads.stop(graceMs, delayMs).then(close);
       return ending;
     },
-    hurry: relays.hurry,
+    shutDownNow: relayThreads.shutDownNow,
     failed: failed.promise,
     followed: followed.promise,
     retired: retired.promise,

@@ -1,10 +1,10 @@
 /** Ends serving: open requests are let end, then ended; what is owed is written to the database or kept where the next start finds it; nothing is waited for without a limit. */
 
 import type { LedgerClient } from '../billing/ledger/client.ts';
-import { type OwedPlace, writeOwed } from '../billing/ledger/owed.ts';
+import { type PendingOutbox, writePending } from '../billing/ledger/owed.ts';
 import { AppError } from '../contract/errors.ts';
 import { reasonText } from '../contract/storage-reasons.ts';
-import type { FrontDoor } from '../http/front-door.ts';
+import type { HttpServer } from '../http/front-door.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import type { Relay } from '../relay/relay.ts';
 import { until } from '../threads/supervise.ts';
@@ -13,11 +13,11 @@ export interface Stop {
   /** @param delayMs balancers are told, and whoever comes is served. @param graceMs then open requests may end; those that do not are ended, and everything is closed. */
   stop(graceMs: number, delayMs?: number): Promise<void>;
   /** Somebody is in a hurry: open requests are ended now. */
-  hurry(): void;
+  shutDownNow(): void;
 }
 
 export interface StopDeps {
-  readonly door: Pick<FrontDoor, 'leave' | 'drain' | 'handedOn' | 'stop'>;
+  readonly server: Pick<HttpServer, 'leave' | 'drain' | 'forwardedSocket' | 'stop'>;
   readonly relay: Pick<Relay, 'open' | 'cut' | 'close'>;
   readonly ledger: LedgerClient;
   readonly counter: Pick<TokenCounter, 'close'>;
@@ -26,10 +26,10 @@ export interface StopDeps {
 
 /** Where what is owed is kept for the next start. */
 export interface KeepDeps {
-  readonly owed: readonly OwedPlace[];
+  readonly pending: readonly PendingOutbox[];
   /** Makes names of this thread's own. */
   readonly mark: string;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -40,44 +40,44 @@ const roughMs = 500;
 const commitMs = 1000;
 const farewellMs = 500;
 /** Trouble that lasts so long is not waited for any more. */
-const troubleMs = 3000;
+const failureGraceMs = 3000;
 const retrySeconds = 5;
 
 /** What is owed and not written is written down elsewhere. */
-export async function keepOwed(ledger: Pick<LedgerClient, 'rescue'>, deps: KeepDeps): Promise<void> {
+export async function keepPending(ledger: Pick<LedgerClient, 'rescue'>, deps: KeepDeps): Promise<void> {
   let path = '';
   try {
     const count = await ledger.rescue(async (commands) => {
       const stamp = new Date(deps.now()).toISOString().replace(/[:.]/g, '-');
-      path = await writeOwed(deps.owed, `${stamp}${deps.mark}`, commands);
+      path = await writePending(deps.pending, `${stamp}${deps.mark}`, commands);
     });
     if (count > 0)
-      deps.say(`${count} settlements could not be written to the database; the next start reads them from ${path}`);
+      deps.print(`${count} settlements could not be written to the database; the next start reads them from ${path}`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    deps.say(
-      `what is owed could not be written anywhere (${reason}); put these lines into ${deps.owed[0]?.dir}/${deps.owed[0]?.name}1.jsonl:`,
+    deps.print(
+      `what is owed could not be written anywhere (${reason}); put these lines into ${deps.pending[0]?.dir}/${deps.pending[0]?.name}1.jsonl:`,
     );
     await ledger.rescue(async (commands) => {
-      for (const command of commands) deps.say(JSON.stringify(command));
+      for (const command of commands) deps.print(JSON.stringify(command));
     });
   }
 }
 
 /** Ends one relay thread's serving. */
 export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Promise<void> } {
-  const { relay, ledger, door } = deps;
+  const { relay, ledger, server } = deps;
   let hurried = false;
   let ending: Promise<void> | null = null;
   /** Requests that wait for nothing but their bill. */
-  const onlyBills = () => relay.open() <= ledger.owed().count;
+  const onlyBills = () => relay.open() <= ledger.pending().count;
 
   const drained = async (graceMs: number): Promise<void> => {
     let soundMs = performance.now();
     await until(() => {
       if (ledger.healthy().ok || !onlyBills()) soundMs = performance.now();
-      const hopeless = performance.now() - soundMs >= troubleMs;
-      return (relay.open() === 0 && door.handedOn() === 0) || hurried || hopeless;
+      const unrecoverable = performance.now() - soundMs >= failureGraceMs;
+      return (relay.open() === 0 && server.forwardedSocket() === 0) || hurried || unrecoverable;
     }, graceMs);
   };
 
@@ -88,29 +88,29 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
       deps.counter.close();
       await until(onlyBills, roughMs);
     }
-    if (ledger.healthy().ok) await until(() => ledger.owed().count === 0, commitMs);
-    await keepOwed(ledger, deps.keep);
+    if (ledger.healthy().ok) await until(() => ledger.pending().count === 0, commitMs);
+    await keepPending(ledger, deps.keep);
     if (await until(() => relay.open() === 0, farewellMs)) return;
-    await keepOwed(ledger, deps.keep);
+    await keepPending(ledger, deps.keep);
   };
 
-  const close = (): Promise<void> => door.stop(farewellMs);
+  const close = (): Promise<void> => server.stop(farewellMs);
 
   const shutDown = new AppError('shutting_down', { seconds: retrySeconds });
   return {
     stop(graceMs, delayMs = 0) {
       ending ??= (async () => {
-        door.leave();
+        server.leave();
         if (delayMs > 0) await until(() => hurried, delayMs);
         relay.close(shutDown);
-        door.drain();
+        server.drain();
         await drained(graceMs);
         await settled(shutDown);
         await close();
       })();
       return ending;
     },
-    hurry() {
+    shutDownNow() {
       hurried = true;
     },
     fail(error) {
@@ -122,7 +122,7 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
           seconds: retrySeconds,
         });
         relay.close(reason);
-        door.drain();
+        server.drain();
         await settled(reason);
         await close();
       })();

@@ -12,7 +12,7 @@ export interface Outcome {
 export interface LedgerStore {
   /** @throws the driver's error; then nothing was written. */
   apply(commands: readonly LedgerCommand[]): Outcome;
-  isCommandsFault(error: unknown): boolean;
+  isInvalidCommand(error: unknown): boolean;
   /** Numbers this run; holds of older runs are leftovers of a crash. */
   nextEpoch(): number;
   holds(olderThan: number): StoredHold[];
@@ -37,7 +37,7 @@ export interface StoredHold {
 export type HeldLog = LogEntry & { readonly house?: boolean };
 
 /** Counts of what was looked at, and in words what is wrong. */
-export interface LedgerFacts {
+export interface LedgerStats {
   readonly accounts: number;
   readonly postings: number;
   readonly redemptions: number;
@@ -85,7 +85,7 @@ export interface Acquire {
   readonly partial?: boolean;
 }
 
-export interface GiveBack {
+export interface Release {
   readonly type: 'give-back';
   readonly kind: LeaseKind;
   readonly subject: number;
@@ -93,7 +93,7 @@ export interface GiveBack {
   readonly amount: number;
 }
 
-export type LeaseMove = Acquire | GiveBack;
+export type LeaseMove = Acquire | Release;
 
 export interface Grant {
   readonly account: number;
@@ -102,8 +102,8 @@ export interface Grant {
   readonly granted: number;
   readonly tokenGranted: number;
   /** What there is in all, whoever has it. */
-  readonly most: number;
-  readonly tokenMost: number;
+  readonly max: number;
+  readonly tokenMax: number;
   /** What of the token there is least of: of its limit, or of its budget for a period. */
   readonly tokenBound: 'limit' | Period;
   /** Other nodes that live and have some of what was not granted in full. */
@@ -131,7 +131,7 @@ export interface Outbox {
   /** Durable when it returns. @returns their numbers; the caller has them in hand until `release`. @throws when there is no room, or the disk refuses. */
   keep(commands: readonly LedgerCommand[]): number[];
   /** The oldest that nobody has in hand; now the caller has. */
-  take(most: number): Kept[];
+  take(max: number): Kept[];
   release(numbers: readonly number[]): void;
   /** They are in the books. */
   drop(numbers: readonly number[]): void;

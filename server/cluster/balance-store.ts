@@ -1,13 +1,13 @@
 /** The money in reach of this process: all there is, or what one node of several has leased. */
 import type { DatabasePlace } from '../../db/place.ts';
 import { Balances, createMoney, type Money } from '../billing/balances/balances.ts';
-import { untold } from '../billing/balances/open-requests.ts';
+import { unreported } from '../billing/balances/open-requests.ts';
 import { createMemory } from '../billing/balances/shared-memory.ts';
 import { createNodeLease } from '../billing/leases/node-lease.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
-import { clockReading, createSteadyClock } from '../threads/relay/clock.ts';
-import { mostRelays } from '../threads/relay/environment.ts';
+import { clockReading, createMonoClock } from '../threads/relay/clock.ts';
+import { maxRelayThreads } from '../threads/relay/environment.ts';
 import type { SharedMemory } from './lease-store-shared.ts';
 
 export interface BalanceStore {
@@ -15,42 +15,42 @@ export interface BalanceStore {
   /** For the ledger's thread, which fills it; null = balances follow the books. */
   readonly shared: SharedMemory | null;
   /** That thread is gone: what it had begun is undone. */
-  readonly bury: () => void;
+  readonly recoverOwn: () => void;
 }
 
-export function createBalanceStore({ engine }: DatabasePlace, relays: number): BalanceStore {
-  const threads = relays === 1 ? 0 : mostRelays;
-  const open = relays === 1 ? untold : undefined;
+export function createBalanceStore({ engine }: DatabasePlace, relayThreads: number): BalanceStore {
+  const threads = relayThreads === 1 ? 0 : maxRelayThreads;
+  const open = relayThreads === 1 ? unreported : undefined;
   if (engine === 'sqlite')
     return {
       balances: new Balances(createMoney(createMemory(threads), open)),
       shared: null,
-      bury: () => undefined,
+      recoverOwn: () => undefined,
     };
   const thread = threads + 1;
   const memory = createMemory(thread);
-  const nodeLease = createNodeLease(memory, { steady: createSteadyClock(), wall: Date.now });
+  const nodeLease = createNodeLease(memory, { monoNow: createMonoClock(), wall: Date.now });
   return {
     balances: new Balances(createMoney(memory, open, nodeLease)),
     shared: { parts: memory.parts(), thread, clock: clockReading() },
-    bury: () => memory.bury(thread),
+    recoverOwn: () => memory.recoverOwn(thread),
   };
 }
 
 /** What the ledger's thread is told before any relay knows of a user or key. */
-export function placesFor(
-  { places }: Pick<LedgerThread, 'places'>,
+export function slotsFor(
+  { slots }: Pick<LedgerThread, 'slots'>,
   { memory, accounts, nodeLease }: Money,
-): (news: Snapshot | SnapshotDelta) => void {
+): (update: Snapshot | SnapshotDelta) => void {
   if (nodeLease === null) return () => undefined;
   let known = 1;
   return ({ kind, users, tokens }) => {
     const chunks = memory.parts().chunks.slice(known);
     known += chunks.length;
-    places({
+    slots({
       kind: 'places',
       changed: kind === 'delta',
-      places: accounts.places(
+      slots: accounts.slotIndexes(
         users.map(({ id }) => id),
         tokens.map(({ id }) => id),
       ),

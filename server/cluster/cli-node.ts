@@ -7,7 +7,7 @@ import { sealedSampleOn } from '../../db/postgres/sealed.ts';
 import { newestPostgres } from '../../db/schema/migrations.ts';
 import type { DataDirFiles } from '../app/data-dir.ts';
 import type { Ledger, LedgerResult } from '../billing/ledger/commands.ts';
-import { owedFiles } from '../billing/ledger/owed.ts';
+import { pendingFiles } from '../billing/ledger/owed.ts';
 import { AppError } from '../contract/errors.ts';
 import { proveKey } from '../domain/secrets/proof.ts';
 import { type Vault, vaultFor } from '../domain/secrets/vault.ts';
@@ -42,10 +42,10 @@ export async function openCliNode(
         memory: null,
       });
       if (order === null) throw new AppError('sqlite_alone');
-      return openNodeLedger(order, { message: quiet, health: quiet, drain: quiet, say: quiet });
+      return openNodeLedger(order, { message: quiet, health: quiet, drain: quiet, print: quiet });
     });
     // What an earlier end of a server here could not write.
-    if (owedFiles(files.owed).length > 0) await ledger.open();
+    if (pendingFiles(files.pending).length > 0) await ledger.open();
     return {
       database,
       vault,
@@ -80,10 +80,10 @@ const quiet = () => undefined;
 function createVisitingLedger(
   begin: () => Promise<NodeLedger>,
 ): Ledger & { open(): Promise<NodeLedger>; close(): Promise<void> } {
-  let books: Promise<NodeLedger> | null = null;
+  let ledger: Promise<NodeLedger> | null = null;
   const open = (): Promise<NodeLedger> => {
-    books ??= begin();
-    return books;
+    ledger ??= begin();
+    return ledger;
   };
   return {
     open,
@@ -94,6 +94,6 @@ function createVisitingLedger(
       });
     },
     healthy: () => ({ ok: true }),
-    close: async () => (await books?.catch(() => null))?.close(),
+    close: async () => (await ledger?.catch(() => null))?.close(),
   };
 }

@@ -1,8 +1,8 @@
 /** A node's heartbeat in the database: renews its life, watches the other nodes, and ends what nodes that are gone had open. */
 import type { Line } from '../../db/postgres/line.ts';
 import { clearLeases, earlierEpochs, expireNodes, noteDraining, noteLeft, orphans } from '../../db/postgres/nodes.ts';
-import { nodesNow, standingOn } from '../../db/postgres/standing.ts';
-import type { BooksStanding, LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
+import { limitsOn, nodesNow } from '../../db/postgres/standing.ts';
+import type { LedgerCommand, LedgerResult, SpendingLimits } from '../billing/ledger/commands.ts';
 import { endFor } from '../billing/ledger/recovery.ts';
 
 export interface NodeHeartbeat {
@@ -16,7 +16,7 @@ export interface NodeHeartbeat {
   leave(owes: boolean): Promise<void>;
   /** That are live, as far as was seen lately. */
   nodes(): number;
-  standing(userId: number, tokenId: number | null): Promise<BooksStanding | null>;
+  limits(userId: number, tokenId: number | null): Promise<SpendingLimits | null>;
   /** With NOTIFY. @throws the driver's error. */
   notify(channel: string, text: string): Promise<void>;
 }
@@ -27,17 +27,17 @@ export interface NodeHeartbeatDeps {
   readonly epoch: () => number;
   readonly beat: () => Promise<void>;
   /** The database is away: it is looked for more often. */
-  readonly away: () => boolean;
-  readonly sweep: () => void;
+  readonly unavailable: () => boolean;
+  readonly cleanup: () => void;
   readonly submit: (command: LedgerCommand) => Promise<LedgerResult>;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   readonly drain: () => void;
 }
 
 const beatMs = 3000;
-const awayMs = 500;
-const lookMs = 4000;
-const sweepMs = 1000;
+const unavailableMs = 500;
+const checkMs = 4000;
+const cleanupMs = 1000;
 
 export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
   let line: Promise<Line> | null = null;
@@ -70,7 +70,7 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
     return count;
   };
 
-  const look = async () => {
+  const check = async () => {
     const { state, count } = await alone((on) => nodesNow(on, deps.epoch()));
     live = Math.max(1, count);
     if (state === 'draining' && !draining) {
@@ -78,7 +78,7 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
       deps.drain();
     }
     const gone = await alone(expireNodes);
-    if (gone.length > 0) deps.say(`nodes ${gone.join(', ')} said nothing for too long and are taken for gone`);
+    if (gone.length > 0) deps.print(`nodes ${gone.join(', ')} said nothing for too long and are taken for gone`);
     await settle(undefined, null);
     await alone(clearLeases);
   };
@@ -113,13 +113,13 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
       return count;
     },
     start() {
-      void look().catch(() => undefined);
+      void check().catch(() => undefined);
       every(beatMs, deps.beat);
-      every(awayMs, async () => {
-        if (deps.away()) await deps.beat();
+      every(unavailableMs, async () => {
+        if (deps.unavailable()) await deps.beat();
       });
-      every(lookMs, look);
-      every(sweepMs, async () => deps.sweep());
+      every(checkMs, check);
+      every(cleanupMs, async () => deps.cleanup());
     },
     stop() {
       stopped = true;
@@ -143,7 +143,7 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
       }
       (await line?.catch(() => null))?.close();
     },
-    standing: (userId, tokenId) => alone((on) => standingOn(on, userId, tokenId)),
+    limits: (userId, tokenId) => alone((on) => limitsOn(on, userId, tokenId)),
     async notify(channel, text) {
       await alone((on) => on.send([{ text: 'SELECT pg_notify($1, $2)', values: [channel, text] }]));
     },

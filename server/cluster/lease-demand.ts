@@ -4,7 +4,7 @@ import type { LedgerCommand } from '../billing/ledger/commands.ts';
 import type { LeaseKind } from '../billing/ports.ts';
 
 /** A lease that was asked for, or came. */
-export interface Lent {
+export interface LeasedAmount {
   readonly kind: LeaseKind;
   readonly subject: number;
   /** The user. */
@@ -15,8 +15,8 @@ export interface Lent {
   readonly small: boolean;
 }
 
-export interface Uses {
-  lent(lent: Lent): void;
+export interface LeaseDemand {
+  lent(lent: LeasedAmount): void;
   /** Another node wants it: for a while nothing is leased ahead of requests. */
   wanted(kind: LeaseKind, subject: number): void;
   /** Written in the books. */
@@ -24,19 +24,19 @@ export interface Uses {
   /** Quota that the account is likely to use in the time of a lease. */
   forecast(account: number): number;
   /** Gives back what was not used for a while, and leases what is running short. */
-  sweep(): void;
-  forget(): void;
+  cleanup(): void;
+  clear(): void;
 }
 
-export interface UsesDeps {
+export interface LeaseDemandDeps {
   /** Milliseconds; only differences count. */
   readonly now: () => number;
   /** How long a lease lasts without the database. */
   readonly spanMs: number;
   /** What lies here and no request holds. */
   readonly idle: (kind: LeaseKind, subject: number) => number;
-  readonly ahead: (account: number, token: number, amount: number, done: (granted: number) => void) => void;
-  readonly giveBack: (kind: LeaseKind, subject: number) => void;
+  readonly prefetch: (account: number, token: number, amount: number, done: (granted: number) => void) => void;
+  readonly release: (kind: LeaseKind, subject: number) => void;
 }
 
 interface Use {
@@ -55,7 +55,7 @@ interface Use {
   before: number;
 }
 
-export function createLeaseDemand({ now, spanMs, idle, ahead, giveBack }: UsesDeps): Uses {
+export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: LeaseDemandDeps): LeaseDemand {
   const uses = new Map<string, Use>();
   const keyOf = (kind: LeaseKind, subject: number) => `${kind} ${subject}`;
   const turned = (use: Use): Use => {
@@ -78,7 +78,7 @@ export function createLeaseDemand({ now, spanMs, idle, ahead, giveBack }: UsesDe
     const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
     turned(use).spent += amount;
     use.at = now();
-    if (use.small) giveBack(kind, subject);
+    if (use.small) release(kind, subject);
   };
   /** So that what lies here lasts until a lease ends, should the database go away now. */
   const renew = (use: Use) => {
@@ -89,7 +89,7 @@ export function createLeaseDemand({ now, spanMs, idle, ahead, giveBack }: UsesDe
     if (short <= 0) return;
     // Half as much again, so that it is not asked for at every look.
     const amount = short + Math.ceil(forecast / 2);
-    ahead(owner, kind === 'token' ? subject : 0, amount, (granted) => {
+    prefetch(owner, kind === 'token' ? subject : 0, amount, (granted) => {
       if (granted < short) use.restsUntil = now() + spanMs;
     });
   };
@@ -116,16 +116,16 @@ export function createLeaseDemand({ now, spanMs, idle, ahead, giveBack }: UsesDe
       const use = uses.get(keyOf('account', account));
       return use === undefined ? 0 : likely(use);
     },
-    sweep() {
+    cleanup() {
       for (const [key, use] of uses) {
         if (now() - use.at < spanMs) {
           renew(use);
           continue;
         }
         uses.delete(key);
-        giveBack(use.kind, use.subject);
+        release(use.kind, use.subject);
       }
     },
-    forget: () => uses.clear(),
+    clear: () => uses.clear(),
   };
 }

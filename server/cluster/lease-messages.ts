@@ -16,13 +16,13 @@ interface NodeMessage {
   readonly answer?: readonly Answer[];
 }
 
-export interface Telling {
+export interface LeaseMessages {
   recall(account: number, token: number, holders: readonly number[], mark: number, tokenOnly: boolean): void;
   answer(account: number, to: number, mark: number): void;
 }
 
-export interface TellingDeps {
-  readonly wire: Pick<Wire, 'tell'>;
+export interface LeaseMessagesDeps {
+  readonly wire: Pick<Wire, 'send'>;
   readonly epoch: () => number;
   /** When what was told in this turn goes out. */
   readonly later: (work: () => void) => void;
@@ -31,17 +31,17 @@ export interface TellingDeps {
 /** A message has room for so many, on a site of twenty nodes. */
 const together = 50;
 
-export function createLeaseMessages({ wire, epoch, later }: TellingDeps): Telling {
+export function createLeaseMessages({ wire, epoch, later }: LeaseMessagesDeps): LeaseMessages {
   let recalls = new Map<string, Recall>();
-  let answers = new Map<string, Answer>();
+  let responses = new Map<string, Answer>();
   let number = 0;
   const send = () => {
-    const [wanted, idle] = [[...recalls.values()], [...answers.values()]];
+    const [wanted, idle] = [[...recalls.values()], [...responses.values()]];
     recalls = new Map();
-    answers = new Map();
+    responses = new Map();
     const from = epoch();
     for (let at = 0; at < Math.max(wanted.length, idle.length); at += together)
-      wire.tell(
+      wire.send(
         JSON.stringify({
           from,
           number: ++number,
@@ -51,7 +51,7 @@ export function createLeaseMessages({ wire, epoch, later }: TellingDeps): Tellin
       );
   };
   const soon = () => {
-    if (recalls.size + answers.size === 1) later(send);
+    if (recalls.size + responses.size === 1) later(send);
   };
   return {
     recall(account, token, holders, mark, tokenOnly) {
@@ -63,28 +63,28 @@ export function createLeaseMessages({ wire, epoch, later }: TellingDeps): Tellin
       if (recalls.size > before) soon();
     },
     answer(account, to, mark) {
-      const before = answers.size;
-      answers.set(`${account} ${to}`, [account, to, mark]);
-      if (answers.size > before) soon();
+      const before = responses.size;
+      responses.set(`${account} ${to}`, [account, to, mark]);
+      if (responses.size > before) soon();
     },
   };
 }
 
-export interface TellingHearers {
+export interface LeaseMessageListeners {
   readonly recalled: (account: number, token: number, by: number, mark: number, tokenOnly: boolean) => void;
   readonly answered: (account: number, by: number, mark: number) => void;
 }
 
 /** @param text as another node, or this one, has told it. */
-export function heard(text: string, own: number, { recalled, answered }: TellingHearers): void {
-  let told: NodeMessage;
+export function received(text: string, own: number, { recalled, answered: onResponse }: LeaseMessageListeners): void {
+  let message: NodeMessage;
   try {
-    told = JSON.parse(text) as NodeMessage;
+    message = JSON.parse(text) as NodeMessage;
   } catch {
     return;
   }
-  if (told.from === own) return;
-  for (const [account, token, holders, mark, tokenOnly] of told.recall ?? [])
-    if (holders.includes(own)) recalled(account, token, told.from, mark, tokenOnly === 1);
-  for (const [account, to, mark] of told.answer ?? []) if (to === own) answered(account, told.from, mark);
+  if (message.from === own) return;
+  for (const [account, token, holders, mark, tokenOnly] of message.recall ?? [])
+    if (holders.includes(own)) recalled(account, token, message.from, mark, tokenOnly === 1);
+  for (const [account, to, mark] of message.answer ?? []) if (to === own) onResponse(account, message.from, mark);
 }

@@ -15,7 +15,7 @@ export function createLocalLeaseStore(): NodeLeaseStore {
     },
     idle,
     drop: () => amounts.clear(),
-    learn: () => undefined,
+    update: () => undefined,
     knows: async () => true,
   };
 }

@@ -1,16 +1,16 @@
 /** The memory of this machine's relays as the lease manager sees it: raised when a lease is granted, lowered before it is returned. */
 
 import type { Memory, MemoryParts } from '../billing/balances/shared-memory.ts';
-import { createAccounts, type Places } from '../billing/balances/slots.ts';
+import { createAccounts, type SlotIndexes } from '../billing/balances/slots.ts';
 import { createLeasedBalances } from '../billing/leases/leased-balances.ts';
 import type { LeaseStore } from '../billing/leases/leases.ts';
 import type { LeaseKind, Spared } from '../billing/ports.ts';
 import type { ClockReading } from '../threads/relay/clock.ts';
 
 /** Where users and keys have their cells, from the thread that gives these out. */
-export interface PlacesNews {
+export interface SlotsUpdate {
   readonly kind: 'places';
-  readonly places: Places;
+  readonly slots: SlotIndexes;
   /** Flat pairs of key and user. */
   readonly owners: readonly number[];
   /** They were known before: somebody has changed them. */
@@ -19,14 +19,14 @@ export interface PlacesNews {
 }
 
 export interface NodeLeaseStore extends LeaseStore {
-  learn(news: PlacesNews): void;
+  update(update: SlotsUpdate): void;
   /** Resolves when its cells are known. @returns false when that takes too long. */
   knows(userId: number, tokenId: number): Promise<boolean>;
   idle(kind: LeaseKind, subject: number): number;
 }
 
 const everMs = 2000;
-const lookMs = 5;
+const checkMs = 5;
 
 export interface SharedMemory {
   readonly parts: MemoryParts;
@@ -47,7 +47,7 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
     userId: kind === 'account' ? id : (owners.get(id) ?? 0),
   });
   const raise = (kind: LeaseKind, subject: number, amount: number) => {
-    if (!leased.lend(subjectOf(kind, subject), amount)) early.push({ kind, subject, amount });
+    if (!leased.addLease(subjectOf(kind, subject), amount)) early.push({ kind, subject, amount });
   };
   const isKnown = (userId: number, tokenId: number): boolean =>
     accounts.user(userId) !== 0 && (tokenId === 0 || (owners.has(tokenId) && accounts.token(tokenId) !== 0));
@@ -60,16 +60,16 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
       early.length = 0;
       leased.drop(owners);
     },
-    learn({ places, chunks, owners: pairs }) {
+    update({ slots, chunks, owners: pairs }) {
       memory.adopt(chunks);
-      accounts.bind(places);
+      accounts.bind(slots);
       for (let at = 0; at < pairs.length; at += 2) owners.set(pairs[at] ?? 0, pairs[at + 1] ?? 0);
       for (const { kind, subject, amount } of early.splice(0)) raise(kind, subject, amount);
     },
     async knows(userId, tokenId) {
-      for (let waited = 0; waited <= everMs; waited += lookMs) {
+      for (let waited = 0; waited <= everMs; waited += checkMs) {
         if (isKnown(userId, tokenId)) return true;
-        await Bun.sleep(lookMs);
+        await Bun.sleep(checkMs);
       }
       return false;
     },

@@ -36,44 +36,44 @@ export interface NodeFilesOptions {
   /** Epoch milliseconds: the files outlive the process. */
   readonly now: () => number;
   /** Commands in the outbox. */
-  readonly most?: number;
+  readonly max?: number;
   /** Pages of the copies; default: as many as the disk has. */
-  readonly mostPages?: number;
+  readonly maxPages?: number;
 }
 
 /** About 2 GiB. */
-const mostOwed = 1_000_000;
+const maxPending = 1_000_000;
 const keptForMs = 15 * 60_000;
-const forgetEveryMs = 60_000;
+const deleteEveryMs = 60_000;
 
 /** @throws AppError outbox_locked, node_copied; the driver's error when the folder cannot be used. */
 export function openNodeFiles(
   dir: string,
-  { nativeBinding, now, most = mostOwed, mostPages }: NodeFilesOptions,
+  { nativeBinding, now, max = maxPending, maxPages }: NodeFilesOptions,
 ): NodeFiles {
-  const { owed, before } = openOwn(dir, nativeBinding);
-  const batches = openAcknowledgedFile(join(dir, 'acknowledged.db'), nativeBinding, mostPages);
+  const { outbox, before } = openOwn(dir, nativeBinding);
+  const batches = openAcknowledgedFile(join(dir, 'acknowledged.db'), nativeBinding, maxPages);
   const inHand = new Set<number>();
-  let count = owed.count();
+  let count = outbox.count();
   let forgotten = now();
   const unkept = (error: unknown) => new Error(reasonText('copy_unkept'), { cause: error });
   // Counted from the last batch: the database may have been away for longer than that when an older copy takes over.
-  batches.forgetBefore(batches.newest() - keptForMs);
+  batches.deleteBefore(batches.newest() - keptForMs);
 
   return {
     before,
     outbox: {
       keep(commands) {
-        if (count + commands.length > most)
+        if (count + commands.length > max)
           throw new AppError('storage_unavailable', { reason: reasonText('outbox_full') });
-        const numbers = owed.insert(commands);
+        const numbers = outbox.insert(commands);
         count += numbers.length;
         for (const number of numbers) inHand.add(number);
         return numbers;
       },
       take(wanted) {
         if (count === inHand.size) return [];
-        const free = owed.after(0, wanted + inHand.size).filter(({ number }) => !inHand.has(number));
+        const free = outbox.after(0, wanted + inHand.size).filter(({ number }) => !inHand.has(number));
         const taken = free.slice(0, wanted);
         for (const { number } of taken) inHand.add(number);
         return taken.map(({ number, command }) => ({ number, command: JSON.parse(command) as LedgerCommand }));
@@ -82,7 +82,7 @@ export function openNodeFiles(
         for (const number of numbers) inHand.delete(number);
       },
       drop(numbers) {
-        owed.remove(numbers);
+        outbox.remove(numbers);
         count -= numbers.length;
         for (const number of numbers) inHand.delete(number);
       },
@@ -96,10 +96,10 @@ export function openNodeFiles(
         } catch (error) {
           throw unkept(error);
         }
-        if (Math.abs(at - forgotten) < forgetEveryMs) return;
+        if (Math.abs(at - forgotten) < deleteEveryMs) return;
         forgotten = at;
         try {
-          batches.forgetBefore(at - keptForMs);
+          batches.deleteBefore(at - keptForMs);
         } catch {
           // The next insertion says whether the disk is in trouble.
         }
@@ -130,7 +130,7 @@ export function openNodeFiles(
     },
     close() {
       rmSync(join(dir, ownerFile), { force: true });
-      owed.close();
+      outbox.close();
       batches.close();
     },
   };
@@ -162,14 +162,14 @@ export type Before = 'gone' | 'unknown';
 function openOwn(
   dir: string,
   nativeBinding: string | undefined,
-): { readonly owed: OutboxFile; readonly before: Before } {
+): { readonly outbox: OutboxFile; readonly before: Before } {
   const { host, pid, machine = '', started = '' } = ownerIn(dir);
   try {
-    const owed = openOutboxFile(join(dir, 'outbox.db'), nativeBinding);
+    const outbox = openOutboxFile(join(dir, 'outbox.db'), nativeBinding);
     const isHere = machine !== '' && started !== '' && machine === machineName();
     if (isHere && pid !== process.pid && processStart(pid) === started) {
       // It has the lock of another file than this one.
-      owed.close();
+      outbox.close();
       throw new AppError('node_copied', { dir });
     }
     const owner: Owner = {
@@ -179,7 +179,7 @@ function openOwn(
       started: processStart(process.pid),
     };
     writeFileSync(join(dir, ownerFile), JSON.stringify(owner), { mode: 0o600 });
-    return { owed, before: isHere ? 'gone' : 'unknown' };
+    return { outbox, before: isHere ? 'gone' : 'unknown' };
   } catch (error) {
     if (!String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) throw error;
     throw new AppError('outbox_locked', { dir, host, pid }, error);

@@ -15,17 +15,17 @@ import { postgresMigrations } from '../../db/schema/migrations.ts';
 import type { SealedSample } from '../../db/sealed.ts';
 import { attachMemory, createMemory } from '../billing/balances/shared-memory.ts';
 import { createNodeLease, type OwnNodeLease } from '../billing/leases/node-lease.ts';
-import type { BooksAnswer, BooksQuestion, LedgerMessage } from '../billing/ledger/client.ts';
+import type { LedgerMessage, LedgerRequest, LedgerResponse } from '../billing/ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
 import { createEngine, type Engine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
-import { type OwedPlace, type OwedReport, settleOwedFar } from '../billing/ledger/owed.ts';
+import { type PendingOutbox, type PendingReport, settlePendingRemote } from '../billing/ledger/owed.ts';
 import type { RecoveryReport } from '../billing/ledger/recovery.ts';
 import { AppError } from '../contract/errors.ts';
-import { createSteadyClock } from '../threads/relay/clock.ts';
+import { createMonoClock } from '../threads/relay/clock.ts';
 import { createNodeHeartbeat, type NodeHeartbeat } from './heartbeat.ts';
 import { createLeaseManager, type LeaseManager } from './lease-manager.ts';
 import { createLocalLeaseStore } from './lease-store-local.ts';
-import { createSharedLeaseStore, type PlacesNews, type SharedMemory } from './lease-store-shared.ts';
+import { createSharedLeaseStore, type SharedMemory, type SlotsUpdate } from './lease-store-shared.ts';
 import { type Acknowledged, type NodeFiles, openNodeFiles } from './node-files.ts';
 import { folderError } from './node-name.ts';
 
@@ -34,7 +34,7 @@ export interface NodeOrder {
   readonly name: string;
   readonly version: string;
   readonly nativeBinding: string | undefined;
-  readonly owed: readonly OwedPlace[];
+  readonly pending: readonly PendingOutbox[];
   /** Folder of the node's own files. */
   readonly dir: string;
   /** Its leases end so long after the database has last heard of it. */
@@ -47,7 +47,7 @@ export interface NodeOrder {
 
 export interface NodeReport {
   readonly recovery: RecoveryReport;
-  readonly owed: OwedReport;
+  readonly pending: PendingReport;
   readonly migrated: readonly string[];
   readonly sample: SealedSample | null;
 }
@@ -55,8 +55,8 @@ export interface NodeReport {
 export interface NodeLedger {
   readonly engine: Engine;
   readonly report: NodeReport;
-  answer(question: BooksQuestion): Promise<BooksAnswer>;
-  learn(news: PlacesNews): void;
+  answer(question: LedgerRequest): Promise<LedgerResponse>;
+  update(update: SlotsUpdate): void;
   /** It is about to end: the others see it. */
   leaving(): void;
   /** All is given back, and the others know that this node is gone. */
@@ -67,7 +67,7 @@ export interface NodeLedgerListeners {
   readonly message: (message: LedgerMessage) => void;
   readonly health: (health: StoreHealth) => void;
   /** One line for the operator. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   /** Somebody wants this node to end. */
   readonly drain: () => void;
   /** What an upgrade of the database does meanwhile. */
@@ -76,7 +76,7 @@ export interface NodeLedgerListeners {
 
 const unheard =
   'NOTIFY of the database does not arrive, as behind a pooler that lends connections by the transaction: what other nodes want is asked for every 250 ms; DATABASE_DIRECT_URL=postgres://… leads around it';
-const awayFor = ({ durable, leaseSeconds }: NodeOrder, error: unknown): string => {
+const unavailableReason = ({ durable, leaseSeconds }: NodeOrder, error: unknown): string => {
   const words = error instanceof Error ? error.message : String(error);
   const meanwhile = durable
     ? `requests go on within what is leased, for ${leaseSeconds - 3} s since it was last heard of at most`
@@ -84,13 +84,13 @@ const awayFor = ({ durable, leaseSeconds }: NodeOrder, error: unknown): string =
   return `the database cannot be reached (${words}); ${meanwhile}`;
 };
 const reachedAgain = 'the database answers again';
-const heardAgain = 'NOTIFY of the database arrives again';
+const listeningAgain = 'NOTIFY of the database arrives again';
 
 /** @throws AppError database_*, data_dir_unreadable, outbox_unusable, outbox_locked, node_copied */
-export async function openNodeLedger(order: NodeOrder, told: NodeLedgerListeners): Promise<NodeLedger> {
-  const { schema, migrated, sample } = await prepare(order.place, told.migrating);
-  const { recovery, owed, ...books } = await begin(order, schema, told);
-  return { ...books, report: { recovery, owed, migrated, sample } };
+export async function openNodeLedger(order: NodeOrder, listeners: NodeLedgerListeners): Promise<NodeLedger> {
+  const { schema, migrated, sample } = await prepare(order.place, listeners.migrating);
+  const { recovery, owed: pending, ...ledger } = await begin(order, schema, listeners);
+  return { ...ledger, report: { recovery, pending, migrated, sample } };
 }
 
 /** A pooler gives nobody a session; migrations want one, and statements that are parsed once. */
@@ -106,32 +106,32 @@ async function prepare(place: PostgresPlace, migrating: NodeLedgerListeners['mig
   }
 }
 
-async function begin(order: NodeOrder, schema: string, told: NodeLedgerListeners) {
+async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerListeners) {
   const direct = directPlace(order.place);
   const files = openFiles(order);
-  await refuseTwin(order, files);
+  await rejectTwin(order, files);
   const { memory: shared } = order;
   const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
-  const reach = shared === null ? createLocalLeaseStore() : createSharedLeaseStore(memory);
-  const nodeLease = createNodeLease(memory, { steady: createSteadyClock(shared?.clock), wall: Date.now });
+  const leaseStore = shared === null ? createLocalLeaseStore() : createSharedLeaseStore(memory);
+  const nodeLease = createNodeLease(memory, { monoNow: createMonoClock(shared?.clock), wall: Date.now });
   const submitted = (command: LedgerCommand): Promise<LedgerResult> =>
     new Promise((resolve, reject) =>
       engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result))),
     );
   const store = createPostgresLedgerStore({
-    connect: () => openLine(direct, { isOwn: () => order.place.direct !== undefined || wire.hears() }),
+    connect: () => openLine(direct, { isOwn: () => order.place.direct !== undefined || wire.isListening() }),
     node: { name: order.name, version: order.version, schema, leaseSeconds: order.leaseSeconds },
     acknowledged: files.acknowledged,
     onEpoch(epoch) {
       nodeLease.ended();
-      leases.began(epoch);
+      leases.started(epoch);
       nodeLease.begins(epoch, order.leaseSeconds);
     },
-    onReach: (error) => told.say(error === null ? reachedAgain : awayFor(order, error)),
+    onConnectionError: (error) => listeners.print(error === null ? reachedAgain : unavailableReason(order, error)),
     sign: nodeLease.heartbeatSent,
-    onForgotten(commands, done) {
+    onUnlisted(commands, done) {
       if (commands.length === 0) return done();
-      told.say(
+      listeners.print(
         `${commands.length} postings of this node are not in the database, as after a failover to an older copy; they are sent again`,
       );
       engine.resend(commands.map(again), done);
@@ -141,22 +141,22 @@ async function begin(order: NodeOrder, schema: string, told: NodeLedgerListeners
   });
   const leases = createLeaseManager({
     ...{
-      reach,
+      leaseStore,
       nodeLease,
       move: store.move,
       isUnresolved: store.isUnresolved,
-      away: store.away,
+      unavailable: store.unavailable,
       leaseMs: order.leaseSeconds * 1000,
       epoch: store.epoch,
-      tell: (text) => wire.tell(text),
+      send: (text) => wire.send(text),
     },
     nodes: () => heartbeat.nodes(),
     now: () => performance.now(),
   });
   const wire: Wire = openWire(order.place, {
-    hear: (text) => leases.hear(text),
-    say: (channel, text) => heartbeat.notify(channel, text),
-    changed: (hears) => told.say(hears ? heardAgain : unheard),
+    receive: (text) => leases.receive(text),
+    print: (channel, text) => heartbeat.notify(channel, text),
+    changed: (isListening) => listeners.print(isListening ? listeningAgain : unheard),
     name: randomUUID().replaceAll('-', ''),
   });
   const heartbeat: NodeHeartbeat = createNodeHeartbeat({
@@ -164,17 +164,17 @@ async function begin(order: NodeOrder, schema: string, told: NodeLedgerListeners
     name: order.name,
     epoch: store.epoch,
     beat: store.probe,
-    away: store.away,
-    sweep: leases.sweep,
+    unavailable: store.unavailable,
+    cleanup: leases.cleanup,
     submit: submitted,
-    say: told.say,
-    drain: told.drain,
+    print: listeners.print,
+    drain: listeners.drain,
   });
   const engine = createEngine({
     store: leasingStore(store, leases, files.acknowledged),
-    onBalance: told.message,
-    onHealth: told.health,
-    standby: standbyOf(files.outbox, order.durable, nodeLease, told),
+    onBalance: listeners.message,
+    onHealth: listeners.health,
+    standby: standbyOf(files.outbox, order.durable, nodeLease, listeners),
   });
   const close = async () => {
     heartbeat.stop();
@@ -186,25 +186,25 @@ async function begin(order: NodeOrder, schema: string, told: NodeLedgerListeners
   };
   try {
     await store.probe();
-    const owed = await settleOwedFar((commands) => Promise.all(commands.map(submitted)), order.owed);
+    const pending = await settlePendingRemote((commands) => Promise.all(commands.map(submitted)), order.pending);
     const recovered = await heartbeat.recoverOwnEpochs();
     heartbeat.start();
     return {
       engine: gathering(engine, leases),
       recovery: { epoch: store.epoch(), ...recovered },
-      owed,
-      answer: async (question: BooksQuestion): Promise<BooksAnswer> =>
+      owed: pending,
+      answer: async (question: LedgerRequest): Promise<LedgerResponse> =>
         question.kind === 'lend'
           ? { kind: 'loan', id: question.id, answer: await leases.acquire(question.order) }
           : {
               kind: 'stands',
               id: question.id,
-              standing: await heartbeat.standing(question.userId, question.tokenId).catch(() => null),
+              limits: await heartbeat.limits(question.userId, question.tokenId).catch(() => null),
             },
       leaving: () => void heartbeat.leaving(),
-      learn(news: PlacesNews) {
-        reach.learn(news);
-        if (news.changed) leases.changed(news);
+      update(update: SlotsUpdate) {
+        leaseStore.update(update);
+        if (update.changed) leases.changed(update);
       },
       close,
     };
@@ -225,7 +225,7 @@ function openFiles({ dir, durable, nativeBinding }: NodeOrder): NodeFiles {
 }
 
 /** A folder that was copied while its node runs, such as a machine's snapshot, has the name of that node. @throws AppError node_copied */
-async function refuseTwin({ place, name, dir }: NodeOrder, files: NodeFiles): Promise<void> {
+async function rejectTwin({ place, name, dir }: NodeOrder, files: NodeFiles): Promise<void> {
   if (files.before === 'gone') return;
   try {
     const line = await openLine(directPlace(place), { name: 'gateway ledger' });
@@ -245,12 +245,12 @@ const standbyOf = (
   outbox: Standby['outbox'],
   durable: boolean,
   nodeLease: OwnNodeLease,
-  { say }: NodeLedgerListeners,
+  { print }: NodeLedgerListeners,
 ): Standby => ({
   outbox,
   durable,
   mayAdmit: () => durable && nodeLease.isValid(),
-  onRefused: ({ ref }, result) => say(`what was owed for ${ref} was turned down: ${JSON.stringify(result)}`),
+  onRejected: ({ ref }, result) => print(`what was owed for ${ref} was turned down: ${JSON.stringify(result)}`),
 });
 
 /** After the commit, what was not paid out of leases is in reach again. */
@@ -275,7 +275,7 @@ const gathering = (engine: Engine, leases: LeaseManager): Engine => ({
     engine.submit(command, (result) => {
       if (result instanceof AppError || result.status !== 'refused' || result.reason !== 'insufficient')
         return done(result);
-      void leases.gather(command.userId).then(() => engine.submit(command, done));
+      void leases.recallAll(command.userId).then(() => engine.submit(command, done));
     });
   },
 });

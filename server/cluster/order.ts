@@ -14,16 +14,16 @@ const nodeFolder = (files: DataDirFiles, env: Readonly<Record<string, string | u
 };
 
 /** How long a node serves on without the database, at most; and when others have what it had leased, should it be dead. */
-const usualLease = 30;
-const [leastLease, mostLease] = [10, 600];
+const defaultLease = 30;
+const [minLease, mostLease] = [10, 600];
 
 /** @throws AppError usage */
 export function leaseSecondsIn({
   GATEWAY_LEASE_SECONDS: given = '',
 }: Readonly<Record<string, string | undefined>>): number {
-  const seconds = given === '' ? usualLease : Number(given);
-  if (Number.isInteger(seconds) && seconds >= leastLease && seconds <= mostLease) return seconds;
-  throw new AppError('usage', { detail: `GATEWAY_LEASE_SECONDS ${given}: ${leastLease}-${mostLease}` });
+  const seconds = given === '' ? defaultLease : Number(given);
+  if (Number.isInteger(seconds) && seconds >= minLease && seconds <= mostLease) return seconds;
+  throw new AppError('usage', { detail: `GATEWAY_LEASE_SECONDS ${given}: ${minLease}-${mostLease}` });
 }
 
 /** @returns null where the database is a file that nobody else has. @throws AppError data_dir_unreadable, outbox_unusable */
@@ -40,7 +40,7 @@ export function nodeOrder(
     name: nodeName(folder),
     version,
     ...more,
-    owed: files.owed,
+    pending: files.pending,
     ...folder,
     leaseSeconds: leaseSecondsIn(env),
   };

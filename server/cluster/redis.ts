@@ -14,7 +14,7 @@ export interface RedisLine {
 export interface RedisDeps {
   readonly open: () => RedisLine;
   /** One line for the operator, when it goes and when it comes back. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -24,15 +24,15 @@ const againMs = 1000;
 /** One site's keys lie together, where the server is itself several. */
 const prefix = 'gateway:{rates}:';
 
-export function createRedis({ open, say, wait }: RedisDeps): Pick<SiteRatesDeps, 'run'> & { close(): void } {
+export function createRedis({ open, print, wait }: RedisDeps): Pick<SiteRatesDeps, 'run'> & { close(): void } {
   let line: RedisLine | null = null;
   let closed = false;
-  let told = false;
+  let warned = false;
   const digests = new Map<string, string>();
 
   const within = async <T>(work: Promise<T>): Promise<T> => {
-    const late = wait(timeoutMs).then(() => Promise.reject(new Error(`no answer within ${timeoutMs} ms`)));
-    return Promise.race([work, late]);
+    const timedOut = wait(timeoutMs).then(() => Promise.reject(new Error(`no answer within ${timeoutMs} ms`)));
+    return Promise.race([work, timedOut]);
   };
   const join = async (): Promise<void> => {
     const fresh = open();
@@ -50,11 +50,11 @@ export function createRedis({ open, say, wait }: RedisDeps): Pick<SiteRatesDeps,
     while (!closed && line === null) {
       try {
         await join();
-        if (told) say('rate limits: Redis answers again, all nodes count together');
-        told = false;
+        if (warned) print('rate limits: Redis answers again, all nodes count together');
+        warned = false;
       } catch (error) {
-        if (!told) say(`rate limits: Redis is away, each node keeps to its share: ${String(error)}`);
-        told = true;
+        if (!warned) print(`rate limits: Redis is away, each node keeps to its share: ${String(error)}`);
+        warned = true;
         await wait(againMs);
       }
     }
@@ -63,8 +63,8 @@ export function createRedis({ open, say, wait }: RedisDeps): Pick<SiteRatesDeps,
     if (line !== from) return;
     line = null;
     from.close();
-    if (!told) say(`rate limits: Redis is away, each node keeps to its share: ${String(error)}`);
-    told = true;
+    if (!warned) print(`rate limits: Redis is away, each node keeps to its share: ${String(error)}`);
+    warned = true;
     void keepTrying();
   };
   void keepTrying();

@@ -4,13 +4,13 @@ import { controlName, type LedgerMessage } from '../billing/ledger/client.ts';
 import { AppError } from '../contract/errors.ts';
 import { type HostPort, hostLedger } from '../threads/ledger/host.ts';
 import type { LedgerReport } from '../threads/ledger/worker.ts';
-import type { PlacesNews } from './lease-store-shared.ts';
+import type { SlotsUpdate } from './lease-store-shared.ts';
 import { type NodeOrder, openNodeLedger } from './node-ledger.ts';
 
 type Incoming =
   | string
   | { readonly kind: 'start'; readonly node: NodeOrder; readonly port: MessagePort }
-  | PlacesNews
+  | SlotsUpdate
   | { readonly kind: 'port'; readonly port: MessagePort; readonly name: string }
   | { readonly kind: 'leaving' | 'close' };
 
@@ -22,40 +22,40 @@ declare const self: {
 async function start(order: Extract<Incoming, { kind: 'start' }>) {
   const ports = new Map<string, MessagePort>();
   const toMain = (message: LedgerMessage) => self.postMessage(JSON.stringify(message));
-  const books = await openNodeLedger(order.node, {
+  const ledger = await openNodeLedger(order.node, {
     message: toMain,
     health(health) {
       toMain({ kind: 'health', health });
       for (const port of ports.values()) port.postMessage(JSON.stringify({ kind: 'health', health }));
     },
-    say: (line) => void process.stderr.write(`${line}\n`),
+    print: (line) => void process.stderr.write(`${line}\n`),
     drain: () => self.postMessage({ kind: 'drain' }),
     migrating: (step) => self.postMessage({ kind: 'migrating', step }),
   });
   const host = (port: MessagePort, name: string) => {
     ports.set(name, port);
-    hostLedger(books.engine, port as unknown as HostPort, books.answer);
+    hostLedger(ledger.engine, port as unknown as HostPort, ledger.answer);
     port.start();
   };
   host(order.port, controlName);
-  return { books, host };
+  return { books: ledger, host };
 }
 
 self.onmessage = ({ data }) => {
   if (typeof data === 'string' || data.kind !== 'start') return;
   start(data)
-    .then(({ books, host }) => {
+    .then(({ books: ledger, host }) => {
       const port: HostPort = { postMessage: (message) => self.postMessage(message), onmessage: null };
-      hostLedger(books.engine, port, books.answer);
+      hostLedger(ledger.engine, port, ledger.answer);
       self.onmessage = (event) => {
         const message = event.data;
         if (typeof message === 'string') port.onmessage?.(event as MessageEvent<string>);
         else if (message.kind === 'port') host(message.port, message.name);
-        else if (message.kind === 'places') books.learn(message);
-        else if (message.kind === 'leaving') books.leaving();
-        else if (message.kind === 'close') void books.close().then(() => self.postMessage({ kind: 'closed' }));
+        else if (message.kind === 'places') ledger.update(message);
+        else if (message.kind === 'leaving') ledger.leaving();
+        else if (message.kind === 'close') void ledger.close().then(() => self.postMessage({ kind: 'closed' }));
       };
-      self.postMessage({ kind: 'ready', ...books.report, missing: null });
+      self.postMessage({ kind: 'ready', ...ledger.report, missing: null });
     })
     .catch((error: unknown) => {
       self.postMessage({

@@ -28,7 +28,7 @@ function membersOf(text: string | undefined): Readonly<Record<string, unknown>> 
   }
 }
 
-const says = (value: unknown): boolean =>
+const isSet = (value: unknown): boolean =>
   value !== null &&
   value !== false &&
   value !== '' &&
@@ -39,7 +39,7 @@ const says = (value: unknown): boolean =>
 export function actsLater({ setting, param_override, header_override, settings }: SavedChannel): string[] {
   const named = (field: string, text: string | undefined, acts: (name: string) => boolean): string[] =>
     Object.entries(membersOf(text)).flatMap(([name, value]) =>
-      acts(name) || !says(value) ? [] : [`${field}.${name}`],
+      acts(name) || !isSet(value) ? [] : [`${field}.${name}`],
     );
   return [
     ...named('setting', setting, (name) => channelSettings.has(name)),

@@ -6,7 +6,7 @@ const dots = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
 export function isModelName(name: string): boolean {
   const known = judged.get(name);
   if (known !== undefined) return known;
-  if (judged.size >= mostJudged) judged.clear();
+  if (judged.size >= maxChecked) judged.clear();
   const fine = name.isWellFormed() && !/\p{Cc}/u.test(name) && !dots.test(name);
   judged.set(name, fine);
   return fine;
@@ -14,7 +14,7 @@ export function isModelName(name: string): boolean {
 
 /** Each request asks for its model three times, and few models are asked for. */
 const judged = new Map<string, boolean>();
-const mostJudged = 1000;
+const maxChecked = 1000;
 
 /** A version, a region, an account: one plain word. */
 export const isAddressPart = (text: string): boolean => /^[A-Za-z0-9](?:[A-Za-z0-9_:@-]|\.(?!\.))*$/.test(text);

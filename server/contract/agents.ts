@@ -1,6 +1,6 @@
 /** How programs that work with models are told to use this gateway: `gateway exec`, `gateway agents`, the console and the documents read the same rows. */
 
-export interface AgentFacts {
+export interface AgentSettings {
   /** Of the gateway, without a slash at its end. */
   readonly url: string;
   readonly key: string;
@@ -39,9 +39,9 @@ export interface Agent {
   /** Variables that would lead it past the gateway. */
   readonly unset: readonly string[];
   /** For one run, leaving the user's own settings as they are. */
-  once(facts: AgentFacts): Setup;
+  once(settings: AgentSettings): Setup;
   /** For good. */
-  always(facts: AgentFacts): Setup;
+  always(settings: AgentSettings): Setup;
   readonly note?: { readonly zh: string; readonly en: string };
 }
 
@@ -52,23 +52,23 @@ const given = (name: string, value: string): Readonly<Record<string, string>> =>
   value === '' ? {} : { [name]: value };
 
 /** The first of the names that fits, else the one to begin with. */
-const nearest = ({ models, model }: AgentFacts, pattern: RegExp): string =>
+const nearest = ({ models, model }: AgentSettings, pattern: RegExp): string =>
   pattern.test(model) ? model : (models.findLast((name) => pattern.test(name)) ?? model);
 
-const claudeEnvironment = (facts: AgentFacts): Readonly<Record<string, string>> => ({
-  ANTHROPIC_BASE_URL: facts.url,
-  ANTHROPIC_AUTH_TOKEN: facts.key,
-  ...given('ANTHROPIC_MODEL', facts.model),
+const claudeEnvironment = (settings: AgentSettings): Readonly<Record<string, string>> => ({
+  ANTHROPIC_BASE_URL: settings.url,
+  ANTHROPIC_AUTH_TOKEN: settings.key,
+  ...given('ANTHROPIC_MODEL', settings.model),
   // What it does on the side is asked of smaller models; where they are not served it would fail there.
-  ...given('ANTHROPIC_DEFAULT_OPUS_MODEL', nearest(facts, /opus/)),
-  ...given('ANTHROPIC_DEFAULT_SONNET_MODEL', nearest(facts, /sonnet/)),
-  ...given('ANTHROPIC_DEFAULT_HAIKU_MODEL', nearest(facts, /haiku/)),
+  ...given('ANTHROPIC_DEFAULT_OPUS_MODEL', nearest(settings, /opus/)),
+  ...given('ANTHROPIC_DEFAULT_SONNET_MODEL', nearest(settings, /sonnet/)),
+  ...given('ANTHROPIC_DEFAULT_HAIKU_MODEL', nearest(settings, /haiku/)),
   // It writes a line in front of its prompt that changes with every request.
   CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
 });
 
 const codexKey = 'GATEWAY_API_KEY';
-const codexProvider = ({ url }: AgentFacts): readonly (readonly [string, string])[] => [
+const codexProvider = ({ url }: AgentSettings): readonly (readonly [string, string])[] => [
   ['name', toml('gateway')],
   ['base_url', toml(`${url}/v1`)],
   ['env_key', toml(codexKey)],
@@ -77,21 +77,21 @@ const codexProvider = ({ url }: AgentFacts): readonly (readonly [string, string]
   ['stream_max_retries', '2'],
 ];
 
-const geminiEnvironment = ({ url, key, model }: AgentFacts): Readonly<Record<string, string>> => ({
+const geminiEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   GOOGLE_GEMINI_BASE_URL: url,
   GEMINI_API_KEY: key,
   ...given('GEMINI_MODEL', model),
 });
 const geminiSettings = json({ security: { auth: { selectedType: 'gemini-api-key' } } });
 
-const qwenEnvironment = ({ url, key, model }: AgentFacts): Readonly<Record<string, string>> => ({
+const qwenEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   OPENAI_BASE_URL: `${url}/v1`,
   OPENAI_API_KEY: key,
   ...given('OPENAI_MODEL', model),
 });
 const qwenSettings = json({ security: { auth: { selectedType: 'openai' } } });
 
-const opencodeConfig = ({ url, key, model, models }: AgentFacts): string =>
+const opencodeConfig = ({ url, key, model, models }: AgentSettings): string =>
   json({
     $schema: 'https://opencode.ai/config.json',
     ...given('model', model === '' ? '' : `gateway/${model}`),
@@ -106,7 +106,7 @@ const opencodeConfig = ({ url, key, model, models }: AgentFacts): string =>
     },
   });
 
-const aiderEnvironment = ({ url, key, model }: AgentFacts): Readonly<Record<string, string>> => ({
+const aiderEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   OPENAI_API_BASE: `${url}/v1`,
   OPENAI_API_KEY: key,
   ...given('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
@@ -120,9 +120,9 @@ export const agents: readonly Agent[] = [
     package: '@anthropic-ai/claude-code',
     prefers: [/^claude-.*sonnet/, /^claude-.*opus/, /^claude/],
     unset: ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'],
-    once: (facts) => ({ environment: claudeEnvironment(facts) }),
-    always: (facts) => ({
-      files: [{ path: '~/.claude/settings.json', text: json({ env: claudeEnvironment(facts) }) }],
+    once: (settings) => ({ environment: claudeEnvironment(settings) }),
+    always: (settings) => ({
+      files: [{ path: '~/.claude/settings.json', text: json({ env: claudeEnvironment(settings) }) }],
     }),
   },
   {
@@ -132,25 +132,25 @@ export const agents: readonly Agent[] = [
     package: '@openai/codex',
     prefers: [/codex/, /^gpt-5/, /^gpt/],
     unset: ['OPENAI_BASE_URL'],
-    once: (facts) => ({
-      environment: { [codexKey]: facts.key, CODEX_API_KEY: facts.key },
+    once: (settings) => ({
+      environment: { [codexKey]: settings.key, CODEX_API_KEY: settings.key },
       arguments: [
         'model_provider="gateway"',
-        ...codexProvider(facts).map(([name, value]) => `model_providers.gateway.${name}=${value}`),
-        ...(facts.model === '' ? [] : [`model=${toml(facts.model)}`]),
+        ...codexProvider(settings).map(([name, value]) => `model_providers.gateway.${name}=${value}`),
+        ...(settings.model === '' ? [] : [`model=${toml(settings.model)}`]),
       ].flatMap((setting) => ['-c', setting]),
     }),
-    always: (facts) => ({
-      environment: { [codexKey]: facts.key },
+    always: (settings) => ({
+      environment: { [codexKey]: settings.key },
       files: [
         {
           path: '~/.codex/config.toml',
           text: [
             'model_provider = "gateway"',
-            ...(facts.model === '' ? [] : [`model = ${toml(facts.model)}`]),
+            ...(settings.model === '' ? [] : [`model = ${toml(settings.model)}`]),
             '',
             '[model_providers.gateway]',
-            ...codexProvider(facts).map(([name, value]) => `${name} = ${value}`),
+            ...codexProvider(settings).map(([name, value]) => `${name} = ${value}`),
             '',
           ].join('\n'),
         },
@@ -168,8 +168,8 @@ export const agents: readonly Agent[] = [
     package: '@google/gemini-cli',
     prefers: [/^gemini-.*pro/, /^gemini/],
     unset: ['GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA', 'GOOGLE_VERTEX_BASE_URL'],
-    once: (facts) => ({
-      environment: geminiEnvironment(facts),
+    once: (settings) => ({
+      environment: geminiEnvironment(settings),
       files: [
         {
           path: '~/.gemini/settings.json',
@@ -179,8 +179,8 @@ export const agents: readonly Agent[] = [
         },
       ],
     }),
-    always: (facts) => ({
-      environment: geminiEnvironment(facts),
+    always: (settings) => ({
+      environment: geminiEnvironment(settings),
       files: [{ path: '~/.gemini/settings.json', text: geminiSettings }],
     }),
   },
@@ -191,16 +191,16 @@ export const agents: readonly Agent[] = [
     package: 'opencode-ai',
     prefers: [/^claude/, /^gpt-5/, /^gpt/, /^gemini/],
     unset: [],
-    once: (facts) => ({
+    once: (settings) => ({
       files: [
         {
           path: '~/.config/opencode/opencode.json',
-          text: opencodeConfig(facts),
+          text: opencodeConfig(settings),
           once: { variable: 'OPENCODE_CONFIG_CONTENT', as: 'content' },
         },
       ],
     }),
-    always: (facts) => ({ files: [{ path: '~/.config/opencode/opencode.json', text: opencodeConfig(facts) }] }),
+    always: (settings) => ({ files: [{ path: '~/.config/opencode/opencode.json', text: opencodeConfig(settings) }] }),
   },
   {
     name: 'qwen',
@@ -209,8 +209,8 @@ export const agents: readonly Agent[] = [
     package: '@qwen-code/qwen-code',
     prefers: [/^qwen.*coder/, /^qwen/],
     unset: [],
-    once: (facts) => ({
-      environment: qwenEnvironment(facts),
+    once: (settings) => ({
+      environment: qwenEnvironment(settings),
       files: [
         {
           path: '~/.qwen/settings.json',
@@ -219,8 +219,8 @@ export const agents: readonly Agent[] = [
         },
       ],
     }),
-    always: (facts) => ({
-      environment: qwenEnvironment(facts),
+    always: (settings) => ({
+      environment: qwenEnvironment(settings),
       files: [{ path: '~/.qwen/settings.json', text: qwenSettings }],
     }),
   },
@@ -231,8 +231,8 @@ export const agents: readonly Agent[] = [
     python: 'aider-chat',
     prefers: [/^claude/, /^gpt-5/, /^gpt/, /^deepseek/],
     unset: [],
-    once: (facts) => ({ environment: aiderEnvironment(facts) }),
-    always: (facts) => ({ environment: aiderEnvironment(facts) }),
+    once: (settings) => ({ environment: aiderEnvironment(settings) }),
+    always: (settings) => ({ environment: aiderEnvironment(settings) }),
     note: {
       zh: '额度用尽时，aider 自己会重试约一分钟，Ctrl-C 可结束。',
       en: 'When the quota is used up, aider itself asks again for a minute; Ctrl-C ends it.',
@@ -275,8 +275,8 @@ export interface SetupStep {
 }
 
 /** What an agent needs for good, ready to be copied. */
-export function setupSteps(agent: Agent, facts: AgentFacts): readonly SetupStep[] {
-  const { environment = {}, files = [] } = agent.always(facts);
+export function setupSteps(agent: Agent, settings: AgentSettings): readonly SetupStep[] {
+  const { environment = {}, files = [] } = agent.always(settings);
   const exports = Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
   return [
     ...files.map(({ path, text }) => ({ path, text })),

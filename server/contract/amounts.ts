@@ -5,7 +5,7 @@
  * `1,000` is one thousand, `1.000` is one, and what fits neither (`1,00`, `1.000.000`, `1.000,5`) is refused rather than
  * guessed. Space, `_` and `'` group like the comma. Nothing becomes 0 or unlimited unless it is written so.
  */
-import { mostQuota } from './pricing/shares.ts';
+import { maxQuota } from './pricing/shares.ts';
 
 export type AmountReason =
   | 'empty'
@@ -30,20 +30,20 @@ export type Amount =
   | { readonly kind: 'unlimited' }
   | { readonly kind: 'invalid'; readonly problem: AmountProblem };
 
-export interface NumberTerms {
+export interface NumberOptions {
   /** 0 unless given: only a negative one lets a sign through. */
   readonly min?: number;
   readonly max?: number;
   readonly integer?: boolean;
   /** Most decimals. */
-  readonly places?: number;
+  readonly maxDecimals?: number;
   /** A price: this currency may be written beside the number. */
   readonly currency?: string;
   /** Whether `unlimited` is an answer. */
   readonly unlimited?: boolean;
 }
 
-export interface MoneyTerms {
+export interface MoneyOptions {
   /** What a number without a currency is: an amount in the currency, or quota. */
   readonly plain: 'currency' | 'quota';
   readonly quotaPerUnit: number;
@@ -79,7 +79,7 @@ const powers: Readonly<Record<string, number>> = { k: 3, m: 6, b: 9, 千: 3, 万
 /** digits / 10^places. */
 interface Exact {
   readonly digits: bigint;
-  readonly places: number;
+  readonly maxDecimals: number;
 }
 
 interface Read {
@@ -89,7 +89,7 @@ interface Read {
   readonly unit: string;
 }
 
-const mostPlaces = 30;
+const maxDecimals = 30;
 
 const problem = (reason: AmountReason, zh: string, en: string) =>
   ({ kind: 'invalid', problem: { reason, zh, en } }) as const;
@@ -142,21 +142,23 @@ function exactOf(body: string, exponent: number): Exact | 'separators' | null {
   if (groups.some((group, index) => /\D/.test(group) || (separator !== '' && !hasGroup(group, index))))
     return 'separators';
   const places = fraction.length - exponent;
-  if (Math.abs(places) > mostPlaces || whole.length > mostPlaces) return null;
+  if (Math.abs(places) > maxDecimals || whole.length > maxDecimals) return null;
   const digits = BigInt(groups.join('') + fraction);
-  return places < 0 ? { digits: digits * 10n ** BigInt(-places), places: 0 } : trimmed({ digits, places });
+  return places < 0
+    ? { digits: digits * 10n ** BigInt(-places), maxDecimals: 0 }
+    : trimmed({ digits, maxDecimals: places });
 }
 
 const hasGroup = (group: string, index: number): boolean =>
   index === 0 ? group.length > 0 && group.length <= 3 : group.length === 3;
 
-function trimmed({ digits, places }: Exact): Exact {
+function trimmed({ digits, maxDecimals: places }: Exact): Exact {
   let [left, decimals] = [digits, places];
   while (decimals > 0 && left % 10n === 0n) [left, decimals] = [left / 10n, decimals - 1];
-  return { digits: left, places: decimals };
+  return { digits: left, maxDecimals: decimals };
 }
 
-const textOf = ({ digits, places }: Exact): string => {
+const textOf = ({ digits, maxDecimals: places }: Exact): string => {
   const text = String(digits).padStart(places + 1, '0');
   return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`;
 };
@@ -193,12 +195,12 @@ function outside(value: number, min: number, max: number, shown: (value: number)
 }
 
 /** A count, a limit, a ratio or a price. */
-export function parseNumber(text: string, terms: NumberTerms = {}): Amount {
-  const { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false, currency = '' } = terms;
-  const places = integer ? 0 : (terms.places ?? mostPlaces);
+export function parseNumber(text: string, options: NumberOptions = {}): Amount {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false, currency = '' } = options;
+  const places = integer ? 0 : (options.maxDecimals ?? maxDecimals);
   const sample = integer ? '1000' : '1.5';
   const given = plainly(text);
-  const said = withoutNumber(given, terms.unlimited === true, sample);
+  const said = withoutNumber(given, options.unlimited === true, sample);
   if (said !== null) return said;
   const found = read(text, sample);
   if ('kind' in found) return found;
@@ -206,7 +208,7 @@ export function parseNumber(text: string, terms: NumberTerms = {}): Amount {
     return currency === ''
       ? problem('no_currency', `此处是数字，不带“${found.unit}”`, `this is a number, without "${found.unit}"`)
       : otherCurrency(found.unit, currency);
-  if (found.number.places > places)
+  if (found.number.maxDecimals > places)
     return places === 0
       ? problem('fraction', '必须是整数', 'must be a whole number')
       : problem('fraction', `最多 ${places} 位小数`, `at most ${places} decimals`);
@@ -222,11 +224,11 @@ const otherCurrency = (unit: string, currency: string): Invalid =>
   );
 
 /** @returns quota. What is stored reads back as what was typed: an amount between two steps of quota is refused. */
-export function parseMoney(text: string, terms: MoneyTerms): Amount {
-  const { plain, currency = 'usd', min = 0, max = mostQuota } = terms;
+export function parseMoney(text: string, options: MoneyOptions): Amount {
+  const { plain, currency = 'usd', min = 0, max = maxQuota } = options;
   const sample = plain === 'quota' ? `500000, 5${currency}` : '5.50';
   const given = plainly(text);
-  const said = withoutNumber(given, terms.unlimited === true, sample);
+  const said = withoutNumber(given, options.unlimited === true, sample);
   if (said !== null) return said;
   const found = read(text, sample);
   if ('kind' in found) return found;
@@ -234,20 +236,20 @@ export function parseMoney(text: string, terms: MoneyTerms): Amount {
   const inQuota = unit === '' ? plain === 'quota' : quotaWords.includes(unit);
   if (unit !== '' && !inQuota && !codesOf(unit).includes(currency)) return otherCurrency(unit, currency);
   const sign = found.negative && number.digits > 0n ? -1 : 1;
-  if (inQuota && number.places > 0)
+  if (inQuota && number.maxDecimals > 0)
     return problem(
       'fraction',
       `额度必须是整数；金额请写 5${currency}`,
       `quota is a whole number; write money as 5${currency}`,
     );
-  const quota = inQuota ? Number(number.digits) : quotaOfAmount(number, terms.quotaPerUnit);
+  const quota = inQuota ? Number(number.digits) : quotaOfAmount(number, options.quotaPerUnit);
   const shown = (value: number): string =>
     inQuota
       ? grouped(value)
-      : `${grouped(Number(textOf(amountOfQuota(value, terms.quotaPerUnit))))} ${currency.toUpperCase()}`;
-  const refused = outside(sign * quota, min, max, shown);
-  if (refused !== null) return refused;
-  if (!inQuota && textOf(amountOfQuota(quota, terms.quotaPerUnit)) !== textOf(number))
+      : `${grouped(Number(textOf(amountOfQuota(value, options.quotaPerUnit))))} ${currency.toUpperCase()}`;
+  const rejected = outside(sign * quota, min, max, shown);
+  if (rejected !== null) return rejected;
+  if (!inQuota && textOf(amountOfQuota(quota, options.quotaPerUnit)) !== textOf(number))
     return problem(
       'step',
       `最接近的可用金额是 ${shown(quota)}`,
@@ -261,26 +263,29 @@ const roundedQuotient = (value: bigint, by: bigint): bigint => (2n * value + by)
 /** A ratio that is written with decimals, as a fraction of whole numbers. */
 function fractionOf(value: number): Exact {
   const [whole = '0', fraction = ''] = textOfNumber(value).split('.');
-  return { digits: BigInt(whole + fraction), places: fraction.length };
+  return { digits: BigInt(whole + fraction), maxDecimals: fraction.length };
 }
 
-function quotaOfAmount({ digits, places }: Exact, quotaPerUnit: number): number {
+function quotaOfAmount({ digits, maxDecimals: places }: Exact, quotaPerUnit: number): number {
   const unit = fractionOf(quotaPerUnit);
-  return Number(roundedQuotient(digits * unit.digits, 10n ** BigInt(places + unit.places)));
+  return Number(roundedQuotient(digits * unit.digits, 10n ** BigInt(places + unit.maxDecimals)));
 }
 
-const usualPlaces = 6;
+const defaultDecimals = 6;
 
 /** With as many decimals as tell every quota from its neighbours. */
 function amountOfQuota(quota: number, quotaPerUnit: number): Exact {
   const unit = fractionOf(quotaPerUnit);
-  const places = Math.max(usualPlaces, Math.ceil(Math.log10(quotaPerUnit)));
-  const digits = roundedQuotient(BigInt(Math.abs(quota)) * 10n ** BigInt(places + unit.places), unit.digits);
-  return trimmed({ digits, places });
+  const places = Math.max(defaultDecimals, Math.ceil(Math.log10(quotaPerUnit)));
+  const digits = roundedQuotient(BigInt(Math.abs(quota)) * 10n ** BigInt(places + unit.maxDecimals), unit.digits);
+  return trimmed({ digits, maxDecimals: places });
 }
 
 /** The shortest text that `parseMoney` reads as this quota: what a field starts with. */
-export function moneyText(quota: number, { plain, quotaPerUnit }: Pick<MoneyTerms, 'plain' | 'quotaPerUnit'>): string {
+export function moneyText(
+  quota: number,
+  { plain, quotaPerUnit }: Pick<MoneyOptions, 'plain' | 'quotaPerUnit'>,
+): string {
   if (plain === 'quota') return String(quota);
   return (quota < 0 ? '-' : '') + textOf(amountOfQuota(quota, quotaPerUnit));
 }

@@ -5,7 +5,7 @@ import { languageFiles } from './languages/index.ts';
 interface Overlay {
   readonly texts: ReadonlyMap<string, string>;
   /** Texts that were filled in where they are written: `{}` stands for what varies. */
-  readonly patterns: readonly { readonly fits: RegExp; readonly text: string }[];
+  readonly patterns: readonly { readonly matches: RegExp; readonly text: string }[];
 }
 
 const overlays = new Map<string, Overlay>();
@@ -17,7 +17,7 @@ export function registerLanguage(code: string, texts: Readonly<Record<string, st
     // The one that says most comes first.
     .sort(([one], [other]) => other.length - one.length)
     .map(([english, text]) => ({
-      fits: new RegExp(`^${english.split('{}').map(RegExp.escape).join('([\\s\\S]*?)')}$`),
+      matches: new RegExp(`^${english.split('{}').map(RegExp.escape).join('([\\s\\S]*?)')}$`),
       text,
     }));
   overlays.set(code, { texts: new Map(Object.entries(texts)), patterns });
@@ -33,8 +33,8 @@ function translated(english: string, language: string): string {
   const overlay = overlays.get(language);
   const whole = overlay?.texts.get(english);
   if (overlay === undefined || whole !== undefined) return whole ?? english;
-  for (const { fits, text } of overlay.patterns) {
-    const [, ...values] = fits.exec(english) ?? [];
+  for (const { matches, text } of overlay.patterns) {
+    const [, ...values] = matches.exec(english) ?? [];
     let at = 0;
     if (values.length > 0) return text.replaceAll('{}', () => values[at++] ?? '');
   }
@@ -60,7 +60,7 @@ export function languageNamed(header: string | null | undefined): Language | nul
 }
 
 /** One text for a caller who names a language; programs that name none get both. */
-export function inWanted(words: Text, header: string | null | undefined): string {
+export function inLanguageOf(words: Text, header: string | null | undefined): string {
   const language = languageNamed(header);
   return language === null ? `${words.en} / ${words.zh}` : textIn(words, language);
 }

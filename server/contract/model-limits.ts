@@ -35,9 +35,9 @@ export const bareName = (name: string): string =>
     .replace(/^(?:(?:us-gov|[a-z]{2,6})\.)?[a-z]+\.(?=[a-z])/, '');
 
 let models: Map<string, ModelLimits> | null = null;
-const asked = new Map<string, ModelLimits>();
+const requested = new Map<string, ModelLimits>();
 /** Clients choose the names that are asked for. */
-const mostAsked = 5000;
+const maxRequested = 5000;
 
 function compiled(): Map<string, ModelLimits> {
   const made = new Map<string, ModelLimits>();
@@ -56,7 +56,7 @@ function compiled(): Map<string, ModelLimits> {
 }
 
 /** Names that users write a wish about thinking into. */
-const wishes = /-thinking(?:-\d+)?$/;
+const settings = /-thinking(?:-\d+)?$/;
 
 /** A name with a date or variant behind it is the longest known name it begins with. */
 export function longestKnown<Value>(known: ReadonlyMap<string, Value>, name: string): Value | undefined {
@@ -79,12 +79,12 @@ export function modelTakes(name: string): readonly string[] {
 }
 
 export function modelLimits(name: string): ModelLimits {
-  const known = asked.get(name);
+  const known = requested.get(name);
   if (known !== undefined) return known;
   models ??= compiled();
   const limits = longestKnown(models, name) ?? unknownModel;
-  const made = wishes.test(name) ? { ...limits, thinks: true } : limits;
-  if (asked.size >= mostAsked) asked.clear();
-  asked.set(name, made);
+  const made = settings.test(name) ? { ...limits, thinks: true } : limits;
+  if (requested.size >= maxRequested) requested.clear();
+  requested.set(name, made);
   return made;
 }

@@ -28,8 +28,8 @@ export const refusableMembers = [
 /** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level. */
 export const thinkingForms = ['none', 'effort', 'budget', 'adaptive', 'level'] as const;
 
-const mostPattern = 200;
-const mostRules = 500;
+const maxPatternLength = 200;
+const maxRules = 500;
 
 const isPattern = (source: string): boolean => {
   try {
@@ -45,7 +45,7 @@ const members = z.array(z.enum(refusableMembers));
 const kinds = z.array(z.enum(['text', 'image', 'audio', 'video', 'pdf']));
 
 const rule = z.strictObject({
-  models: z.string().check(z.minLength(1), z.maxLength(mostPattern), z.refine(isPattern)),
+  models: z.string().check(z.minLength(1), z.maxLength(maxPatternLength), z.refine(isPattern)),
   provider: z.optional(z.string().check(z.regex(/^[a-z0-9-]{1,40}$/))),
   outputCap: z.optional(positive),
   inputLimit: z.optional(positive),
@@ -71,7 +71,7 @@ const rule = z.strictObject({
 
 export type ModelRule = z.infer<typeof rule>;
 
-const rules = z.array(rule).check(z.maxLength(mostRules));
+const rules = z.array(rule).check(z.maxLength(maxRules));
 
 function read(value: string) {
   try {

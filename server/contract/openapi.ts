@@ -20,7 +20,7 @@ export interface DocumentedCall {
   readonly body: 'json' | 'form' | 'none';
 }
 
-export interface DocumentFacts {
+export interface DocumentInfo {
   readonly version: string;
   readonly language: Language;
   /** Scheme and host that the document was asked for at. */
@@ -154,7 +154,7 @@ function relayOperation(call: DocumentedCall, language: Language) {
 }
 
 /** Paths are written without the slash at their end that the server forgives. Calls that only the owner of the data directory may make are not part of it. */
-export function openApi({ version, language, origin, relay }: DocumentFacts) {
+export function openApi({ version, language, origin, relay }: DocumentInfo) {
   const paths: Record<string, Record<string, unknown>> = {};
   const add = (path: string, method: string, described: unknown): void => {
     const plain = path.replace(/:(\w+)/g, '{$1}').replace(/(?<=.)\/$/, '');

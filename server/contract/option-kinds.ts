@@ -84,7 +84,7 @@ export const base: OptionKind<string> = {
 };
 
 /** Address of a picture: of the web, or a path on this site. */
-export const picture: OptionKind<string> = {
+export const image: OptionKind<string> = {
   ...address,
   check: (value) => (/^\/(?![/\\])[^\s\\<>"']*$/.test(value.trim()) ? null : address.check(value)),
 };
@@ -174,25 +174,25 @@ export const networks: OptionKind<readonly string[]> = {
   parse: list.parse,
 };
 
-export const integer = (least: number, most = 999_999_999_999_999): OptionKind<number> => ({
+export const integer = (min: number, max = 999_999_999_999_999): OptionKind<number> => ({
   name: 'integer',
   clean: (value) => value.trim(),
   check: (value) =>
-    /^-?\d{1,15}$/.test(value) && Number(value) >= least && Number(value) <= most
+    /^-?\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max
       ? null
-      : most < 999_999_999_999_999
-        ? { zh: `必须是 ${least} 到 ${most} 之间的整数`, en: `must be a whole number from ${least} to ${most}` }
-        : { zh: `必须是不小于 ${least} 的整数`, en: `must be a whole number of at least ${least}` },
+      : max < 999_999_999_999_999
+        ? { zh: `必须是 ${min} 到 ${max} 之间的整数`, en: `must be a whole number from ${min} to ${max}` }
+        : { zh: `必须是不小于 ${min} 的整数`, en: `must be a whole number of at least ${min}` },
   parse: Number,
 });
 
-export const decimal = (least: number, most = Number.MAX_SAFE_INTEGER): OptionKind<number> => ({
+export const decimal = (min: number, max = Number.MAX_SAFE_INTEGER): OptionKind<number> => ({
   name: 'decimal',
   clean: (value) => value.trim(),
   check: (value) =>
-    /^-?\d+(\.\d+)?$/.test(value) && Number(value) >= least && Number(value) <= most
+    /^-?\d+(\.\d+)?$/.test(value) && Number(value) >= min && Number(value) <= max
       ? null
-      : { zh: `必须是 ${least} 到 ${most} 之间的数字`, en: `must be a number from ${least} to ${most}` },
+      : { zh: `必须是 ${min} 到 ${max} 之间的数字`, en: `must be a number from ${min} to ${max}` },
   parse: Number,
 });
 
@@ -207,8 +207,8 @@ export const choice = (...choices: readonly string[]): OptionKind<string> => ({
 });
 
 /** Prices keep six decimals: what is smaller would silently be nothing, and what is larger no sum could hold. */
-const leastRatio = 0.000001;
-const mostRatio = 1_000_000;
+const minRatio = 0.000001;
+const maxRatio = 1_000_000;
 
 /** JSON object of name -> 0, or a number from 0.000001 to 1000000. */
 export const ratios: OptionKind<ReadonlyMap<string, number>> = {
@@ -217,7 +217,7 @@ export const ratios: OptionKind<ReadonlyMap<string, number>> = {
     const object = jsonOf(value);
     if (!isRecord(object)) return badJson;
     const bad = Object.entries(object).find(
-      ([, ratio]) => typeof ratio !== 'number' || !(ratio === 0 || (ratio >= leastRatio && ratio <= mostRatio)),
+      ([, ratio]) => typeof ratio !== 'number' || !(ratio === 0 || (ratio >= minRatio && ratio <= maxRatio)),
     );
     return bad === undefined
       ? null
@@ -236,8 +236,8 @@ export const json = (shape: 'object' | 'array'): OptionKind<unknown> => ({
   check(value) {
     if (value.trim() === '') return null;
     const parsed = jsonOf(value);
-    const fits = shape === 'array' ? Array.isArray(parsed) : isRecord(parsed);
-    return fits ? null : badJson;
+    const matches = shape === 'array' ? Array.isArray(parsed) : isRecord(parsed);
+    return matches ? null : badJson;
   },
   parse: (value) => (value.trim() === '' ? (shape === 'array' ? [] : {}) : jsonOf(value)),
 });
@@ -342,14 +342,14 @@ const isStep = (step: unknown): step is Record<string, unknown> =>
 /** An option of JSON whose parts are looked at one by one. @param part of an object by its name, of a list by its number. */
 const partwise = (
   shape: 'object' | 'array',
-  fits: (part: unknown, name: string) => boolean,
+  matches: (part: unknown, name: string) => boolean,
   words: Complaint,
 ): OptionKind<unknown> => ({
   ...json(shape),
   check(value) {
     const complaint = json(shape).check(value);
     if (complaint !== null || value.trim() === '') return complaint;
-    const bad = Object.entries(jsonOf(value) as object).find(([name, part]) => !fits(part, name));
+    const bad = Object.entries(jsonOf(value) as object).find(([name, part]) => !matches(part, name));
     return bad === undefined ? null : { zh: `${bad[0]}：${words.zh}`, en: `${bad[0]}: ${words.en}` };
   },
 });
@@ -403,7 +403,7 @@ export const limitTable: OptionKind<Readonly<Record<string, Readonly<Record<stri
     if (!isRecord(table) || !Object.values(table).every(isRecord)) return badJson;
     for (const [name, row] of Object.entries(table as Record<string, Record<string, unknown>>)) {
       const bad = Object.entries(row).find(
-        ([limit, most]) => !limitNames.includes(limit) || !Number.isSafeInteger(most) || Number(most) < 0,
+        ([limit, max]) => !limitNames.includes(limit) || !Number.isSafeInteger(max) || Number(max) < 0,
       );
       if (bad !== undefined)
         return {

@@ -13,7 +13,7 @@ export const singular = (text: string): string =>
   text.replace(counted, (_, thing: string) => `1 ${thing === 'entr' ? 'entry' : thing}`);
 
 /** @returns what picks the text of a pair, filled in already, that a reader of this language understands. */
-export const sayIn =
+export const localizer =
   (language: Language) =>
   (zh: string, en: string): string =>
     language === 'en' ? singular(en) : textIn({ zh, en }, language);

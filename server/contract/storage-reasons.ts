@@ -33,12 +33,12 @@ export const storageReasons = {
 export type StorageReason = keyof typeof storageReasons;
 
 /** Codes of a newer version are unknown here. */
-export interface StorageTrouble {
+export interface StorageFailure {
   readonly code: string;
   readonly params: Readonly<Record<string, string | number>>;
 }
 
-const filled = (text: string, params: StorageTrouble['params']): string =>
+const filled = (text: string, params: StorageFailure['params']): string =>
   text.replace(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole));
 
 /** In English, as it stands in the operator's log. */
@@ -52,10 +52,10 @@ const patterns = Object.entries(storageReasons).flatMap(([code, { en }]) =>
 );
 
 /** @param text as `reasonText` or somebody else has worded it. @returns null = '', all is well. */
-export function troubleOf(text: string): StorageTrouble | null {
+export function failureOf(text: string): StorageFailure | null {
   if (text === '') return null;
-  for (const { code, fits } of patterns) {
-    const found = fits.exec(text);
+  for (const { code, fits: matches } of patterns) {
+    const found = matches.exec(text);
     if (found === null) continue;
     const params = Object.entries(found.groups ?? {}).map(
       ([name, value]) => [name, /^\d+$/.test(value) ? Number(value) : value] as const,
@@ -67,9 +67,9 @@ export function troubleOf(text: string): StorageTrouble | null {
 
 /** As callers read it: the words of a disk, a driver or a server are for the operator's log. */
 export const callerReason = (text: string): string =>
-  troubleOf(text)?.code === 'storage' ? reasonText('unwritable') : text;
+  failureOf(text)?.code === 'storage' ? reasonText('unwritable') : text;
 
-export function troubleIn({ code, params }: StorageTrouble, language: Language): string {
+export function failureIn({ code, params }: StorageFailure, language: Language): string {
   if (Object.hasOwn(storageReasons, code))
     return filled(textIn(storageReasons[code as StorageReason], language), params);
   return [code, ...Object.values(params)].join(' ');
@@ -77,6 +77,6 @@ export function troubleIn({ code, params }: StorageTrouble, language: Language):
 
 /** What is worded as `reasonText` does it, in another language; somebody else's words stay as they are. */
 export function reasonIn(text: string, language: Language): string {
-  const trouble = language === 'en' ? null : troubleOf(text);
-  return trouble === null || trouble.code === 'storage' ? text : troubleIn(trouble, language);
+  const failure = language === 'en' ? null : failureOf(text);
+  return failure === null || failure.code === 'storage' ? text : failureIn(failure, language);
 }

@@ -1,5 +1,5 @@
 /** How the store of money stands, as operators are told. */
-export interface StorageStanding {
+export interface StorageStatus {
   /** Paid requests are admitted. */
   readonly ok: boolean;
   /** Why not, '' = they are. */
@@ -14,4 +14,4 @@ export interface StorageStanding {
   readonly refused: number;
 }
 
-export const soundStorage: StorageStanding = { ok: true, reason: '', since: 0, waiting: 0, late: 0, refused: 0 };
+export const healthyStorage: StorageStatus = { ok: true, reason: '', since: 0, waiting: 0, late: 0, refused: 0 };

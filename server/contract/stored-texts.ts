@@ -40,8 +40,8 @@ export const storedTexts = {
   },
 } as const satisfies Record<string, Stored>;
 
-export const storedText = (name: keyof typeof storedTexts, facts: Readonly<Record<string, string>> = {}): string =>
-  storedTexts[name].zh.replace(/\{(\w+)\}/g, (whole, fact: string) => facts[fact] ?? whole);
+export const storedText = (name: keyof typeof storedTexts, fields: Readonly<Record<string, string>> = {}): string =>
+  storedTexts[name].zh.replace(/\{(\w+)\}/g, (whole, field: string) => fields[field] ?? whole);
 
 const patterns = Object.values(storedTexts).map(({ zh, en }) => ({
   en,
@@ -67,8 +67,8 @@ export function storedIn(text: string, language: Language): string {
   const [, english, chinese, id = ''] = both.exec(text) ?? [];
   if (english !== undefined && chinese !== undefined) return `${textIn({ zh: chinese, en: english }, language)}${id}`;
   if (language === 'zh' || !/\p{Script=Han}/u.test(text)) return text;
-  for (const { en, names, fits } of patterns) {
-    const found = fits.exec(text);
+  for (const { en, names, fits: matches } of patterns) {
+    const found = matches.exec(text);
     if (found !== null)
       return textIn({ zh: en, en }, language).replace(/\{(\w+)\}/g, (_, name: string) =>
         amount(found[names.indexOf(name) + 1] ?? ''),

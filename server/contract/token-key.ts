@@ -8,4 +8,4 @@ const prefixes = /^(?:sk-)+/;
 export const shownKey = (key: string): string => `sk-${bareKey(key)}`;
 
 /** Bytes a token's name may have. As new-api has it since 2025. */
-export const longestTokenName = 50;
+export const maxTokenNameLength = 50;

@@ -60,7 +60,7 @@ export const counterAt = (name: TrafficCounter): number => indexes.get(name) ?? 
 /** Windows that are kept, in seconds. */
 export const trafficSpans = [300, 3600, 86_400] as const;
 export type TrafficSpan = (typeof trafficSpans)[number];
-export const shortestSpan = trafficSpans[0];
+export const minSpan = trafficSpans[0];
 
 /** The model of what has no series of its own. */
 export const otherModel = 'other';

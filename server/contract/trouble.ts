@@ -1,5 +1,5 @@
 /** What the relay tells about a channel that fails for good; told once per failure, decided upon by the control thread. */
-export interface Trouble {
+export interface ChannelFailure {
   readonly channelId: number;
   readonly keyIndex: number;
   /** True when no key of the channel is left. */

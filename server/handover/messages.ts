@@ -43,13 +43,13 @@ export interface Line<Out> {
 }
 
 /** @param ended called once, whoever ended it. */
-export function openLine<In, Out>(socket: Socket, hear: (message: In) => void, ended: () => void): Line<Out> {
+export function openLine<In, Out>(socket: Socket, receive: (message: In) => void, ended: () => void): Line<Out> {
   let rest = '';
   socket.setEncoding('utf8');
   socket.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) hear(JSON.parse(line) as In);
+    for (const line of lines) receive(JSON.parse(line) as In);
   });
   socket.on('error', () => undefined);
   socket.once('close', ended);

@@ -18,16 +18,16 @@ export interface TakenOver {
   /** It lets go of the database. @throws AppError take_over_refused; then it serves on. */
   release(): Promise<void>;
   /** What is open there is held here, and its bills are taken. Resolves when somebody may be let in. */
-  hold(deps: HoldDeps): Promise<void>;
-  /** This server listens. @param listeners on the port. @param door where the other hands on what still comes to it. */
-  open(listeners: number, door: string): void;
-  taskAnswered(answer: TaskCallAnswer): void;
+  reserve(deps: ReserveDeps): Promise<void>;
+  /** This server listens. @param listeners on the port. @param endpoint where the other hands on what still comes to it. */
+  open(listeners: number, endpoint: string): void;
+  taskResponded(answer: TaskCallAnswer): void;
   /** The other has ended, one way or another. @returns whether it said so. */
   readonly ended: Promise<boolean>;
   end(): void;
 }
 
-export interface HoldDeps {
+export interface ReserveDeps {
   readonly balances: Balances;
   readonly ledger: Pick<LedgerClient, 'execute'>;
   readonly control: (message: ToControl) => void;
@@ -39,9 +39,9 @@ const none: OpenMoney = { users: [], tokens: [], groups: [] };
 
 /** @param owner process that uses the folder. @throws AppError take_over_refused */
 export async function requestHandover(path: string, owner: number): Promise<TakenOver> {
-  const refused = (reason: string) => new AppError('take_over_refused', { pid: owner, reason });
-  const socket = await reach(path).catch((error: unknown) => {
-    throw refused(error instanceof Error ? error.message : String(error));
+  const rejected = (reason: string) => new AppError('take_over_refused', { pid: owner, reason });
+  const socket = await connectTo(path).catch((error: unknown) => {
+    throw rejected(error instanceof Error ? error.message : String(error));
   });
   const welcome = Promise.withResolvers<Extract<FromOldProcess, { kind: 'welcome' }>>();
   const released = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
   let bills: ReturnType<typeof createBills> | null = null;
   let said = false;
 
-  const hear = (message: FromOldProcess): void => {
+  const receive = (message: FromOldProcess): void => {
     switch (message.kind) {
       case 'welcome':
         welcome.resolve(message);
@@ -60,8 +60,8 @@ export async function requestHandover(path: string, owner: number): Promise<Take
         released.resolve();
         break;
       case 'refused':
-        welcome.reject(refused(message.reason));
-        released.reject(refused(message.reason));
+        welcome.reject(rejected(message.reason));
+        released.reject(rejected(message.reason));
         break;
       case 'open money':
         firstMoney.resolve(message.open);
@@ -77,9 +77,9 @@ export async function requestHandover(path: string, owner: number): Promise<Take
         said = true;
     }
   };
-  const line: Line<FromNewProcess> = openLine(socket, hear, () => {
-    welcome.reject(refused('it hung up'));
-    released.reject(refused('it hung up'));
+  const line: Line<FromNewProcess> = openLine(socket, receive, () => {
+    welcome.reject(rejected('it hung up'));
+    released.reject(rejected('it hung up'));
     // It is gone, and so is what it had open.
     firstMoney.resolve(none);
     void bills?.over();
@@ -96,27 +96,27 @@ export async function requestHandover(path: string, owner: number): Promise<Take
       line.tell({ kind: 'release' });
       return released.promise;
     },
-    async hold(deps) {
+    async reserve(deps) {
       line.tell({ kind: 'ready' });
       const open = await firstMoney.promise;
       bills = createBills(deps, line);
       bills.held(open);
     },
-    open(listeners, door) {
+    open(listeners, endpoint) {
       steering.to(theirs, listeners);
-      line.tell({ kind: 'open', door });
+      line.tell({ kind: 'open', door: endpoint });
       void ended.promise.then(() => {
         steering.free();
-        rmSync(door, { force: true });
+        rmSync(endpoint, { force: true });
       });
     },
-    taskAnswered: (answer) => line.tell({ kind: 'taskAnswered', ...answer }),
+    taskResponded: (answer) => line.tell({ kind: 'taskAnswered', ...answer }),
     ended: ended.promise,
     end: line.end,
   };
 }
 
-function reach(path: string): Promise<Socket> {
+function connectTo(path: string): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect(path, () => resolve(socket));
   socket.once('error', reject);
@@ -124,13 +124,13 @@ function reach(path: string): Promise<Socket> {
 }
 
 /** Bills of the other's requests: written here, and counted here like our own. */
-function createBills({ balances, ledger, control }: HoldDeps, line: Line<FromNewProcess>) {
+function createBills({ balances, ledger, control }: ReserveDeps, line: Line<FromNewProcess>) {
   const elsewhere = createHeldElsewhere(balances.money);
   const writing = new Set<Promise<unknown>>();
 
-  const charge = ({ userId, tokenId, amount, house = false }: Settle): void => {
+  const charge = ({ userId, tokenId, amount, house: selfUse = false }: Settle): void => {
     const account = balances.account(userId, tokenId);
-    elsewhere.underLock(account.stripe, () => account.settle({ held: 0, charged: amount, house }));
+    elsewhere.underLock(account.stripe, () => account.settle({ held: 0, charged: amount, selfUse }));
   };
 
   return {

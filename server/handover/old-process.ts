@@ -17,12 +17,12 @@ export interface OldServer {
   /** All is as it was. */
   comeBack(): Promise<void>;
   /** Newcomers go to that socket. */
-  handOn(door: string): void;
+  forwardTo(endpoint: string): void;
   openMoney(): OpenMoney;
   /** Bills that are not answered. */
-  owed(): number;
-  follow(send: (message: CommandMessage) => void): Pick<Remote, 'answered' | 'lose'>;
-  taskAnswered(answer: TaskCallAnswer): void;
+  pending(): number;
+  follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
+  taskResponded(answer: TaskCallAnswer): void;
   /** Ends what is open, and everything. */
   retire(): Promise<void>;
   /** The other has died in this one's place: ends at once, as a failure, so that a supervisor starts the next. */
@@ -36,7 +36,7 @@ export interface Handovers {
 }
 
 /** How often the other hears what is open. */
-const tellMs = 200;
+const reportMs = 200;
 
 type Phase = 'waiting' | 'releasing' | 'released' | 'followed';
 
@@ -45,18 +45,18 @@ export function listenForHandover(path: string, oldServer: OldServer): Handovers
   let phase: Phase = 'waiting';
   let remote: ReturnType<OldServer['follow']> | null = null;
 
-  const follow = async (line: Line<FromOldProcess>, door: string): Promise<void> => {
+  const follow = async (line: Line<FromOldProcess>, endpoint: string): Promise<void> => {
     phase = 'followed';
-    oldServer.handOn(door);
+    oldServer.forwardTo(endpoint);
     remote = oldServer.follow(line.tell);
     let before = oldServer.openMoney();
-    const telling = setInterval(() => {
+    const reporting = setInterval(() => {
       // What had ended by the time of the last look is billed: the other may let go of it.
-      if (oldServer.owed() === 0) line.tell({ kind: 'open money', open: before });
+      if (oldServer.pending() === 0) line.tell({ kind: 'open money', open: before });
       before = oldServer.openMoney();
-    }, tellMs);
+    }, reportMs);
     await oldServer.retire();
-    clearInterval(telling);
+    clearInterval(reporting);
     line.tell({ kind: 'gone' });
     line.end();
   };
@@ -102,7 +102,7 @@ export function listenForHandover(path: string, oldServer: OldServer): Handovers
       const { port, listeners } = oldServer;
       line.tell({ kind: 'welcome', dialect: spoken, pid: process.pid, port, listeners });
     };
-    const hear = (message: FromNewProcess): void => {
+    const receive = (message: FromNewProcess): void => {
       if (message.kind === 'hello') welcome(message);
       if (heir !== line) return;
       switch (message.kind) {
@@ -116,22 +116,22 @@ export function listenForHandover(path: string, oldServer: OldServer): Handovers
           void follow(line, message.door);
           break;
         case 'answers':
-          remote?.answered(message.ids, message.answers);
+          remote?.receive(message.ids, message.answers);
           break;
         case 'taskAnswered':
-          oldServer.taskAnswered(message);
+          oldServer.taskResponded(message);
       }
     };
     const lost = (): void => {
       if (heir !== line) return;
       heir = null;
       if (phase === 'followed') {
-        remote?.lose('the server that took over is gone');
+        remote?.fail('the server that took over is gone');
         oldServer.fail();
       }
       if (phase === 'released') takeBack();
     };
-    const line: Line<FromOldProcess> = openLine(socket, hear, lost);
+    const line: Line<FromOldProcess> = openLine(socket, receive, lost);
   };
 
   let server = createServer();

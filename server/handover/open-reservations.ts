@@ -31,19 +31,19 @@ export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Name
   const ofTokens = [...tokens].map(({ id, userId }): OpenMoney['tokens'][number] => {
     const cap = accounts.token(id);
     if (cap === 0) return [id, userId, 0, 0, 0, 0];
-    const [held = 0, most = 0, budget = 0, running = 0] = [
+    const [held = 0, max = 0, budget = 0, running = 0] = [
       KeySlot.held,
       KeySlot.most,
       KeySlot.budgetHeld,
       KeySlot.running,
     ].map((cell) => get(cap + cell));
-    return [id, userId, held, most, budget, running];
+    return [id, userId, held, max, budget, running];
   });
   const ofGroups = accounts
-    .places([], [])
+    .slotIndexes([], [])
     .groups.map(([name, place]) => [name, get(place + RateSlot.running)] as const);
   return {
-    users: ofUsers.filter(([, held, most]) => held + most > 0),
+    users: ofUsers.filter(([, held, max]) => held + max > 0),
     tokens: ofTokens.filter(([, , ...amounts]) => amounts.some((amount) => amount > 0)),
     groups: ofGroups.filter(([, running]) => running > 0),
   };
@@ -67,9 +67,9 @@ export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere 
   const underLock = (stripe: number, step: () => void): void => {
     if (!memory.tryLock(stripe, timeoutMs)) return void setTimeout(underLock, timeoutMs, stripe, step);
     step();
-    memory.unlock(stripe);
+    memory.release(stripe);
   };
-  const hold = (cell: number, amount: number) => {
+  const reserve = (cell: number, amount: number) => {
     put(cell, get(cell) + amount - (taken.get(cell) ?? 0));
     if (amount === 0) taken.delete(cell);
     else taken.set(cell, amount);
@@ -85,20 +85,20 @@ export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere 
           wanted.set(place + cell, amount);
         }
       };
-      for (const [id, held, most] of users) {
+      for (const [id, held, max] of users) {
         const userSlot = accounts.user(id);
         // They may go on to hold all that they may cost, as far as there is so much.
-        const reserved = () => Math.min(most, Math.max(held, get(userSlot + UserSlot.balance)));
+        const reserved = () => Math.min(max, Math.max(held, get(userSlot + UserSlot.balance)));
         want(userStripe(userSlot), userSlot, [
           [UserSlot.held, reserved],
-          [UserSlot.most, () => most],
+          [UserSlot.most, () => max],
         ]);
       }
-      for (const [id, userId, held, most, budget, running] of tokens) {
-        const reserved = Math.max(held, most);
+      for (const [id, userId, held, max, budget, running] of tokens) {
+        const reserved = Math.max(held, max);
         want(userStripe(accounts.user(userId)), accounts.token(id), [
           [KeySlot.held, () => reserved],
-          [KeySlot.most, () => most],
+          [KeySlot.most, () => max],
           [KeySlot.budgetHeld, () => budget],
           [KeySlot.running, () => running],
         ]);
@@ -108,7 +108,7 @@ export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere 
         want(groupStripe(place), place, [[RateSlot.running, () => running]]);
       }
       for (const cell of new Set([...taken.keys(), ...wanted.keys()]))
-        underLock(stripes.get(cell) ?? 0, () => hold(cell, wanted.get(cell)?.() ?? 0));
+        underLock(stripes.get(cell) ?? 0, () => reserve(cell, wanted.get(cell)?.() ?? 0));
     },
   };
 }

@@ -9,14 +9,14 @@ import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import { languageNamed, textIn } from '../contract/language.ts';
 import { authenticate, authenticateOwner, bearerOf, cookies, keptCookie } from './authenticate.ts';
-import { bodyError, refuseDeep } from './body.ts';
+import { bodyError, rejectDeep } from './body.ts';
 import { bodyLimit } from './body-limit.ts';
 import type { CallMeta, Download } from './call.ts';
 import { newerPage } from './family-pages.ts';
 import { invoke, mutates } from './invoke.ts';
 import { replyTo } from './reply.ts';
 import { strictTransport } from './transport-security.ts';
-import { refuseUnknown } from './unknown-members.ts';
+import { rejectUnknown } from './unknown-members.ts';
 
 /** What the caller states first of the languages that we have; Chinese when none is named. */
 const languageOf = (request: Request): Language => languageNamed(request.header('accept-language')) ?? 'zh';
@@ -29,7 +29,7 @@ export interface AppOptions {
   /** Unexpected errors, for our own log. */
   readonly report: (error: unknown, requestId: string) => void;
   /** Told of every answer. */
-  readonly answered?: (facts: Readonly<Record<string, string | number>>) => void;
+  readonly answered?: (details: Readonly<Record<string, string | number>>) => void;
   /** Called after a change was made and before it is answered, so that the relay knows it first. */
   readonly changed?: () => Promise<void>;
 }
@@ -53,7 +53,7 @@ export function createApp(options: AppOptions): Express {
   app.enable('case sensitive routing');
   app.use((request, response, next) => {
     response.setHeader('X-Oneapi-Request-Id', options.requestId());
-    if (options.answered !== undefined) tellEnd(request, response, options.answered);
+    if (options.answered !== undefined) reportEnd(request, response, options.answered);
     for (const [name, value] of Object.entries(everyAnswer)) response.setHeader(name, value);
     if (request.header('x-gateway-tls') === '1') response.setHeader(strictTransport.name, strictTransport.value);
     next();
@@ -61,7 +61,7 @@ export function createApp(options: AppOptions): Express {
   for (const row of endpoints as readonly Endpoint[]) {
     if (row.body === 'text') app.use(row.path, express.text({ limit: textLimit, type: () => true }));
   }
-  const verify = (_request: unknown, _response: unknown, bytes: Uint8Array) => refuseDeep(bytes);
+  const verify = (_request: unknown, _response: unknown, bytes: Uint8Array) => rejectDeep(bytes);
   app.use(express.json({ limit: bodyLimit, type: () => true, strict: false, verify }));
   for (const row of endpoints as readonly Endpoint[]) {
     const method = row.method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
@@ -86,7 +86,7 @@ export function createApp(options: AppOptions): Express {
 }
 
 /** Addresses without their queries: codes and keys may stand in these. */
-function tellEnd(request: Request, response: Response, answered: NonNullable<AppOptions['answered']>): void {
+function reportEnd(request: Request, response: Response, answered: NonNullable<AppOptions['answered']>): void {
   const started = performance.now();
   response.once('close', () =>
     answered({
@@ -133,7 +133,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
         : isObject(body)
           ? body
           : {};
-    refuseUnknown(row, sent);
+    rejectUnknown(row, sent);
     const newer = newerPage(row.id, request.query);
     const input = { ...request.query, ...newer?.query, ...sent, ...request.params };
     const data = await invoke(row.id, input, {
@@ -158,10 +158,10 @@ function send(response: Response, row: Endpoint, data: unknown, language: Langua
       response.redirect(303, String(data));
       return;
     case 'file': {
-      const { name, type, pieces } = data as Download;
+      const { name, type, chunks } = data as Download;
       response.type(type).attachment(name);
       // A reader that stalls or leaves ends the walk through the rows.
-      pipeline(Readable.from(pieces), response).catch(() => undefined);
+      pipeline(Readable.from(chunks), response).catch(() => undefined);
       return;
     }
     case 'raw':

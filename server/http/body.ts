@@ -2,14 +2,14 @@
 import { AppError } from '../contract/errors.ts';
 
 /** Parsing and telling anew are recursive; no real request comes near. */
-const mostLevels = 128;
+const maxDepth = 128;
 
 const [quote, backslash] = [34, 92];
 const opens = new Set([91, 123]);
 const closes = new Set([93, 125]);
 
 /** Counts brackets outside of strings, without building anything. @throws AppError body_too_deep */
-export function refuseDeep(bytes: Uint8Array): void {
+export function rejectDeep(bytes: Uint8Array): void {
   let level = 0;
   let inside = false;
   for (let at = 0; at < bytes.length; at += 1) {
@@ -21,7 +21,7 @@ export function refuseDeep(bytes: Uint8Array): void {
     else if (closes.has(byte)) level -= 1;
     else if (opens.has(byte)) {
       level += 1;
-      if (level > mostLevels) throw new AppError('body_too_deep');
+      if (level > maxDepth) throw new AppError('body_too_deep');
     }
   }
 }

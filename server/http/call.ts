@@ -48,7 +48,7 @@ export interface Reply {
   /** Remembers the state of a sign-in elsewhere in this browser. */
   setState(state: string): void;
   /** Becomes `message` of a successful answer. */
-  say(message: string): void;
+  message(message: string): void;
   header(name: string, value: string): void;
   /** Nothing was changed: the call leaves no row in the audit trail. */
   unchanged(): void;
@@ -58,7 +58,7 @@ export interface Reply {
 export interface Download {
   readonly name: string;
   readonly type: string;
-  readonly pieces: AsyncIterable<string>;
+  readonly chunks: AsyncIterable<string>;
 }
 
 export interface Call<Input = unknown> {

@@ -31,11 +31,11 @@ export interface Connections extends RequestWatch {
   /** For answers that are handed over in one piece; one that lasts stays. */
   answered(request: Request): void;
   /** A request that becomes a socket: the connection is in use until the returned function is called. */
-  hold(request: Request): () => void;
+  reserve(request: Request): () => void;
   /** Ports, on the other side, of connections in use, and whether their request has arrived. */
   busy(): Map<number, boolean>;
   /** One look at everything; `watch` calls it by itself. */
-  look(): Promise<void>;
+  check(): Promise<void>;
   watch(listener: Listener, isExempt: (address: string) => boolean): void;
   stop(): void;
 }
@@ -43,8 +43,8 @@ export interface Connections extends RequestWatch {
 interface Open {
   /** The listener's own, which its time limit hangs on. */
   readonly request: Request;
-  readonly beganMs: number;
-  heard: boolean;
+  readonly startedMs: number;
+  received: boolean;
   lasting: boolean;
   /** The listener's limit is off. */
   lifted: boolean;
@@ -62,7 +62,7 @@ interface Open {
 const longBody = 64 * 1024;
 /** A body that comes slower than this is not coming. Bytes per second. */
 const slowest = 256;
-const lookMs = 1000;
+const checkMs = 1000;
 const loopback = /^(127\.|0:0:0:0:0:0:0:1$)/;
 
 /**
@@ -102,7 +102,7 @@ export function createConnections(
           const { done, value } = await reader.read();
           one.waiting = false;
           if (done) {
-            one.heard = true;
+            one.received = true;
             return controller.close();
           }
           one.bytes += value.length;
@@ -125,10 +125,10 @@ export function createConnections(
     return one.waiting && came < (slowest * span) / 1000;
   };
 
-  const lookAtRequests = (at: number): void => {
+  const checkRequests = (at: number): void => {
     for (const one of open.values()) {
-      if (!one.heard && hasStalled(one, at)) listener?.timeout(one.request, 1);
-      else if (!one.lifted && at - one.beganMs >= liftMs) {
+      if (!one.received && hasStalled(one, at)) listener?.timeout(one.request, 1);
+      else if (!one.lifted && at - one.startedMs >= liftMs) {
         one.lifted = true;
         listener?.timeout(one.request, 0);
       }
@@ -137,11 +137,11 @@ export function createConnections(
 
   const busy = (): Map<number, boolean> => {
     const ports = new Map<number, boolean>([...held].map((port) => [port, true]));
-    for (const one of open.values()) ports.set(listener?.requestIP(one.request)?.port ?? 0, one.heard);
+    for (const one of open.values()) ports.set(listener?.requestIP(one.request)?.port ?? 0, one.received);
     return ports;
   };
 
-  const lookAtConnections = async (at: number): Promise<void> => {
+  const checkConnections = async (at: number): Promise<void> => {
     if (descriptors === null || listener?.port === undefined) return;
     const used = await descriptors.used();
     if (used !== null && used.length < Math.min(perAddress, limit / 2)) return known.clear();
@@ -154,9 +154,9 @@ export function createConnections(
       const key = `${one.descriptor}:${one.port}`;
       const since = known.get(key) ?? at;
       seen.set(key, since);
-      const heard = inUse.get(one.port);
+      const received = inUse.get(one.port);
       const mine = callers.get(one.caller) ?? [];
-      mine.push({ descriptor: one.descriptor, since, rank: heard === undefined ? 0 : heard ? 2 : 1 });
+      mine.push({ descriptor: one.descriptor, since, rank: received === undefined ? 0 : received ? 2 : 1 });
       callers.set(one.caller, mine);
       if (loopback.test(one.address) || exempt(one.address)) free.add(one.caller);
     }
@@ -177,12 +177,12 @@ export function createConnections(
   };
 
   let looking = false;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const at = now();
-    lookAtRequests(at);
+    checkRequests(at);
     if (looking) return;
     looking = true;
-    await lookAtConnections(at).finally(() => {
+    await checkConnections(at).finally(() => {
       looking = false;
     });
   };
@@ -202,8 +202,8 @@ export function createConnections(
       const length = request.headers.get('content-length');
       const one: Open = {
         request,
-        beganMs: at,
-        heard: false,
+        startedMs: at,
+        received: false,
         lasting: false,
         lifted: false,
         counted: false,
@@ -212,24 +212,24 @@ export function createConnections(
         marked: 0,
         markedMs: at,
       };
-      if (length === null ? request.body === null : length === '0') one.heard = true;
+      if (length === null ? request.body === null : length === '0') one.received = true;
       let going = request;
-      if (!one.heard && (length === null || Number(length) > longBody) && request.body !== null)
+      if (!one.received && (length === null || Number(length) > longBody) && request.body !== null)
         going = watched(request, request.body, one);
       open.set(going, one);
       return going;
     },
-    heard(request) {
+    onReceived(request) {
       const one = open.get(request);
       // What is left of a long body may still be on its way through to an upstream.
-      if (one !== undefined && !one.counted) one.heard = true;
+      if (one !== undefined && !one.counted) one.received = true;
     },
     lasting(request) {
       const one = open.get(request);
       if (one !== undefined) one.lasting = true;
     },
     over,
-    hold(request) {
+    reserve(request) {
       open.delete(request);
       const port = listener?.requestIP(request)?.port ?? 0;
       held.add(port);
@@ -239,11 +239,11 @@ export function createConnections(
       if (open.get(request)?.lasting !== true) over(request);
     },
     busy,
-    look,
+    check,
     watch(served, isExempt) {
       listener = served;
       exempt = isExempt;
-      timer = setInterval(() => void look(), Math.min(lookMs, liftMs, limits.bodyMs));
+      timer = setInterval(() => void check(), Math.min(checkMs, liftMs, limits.bodyMs));
       timer.unref();
     },
     stop: () => clearInterval(timer),

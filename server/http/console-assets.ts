@@ -92,7 +92,7 @@ function fromDisk(root: string): EmbeddedFile[] {
 /** Names of files: who asks for one that is not there wants no page. */
 const fileName = /\.(js|mjs|css|map|json|png|jpe?g|gif|svg|ico|webp|txt|xml|webmanifest|woff2?)$/i;
 
-export interface ConsoleFacts {
+export interface ConsoleInfo {
   /** Whether the sign-in pages load one from elsewhere. */
   readonly botCheck: boolean;
   /** Where forms of payments go, '' = nowhere. */
@@ -104,7 +104,7 @@ export interface ConsoleFacts {
  * @returns null when there is no console in this build or the method is not a read.
  */
 export function createConsoleAssets(
-  facts: () => ConsoleFacts,
+  details: () => ConsoleInfo,
   embedded: readonly EmbeddedFile[] | null = consoleFiles,
 ): (request: Request, path: string) => Response | null {
   const assets = once(() => load(embedded));
@@ -121,7 +121,7 @@ export function createConsoleAssets(
     return asset === undefined ? null : answer(request, asset, found === undefined ? 404 : 200);
   };
   const answer = (request: Request, asset: Asset, status: number): Response => {
-    const { botCheck, payAddress } = facts();
+    const { botCheck, payAddress } = details();
     const headers = new Headers({
       'content-type': asset.type,
       etag: asset.etag,

@@ -11,7 +11,7 @@ const readable = { 'access-control-allow-origin': '*', 'access-control-expose-he
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** `*` does not mean `authorization`, and SDKs send headers of their own: whatever is named is allowed. */
 const names = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
-const usualNames = 'authorization, content-type';
+const defaultNames = 'authorization, content-type';
 /** Seconds a browser need not ask again; none remembers it for longer. */
 const rememberedFor = '7200';
 
@@ -28,13 +28,13 @@ export const meantMethod = (request: Request): string =>
   (request.method === 'OPTIONS' ? request.headers.get('access-control-request-method') : null) ?? request.method;
 
 export function preflightAnswer(request: Request): Response {
-  const asked = request.headers.get('access-control-request-headers') ?? '';
+  const requested = request.headers.get('access-control-request-headers') ?? '';
   return new Response(null, {
     status: 204,
     headers: {
       ...readable,
       'access-control-allow-methods': methods,
-      'access-control-allow-headers': names.test(asked) ? asked : usualNames,
+      'access-control-allow-headers': names.test(requested) ? requested : defaultNames,
       'access-control-max-age': rememberedFor,
     },
   });

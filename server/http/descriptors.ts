@@ -38,7 +38,7 @@ const openFiles = mac ? 8 : 7;
 const ipv6Families = new Set([10, 30]);
 const bothWays = 2;
 /** More are not looked at one by one when the list of them cannot be read. */
-const mostWalked = 65_536;
+const maxVisited = 65_536;
 
 const libraries = mac
   ? ['libSystem.B.dylib']
@@ -99,7 +99,7 @@ export function openDescriptors(): Descriptors | null {
     },
     inbound(ours, used) {
       const found: Connection[] = [];
-      for (const descriptor of used ?? Array(Math.min(limit, mostWalked)).keys()) {
+      for (const descriptor of used ?? Array(Math.min(limit, maxVisited)).keys()) {
         if (!ask(library.getsockname, descriptor) || port() !== ours) continue;
         if (ask(library.getpeername, descriptor)) found.push({ descriptor, port: port(), ...callerOf(name, family()) });
       }

@@ -7,7 +7,7 @@
 import type { EndpointId } from '../contract/endpoints/index.ts';
 
 const older = ['size', 'id_sort', 'tag_mode'] as const;
-const mostRows = 100;
+const maxRows = 100;
 
 /** Which of them already cut a page; the others answer with all that was found. */
 const lists: Readonly<Partial<Record<string, 'page' | 'whole'>>> = {
@@ -36,7 +36,7 @@ export function newerPage(id: string, query: Query): NewerPage | null {
   const wanted = wholeNumber(query.page_size) ?? wholeNumber(query.ps);
   if (kind === undefined || page === null || wanted === null || older.some((name) => query[name] !== undefined))
     return null;
-  const size = Math.min(mostRows, wanted);
+  const size = Math.min(maxRows, wanted);
   const start = kind === 'page' ? 0 : (page - 1) * size;
   return {
     query:

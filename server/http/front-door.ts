@@ -1,7 +1,7 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server, ServerWebSocket } from 'bun';
 import { AppError, type ErrorCode, type ErrorParams, formatError } from '../contract/errors.ts';
-import { inWanted } from '../contract/language.ts';
+import { inLanguageOf } from '../contract/language.ts';
 import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
 import type { Peer } from '../relay/intake/parsed-request.ts';
 import { forgivenPath } from '../relay/intake/routes.ts';
@@ -10,18 +10,18 @@ import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
 import { isOpenToPages, isPreflight, meantMethod, openToPages, preflightAnswer } from './cross-origin.ts';
-import { createMoving, createUnderWay, handedFrom } from './handing-on.ts';
+import { createForwarding, createUnderWay, forwardedFrom } from './handing-on.ts';
 import { placeOf } from './places.ts';
 import { isProbe, probe } from './probes.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
 
-export interface FrontDoorOptions {
+export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   /** Others listen on it, too. */
   readonly shared?: boolean;
   /** Socket at which what comes to the server before this one is heard, too. */
-  readonly handedOn?: string;
+  readonly forwardedSocket?: string;
   readonly relay: Relay;
   /** Whether paid requests are taken. */
   readonly mayServe: () => boolean;
@@ -37,7 +37,7 @@ export interface FrontDoorOptions {
   readonly consoleAsset: (request: Request, path: string) => Response | null;
 }
 
-export interface FrontDoor {
+export interface HttpServer {
   readonly port: number;
   /** From here on balancers are told to send nobody, and every answer ends its connection; whoever comes is served. */
   leave(): void;
@@ -46,9 +46,9 @@ export interface FrontDoor {
   /** Newcomers wait. Resolves when the API has answered those before. */
   pause(): Promise<void>;
   /** They go to that socket, where another server hears them; null = they are served here. */
-  handOn(door: string | null): void;
+  forwardTo(endpoint: string | null): void;
   /** Those that are being answered by another server. */
-  handedOn(): number;
+  forwardedSocket(): number;
   /** Waits for open requests, at most `graceMs`, then closes. */
   stop(graceMs: number): Promise<void>;
 }
@@ -70,18 +70,18 @@ export function pathOf(url: string): string {
 }
 
 /** @throws the listener's error (EADDRINUSE, EACCES). */
-export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
+export function openHttpServer(options: HttpServerOptions): HttpServer {
   const { connections } = options;
   let leaving = false;
   let draining = false;
-  const moving = createMoving();
-  const asked = createUnderWay();
+  const forwarding = createForwarding();
+  const requested = createUnderWay();
   const handlers = {
     maxRequestBodySize: hardBodyLimit,
     fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
       // Whoever handed it on looks after its connection.
       if (listener === inner) listener.timeout(request, 0);
-      return moving.passed(request, listener, serve);
+      return forwarding.passed(request, listener, serve);
     },
     websocket: {
       // Seconds. The listener asks before: only who does not answer is gone.
@@ -99,7 +99,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   };
   const serve = (request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> => {
     const path = forgivenPath(pathOf(request.url), meantMethod(request));
-    const direct = () => (listener === inner ? handedFrom(request) : (listener.requestIP(request)?.address ?? ''));
+    const direct = () => (listener === inner ? forwardedFrom(request) : (listener.requestIP(request)?.address ?? ''));
     const peer = {
       ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
     };
@@ -116,8 +116,8 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     if (isRealtime(request, path))
       return upgrade(listener, request, connections, options.relay.realtime(request, peer));
     if (place === 'relay') {
-      const away = options.relay.reject(request, path, peer);
-      if (away !== null) return parting(told(away));
+      const rejection = options.relay.reject(request, path, peer);
+      if (rejection !== null) return parting(told(rejection));
     }
     // A page is no answer to a socket: programs would take it for one that opened.
     if (place === 'relay' || (place === 'console' && wantsSocket(request))) {
@@ -138,7 +138,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     }
     const going = connections.begin(request);
     const undeclaredProxy = request.headers.has('x-forwarded-for') && !options.trustsProxy(direct()) ? direct() : '';
-    return closing(going, asked.during(forward(going, { ip: peer.ip(), secure, undeclaredProxy }, options)));
+    return closing(going, requested.during(forward(going, { ip: peer.ip(), secure, undeclaredProxy }, options)));
   };
 
   const probed = (request: Request, path: string): Response => {
@@ -164,9 +164,9 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     reusePort: options.shared ?? false,
     idleTimeout: connections.idleSeconds,
   });
-  const { handedOn = '' } = options;
+  const { forwardedSocket = '' } = options;
   // Before the port is known to anybody: whoever is handed on finds somebody.
-  const inner = handedOn === '' ? null : Bun.serve<Conversation>({ ...handlers, unix: handedOn });
+  const inner = forwardedSocket === '' ? null : Bun.serve<Conversation>({ ...handlers, unix: forwardedSocket });
   connections.watch(server, options.trustsProxy);
   return {
     port: server.port ?? options.port,
@@ -178,17 +178,17 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       draining = true;
     },
     pause() {
-      moving.pause();
-      return asked.none();
+      forwarding.pause();
+      return requested.none();
     },
-    handOn: moving.handOn,
-    handedOn: () => (moving.isOver() ? server.pendingRequests : 0),
+    forwardTo: forwarding.forwardTo,
+    forwardedSocket: () => (forwarding.isOver() ? server.pendingRequests : 0),
     async stop(graceMs) {
       leaving = true;
       draining = true;
-      const late = performance.now() + graceMs;
+      const timedOut = performance.now() + graceMs;
       const busy = () => options.relay.open() > 0 || server.pendingRequests > 0;
-      while (busy() && performance.now() < late) await Bun.sleep(10);
+      while (busy() && performance.now() < timedOut) await Bun.sleep(10);
       connections.stop();
       // Refuses new connections; its promise would also wait for idle keep-alive ones.
       void server.stop(false);
@@ -205,7 +205,7 @@ const asItIs = (response: Response): Response => response;
 /** In the language the caller names. */
 function wordsOf(request: Request, code: ErrorCode, params: ErrorParams = {}): string {
   const [zh, en] = [formatError(code, params, 'zh'), formatError(code, params, 'en')];
-  return inWanted({ zh, en }, request.headers.get('accept-language'));
+  return inLanguageOf({ zh, en }, request.headers.get('accept-language'));
 }
 
 const lastBytesMs = 50;
@@ -235,7 +235,7 @@ async function upgrade(
   connections: Connections,
   wanted: Promise<Conversation | Response>,
 ): Promise<Response | undefined> {
-  const release = connections.hold(request);
+  const release = connections.reserve(request);
   const conversation = await wanted;
   if (conversation instanceof Response) {
     release();
@@ -288,7 +288,7 @@ async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | null>
 async function forward(
   request: Request,
   { ip, secure, undeclaredProxy }: { readonly ip: string; readonly secure: boolean; readonly undeclaredProxy: string },
-  { controlSocket, connections }: FrontDoorOptions,
+  { controlSocket, connections }: HttpServerOptions,
 ): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
@@ -302,7 +302,7 @@ async function forward(
   headers.delete('transfer-encoding');
   try {
     const body = request.method === 'GET' || request.method === 'HEAD' ? null : await bodyOf(request);
-    connections.heard(request);
+    connections.onReceived(request);
     return await fetch(target, {
       unix: controlSocket,
       method: request.method,

@@ -3,12 +3,12 @@ import type { Server } from 'bun';
 
 /** Who called the server that passes on; nobody but the process's owner can write to the socket it comes by. */
 const callerHeader = 'x-gateway-handed-from';
-export const handedFrom = (request: Request): string => request.headers.get(callerHeader) ?? '';
+export const forwardedFrom = (request: Request): string => request.headers.get(callerHeader) ?? '';
 
 export interface Moving {
   pause(): void;
-  /** @param door socket of the other server; null = it did not come, and this one serves on. */
-  handOn(door: string | null): void;
+  /** @param endpoint socket of the other server; null = it did not come, and this one serves on. */
+  forwardTo(endpoint: string | null): void;
   /** There is another. */
   isOver(): boolean;
   /** A request on its way to where it is served now. */
@@ -19,22 +19,24 @@ export interface Moving {
   ): Response | Promise<Response | undefined>;
 }
 
-export function createMoving(): Moving {
+export function createForwarding(): Moving {
   let target: PromiseWithResolvers<string | null> | null = null;
   let over = false;
   return {
     pause() {
       target = Promise.withResolvers();
     },
-    handOn(door) {
-      over = door !== null;
-      target?.resolve(door);
-      if (door === null) target = null;
+    forwardTo(endpoint) {
+      over = endpoint !== null;
+      target?.resolve(endpoint);
+      if (endpoint === null) target = null;
     },
     isOver: () => over,
     passed(request, listener, serve) {
       if (target === null) return serve(request, listener);
-      return target.promise.then((door) => (door === null ? serve(request, listener) : pass(request, listener, door)));
+      return target.promise.then((endpoint) =>
+        endpoint === null ? serve(request, listener) : pass(request, listener, endpoint),
+      );
     },
   };
 }
@@ -57,7 +59,7 @@ export function createUnderWay() {
   };
 }
 
-async function pass(request: Request, listener: Server<unknown>, door: string): Promise<Response> {
+async function pass(request: Request, listener: Server<unknown>, endpoint: string): Promise<Response> {
   listener.timeout(request, 0);
   const headers = new Headers(request.headers);
   headers.set(callerHeader, listener.requestIP(request)?.address ?? '');
@@ -68,7 +70,7 @@ async function pass(request: Request, listener: Server<unknown>, door: string): 
   const start = request.url.startsWith('/') ? 0 : request.url.indexOf('/', 8);
   try {
     const response = await fetch(`http://door${start < 0 ? '/' : request.url.slice(start)}`, {
-      unix: door,
+      unix: endpoint,
       method,
       headers,
       body,

@@ -11,7 +11,7 @@ import { areaOf, scopesAllow } from '../contract/scopes.ts';
 import { handlers } from './admin/handlers.ts';
 import type { Actor, Call, CallMeta, Reply } from './call.ts';
 
-const leastRole: Readonly<Record<Exclude<Access, 'local'>, number>> = {
+const minRole: Readonly<Record<Exclude<Access, 'local'>, number>> = {
   public: Role.guest,
   user: Role.user,
   admin: Role.admin,
@@ -83,7 +83,7 @@ function allow(row: Endpoint, actor: Actor): void {
   if (actor.via === 'local') return;
   if (row.access === 'local') throw new AppError('role_too_low');
   if (row.access !== 'public' && actor.via === 'anonymous') throw new AppError('login_required');
-  if (actor.role < leastRole[row.access]) throw new AppError('role_too_low');
+  if (actor.role < minRole[row.access]) throw new AppError('role_too_low');
   // What anybody may read needs no scope.
   if (
     actor.scopes !== undefined &&

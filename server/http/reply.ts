@@ -25,7 +25,7 @@ export const replyTo = (request: Request, response: Response): Reply => {
     },
     setDevice: (value) => keep(cookies.device, value, deviceSeconds * 1000),
     setState: (value) => keep(cookies.state, value, stateMaxAgeMs),
-    say(message) {
+    message(message) {
       response.locals.message = message;
     },
     unchanged: () => undefined,

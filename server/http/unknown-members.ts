@@ -68,7 +68,7 @@ const farFrom = (wanted: string, name: string): number =>
   Math.min(distance(wanted, name), ...name.split('_').map((part) => distance(wanted, part) + 0.5));
 
 /** @throws AppError member_unknown naming the first such member. */
-export function refuseUnknown(row: Endpoint, sent: object): void {
+export function rejectUnknown(row: Endpoint, sent: object): void {
   if (row.access === 'public' || row.body === 'text') return;
   const { shape, catchall } = definitionOf(row.input);
   if (shape === undefined || catchall !== undefined) return;

@@ -48,7 +48,7 @@ export function createGuard(options: GuardOptions = {}): Fetch {
     if (answers.length === 0 || !answers.every(({ address }) => isAllowed(address))) throw refusal(host);
     return answers;
   };
-  const lookUp: LookupFunction = (host, { all }, callback) => {
+  const guardedLookup: LookupFunction = (host, { all }, callback) => {
     checked(host).then(
       (answers) => {
         const [first] = answers;
@@ -62,7 +62,7 @@ export function createGuard(options: GuardOptions = {}): Fetch {
   const wired = once(async () => {
     const { Agent, fetch } = await undici();
     const agent = new Agent({
-      connect: { timeout: timeoutMs, ...ca, lookup: lookUp },
+      connect: { timeout: timeoutMs, ...ca, lookup: guardedLookup },
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     });

@@ -13,7 +13,7 @@ export interface Worker {
   readonly key: string;
 }
 
-export interface WorkerWanted {
+export interface WorkerRequest {
   /** Read at every call: the settings may change. */
   readonly worker: () => Worker;
   /** Calls that no worker carries. */
@@ -25,7 +25,7 @@ export interface WorkerWanted {
 
 const timeoutMs = 20_000;
 
-export function createWorkerFetch({ worker, direct, fetch, schemes }: WorkerWanted): Fetch {
+export function createWorkerFetch({ worker, direct, fetch, schemes }: WorkerRequest): Fetch {
   return async (address, init = {}) => {
     const { url, key } = worker();
     if (url === '') return direct(address, init);

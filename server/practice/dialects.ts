@@ -209,18 +209,18 @@ export function embeddings(model: string, input: unknown, size: number): unknown
   };
 }
 
-export interface Asked {
+export interface Requested {
   readonly dialect: Dialect;
   /** Model and stream when the path says them. */
   readonly model?: string;
   readonly stream?: boolean;
-  readonly streamsUnlessTold: boolean;
+  readonly streamsByDefault: boolean;
 }
 
 /** @returns null for a path no dialect has. */
-export function dialectAt(path: string): Asked | null {
+export function dialectAt(path: string): Requested | null {
   for (const { id, traits } of allCodecs) {
-    for (const { path: form, operation, stream, session, streamsUnlessTold } of traits.routes) {
+    for (const { path: form, operation, stream, session, streamsByDefault } of traits.routes) {
       if (operation !== 'chat' || session === true) continue;
       const [before = '', after] = form.split('{model}');
       if (after === undefined ? path !== form : !path.startsWith(before) || !path.endsWith(after)) continue;
@@ -229,7 +229,7 @@ export function dialectAt(path: string): Asked | null {
         dialect: own[id] ?? dialectOf(codecs[id]),
         ...(model === undefined ? {} : { model }),
         ...(stream === undefined ? {} : { stream }),
-        streamsUnlessTold: streamsUnlessTold === true,
+        streamsByDefault: streamsByDefault === true,
       };
     }
   }
@@ -237,11 +237,11 @@ export function dialectAt(path: string): Asked | null {
 }
 
 /** @param known what the path alone says. */
-export const dialectWith = (id: ProtocolId, known: Pick<Asked, 'model' | 'stream'>): Asked => ({
+export const dialectWith = (id: ProtocolId, known: Pick<Requested, 'model' | 'stream'>): Requested => ({
   dialect: own[id] ?? dialectOf(codecs[id]),
   ...known,
-  streamsUnlessTold: codecs[id].traits.routes.some(
-    ({ operation, streamsUnlessTold }) => operation === 'chat' && streamsUnlessTold === true,
+  streamsByDefault: codecs[id].traits.routes.some(
+    ({ operation, streamsByDefault }) => operation === 'chat' && streamsByDefault === true,
   ),
 });
 

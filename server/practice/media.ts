@@ -24,7 +24,7 @@ function silence(): Uint8Array<ArrayBuffer> {
 /** One grey pixel as PNG. */
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==';
 
-const pictures = (count: number) => ({
+const images = (count: number) => ({
   created: 1_700_000_000,
   data: Array.from({ length: Math.min(Math.max(count, 1), 10) }, () => ({ b64_json: pixel })),
 });
@@ -42,10 +42,10 @@ export async function mediaAnswer(path: string, request: Request): Promise<Respo
       return form.get('response_format') === 'text' ? new Response('practice\n') : Response.json(recording);
     }
     case '/v1/images/generations':
-      return Response.json(pictures(Number(((await request.json()) as { n?: unknown }).n ?? 1)));
+      return Response.json(images(Number(((await request.json()) as { n?: unknown }).n ?? 1)));
     case '/v1/images/edits':
     case '/v1/images/variations':
-      return Response.json(pictures(Number((await request.formData()).get('n') ?? 1)));
+      return Response.json(images(Number((await request.formData()).get('n') ?? 1)));
     case '/v1/moderations':
       return Response.json({
         id: 'modr-practice',

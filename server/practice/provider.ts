@@ -6,7 +6,7 @@ import { allProviders } from '../providers/catalogue.ts';
 import { modelRows } from '../providers/knowledge/models.ts';
 import { providerRows } from '../providers/knowledge/providers.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type Asked, dialectAt, dialectWith } from './dialects.ts';
+import { dialectAt, dialectWith, type Requested } from './dialects.ts';
 import { type Refusal, type RowRule, rowRules } from './row-rules.ts';
 
 export interface PlayedProvider {
@@ -14,11 +14,11 @@ export interface PlayedProvider {
   readonly key: string;
   readonly models: readonly string[];
   /** @returns null where the provider has no such path for chat. */
-  chatAt(path: string): Asked | null;
+  chatAt(path: string): Requested | null;
   /** @returns why the caller is refused; null = he is served. */
-  refusal(request: Request, chat: Asked | null, text: string): (Refusal & { readonly rule: string }) | null;
+  refusal(request: Request, chat: Requested | null, text: string): (Refusal & { readonly rule: string }) | null;
   /** JSON body of a refusal, in the dialect of the path. */
-  errorBody(refusal: Refusal, chat: Asked | null): string;
+  errorBody(refusal: Refusal, chat: Requested | null): string;
 }
 
 const key = 'sk-practice';
@@ -104,9 +104,9 @@ export function playedProvider(name: string, strict: boolean): PlayedProvider | 
       const body = record(parseJson(text));
       if (chat === null || body === null) return null;
       const model = chat.model ?? String(body.model ?? '');
-      for (const { id, refuse } of rules.get(chat.dialect.id) ?? []) {
-        const refused = refuse({ model, body });
-        if (refused !== null) return { rule: id, ...refused };
+      for (const { id, reject } of rules.get(chat.dialect.id) ?? []) {
+        const rejected = reject({ model, body });
+        if (rejected !== null) return { rule: id, ...rejected };
       }
       return null;
     },

@@ -19,7 +19,7 @@ export interface RowRule {
   readonly id: string;
   /** Address of the document, or of a report of the refusal. */
   readonly source: string;
-  readonly refuse: (request: { readonly model: string; readonly body: Json }) => Refusal | null;
+  readonly reject: (request: { readonly model: string; readonly body: Json }) => Refusal | null;
 }
 
 /** The value at a path of dotted names; undefined where it is absent or null. */
@@ -178,7 +178,7 @@ const bare = (name: string): string =>
     .replace(/^(?:(?:us-gov|[a-z]{2,6})\.)?[a-z]+\.(?=[a-z])/, '');
 
 /** What upstreams do where nothing is said: saying it is no fault. */
-const usual: Partial<Record<RefusableMember, unknown>> = {
+const samples: Partial<Record<RefusableMember, unknown>> = {
   temperature: 1,
   topP: 1,
   presencePenalty: 0,
@@ -210,7 +210,7 @@ function combined(rows: readonly ModelRow[], slug: string, model: string): Combi
   return { refuses, refusesThinking, said };
 }
 
-function refusedMember(members: ReadonlySet<RefusableMember>, at: Places, body: Json): RefusableMember | null {
+function rejectedMember(members: ReadonlySet<RefusableMember>, at: Places, body: Json): RefusableMember | null {
   for (const member of members) {
     if (member === 'forcedToolChoice' && at.forced(body)) return member;
     if (member === 'schemaFormat' && at.schema(body)) return member;
@@ -218,12 +218,13 @@ function refusedMember(members: ReadonlySet<RefusableMember>, at: Places, body: 
     if (member === 'prefill' && isPrefilled(body)) return member;
     const path = at.values[member];
     const value = path === undefined ? undefined : given(body, path);
-    if (value !== undefined && value !== usual[member] && !(Array.isArray(value) && value.length === 0)) return member;
+    if (value !== undefined && value !== samples[member] && !(Array.isArray(value) && value.length === 0))
+      return member;
   }
   return null;
 }
 
-function thoughtFault(said: Partial<ModelRow>, at: Places, body: Json): string | null {
+function thinkingError(said: Partial<ModelRow>, at: Places, body: Json): string | null {
   const effort = at.effort(body);
   const budget = at.budget(body);
   const off = at.off(body);
@@ -232,9 +233,9 @@ function thoughtFault(said: Partial<ModelRow>, at: Places, body: Json): string |
   if (said.efforts != null && effort !== undefined && !said.efforts.includes(String(effort)))
     return `effort ${effort} is not one of ${said.efforts.join(', ')}`;
   if (said.alwaysThinks === true && off) return 'thinking cannot be switched off';
-  const [least, most] = said.budget ?? [0, Number.POSITIVE_INFINITY];
-  if (typeof budget === 'number' && budget > 0 && (budget < least || budget > most))
-    return `a budget of ${budget} is not between ${least} and ${most}`;
+  const [min, max] = said.budget ?? [0, Number.POSITIVE_INFINITY];
+  if (typeof budget === 'number' && budget > 0 && (budget < min || budget > max))
+    return `a budget of ${budget} is not between ${min} and ${max}`;
   return null;
 }
 
@@ -254,9 +255,9 @@ function modelRefusal(
       said.thinksUnasked === true ||
       at.effort(body) !== undefined ||
       at.budget(body) !== undefined);
-  const member = refusedMember(refuses, at, body) ?? (thinks ? refusedMember(refusesThinking, at, body) : null);
+  const member = rejectedMember(refuses, at, body) ?? (thinks ? rejectedMember(refusesThinking, at, body) : null);
   if (member !== null) return invalid(`${at.values[member] ?? member} is not taken by this model`, { param: member });
-  const thought = thoughtFault(said, at, body);
+  const thought = thinkingError(said, at, body);
   if (thought !== null) return invalid(thought, { param: 'thinking' });
   const limit = at.limit(body);
   if (typeof limit === 'number' && limit > (said.outputCap ?? Number.POSITIVE_INFINITY))
@@ -307,9 +308,9 @@ function unmet(demand: Demand, value: unknown): boolean {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
-const stands = (holder: Json | null, { beside, besideType }: ProviderRow): boolean =>
-  beside === undefined ||
-  (!isEmpty(holder?.[beside]) && (besideType === undefined || record(holder?.[beside])?.type === besideType));
+const stands = (holder: Json | null, { beside: paired, besideType }: ProviderRow): boolean =>
+  paired === undefined ||
+  (!isEmpty(holder?.[paired]) && (besideType === undefined || record(holder?.[paired])?.type === besideType));
 
 function providerRule(row: ProviderRow, at: number): RowRule {
   const path = row.member.split('.');
@@ -317,7 +318,7 @@ function providerRule(row: ProviderRow, at: number): RowRule {
   return {
     id: `row/${row.provider}/${row.member}/${at}`,
     source: row.source,
-    refuse({ body, model }) {
+    reject({ body, model }) {
       if (row.models !== undefined && !row.models.test(bare(model))) return null;
       const holders = valuesAt(body, path.slice(0, -1)).filter((holder) => stands(record(holder), row));
       const bad = holders.some((holder) =>
@@ -341,7 +342,7 @@ export const rowRules =
           {
             id: `row/${slug}/models`,
             source: modelRows[0]?.source ?? '',
-            refuse: (request: { readonly model: string; readonly body: Json }) =>
+            reject: (request: { readonly model: string; readonly body: Json }) =>
               modelRefusal(modelRows, slug, wire, request),
           },
         ]),

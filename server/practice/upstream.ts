@@ -1,6 +1,6 @@
 /** The practice upstream: answers like a provider, with knobs for everything that can go wrong. For trying out, demos, tests and measurements. */
 
-import { type Asked, dialectAt, embeddings, type Saying } from './dialects.ts';
+import { dialectAt, embeddings, type Requested, type Saying } from './dialects.ts';
 import { mediaAnswer } from './media.ts';
 import type { PlayedProvider } from './provider.ts';
 import { specialAnswer } from './special.ts';
@@ -50,8 +50,9 @@ interface Knobs {
 const encoder = new TextEncoder();
 const flushMs = 20;
 /** Answers are made whole before they are sent. */
-const mostChunks = 100_000;
-const statusOf = (asked: number): number => (Number.isInteger(asked) && asked >= 400 && asked <= 599 ? asked : 500);
+const maxChunks = 100_000;
+const statusOf = (requested: number): number =>
+  Number.isInteger(requested) && requested >= 400 && requested <= 599 ? requested : 500;
 
 const errorBody = (status: number) =>
   JSON.stringify({ error: { message: `practice error ${status}`, type: 'server_error', param: null, code: null } });
@@ -59,15 +60,15 @@ const json = (text: string, status = 200) =>
   new Response(text, { status, headers: { 'content-type': 'application/json' } });
 
 /** What the model's name asks for behind an `@`: `practice-small@latency=200,chunks=4`. Names travel through gateways, headers may not. */
-function wishesOf(model: string): ReadonlyMap<string, string> {
+function requestSettingsOf(model: string): ReadonlyMap<string, string> {
   const at = model.indexOf('@');
   if (at < 0) return none;
   return new Map(
     model
       .slice(at + 1)
       .split(',')
-      .map((wish) => {
-        const [name = '', value = '1'] = wish.split('=', 2);
+      .map((requested) => {
+        const [name = '', value = '1'] = requested.split('=', 2);
         return [name.trim(), value] as const;
       }),
   );
@@ -80,9 +81,9 @@ const none: ReadonlyMap<string, string> = new Map();
  * A header `x-practice-<name>` wins over the query, the query over the model's name, that over the server's options.
  */
 function knobsOf(request: Request, query: URLSearchParams, model: string, options: PracticeOptions): Knobs {
-  const wishes = wishesOf(model);
+  const settings = requestSettingsOf(model);
   const number = (name: string, fallback: number): number => {
-    const given = request.headers.get(`x-practice-${name}`) ?? query.get(name) ?? wishes.get(name);
+    const given = request.headers.get(`x-practice-${name}`) ?? query.get(name) ?? settings.get(name);
     const value = given === undefined || given === '' ? Number.NaN : Number(given);
     return Number.isFinite(value) && value >= 0 ? value : fallback;
   };
@@ -90,7 +91,7 @@ function knobsOf(request: Request, query: URLSearchParams, model: string, option
   const cut = number('cut-after', options.cutAfter ?? -1);
   return {
     latencyMs: number('latency', options.latencyMs ?? 0),
-    chunks: Math.min(mostChunks, Math.max(1, Math.floor(number('chunks', options.chunks ?? 8)))),
+    chunks: Math.min(maxChunks, Math.max(1, Math.floor(number('chunks', options.chunks ?? 8)))),
     chunkMs: speed > 0 ? 1000 / speed : number('chunk-ms', options.chunkMs ?? 0),
     errorRate: number('error-rate', options.errorRate ?? 0),
     errorStatus: statusOf(number('error-status', options.errorStatus ?? 500)),
@@ -121,19 +122,20 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
             data: models.map((id) => ({ id, object: 'model' })),
           }),
         );
-      const asked = provider === undefined ? dialectAt(path) : provider.chatAt(path);
+      const requested = provider === undefined ? dialectAt(path) : provider.chatAt(path);
       const media = request.method === 'POST' ? await mediaAnswer(path, request) : null;
       if (media !== null) return media;
-      if ((asked === null && path !== '/v1/embeddings') || request.method !== 'POST') return json(errorBody(404), 404);
+      if ((requested === null && path !== '/v1/embeddings') || request.method !== 'POST')
+        return json(errorBody(404), 404);
       const text = await request.text();
       const body = bodyOf(text);
       if (body === null) return json(errorBody(400), 400);
-      const model = asked?.model ?? String(body.model ?? 'practice-small');
-      const refusal = provider?.refusal(request, asked, text) ?? null;
+      const model = requested?.model ?? String(body.model ?? 'practice-small');
+      const refusal = provider?.refusal(request, requested, text) ?? null;
       options.log?.(
         `${path} ${model} ${refusal === null ? 200 : `${refusal.status} ${refusal.rule}: ${refusal.message}`}`,
       );
-      if (refusal !== null) return json(provider?.errorBody(refusal, asked) ?? '', refusal.status);
+      if (refusal !== null) return json(provider?.errorBody(refusal, requested) ?? '', refusal.status);
       const knobs = knobsOf(request, query, model, options);
       served++;
       if (knobs.latencyMs > 0) await Bun.sleep(knobs.latencyMs);
@@ -143,7 +145,7 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
         failures -= 1;
         return json(errorBody(knobs.errorStatus), knobs.errorStatus);
       }
-      return speak({ asked, model, body, text }, knobs);
+      return speak({ requested, model, body, text }, knobs);
     },
   });
   // It lives as long as what it is part of.
@@ -177,38 +179,43 @@ const special = /"(?:tools|response_format|format|output_config|responseMimeType
 
 interface Spoken {
   /** null = embeddings are asked for. */
-  readonly asked: Asked | null;
+  readonly requested: Requested | null;
   readonly model: string;
   readonly body: Body;
   readonly text: string;
 }
 
-function speak({ asked, model, body, text }: Spoken, knobs: Knobs): Response {
+function speak({ requested, model, body, text }: Spoken, knobs: Knobs): Response {
   const size = text.length;
-  if (asked === null) return json(JSON.stringify(embeddings(model, body.input, size)));
+  if (requested === null) return json(JSON.stringify(embeddings(model, body.input, size)));
   const { chunks, noUsage } = knobs;
   const saying = { model, size, chunks, noUsage, includeUsage: body.stream_options?.include_usage === true };
-  const stream = asked.stream ?? (typeof body.stream === 'boolean' ? body.stream : asked.streamsUnlessTold);
-  const headers = { 'content-type': asked.dialect.contentType ?? 'text/event-stream' };
+  const stream = requested.stream ?? (typeof body.stream === 'boolean' ? body.stream : requested.streamsByDefault);
+  const headers = { 'content-type': requested.dialect.contentType ?? 'text/event-stream' };
   if (special.test(text)) {
-    const answer = specialAnswer(asked.dialect.id, body as Record<string, unknown>, saying, stream);
+    const answer = specialAnswer(requested.dialect.id, body as Record<string, unknown>, saying, stream);
     if (answer !== null && !stream) return json(answer);
     if (answer !== null) return new Response(answer, { headers });
   }
   if (!stream) {
-    const whole = prepared(asked, saying, 'whole', () => [JSON.stringify(asked.dialect.whole(saying))]);
+    const whole = prepared(requested, saying, 'whole', () => [JSON.stringify(requested.dialect.whole(saying))]);
     return json(joinedOf(whole));
   }
-  const frames = prepared(asked, saying, 'frames', () => asked.dialect.frames(saying));
+  const frames = prepared(requested, saying, 'frames', () => requested.dialect.frames(saying));
   return new Response(streamOf(frames, knobs), { headers });
 }
 
 /** Equal requests get equal answers, so that measuring others costs as little as possible here. */
 const answers = new Map<string, readonly string[]>();
 
-function prepared(asked: Asked, saying: Saying, form: string, make: () => readonly string[]): readonly string[] {
+function prepared(
+  requested: Requested,
+  saying: Saying,
+  form: string,
+  make: () => readonly string[],
+): readonly string[] {
   const { model, size, chunks, noUsage, includeUsage } = saying;
-  const key = `${asked.dialect.id} ${form} ${size} ${chunks} ${noUsage} ${includeUsage} ${model}`;
+  const key = `${requested.dialect.id} ${form} ${size} ${chunks} ${noUsage} ${includeUsage} ${model}`;
   const known = answers.get(key);
   if (known !== undefined) return known;
   const made = make();

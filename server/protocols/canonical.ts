@@ -25,7 +25,7 @@ export interface Usage extends Buckets {
   /** Set where one answer took several calls: the buckets above are their sum. */
   readonly parts?: readonly UsagePart[];
   /** Terms the answer says it was served under, by member (`service_tier`, `speed`, `inference_geo`). */
-  readonly terms?: Readonly<Record<string, string>>;
+  readonly modifiers?: Readonly<Record<string, string>>;
   /** The dialect counts the cache beside the prompt, not in it. */
   readonly cacheBeside?: true;
   /** The provider's own object, untouched. */

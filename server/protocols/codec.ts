@@ -114,8 +114,8 @@ export interface UpstreamHalf {
   readUsage(body: unknown): Usage | null;
   /** A frame without one of them surely carries neither usage, finish reason nor error, and is not terminal: a watcher need not read it. null = each may. */
   readonly markers: Markers | null;
-  /** Streams that are no server-sent events, by the answer's content type; absent = all are. @param asked a stream was asked for. */
-  readonly framing?: (contentType: string, asked: boolean) => Framing | null;
+  /** Streams that are no server-sent events, by the answer's content type; absent = all are. @param requested a stream was asked for. */
+  readonly framing?: (contentType: string, requested: boolean) => Framing | null;
 }
 
 /** A wire as far as an upstream is asked in it. */

@@ -11,7 +11,7 @@ export interface DialectRoute {
   /** Set where the path alone decides whether the answer is streamed. */
   readonly stream?: boolean;
   /** Streamed unless the request says otherwise. */
-  readonly streamsUnlessTold?: true;
+  readonly streamsByDefault?: true;
   /** The console's playground. */
   readonly session?: true;
   /** Makes a conversation short. */
@@ -78,7 +78,7 @@ export interface ThinkingSettings {
 /** What an operator sets for upstreams of single dialects. */
 export interface OperatorSettings {
   /** Tokens an Anthropic request may write when its client named no limit; null = the operator leaves it to the model. */
-  readonly claudeMaxTokens: (model: string, asked?: string) => number | null;
+  readonly claudeMaxTokens: (model: string, requested?: string) => number | null;
   /** Header overrides of a model at Anthropic. */
   readonly claudeHeaders: (model: string) => Readonly<Record<string, string>>;
   /** Version of Google's API for a model. */
@@ -104,8 +104,8 @@ export interface Embeddings {
   readonly operation: string;
   readonly common: null | {
     toRequest(body: Members, model: string): Record<string, unknown>;
-    /** @param asked the client's request. */
-    fromAnswer(answer: unknown, asked: Members, model: string): unknown;
+    /** @param requested the client's request. */
+    fromAnswer(answer: unknown, requested: Members, model: string): unknown;
     /** For upstreams; absent = none is called in this form. */
     readonly upstream?: {
       fromRequest(body: Members, model: string): Record<string, unknown>;
@@ -128,7 +128,7 @@ export interface ModelList {
 /** What upstreams of this dialect keep, and where a request or an answer names it. */
 export interface KeptRules {
   /** Ids by which a request asks for something that its upstream keeps. */
-  asked(body: Members): readonly string[];
+  requested(body: Members): readonly string[];
   /** Ids that a client repeats as part of its conversation: they are refused to others, and pass where nobody is known to own them. */
   recalled?(body: Members): readonly string[];
   /** Ids of what was made and is kept. @param answer a whole answer, or what is known of it so far. */
@@ -138,7 +138,7 @@ export interface KeptRules {
 /** Items of earlier answers that requests name instead of repeating them. */
 export interface ReferenceRules {
   /** Ids of those that were made here, as often as they are named. */
-  asked(body: Members): readonly string[];
+  requested(body: Members): readonly string[];
   /** The body with them in full. */
   resolved(body: Members, itemOf: (id: string) => unknown): Members;
   /** Whether the items of its answer may be named later. */
@@ -150,7 +150,7 @@ export interface CompactionRules {
   /** Behind the address of the chat, where it has an address of its own. */
   readonly suffix: string;
   /** Whether a request for chat asks for it. */
-  asked(body: Members): boolean;
+  requested(body: Members): boolean;
   /** The same in plain words, for upstreams that do not know it. */
   summaryRequest(body: Members): Members;
   /** The body with what was made here opened; null = nothing was. @param open throws what the caller is told. */
@@ -158,7 +158,7 @@ export interface CompactionRules {
   /** What a client keeps instead of the conversation. */
   item(id: string, sealed: string): unknown;
   /** Whether an answer, or a frame of one, holds such a thing. */
-  isTold(answer: string): boolean;
+  isPassed(answer: string): boolean;
   /** An answer in the form of the call that has an address of its own. @param body of the request. */
   asCall(response: unknown, body: Members): unknown;
 }
@@ -189,7 +189,7 @@ export interface Traits {
   /** The path names the model, so the body need not. */
   readonly modelInPath?: true;
   /** Usage in a stream comes only when it is asked for. */
-  readonly asksForUsage?: true;
+  readonly requestsUsage?: true;
   /** The query of a client's address is part of its request. */
   readonly passesQuery?: true;
   /** Beginning of headers that mean something to this dialect alone. */
@@ -198,7 +198,7 @@ export interface Traits {
   readonly headers?: Readonly<Record<string, string>>;
   readonly limit: LimitMembers;
   /** Absent = a request passes whatever its model is called upstream. */
-  readonly fits?: FitMembers;
+  readonly matches?: FitMembers;
   readonly gate?: GateMembers;
   /** How much of a thought the client asks for: its words too, only the seal that a later turn needs, or nothing. Absent = its words. */
   thoughts?(body: Members): 'words' | 'seals' | 'nothing';
@@ -215,8 +215,8 @@ export interface Traits {
   /** What options of the operator add to a call of its upstreams. */
   readonly operator?: {
     readonly headers?: (settings: OperatorSettings, model: string) => Readonly<Record<string, string>>;
-    /** @param asked the model as the client calls it. */
-    readonly maxTokens?: (settings: OperatorSettings, model: string, asked: string) => number | null;
+    /** @param requested the model as the client calls it. */
+    readonly maxTokens?: (settings: OperatorSettings, model: string, requested: string) => number | null;
     /** In the path of its addresses. */
     readonly version?: (settings: OperatorSettings, model: string) => string;
     readonly change?: (request: ChatRequest, settings: OperatorSettings) => ChatRequest;

@@ -60,10 +60,10 @@ export interface BodyForm {
   /** Members of a chat in OpenAI's form; what the channel overrides wins. */
   readonly members?: (body: Members) => Members;
   /** The whole body, after everything else; null = nothing of the kind is served. */
-  readonly whole?: (body: Members, facts: WholeFacts) => Whole | null;
+  readonly whole?: (body: Members, details: BodyInput) => Whole | null;
 }
 
-export interface WholeFacts {
+export interface BodyInput {
   readonly key: string;
   /** The client's own header, '' when it sent none. */
   readonly betas: string;
@@ -92,7 +92,7 @@ export interface TokenOrder {
   read(answer: unknown): { readonly token: string; readonly seconds: number } | null;
 }
 
-export interface AuthFacts {
+export interface AuthInput {
   readonly key: string;
   /** Epoch milliseconds. */
   readonly nowMs: number;
@@ -101,7 +101,7 @@ export interface AuthFacts {
 }
 
 /** What the client of an operation other than chat asked, in OpenAI's form. */
-export interface Asked {
+export interface Requested {
   /** The model as the client calls it. */
   readonly model: string;
   /** The client's path: it decides between forms of one operation. */
@@ -117,9 +117,9 @@ export interface CustomForm {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** @param model as the upstream calls it. @throws AppError body_invalid. */
-  encode(asked: Asked, model: string, dropped: Dropped): Record<string, unknown>;
+  encode(requested: Requested, model: string, dropped: Dropped): Record<string, unknown>;
   /** @returns OpenAI's form; what went wrong as its `error`. */
-  decode(answer: unknown, asked: Asked): unknown;
+  decode(answer: unknown, requested: Requested): unknown;
   readonly decodeError?: (status: number, body: string) => UpstreamError;
   /** Where to ask after work that is not done yet; null = the answer is whole. @param url where the work was ordered. */
   readonly pending?: (answer: unknown, url: string) => { readonly url: string; readonly waitMs: number } | null;
@@ -131,11 +131,11 @@ export interface Adapter {
   readonly endpoint?: (place: Place) => Endpoint | null;
   readonly body?: (place: Place) => BodyForm | null;
   /** Last of all: it sees address, headers and body. */
-  readonly auth?: (call: Outgoing, facts: AuthFacts) => Outgoing | Promise<Outgoing>;
+  readonly auth?: (call: Outgoing, details: AuthInput) => Outgoing | Promise<Outgoing>;
   /** Streams that are no server-sent events, by the answer's content type. */
   readonly framing?: (contentType: string) => Framing | null;
 }
 
 /** What a request must not say at a provider is moved to the nearest that it may. @returns undefined when nothing needs to move. */
-export const within = (value: unknown, least: number, most: number): number | undefined =>
-  typeof value !== 'number' || (value >= least && value <= most) ? undefined : Math.min(most, Math.max(least, value));
+export const within = (value: unknown, min: number, max: number): number | undefined =>
+  typeof value !== 'number' || (value >= min && value <= max) ? undefined : Math.min(max, Math.max(min, value));

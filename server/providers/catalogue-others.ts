@@ -1,16 +1,16 @@
 /** Providers of the wire contract that need more than a row: facts only. What `serves` leaves out is not served; what a row cannot say stands in its adapter. */
-import type { Auth, Colour, Provider } from './provider.ts';
+import type { Auth, Color, Provider } from './provider.ts';
 
 const bearer: Auth = { kind: 'bearer' };
 /** The key is not sent but used for signing or fetching a token. */
 const signed: Auth = { kind: 'signed' };
 const header = (name: string): Auth => ({ kind: 'header', name });
 
-interface Facts {
+interface ProviderInfo {
   readonly protocol: Provider['protocol'];
   readonly baseUrl: string;
   readonly auth: Auth;
-  readonly colour: Colour;
+  readonly color: Color;
   readonly paths: Readonly<Record<string, string>>;
   readonly models: string;
   readonly key?: { readonly parts: string; readonly separator: string };
@@ -20,32 +20,32 @@ interface Facts {
   readonly other?: { readonly zh: string; readonly en: string; readonly fallback: string; readonly byOption?: true };
 }
 
-const other = (type: number, slug: string, zh: string, en: string, facts: Facts): Provider => {
-  const parts = facts.key?.parts.split(' ') ?? [];
-  const separator = facts.key?.separator ?? '';
+const other = (type: number, slug: string, zh: string, en: string, details: ProviderInfo): Provider => {
+  const parts = details.key?.parts.split(' ') ?? [];
+  const separator = details.key?.separator ?? '';
   return {
     type,
     slug,
     label: { zh, en },
-    colour: facts.colour,
-    protocol: facts.protocol,
-    baseUrl: facts.baseUrl,
+    color: details.color,
+    protocol: details.protocol,
+    baseUrl: details.baseUrl,
     address: 'base',
-    auth: facts.auth,
-    paths: facts.paths,
-    operations: facts.serves?.split(' ') ?? [],
-    modelsPath: facts.list ?? null,
+    auth: details.auth,
+    paths: details.paths,
+    operations: details.serves?.split(' ') ?? [],
+    modelsPath: details.list ?? null,
     keyShape: { parts, separator },
     keyHint: parts.join(separator),
     other:
-      facts.other === undefined
+      details.other === undefined
         ? null
         : {
-            label: { zh: facts.other.zh, en: facts.other.en },
-            fallback: facts.other.fallback,
-            byOption: facts.other.byOption ?? false,
+            label: { zh: details.other.zh, en: details.other.en },
+            fallback: details.other.fallback,
+            byOption: details.other.byOption ?? false,
           },
-    models: facts.models === '' ? [] : facts.models.split(' '),
+    models: details.models === '' ? [] : details.models.split(' '),
   };
 };
 
@@ -54,7 +54,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://oa.api2d.net',
     auth: header('mj-api-secret'),
-    colour: 'light-blue',
+    color: 'light-blue',
     paths: { drawing: '/mj' },
     serves: 'drawing',
     models: 'mj_imagine mj_variation mj_reroll mj_blend mj_upscale mj_describe mj_upload',
@@ -63,7 +63,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: 'openai-chat',
     baseUrl: '',
     auth: header('api-key'),
-    colour: 'teal',
+    color: 'teal',
     paths: {
       chat: '/openai/deployments/{model}/chat/completions',
       responses: '/openai/v1/responses',
@@ -84,7 +84,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://api.openai-sb.com',
     auth: header('mj-api-secret'),
-    colour: 'blue',
+    color: 'blue',
     paths: { drawing: '/mj' },
     serves: 'drawing',
     models:
@@ -94,7 +94,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://generativelanguage.googleapis.com',
     auth: header('x-goog-api-key'),
-    colour: 'orange',
+    color: 'orange',
     paths: { chat: '/v1beta2/models/chat-bison-001:generateMessage' },
     serves: 'chat',
     models: 'PaLM-2',
@@ -103,7 +103,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: 'anthropic-messages',
     baseUrl: 'https://api.anthropic.com',
     auth: header('x-api-key'),
-    colour: 'indigo',
+    color: 'indigo',
     paths: { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' },
     serves: 'messages count_tokens',
     list: '/v1/models',
@@ -114,7 +114,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://aip.baidubce.com',
     auth: signed,
-    colour: 'blue',
+    color: 'blue',
     paths: {
       chat: '/rpc/2.0/ai_custom/v1/wenxinworkshop/chat/{model}',
       embeddings: '/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings/{model}',
@@ -128,7 +128,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: 'openai-chat',
     baseUrl: 'https://open.bigmodel.cn',
     auth: signed,
-    colour: 'violet',
+    color: 'violet',
     paths: { chat: '/api/paas/v4/chat/completions', embeddings: '/api/paas/v4/embeddings' },
     serves: 'chat embeddings',
     key: { parts: 'id secret', separator: '.' },
@@ -138,7 +138,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: 'openai-chat',
     baseUrl: 'https://spark-api-open.xf-yun.com',
     auth: signed,
-    colour: 'blue',
+    color: 'blue',
     paths: { chat: '/v1/chat/completions' },
     serves: 'chat',
     key: { parts: 'APPID APISecret APIKey', separator: '|' },
@@ -149,7 +149,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://api.aiproxy.io',
     auth: bearer,
-    colour: 'purple',
+    color: 'purple',
     paths: { chat: '/api/library/ask' },
     serves: 'chat',
     other: { zh: '知识库 ID', en: 'Knowledge base id', fallback: '' },
@@ -159,7 +159,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://hunyuan.tencentcloudapi.com',
     auth: signed,
-    colour: 'teal',
+    color: 'teal',
     paths: { chat: '/' },
     serves: 'chat',
     key: { parts: 'AppId SecretId SecretKey', separator: '|' },
@@ -169,7 +169,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: 'gemini-generate',
     baseUrl: 'https://generativelanguage.googleapis.com',
     auth: header('x-goog-api-key'),
-    colour: 'orange',
+    color: 'orange',
     paths: {
       generate: '/{other}/models/{model}:generateContent',
       stream: '/{other}/models/{model}:streamGenerateContent?alt=sse',
@@ -187,7 +187,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: '',
     auth: signed,
-    colour: 'indigo',
+    color: 'indigo',
     paths: { chat: '/model/{model}/invoke', count_tokens: '/model/{model}/count-tokens' },
     serves: 'chat count_tokens',
     key: { parts: 'Ak Sk Region', separator: '|' },
@@ -198,7 +198,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: 'openai-chat',
     baseUrl: 'https://api.cohere.ai',
     auth: bearer,
-    colour: 'purple',
+    color: 'purple',
     paths: { chat: '/v2/chat', embeddings: '/v2/embed', rerank: '/v2/rerank' },
     serves: 'chat embeddings rerank',
     list: '/v1/models',
@@ -209,7 +209,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: '',
     auth: bearer,
-    colour: 'purple',
+    color: 'purple',
     paths: { music: '/suno' },
     serves: 'music',
     models: 'suno_music suno_lyrics',
@@ -218,7 +218,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://api.dify.ai',
     auth: bearer,
-    colour: 'teal',
+    color: 'teal',
     paths: { chat: '/v1/chat-messages' },
     serves: 'chat',
     models: '',
@@ -227,7 +227,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://api.jina.ai',
     auth: bearer,
-    colour: 'blue',
+    color: 'blue',
     paths: { embeddings: '/v1/embeddings', rerank: '/v1/rerank' },
     serves: 'embeddings rerank',
     models: 'jina-clip-v1 jina-reranker-v2-base-multilingual',
@@ -236,7 +236,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: 'openai-chat',
     baseUrl: 'https://api.cloudflare.com',
     auth: bearer,
-    colour: 'grey',
+    color: 'grey',
     paths: {
       chat: '/client/v4/accounts/{other}/ai/v1/chat/completions',
       embeddings: '/client/v4/accounts/{other}/ai/v1/embeddings',
@@ -250,7 +250,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: '',
     auth: signed,
-    colour: 'blue',
+    color: 'blue',
     paths: {
       chat: '/v1/projects',
       images: '/v1/projects',
@@ -271,7 +271,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://api.moka.ai',
     auth: bearer,
-    colour: 'blue',
+    color: 'blue',
     paths: { embeddings: '/v1/embeddings' },
     serves: 'embeddings',
     models: 'm3e-large m3e-base m3e-small',
@@ -280,7 +280,7 @@ export const otherProviders: readonly Provider[] = [
     protocol: null,
     baseUrl: 'https://api.coze.cn',
     auth: bearer,
-    colour: 'blue',
+    color: 'blue',
     paths: { chat: '/v3/chat' },
     serves: 'chat',
     other: { zh: '智能体 ID（留空则取模型名）', en: 'Bot id (empty = the model name)', fallback: '' },

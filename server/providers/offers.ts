@@ -15,7 +15,7 @@ const byProvider = Map.groupBy(secondDialects, ({ provider }) => provider);
 const none: readonly SecondDialect[] = [];
 const known = new Map<string, readonly SecondDialect[]>();
 /** A channel has one base. */
-const mostBases = 1000;
+const maxBases = 1000;
 
 function secondAt({ slug, baseUrl }: Offering, given: string): readonly SecondDialect[] {
   const rows = byProvider.get(slug);
@@ -26,7 +26,7 @@ function secondAt({ slug, baseUrl }: Offering, given: string): readonly SecondDi
   if (found !== undefined) return found;
   const host = URL.canParse(base) ? new URL(base).hostname : '';
   const offered = rows.filter(({ hosts }) => hosts.test(host));
-  if (known.size >= mostBases) known.clear();
+  if (known.size >= maxBases) known.clear();
   known.set(key, offered);
   return offered;
 }

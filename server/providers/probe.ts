@@ -12,7 +12,7 @@ export interface Probe {
 }
 
 /** What the rows say of a model. */
-export interface ProbeFacts {
+export interface ProbeInput {
   readonly kind: ProbeKind;
   readonly thinks: boolean;
   readonly last: boolean;
@@ -21,7 +21,7 @@ export interface ProbeFacts {
 }
 
 /** @param model as the upstream calls it. */
-export function probeFacts(provider: Provider, model: string): ProbeFacts {
+export function probeInput(provider: Provider, model: string): ProbeInput {
   const name = bareName(model);
   const rows = probeRows.filter(
     (row) => (row.provider === undefined || row.provider === provider.slug) && row.models.test(name),
@@ -40,7 +40,7 @@ export function probeFacts(provider: Provider, model: string): ProbeFacts {
 const shortLimit = 16;
 /** Who thinks first must have room for it. */
 const thoughtLimit = 512;
-const limitOf = ({ thinks }: ProbeFacts): number => (thinks ? thoughtLimit : shortLimit);
+const limitOf = ({ thinks }: ProbeInput): number => (thinks ? thoughtLimit : shortLimit);
 
 const chatOperations = new Set(allCodecs.map(({ traits }) => traits.chatOperation));
 
@@ -78,8 +78,8 @@ export function probePrice(provider: Provider, model: string): number | null {
     .find((found) => found !== null);
   if (prices === undefined) return null;
   if (prices.modelPrice !== null) return prices.modelPrice;
-  const facts = probeFacts(provider, model);
-  const written = /^(?:chat|responses|completions|audio-chat)$/.test(facts.kind) ? limitOf(facts) : 0;
+  const details = probeInput(provider, model);
+  const written = /^(?:chat|responses|completions|audio-chat)$/.test(details.kind) ? limitOf(details) : 0;
   return ((promptTokens + written * prices.completionRatio) * prices.modelRatio) / prices.quotaPerUnit;
 }
 
@@ -103,11 +103,11 @@ export function probeModel(
 ): string | null {
   const suited = models.flatMap((model): Suited[] => {
     const name = upstreamName(model);
-    const facts = probeFacts(provider, name);
-    const rank = kinds.indexOf(facts.kind);
-    if (rank < 0 || !serves(provider, facts.kind)) return [];
+    const details = probeInput(provider, name);
+    const rank = kinds.indexOf(details.kind);
+    if (rank < 0 || !serves(provider, details.kind)) return [];
     const price = probePrice(provider, name) ?? Number.MAX_VALUE;
-    return [{ model, order: [facts.last ? 1 : 0, rank, modelLimits(name).known ? 0 : 1, price] }];
+    return [{ model, order: [details.last ? 1 : 0, rank, modelLimits(name).known ? 0 : 1, price] }];
   });
   // Sorting keeps the order of equals.
   return suited.toSorted(byOrder)[0]?.model ?? null;
@@ -123,18 +123,18 @@ export function probeFor(
   provider: Provider,
   { model, upstream, stream }: { readonly model: string; readonly upstream: string; readonly stream: boolean },
 ): Probe | null {
-  const facts = probeFacts(provider, upstream);
-  const limit = limitOf(facts);
+  const details = probeInput(provider, upstream);
+  const limit = limitOf(details);
   const ask = (path: string, body: Readonly<Record<string, unknown>>): Probe => ({
     path,
-    body: { model, ...body, ...facts.extra },
+    body: { model, ...body, ...details.extra },
   });
-  switch (facts.kind) {
+  switch (details.kind) {
     case 'chat':
     case 'audio-chat':
     case 'research': {
       const messages = [{ role: 'user', content: 'hi' }];
-      return ask('/v1/chat/completions', { messages, [facts.limitMember]: limit, stream });
+      return ask('/v1/chat/completions', { messages, [details.limitMember]: limit, stream });
     }
     case 'responses':
       return ask('/v1/responses', { input: 'hi', max_output_tokens: limit, store: false, stream });

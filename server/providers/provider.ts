@@ -11,7 +11,7 @@ export type Auth =
   | { readonly kind: 'none' };
 
 /** Colours of the badge in the console. */
-export type Colour =
+export type Color =
   | 'green'
   | 'teal'
   | 'light-blue'
@@ -29,7 +29,7 @@ export interface Provider {
   readonly type: number;
   readonly slug: string;
   readonly label: { readonly zh: string; readonly en: string };
-  readonly colour: Colour;
+  readonly color: Color;
   /** Dialect of its chat operation; null = one of its own. */
   readonly protocol: ProtocolId | null;
   /** Used when the channel names none; '' = the channel must name one. */
@@ -58,7 +58,7 @@ export interface Provider {
   readonly models: readonly string[];
 }
 
-export interface EndpointFacts {
+export interface EndpointInput {
   readonly baseUrl: string;
   readonly model: string;
   readonly other: string;
@@ -72,31 +72,31 @@ const version = /(?<=[^/])\/v\d+$/;
 export function servesAt(
   provider: Provider,
   operation: string,
-  facts: { readonly baseUrl: string; readonly model: string },
+  details: { readonly baseUrl: string; readonly model: string },
 ): boolean {
-  if (!provider.operations.includes(operation)) return secondPath(provider, operation, facts) !== undefined;
-  return provider.address === 'base' || atFullAddress(provider, operation, withoutSlash(facts.baseUrl)) !== null;
+  if (!provider.operations.includes(operation)) return secondPath(provider, operation, details) !== undefined;
+  return provider.address === 'base' || atFullAddress(provider, operation, withoutSlash(details.baseUrl)) !== null;
 }
 
 /** @returns the address of an operation, or null when the provider does not serve it. */
-export function endpointFor(provider: Provider, operation: string, facts: EndpointFacts): string | null {
+export function endpointFor(provider: Provider, operation: string, details: EndpointInput): string | null {
   const offered = provider.operations.includes(operation);
-  const path = facts.path ?? (offered ? provider.paths[operation] : secondPath(provider, operation, facts));
-  const base = withoutSlash(facts.baseUrl === '' ? provider.baseUrl : facts.baseUrl);
+  const path = details.path ?? (offered ? provider.paths[operation] : secondPath(provider, operation, details));
+  const base = withoutSlash(details.baseUrl === '' ? provider.baseUrl : details.baseUrl);
   if (path === undefined || base === '') return null;
   const whole = atFullAddress(provider, operation, base);
   if (whole === null) return null;
   const address = whole ?? joined(provider, base, path);
-  const other = facts.other || (provider.other?.fallback ?? '');
+  const other = details.other || (provider.other?.fallback ?? '');
   if (address.includes('{other}') && !isAddressPart(other)) return null;
-  return isModelName(facts.model) ? filled(address, facts.model, other) : null;
+  return isModelName(details.model) ? filled(address, details.model, other) : null;
 }
 
 const withoutSlash = (url: string): string => (url.endsWith('/') ? url.replace(/\/+$/, '') : url);
 
 const addresses = new WeakMap<Provider, Map<string, string>>();
 /** A channel has one base, and few paths are used. */
-const mostAddresses = 1000;
+const maxAddresses = 1000;
 
 /** People paste whole addresses, or with the version in them; doubling either would break every request. */
 function joined(provider: Provider, base: string, path: string): string {
@@ -104,7 +104,7 @@ function joined(provider: Provider, base: string, path: string): string {
   const key = `${base} ${path}`;
   const found = known.get(key);
   if (found !== undefined) return found;
-  if (known.size >= mostAddresses) known.clear();
+  if (known.size >= maxAddresses) known.clear();
   const address = joinedAnew(provider, base, path);
   known.set(key, address);
   addresses.set(provider, known);

@@ -3,7 +3,7 @@
 import type { Balances } from '../billing/balances/balances.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import type { AppError } from '../contract/errors.ts';
-import type { AuthFacts } from '../providers/adapter.ts';
+import type { AuthInput } from '../providers/adapter.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
 import { createLeaseClient, type LeaseClient, type LeaseSource } from './admission/lease-client.ts';
@@ -11,12 +11,12 @@ import { Limits } from './admission/limits.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { PlanDeps } from './admission/plan.ts';
 import type { SiteRates } from './admission/site-rates.ts';
-import { createRefusedRows, type RefusedRows } from './delivery/refused-rows.ts';
+import { createRejectionLog, type RejectionLog } from './delivery/refused-rows.ts';
 import { createItemKeeping, type ItemKeeping } from './delivery/response-items.ts';
 import { TokenCounts } from './endpoints/count-tokens.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
-import { Authorise } from './intake/authorise.ts';
-import type { Capsule } from './intake/parsed-request.ts';
+import { Authorize } from './intake/authorise.ts';
+import type { SealedBlob } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import { RequestIds } from './intake/request-id.ts';
 import type { RelayDeps } from './relay-deps.ts';
@@ -25,7 +25,7 @@ import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-reports.ts';
 import { createBusyAnswers } from './shared/busy-answers.ts';
 import { createDeadlines, type Deadlines } from './shared/deadlines.ts';
-import { createFigures, type Figures } from './shared/figures.ts';
+import { createStats, type Stats } from './shared/figures.ts';
 import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
 import type { Cuttable, Drains } from './upstream/client-disconnect.ts';
@@ -39,19 +39,19 @@ const connectMs = 15_000;
 export class RelayCore {
   readonly state: RelayState;
   readonly now: () => number;
-  readonly steady: () => number;
+  readonly monoNow: () => number;
   readonly fetch: typeof fetch;
 
   // Callers.
-  readonly authorise: Authorise;
+  readonly authorize: Authorize;
   readonly findSession: FindSession;
-  readonly capsule: Capsule;
+  readonly sealedBlob: SealedBlob;
   readonly requestIds: RequestIds;
 
   // Money and limits.
   readonly ledger: Ledger;
   readonly balances: Balances;
-  readonly lender: LeaseSource | null;
+  readonly leaseSource: LeaseSource | null;
   readonly leaseClient: LeaseClient | null;
   readonly rates: SiteRates | null;
   readonly limits: Limits;
@@ -64,7 +64,7 @@ export class RelayCore {
   readonly planning: PlanDeps;
   readonly compactions: NativeCompactions;
   readonly dispatch: Dispatch;
-  readonly token: AuthFacts['token'];
+  readonly token: AuthInput['token'];
   readonly items: ItemKeeping;
   readonly tasks: TaskStore;
   readonly connect: Connect;
@@ -75,19 +75,19 @@ export class RelayCore {
   readonly checkpointMs: number;
   readonly billMs: number;
   readonly commitPingMs: number;
-  readonly commitCeilingMs: number;
+  readonly maxCommitWaitMs: number;
   readonly commitDeadlines: Deadlines;
   readonly conversationDeadlines: Deadlines;
-  private readonly longestIdleMs: number;
+  private readonly maxIdleMs: number;
 
   // What is watched and counted.
   /** null = nobody watches. */
   readonly watch: RequestWatch | null;
   readonly observer: RequestObserver | null;
-  readonly figures: Figures;
-  readonly refusedRows: RefusedRows;
+  readonly stats: Stats;
+  readonly rejectedRows: RejectionLog;
   readonly busy: ReturnType<typeof createBusyAnswers>;
-  readonly unbilled = { late: 0, refused: 0 };
+  readonly unbilled = { late: 0, rejected: 0 };
 
   // Requests under way.
   /** @returns until there is room for another request; null = there is. */
@@ -99,49 +99,49 @@ export class RelayCore {
   closed: AppError | null = null;
 
   constructor(private readonly deps: RelayDeps) {
-    const { state, limits, lender, rates, observer, now, steady, tell } = deps;
+    const { state, limits, leaseSource, rates, observer, now, monoNow, broadcast } = deps;
     this.state = state;
     this.now = now;
-    this.steady = steady;
+    this.monoNow = monoNow;
     this.fetch = deps.fetch;
-    this.authorise = new Authorise({ state, keyHmac: deps.keyHmac, now });
+    this.authorize = new Authorize({ state, keyHmac: deps.keyHmac, now });
     this.findSession = deps.findSession;
-    this.capsule = deps.capsule;
+    this.sealedBlob = deps.sealedBlob;
     this.requestIds = new RequestIds(now);
     this.ledger = deps.ledger;
     this.balances = deps.balances;
-    this.lender = lender ?? null;
-    this.leaseClient = lender === undefined ? null : createLeaseClient(lender);
+    this.leaseSource = leaseSource ?? null;
+    this.leaseClient = leaseSource === undefined ? null : createLeaseClient(leaseSource);
     this.rates = rates ?? null;
     const { money } = deps.balances;
-    this.limits = new Limits({ steady, state, money, nodes: state.nodes });
+    this.limits = new Limits({ monoNow, state, money, nodes: state.nodes });
     this.gate = new Gate(this);
     this.counter = deps.counter;
     const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();
-    const reports = tell === undefined ? null : createHealthReports(tell, wait);
+    const reports = broadcast === undefined ? null : createHealthReports(broadcast, wait);
     this.health = new Health({
-      now: steady,
+      now: monoNow,
       random: deps.random,
-      trouble: deps.trouble,
+      failure: deps.failure,
       ...(reports === null ? {} : { changed: reports.channel }),
     });
-    this.affinity = createAffinity(steady, reports, { store: deps.tasks, wait });
+    this.affinity = createAffinity(monoNow, reports, { store: deps.tasks, wait });
     this.planning = { state, health: this.health, affinity: this.affinity, random: deps.random };
     this.compactions = createNativeCompactions();
     state.onChannel((id) => this.health.reset(id));
-    state.onChannel(this.compactions.forget);
+    state.onChannel(this.compactions.clear);
     const { dispatch } = new UpstreamHttp({
       fetch: deps.fetch,
       now,
       headersTimeoutMs: limits.headersTimeoutMs,
-      starved: deps.starved,
+      exhausted: deps.exhausted,
       tenured: money.nodeLease?.isValid,
     });
-    this.dispatch = deps.around?.(dispatch) ?? dispatch;
+    this.dispatch = deps.wrap?.(dispatch) ?? dispatch;
     this.token = createAccessTokens({ fetch: deps.fetch, now });
     this.items = createItemKeeping({
       store: deps.tasks,
-      capsule: deps.capsule,
+      sealedBlob: deps.sealedBlob,
       days: () => state.settings.itemDays,
     });
     this.tasks = deps.tasks;
@@ -151,21 +151,21 @@ export class RelayCore {
     this.checkpointMs = limits.checkpointMs;
     this.billMs = limits.billMs;
     this.commitPingMs = limits.commitPingMs;
-    this.commitCeilingMs = limits.commitCeilingMs;
+    this.maxCommitWaitMs = limits.maxCommitWaitMs;
     this.commitDeadlines = createDeadlines(10);
     this.conversationDeadlines = createDeadlines(50);
-    this.longestIdleMs = limits.idleMs;
+    this.maxIdleMs = limits.idleMs;
     this.observer = observer ?? null;
     this.watch = deps.watch ?? null;
     this.queue = deps.wait ?? null;
-    this.figures = createFigures();
-    this.refusedRows = createRefusedRows({ ledger: deps.ledger, authorise: this.authorise, now, steady });
+    this.stats = createStats();
+    this.rejectedRows = createRejectionLog({ ledger: deps.ledger, authorize: this.authorize, now, monoNow });
     this.busy = createBusyAnswers(() => this.requestIds.next());
   }
 
   /** Milliseconds that an upstream may be silent. */
   idleMs(): number {
-    return Math.min(this.longestIdleMs, this.state.settings.idleMs);
+    return Math.min(this.maxIdleMs, this.state.settings.idleMs);
   }
 
   /** @throws AppError once the relay was closed. */
@@ -175,7 +175,7 @@ export class RelayCore {
 
   /** Whether so many requests more than are open cannot be served in time. */
   isOverloaded(more: number): boolean {
-    return this.deps.crowded?.(this.open + more) === true;
+    return this.deps.isOverloaded?.(this.open + more) === true;
   }
 
   /** For requests that are not told apart by their path alone; they are counted as open by then. @throws AppError overloaded, or why the relay was closed. */
@@ -184,12 +184,12 @@ export class RelayCore {
     if (this.isOverloaded(0)) throw this.busy.error();
   }
 
-  settledLate(): void {
+  settledAfterwards(): void {
     this.unbilled.late++;
   }
 
-  settlementRefused(ref: string, reason: string): void {
-    this.unbilled.refused++;
-    this.deps.refused?.(ref, reason);
+  settlementRejected(ref: string, reason: string): void {
+    this.unbilled.rejected++;
+    this.deps.rejected?.(ref, reason);
   }
 }

@@ -2,13 +2,13 @@
 
 import type { Balances } from '../billing/balances/balances.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
-import type { Trouble } from '../contract/trouble.ts';
+import type { ChannelFailure } from '../contract/trouble.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import type { LeaseSource } from './admission/lease-client.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
-import type { Capsule } from './intake/parsed-request.ts';
+import type { SealedBlob } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import type { HealthReport } from './routing/health-reports.ts';
 import type { RelayState } from './state/state.ts';
@@ -19,7 +19,7 @@ export interface RelayDeps {
   readonly balances: Balances;
   readonly ledger: Ledger;
   /** Where several machines serve one site; absent = all its money is in reach. */
-  readonly lender?: LeaseSource;
+  readonly leaseSource?: LeaseSource;
   /** Where its machines count requests together; absent = each has its share of every limit. */
   readonly rates?: SiteRates;
   readonly counter: TokenCounter;
@@ -27,35 +27,35 @@ export interface RelayDeps {
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that never goes back: for waits and windows. */
-  readonly steady: () => number;
+  readonly monoNow: () => number;
   /** [0, 1). */
   readonly random: () => number;
   readonly keyHmac: (key: string) => string;
   /** For what clients keep in our place. */
-  readonly capsule: Capsule;
+  readonly sealedBlob: SealedBlob;
   /** Whose console session a playground request belongs to. */
   readonly findSession: FindSession;
   /** Where drawings and songs are kept. */
   readonly tasks: TaskStore;
   /** Told of a settlement that the ledger's rules turned down. */
-  readonly refused?: (ref: string, reason: string) => void;
+  readonly rejected?: (ref: string, reason: string) => void;
   /** Put around every call of an upstream; absent = nothing is. */
-  readonly around?: (dispatch: Dispatch) => Dispatch;
+  readonly wrap?: (dispatch: Dispatch) => Dispatch;
   /** Absent = nobody looks on. */
   readonly observer?: RequestObserver | null;
   /** Told when a channel or a key may have to be disabled. */
-  readonly trouble: (trouble: Trouble) => void;
+  readonly failure: (failure: ChannelFailure) => void;
   readonly limits: RelayLimits;
   /** Told where a request is on its way, for the time limits of its connection. */
   readonly watch?: RequestWatch;
   /** This process has nothing left to open a connection with. */
-  readonly starved?: () => boolean;
+  readonly exhausted?: () => boolean;
   /** More than is open cannot be served in time. */
-  readonly crowded?: (open: number) => boolean;
+  readonly isOverloaded?: (open: number) => boolean;
   /** Until it is a newcomer's turn; null = it is. */
   readonly wait?: () => Promise<void> | null;
   /** Told what other relay threads should know; absent where there are none. */
-  readonly tell?: (news: HealthReport) => void;
+  readonly broadcast?: (report: HealthReport) => void;
 }
 
 export interface RelayLimits {
@@ -65,7 +65,7 @@ export interface RelayLimits {
   /** However long the operator lets an upstream be silent. */
   readonly idleMs: number;
   /** Infinity = the end of an answer waits for its bill as long as that takes. */
-  readonly commitCeilingMs: number;
+  readonly maxCommitWaitMs: number;
   /** Between signs of life meanwhile. */
   readonly commitPingMs: number;
   /** Milliseconds between durable notes of what an open stream owes. */
@@ -78,7 +78,7 @@ export const defaultLimits: RelayLimits = {
   bodyLimit: 64 * 1024 * 1024,
   headersTimeoutMs: 300_000,
   idleMs: 3_600_000,
-  commitCeilingMs: Number.POSITIVE_INFINITY,
+  maxCommitWaitMs: Number.POSITIVE_INFINITY,
   commitPingMs: 5000,
   checkpointMs: 5000,
   billMs: 5000,

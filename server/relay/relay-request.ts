@@ -111,11 +111,11 @@ export class RelayRequest implements ReservationOwner, Seen {
   async respondWith<T>(steps: () => T | Refusal | Response | Promise<T | Refusal | Response>): Promise<T | Response> {
     try {
       const reached = await steps();
-      const refused = isRefusal(reached);
-      if (!refused && !(reached instanceof Response)) return reached;
-      if (this.admission !== null) this.core.gate.withdraw(this.admission);
+      const rejected = isRefusal(reached);
+      if (!rejected && !(reached instanceof Response)) return reached;
+      if (this.admission !== null) this.core.gate.rollBack(this.admission);
       this.over();
-      return sealed(refused ? refusalFor(this.request, this.path, reached, this.protocol) : reached);
+      return sealed(rejected ? refusalFor(this.request, this.path, reached, this.protocol) : reached);
     } catch (error) {
       return this.fail(error);
     }
@@ -144,7 +144,7 @@ export class RelayRequest implements ReservationOwner, Seen {
     if (counts) return this.countTokens(parsed, principal);
     // Owners that this thread does not know are asked for before anything depends on them.
     if ((parsed.prompt.features & Feature.stored) !== 0) {
-      const learnt = core.affinity.learn([...keptIds(parsed), ...recalledIds(parsed)]);
+      const learnt = core.affinity.load([...keptIds(parsed), ...recalledIds(parsed)]);
       if (learnt !== null) await learnt;
     }
     this.isRead = true;
@@ -173,7 +173,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   private authenticate({ session }: RelayRoute): Principal | Promise<Principal> {
     const { core, request, peer } = this;
     if (this.isTest || peer === null) return { ...tester, pinnedChannel: this.testedChannel };
-    return session ? identifyPlayer(core.state, core.findSession, request) : core.authorise.identify(request, peer);
+    return session ? identifyPlayer(core.state, core.findSession, request) : core.authorize.identify(request, peer);
   }
 
   /** The gate: storage, rates, and whether there is anything left to pay with. @throws AppError storage_unavailable, limit_*, *_exhausted. */
@@ -189,26 +189,26 @@ export class RelayRequest implements ReservationOwner, Seen {
   private passed(admission: Admission, { token }: Principal): void {
     this.unread = false;
     this.admission = admission;
-    if (token !== null && this.peer !== null) this.core.figures.seen(token.id, this.peer);
+    if (token !== null && this.peer !== null) this.core.stats.seen(token.id, this.peer);
   }
 
   /** For endpoints that look at their caller later than at their path. @throws AppError overloaded, token_*, user_disabled, ip_not_allowed, group_*. */
   identify(): Principal {
     const { core, request, peer } = this;
     core.letIn();
-    return core.authorise.identify(request, peer ?? nowhere);
+    return core.authorize.identify(request, peer ?? nowhere);
   }
 
   /** What is refused from here on never ran. */
   orderRead(): void {
     this.isRead = true;
-    this.core.watch?.heard(this.request);
+    this.core.watch?.onReceived(this.request);
   }
 
   /** The playground's requests are counted in the group that their body names. */
   private async passInGroup(principal: Principal): Promise<void> {
     if (this.admission === null) return;
-    this.core.gate.withdraw(this.admission);
+    this.core.gate.rollBack(this.admission);
     this.admission = null;
     await this.pass(principal, false);
   }
@@ -221,11 +221,11 @@ export class RelayRequest implements ReservationOwner, Seen {
       requestId,
       startedMs,
       bodyLimit: route.operation === 'count_tokens' ? Math.min(countedBodyLimit, core.bodyLimit) : core.bodyLimit,
-      capsule: core.capsule,
-      recall: (ids) => core.items.recall(caller.user.id, ids),
+      sealedBlob: core.sealedBlob,
+      loadItems: (ids) => core.items.loadItems(caller.user.id, ids),
     });
     const parsed = route.session ? withoutEmptyLimit(read) : read;
-    core.watch?.heard(request);
+    core.watch?.onReceived(request);
     this.parsed = parsed;
     return parsed;
   }
@@ -236,8 +236,8 @@ export class RelayRequest implements ReservationOwner, Seen {
     const free = this.isTest;
     this.isRead = true;
     const plan = planFor(core, parsed, principal, free);
-    const facts = { parsed, principal, plan, admission: admission ?? unlimited, free, owner: this };
-    const reservation = new Reservation(core, facts);
+    const input = { parsed, principal, plan, admission: admission ?? unlimited, free, owner: this };
+    const reservation = new Reservation(core, input);
     const waiting = free ? undefined : reserve(core, reservation);
     return waiting === undefined ? this.reserved(reservation) : waiting.then(() => this.reserved(reservation));
   }
@@ -250,7 +250,7 @@ export class RelayRequest implements ReservationOwner, Seen {
 
   private async countTokens(parsed: ParsedRequest, principal: Principal): Promise<Response> {
     const { core, admission } = this;
-    core.authorise.allowModel(principal, parsed.model);
+    core.authorize.allowModel(principal, parsed.model);
     const response = await core.counts.answer(parsed, principal);
     this.admission = null;
     if (admission !== null) core.gate.ended(admission, true);
@@ -281,18 +281,18 @@ export class RelayRequest implements ReservationOwner, Seen {
     } else {
       this.admission = null;
       if (admission !== null) {
-        if (this.isRead) core.gate.withdraw(admission);
+        if (this.isRead) core.gate.rollBack(admission);
         else core.gate.ended(admission, false);
       }
       const { code, status } = shown;
-      core.figures.refused(code, {
+      core.stats.rejected(code, {
         userId: this.principal?.user.id ?? 0,
         tokenId: this.principal?.token?.id ?? 0,
         nowMs: core.now(),
       });
       core.observer?.rejected({ request, requestId, path, code, status, seen: this });
       // A channel's own test shows it at once.
-      if (peer !== null) core.refusedRows.note({ request, path, peer, seen: this, error, shown: () => shown });
+      if (peer !== null) core.rejectedRows.note({ request, path, peer, seen: this, error, shown: () => shown });
     }
     this.over();
     return sealed(refusalFor(request, path, { shown, retryAfter: retryAfterOf(error) }, this.protocol));

@@ -5,7 +5,7 @@ import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Seen } from './admission/observer.ts';
 import { RelayCore } from './core.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
-import { answerFact, askerOf, isFactPath, isModelsPath, listModels } from './endpoints/models.ts';
+import { answerModelList, isModelListPath, isModelsPath, listModels, requesterOf } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { openConversation } from './endpoints/realtime/realtime.ts';
 import { taskFor } from './endpoints/tasks/routes.ts';
@@ -15,7 +15,7 @@ import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
 import type { HealthReport } from './routing/health-reports.ts';
-import type { RelayFigures } from './shared/figures.ts';
+import type { RelayStats } from './shared/figures.ts';
 
 export interface TestOrder {
   readonly channelId: number;
@@ -33,15 +33,15 @@ export interface Relay {
   /** A socket for a realtime conversation, or the response that refuses it. */
   realtime(request: Request, peer: Peer): Promise<Conversation | Response>;
   /** How channels are doing: in use, cooling down, ejected. In the order of the ids. */
-  standings(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
+  channelStatuses(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
   /** Takes over what another relay thread knows. */
-  hear(news: HealthReport): void;
+  receive(report: HealthReport): void;
   /** Requests under way. */
   open(): number;
   /** Responses whose bill was not durable within the ceiling, and settlements that the ledger's rules turned down. */
-  unbilled(): { readonly late: number; readonly refused: number };
+  unbilled(): { readonly late: number; readonly rejected: number };
   /** What came of requests so far. */
-  figures(): RelayFigures;
+  stats(): RelayStats;
   /** Traffic since the last call. */
   takeTraffic(): readonly TrafficWindow[];
   /** From here on every new request is refused with this. */
@@ -79,7 +79,7 @@ export function relayOver(core: RelayCore): Relay {
       const lists = isModelsPath(path);
       const free = freeEndpoint(core, request, path, peer, lists);
       if (free === null) return begin(request, path, peer).respond(undefined);
-      const arrived = begin(request, path, peer, lists ? { protocol: askerOf(request, path) } : {});
+      const arrived = begin(request, path, peer, lists ? { protocol: requesterOf(request, path) } : {});
       return arrived.respondWith<never>(() => {
         core.stayOpen();
         return free();
@@ -94,21 +94,21 @@ export function relayOver(core: RelayCore): Relay {
       const arrived = begin(request, '/v1/realtime', peer);
       return arrived.respondWith<Conversation>(() => openConversation(core, arrived, peer));
     },
-    standings: (ids) =>
+    channelStatuses: (ids) =>
       ids.map((id) => {
         const channel = core.state.channel(id);
         return channel === undefined
           ? { condition: 'unknown', waitMs: 0 }
           : { condition: core.health.condition(channel), waitMs: core.health.waitMs(channel) };
       }),
-    hear(news) {
-      for (const word of news.channels) core.health.hear(word);
-      core.affinity.hear(news);
+    receive(report) {
+      for (const word of report.channels) core.health.receive(word);
+      core.affinity.receive(report);
     },
     open: () => core.open,
     unbilled: () => ({ ...core.unbilled }),
-    figures: () => ({ ...core.figures.read(), open: core.open }),
-    takeTraffic: core.figures.takeTraffic,
+    stats: () => ({ ...core.stats.read(), open: core.open }),
+    takeTraffic: core.stats.takeTraffic,
     close(reason) {
       core.closed = reason;
     },
@@ -128,7 +128,7 @@ function freeEndpoint(
 ): (() => Response | Promise<Response>) | null {
   if (isBillingPath(path)) return () => answerBilling(core, request, path, peer);
   if (lists) return () => listModels(core, request, path, peer);
-  if (isFactPath(path)) return () => answerFact(core, { request, path, peer, bodyLimit: core.bodyLimit });
+  if (isModelListPath(path)) return () => answerModelList(core, { request, path, peer, bodyLimit: core.bodyLimit });
   return null;
 }
 
@@ -141,8 +141,8 @@ const nothingSeen: Seen = { principal: null, parsed: null, unread: false };
 function reject(core: RelayCore, request: Request, path: string, peer: Peer): Response {
   const { response, requestId, error, shown } = core.busy.answer(request, path);
   const { code } = error;
-  core.figures.refused(code, { userId: 0, tokenId: 0, nowMs: core.now() });
+  core.stats.rejected(code, { userId: 0, tokenId: 0, nowMs: core.now() });
   core.observer?.rejected({ request, requestId, path, code, status: response.status, seen: nothingSeen });
-  core.refusedRows.note({ request, path, peer, seen: nothingSeen, error, shown });
+  core.rejectedRows.note({ request, path, peer, seen: nothingSeen, error, shown });
   return response;
 }

@@ -13,13 +13,13 @@ import {
   editsBetween,
   heldToRules,
   type Rules,
-  refusesMember,
+  rejectsMember,
   touches,
   withinRules,
 } from '../providers/knowledge/apply.ts';
 import { sameDemands, targetFor } from '../providers/knowledge/target.ts';
 import { Feature, featureOf } from './features.ts';
-import type { CallFacts } from './protocol.ts';
+import type { CallDetails } from './protocol.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -42,33 +42,33 @@ export interface BodyEdit {
 }
 
 /** Of the provider's own members, those of a chat in OpenAI's form. */
-const membersOf = ({ request, place }: CallFacts, form: BodyForm | null): BodyForm['members'] =>
+const membersOf = ({ request, place }: CallDetails, form: BodyForm | null): BodyForm['members'] =>
   request.operation === 'chat' && place.dialect === commonProtocol ? form?.members : undefined;
 
 /** What an answer may write at most where the client names no limit. */
-const fallbackOf = ({ codec, options, place, request }: CallFacts): number | null =>
+const fallbackOf = ({ codec, options, place, request }: CallDetails): number | null =>
   codec.traits.operator?.maxTokens?.(options, place.model, request.model) ?? null;
 
 /** By which a usage frame is asked for. */
 const usageMember = 'stream_options';
 
 /** Usage comes in a stream that passes only when the request asks for it, and this provider takes the question. */
-export const asksUsage = ({ request, codec, translated, wire, rules }: CallFacts): boolean =>
+export const requestsUsage = ({ request, codec, translated, wire, rules }: CallDetails): boolean =>
   request.stream &&
   !translated &&
   (request.operation === 'chat' || request.operation === 'completions') &&
-  codec.traits.asksForUsage === true &&
+  codec.traits.requestsUsage === true &&
   wire === null &&
-  !refusesMember(rules, usageMember);
+  !rejectsMember(rules, usageMember);
 
 /** @returns the edits in the order in which they are made: a later one wins. */
-export function bodyEdits(call: CallFacts, form: BodyForm | null): readonly BodyEdit[] {
+export function bodyEdits(call: CallDetails, form: BodyForm | null): readonly BodyEdit[] {
   const { channel, options, codec, suffix, translated } = call;
   if (translated || options.passThrough || channel.setting.pass_through === true) return [];
   const edits: BodyEdit[] = [];
   const fit = fitEdit(call);
   if (fit !== null) edits.push(fit);
-  if (asksUsage(call)) edits.push(usageEdit);
+  if (requestsUsage(call)) edits.push(usageEdit);
   if (suffix !== null) {
     const fallback = fallbackOf(call);
     edits.push({ reads: null, run: (body) => codec.traits.suffix.edits(body.exact(), suffix, fallback) });
@@ -97,7 +97,7 @@ const usageEdit: BodyEdit = {
 };
 
 /** What the provider does not take, and what another model than the client meant does not take. */
-function fitEdit(call: CallFacts): BodyEdit | null {
+function fitEdit(call: CallDetails): BodyEdit | null {
   const { rules } = call;
   const mapping = mappingEdit(call);
   if (rules === undefined) return mapping === null ? null : { reads: null, run: mapping };
@@ -146,17 +146,17 @@ export function editedMembers(body: Members, edits: MemberEdits): Members {
 }
 
 /** Another model than the client meant may take less. */
-function mappingEdit({ request, codec, options, provider, place, mapped, known }: CallFacts): BodyEdit['run'] | null {
+function mappingEdit({ request, codec, options, provider, place, mapped, known }: CallDetails): BodyEdit['run'] | null {
   if (request.operation !== 'chat' || mapped === request.model) return null;
-  const { fits } = codec.traits;
-  if (fits === undefined || known === unknownTarget) return null;
+  const { matches } = codec.traits;
+  if (matches === undefined || known === unknownTarget) return null;
   if (sameDemands(known, targetFor(provider.slug, request.model, options.modelRules))) return null;
-  const paths = fits.members.map((member) => member.split('.') as [string, string?]);
+  const paths = matches.members.map((member) => member.split('.') as [string, string?]);
   const { model } = place;
-  return (body, dropped) => mappedEdits({ codec, turns: fits.turns, paths, model, known }, body.exact(), dropped);
+  return (body, dropped) => mappedEdits({ codec, turns: matches.turns, paths, model, known }, body.exact(), dropped);
 }
 
-interface Mapping extends Pick<CallFacts, 'codec' | 'known'> {
+interface Mapping extends Pick<CallDetails, 'codec' | 'known'> {
   readonly turns: string;
   readonly paths: readonly (readonly [top: string, inner?: string])[];
   readonly model: string;
@@ -172,12 +172,13 @@ function mappedEdits(
   body: Members,
   dropped: Dropped,
 ): MemberEdits {
-  const asked: Record<string, unknown> = { [turns]: [], model };
-  for (const name of ['tools', ...paths.map(([top]) => top)]) if (body[name] !== undefined) asked[name] = body[name];
-  const request = translation.decodeRequest(asked, { model, stream: false });
-  const usual: string[] = [];
+  const requested: Record<string, unknown> = { [turns]: [], model };
+  for (const name of ['tools', ...paths.map(([top]) => top)])
+    if (body[name] !== undefined) requested[name] = body[name];
+  const request = translation.decodeRequest(requested, { model, stream: false });
+  const fallback: string[] = [];
   const losses: string[] = [];
-  const without = translation.encodeRequest(request, usual, unknownTarget);
+  const without = translation.encodeRequest(request, fallback, unknownTarget);
   const unthinking = translation.encodeRequest({ ...request, reasoning: null }, [], unknownTarget);
   const encoded = translation.encodeRequest(request, losses, known);
   const changed = new Map<string, unknown>();
@@ -187,7 +188,7 @@ function mappedEdits(
     if (usually || holds(valueAt(body, top, inner), value)) continue;
     changed.set(top, inner === undefined ? value : withMember(changed.get(top) ?? body[top], inner, value));
   }
-  if (changed.size > 0) dropped.push(...losses.filter((loss) => !usual.includes(loss)));
+  if (changed.size > 0) dropped.push(...losses.filter((loss) => !fallback.includes(loss)));
   return new Map([...changed].map(([name, value]) => [name, value === undefined ? undefined : JSON.stringify(value)]));
 }
 
@@ -219,7 +220,7 @@ export interface Translate {
   finish(body: Members, dropped: Dropped): Members;
 }
 
-export function translateFor(call: CallFacts, form: BodyForm | null): Translate {
+export function translateFor(call: CallDetails, form: BodyForm | null): Translate {
   const { request, channel, options, codec, wire, place, suffix, known, rules } = call;
   const { traits, translation } = codec;
   const { model } = place;
@@ -231,13 +232,13 @@ export function translateFor(call: CallFacts, form: BodyForm | null): Translate 
   const fallback = fallbackOf(call);
   const members = membersOf(call, form);
   // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
-  const usage = traits.asksForUsage === true && wire === null && request.stream;
+  const usage = traits.requestsUsage === true && wire === null && request.stream;
   return {
     encode(given, ceiling, dropped) {
       const within = ceiling === undefined ? given : withinCeiling(given, ceiling);
       const named: ChatRequest = { ...within, model, maxTokens: within.maxTokens ?? fallback };
-      const asked = suffix === null ? named : withSuffix(named, suffix, traits.suffix, fallback);
-      const changed = operator?.change?.(asked, options) ?? asked;
+      const requested = suffix === null ? named : withSuffix(named, suffix, traits.suffix, fallback);
+      const changed = operator?.change?.(requested, options) ?? requested;
       // A wire without a dialect knows nothing of models.
       const body = bare ? encode(fitted(changed, target, dropped), dropped) : encode(changed, dropped, target);
       if (usage) body.stream_options = { include_usage: true };
@@ -245,8 +246,8 @@ export function translateFor(call: CallFacts, form: BodyForm | null): Translate 
     },
     signs: wire === null && codec.foreignBlocks !== undefined,
     finish(body, dropped) {
-      const asked = members === undefined ? body : { ...body, ...members(body) };
-      return { ...withinRules(asked, rules, dropped), ...channel.paramOverride };
+      const requested = members === undefined ? body : { ...body, ...members(body) };
+      return { ...withinRules(requested, rules, dropped), ...channel.paramOverride };
     },
   };
 }

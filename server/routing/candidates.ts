@@ -33,7 +33,7 @@ export function candidateList<C extends Routable>(channels: readonly C[]): Candi
   return [...tiers].sort(([a], [b]) => b - a).map(([, tier]) => tier);
 }
 
-const nobody: CandidateList<never> = [];
+const noop: CandidateList<never> = [];
 
 /** @returns the same list where all pass. */
 export function narrowed<C>(list: CandidateList<C>, test: (channel: C) => boolean): CandidateList<C> {
@@ -104,7 +104,7 @@ export class CandidateIndex<C extends Routable> {
 
   list(group: string, model: string): CandidateList<C> {
     const pair = this.groups.get(group)?.get(model);
-    if (pair === undefined) return nobody;
+    if (pair === undefined) return noop;
     pair.list ??= candidateList(pair.enabled);
     return pair.list;
   }
@@ -313,14 +313,14 @@ class DrawnCandidates<C extends Routable> implements Candidates<C> {
   /** Of those in trouble the one that is out of it first. */
   private soonest(): C | null {
     let found: C | null = null;
-    let least = Number.POSITIVE_INFINITY;
+    let min = Number.POSITIVE_INFINITY;
     for (const tier of this.list)
       for (const channel of tier) {
         if (this.drawn.includes(channel)) continue;
         const wait = this.health.waitMs(channel);
-        if (found !== null && wait >= least) continue;
+        if (found !== null && wait >= min) continue;
         found = channel;
-        least = wait;
+        min = wait;
       }
     return found;
   }
@@ -372,7 +372,7 @@ export function mapModel(mapping: Readonly<Record<string, unknown>>, model: stri
 }
 
 /** So many steps are named in a header line; servers and proxies refuse lines of some kilobytes. */
-const mostTraced = 100;
+const maxTraced = 100;
 
 /** The order of one request as a header line: ids only, for the names of channels are the operator's business. */
 export function traceOf<C extends Routable>(
@@ -383,7 +383,7 @@ export function traceOf<C extends Routable>(
 ): string {
   const tierOf = new Map(list.flatMap((tier) => tier.map((channel) => [channel.id, tier] as const)));
   const steps: string[] = [];
-  for (let at = 0; at < Math.min(order.length, mostTraced); at++) {
+  for (let at = 0; at < Math.min(order.length, maxTraced); at++) {
     const channel = order.at(at);
     if (channel === undefined) break;
     const { id, priority } = channel;

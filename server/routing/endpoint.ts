@@ -3,10 +3,10 @@ import { allCodecs, codecFor } from '../protocols/registry.ts';
 import type { Endpoint } from '../providers/adapter.ts';
 import { agentHeaders } from '../providers/knowledge/agent-headers.ts';
 import { type KeyHeader, keyHeader, endpointFor as rowEndpoint } from '../providers/provider.ts';
-import type { CallFacts } from './protocol.ts';
+import type { CallDetails } from './protocol.ts';
 
 /** What an address may follow from besides the configuration. */
-export interface AddressFacts {
+export interface AddressParts {
   readonly key: string;
   /** Of the client's request. */
   readonly url: string;
@@ -14,7 +14,7 @@ export interface AddressFacts {
   readonly path: string;
 }
 
-export type EndpointUrl = string | ((facts: AddressFacts) => string);
+export type EndpointUrl = string | ((parts: AddressParts) => string);
 
 /** What is sent to an upstream as headers. */
 export interface HeaderPlan {
@@ -39,7 +39,7 @@ interface PassedHeader {
 }
 
 /** @returns null = it is not served. @throws AppError what the channel's `other` cannot be. */
-export function endpointFor(call: CallFacts): { readonly url: EndpointUrl; readonly headers: HeaderPlan } | null {
+export function endpointFor(call: CallDetails): { readonly url: EndpointUrl; readonly headers: HeaderPlan } | null {
   const { adapter, request, place } = call;
   const plain = adapter?.endpoint === undefined || request.ordered || request.operation === 'realtime';
   const own = plain ? {} : (adapter.endpoint?.(place) ?? null);
@@ -48,18 +48,18 @@ export function endpointFor(call: CallFacts): { readonly url: EndpointUrl; reado
 }
 
 /** As the adapter has it, else as the provider's row says. */
-function urlFor({ request, channel, options, form, place }: CallFacts, { url: given }: Endpoint): EndpointUrl | null {
+function urlFor({ request, channel, options, form, place }: CallDetails, { url: given }: Endpoint): EndpointUrl | null {
   if (given !== undefined) return typeof given === 'string' ? given : ({ key }) => given(key);
   const { provider, model, stream, dialect, row, operation, baseUrl } = place;
-  const facts = { baseUrl: channel.baseUrl, model, other: channel.other };
+  const parts = { baseUrl: channel.baseUrl, model, other: channel.other };
   if (request.ordered) {
     // Where the row has no such work, it lies below the base.
     if (!provider.operations.includes(operation)) return baseUrl === '' ? null : ({ path }) => baseUrl + path;
-    if (rowEndpoint(provider, operation, { ...facts, path: '/' }) === null) return null;
-    return ({ path }) => rowEndpoint(provider, operation, { ...facts, path }) ?? '';
+    if (rowEndpoint(provider, operation, { ...parts, path: '/' }) === null) return null;
+    return ({ path }) => rowEndpoint(provider, operation, { ...parts, path }) ?? '';
   }
   if (operation === 'realtime') {
-    const url = rowEndpoint(provider, row, facts);
+    const url = rowEndpoint(provider, row, parts);
     if (url === null) return null;
     return `${url.replace(/^http/, 'ws')}${url.includes('?') ? '&' : '?'}model=${encodeURIComponent(model)}`;
   }
@@ -69,13 +69,13 @@ function urlFor({ request, channel, options, form, place }: CallFacts, { url: gi
   const { passesQuery, streamOperation } = codecFor(dialect).traits;
   const chat = operation === 'chat';
   const called = chat && stream ? (streamOperation ?? row) : row;
-  const url = rowEndpoint(provider, called, { ...facts, other, ...path });
+  const url = rowEndpoint(provider, called, { ...parts, other, ...path });
   if (url === null || !chat || passesQuery !== true || request.protocol !== dialect) return url;
-  return (asked) => withQuery(url, asked.url);
+  return (requested) => withQuery(url, requested.url);
 }
 
-function withQuery(url: string, asked: string): string {
-  const query = new URLSearchParams(asked.split('?', 2)[1] ?? '');
+function withQuery(url: string, requested: string): string {
+  const query = new URLSearchParams(requested.split('?', 2)[1] ?? '');
   query.delete('key');
   const said = query.toString();
   return said === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${said}`;
@@ -88,7 +88,7 @@ const prefixes = allCodecs.flatMap(({ traits }) => traits.headerPrefix ?? []);
 const isOfOneDialect = (name: string): boolean => prefixes.some((prefix) => name.startsWith(prefix));
 
 function headersFor(
-  { request, channel, provider, codec, translated, form, options }: CallFacts,
+  { request, channel, provider, codec, translated, form, options }: CallDetails,
   own: Endpoint,
 ): HeaderPlan {
   const shown = keyHeader(provider);
@@ -105,13 +105,13 @@ function headersFor(
     const more = others ? [{ name: 'mj-api-secret', before: '' }] : [];
     return { constant: json, keys: [...keys, ...more], passed: [], last: null, made: new Map() };
   }
-  const { headers: usual, operator } = codec.traits;
+  const { headers: fallback, operator } = codec.traits;
   const ownHeaders = own.ownHeaders === true;
   const features = dialectHeaders.filter((name) => !((translated || ownHeaders) && isOfOneDialect(name)));
   const agents = request.session ? [] : agentHeaders.filter((header) => !(translated && header.own));
   const last = { ...operator?.headers?.(options, request.model), ...own.headers, ...form?.headers };
   return {
-    constant: { ...json, ...(ownHeaders ? {} : usual) },
+    constant: { ...json, ...(ownHeaders ? {} : fallback) },
     keys,
     passed: [
       ...features.map((name) => ({ name, checked: false })),
@@ -125,8 +125,8 @@ function headersFor(
 const printable = /^[\x20-\x7e]*$/;
 
 /** Clients of one kind send the same; some name each request. */
-const mostMade = 100;
-const longestMade = 1024;
+const maxBuilt = 100;
+const maxBuiltLength = 1024;
 
 /** The network library's own form of headers that are shared: making one costs more than all else that is done here. */
 const nativeForms = new WeakMap<SentHeaders, Headers | null>();
@@ -151,8 +151,8 @@ export function headersOf(plan: HeaderPlan, key: string, given: Headers, content
   const known = plan.made.get(id);
   if (known !== undefined) return known;
   const headers = madeHeaders(plan, key, said, contentType);
-  if (id.length > longestMade) return headers;
-  if (plan.made.size >= mostMade) plan.made.clear();
+  if (id.length > maxBuiltLength) return headers;
+  if (plan.made.size >= maxBuilt) plan.made.clear();
   plan.made.set(id, headers);
   nativeForms.set(headers, null);
   return headers;

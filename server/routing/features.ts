@@ -1,6 +1,6 @@
 /** What a body asks for besides its model that decides prices, bounds and channels: bits by the folded names of its members, and for those that have one a reader. */
 import { AppError } from '../contract/errors.ts';
-import { lookUp, text } from '../protocols/shared/json.ts';
+import { guardedLookup, text } from '../protocols/shared/json.ts';
 import { looseName } from '../protocols/shared/member-name.ts';
 import { termValue } from '../protocols/shared/usage.ts';
 import {
@@ -20,7 +20,7 @@ type Members = Readonly<Record<string, unknown>>;
  */
 export const Feature = {
   /** Service tiers, speeds, regions, other models to be served by. */
-  terms: 1,
+  modifiers: 1,
   /** Tools that the provider runs, and members that ask for them. */
   uses: 2,
   /** The choice of another host. */
@@ -35,11 +35,11 @@ export const Feature = {
   strays: 64,
 } as const;
 export const allFeatures = 127;
-/** What `askedIn` reads. */
-export const askedFeatures = Feature.terms | Feature.uses | Feature.hosts;
+/** What `featuresIn` reads. */
+export const requestedMask = Feature.modifiers | Feature.uses | Feature.hosts;
 
 /** Members with a price by their loose names: some upstreams read any spelling. */
-const terms: Readonly<Record<string, string>> = {
+const modifiers: Readonly<Record<string, string>> = {
   servicetier: 'service_tier',
   speed: 'speed',
   inferencegeo: 'inference_geo',
@@ -65,7 +65,7 @@ const fileNames: ReadonlySet<string> = new Set([
 ]);
 
 const named: readonly (readonly [bit: number, looseNames: Iterable<string>])[] = [
-  [Feature.terms, Object.keys(terms)],
+  [Feature.modifiers, Object.keys(modifiers)],
   [Feature.uses, ['tools', ...hostedNames]],
   [Feature.hosts, ['provider']],
   [Feature.files, fileNames],
@@ -83,37 +83,37 @@ for (const [bit, names] of named) for (const name of names) byLooseName.set(name
 const known = new Map<string, number>();
 /** The features of names that were seen before; for others `featureOf` tells. */
 export const knownFeatures: ReadonlyMap<string, number> = known;
-const mostKnown = 4000;
-const longestKnown = 64;
+const maxKnown = 4000;
+const maxKnownLength = 64;
 
 /** @param name of a member, decoded. */
 export function featureOf(name: string): number {
   const found = known.get(name);
   if (found !== undefined) return found;
   const bits = byLooseName.get(looseName(name)) ?? 0;
-  if (name.length > longestKnown) return bits;
-  if (known.size >= mostKnown) known.clear();
+  if (name.length > maxKnownLength) return bits;
+  if (known.size >= maxKnown) known.clear();
   known.set(name, bits);
   return bits;
 }
 
 /** A member with a price. */
-export interface AskedTerm {
+export interface RequestedModifier {
   /** Where it stands: the name of a member, or of one in an object of the request's. */
   readonly path: readonly string[];
   readonly member: string;
   readonly value: string;
 }
 
-export interface Asked {
-  readonly terms: readonly AskedTerm[];
+export interface RequestedFeatures {
+  readonly modifiers: readonly RequestedModifier[];
   readonly uses: readonly HostedUse[];
   /** Paths of members that choose another host. */
   readonly hosts: readonly string[];
 }
 
 const none: readonly never[] = [];
-export const nothingAsked: Asked = { terms: none, uses: none, hosts: none };
+export const noFeatures: RequestedFeatures = { modifiers: none, uses: none, hosts: none };
 
 /** Objects that hold the conversation, schemas or the client's own notes: what they call `speed` is no wish. By loose names. */
 const noOptions: ReadonlySet<string> = new Set(
@@ -128,7 +128,7 @@ const noOptions: ReadonlySet<string> = new Set(
 );
 
 interface Collected {
-  terms: AskedTerm[] | null;
+  modifiers: RequestedModifier[] | null;
   uses: HostedUse[] | null;
   hosts: string[] | null;
 }
@@ -138,12 +138,12 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
   for (const key in object) {
     const value = object[key];
     const loose = looseName(key);
-    const member = lookUp(terms, loose);
+    const member = guardedLookup(modifiers, loose);
     if (member !== undefined) {
       const said = member in modelLists ? (Array.isArray(value) ? 'other models' : null) : termValue(value);
       if (said !== null) {
-        into.terms ??= [];
-        into.terms.push({ path: [...path, key], member, value: said });
+        into.modifiers ??= [];
+        into.modifiers.push({ path: [...path, key], member, value: said });
       }
       continue;
     }
@@ -163,26 +163,26 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
 }
 
 /** Each is a line of the bill. */
-const mostUses = 128;
+const maxUses = 128;
 
 /** A body is looked through once, however often it is tried. */
-const read = new WeakMap<Members, Asked>();
+const read = new WeakMap<Members, RequestedFeatures>();
 
 /** @throws AppError body_invalid. */
-export function askedIn(body: Members): Asked {
+export function featuresIn(body: Members): RequestedFeatures {
   const found = read.get(body);
   if (found !== undefined) return found;
-  const into: Collected = { terms: null, uses: null, hosts: null };
+  const into: Collected = { modifiers: null, uses: null, hosts: null };
   collect(body, none, into);
-  const { terms, uses, hosts } = into;
-  if (uses !== null && uses.length > mostUses)
-    throw new AppError('body_invalid', { detail: `no more than ${mostUses} tools of the provider` });
-  const asked =
-    terms === null && uses === null && hosts === null
-      ? nothingAsked
-      : { terms: terms ?? none, uses: uses ?? none, hosts: hosts ?? none };
-  read.set(body, asked);
-  return asked;
+  const { modifiers, uses, hosts } = into;
+  if (uses !== null && uses.length > maxUses)
+    throw new AppError('body_invalid', { detail: `no more than ${maxUses} tools of the provider` });
+  const requested =
+    modifiers === null && uses === null && hosts === null
+      ? noFeatures
+      : { modifiers: modifiers ?? none, uses: uses ?? none, hosts: hosts ?? none };
+  read.set(body, requested);
+  return requested;
 }
 
 /** What a function takes is no request. */

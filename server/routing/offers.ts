@@ -3,10 +3,10 @@ import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
 import type { Surcharge } from '../contract/pricing/prices.ts';
 import {
   isPlainTerm,
-  priceTerms,
+  type PriceModifiers,
+  priceModifiers,
   surchargeOf,
   type TermRule,
-  type Terms,
   termRatio,
 } from '../contract/pricing/terms.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
@@ -16,13 +16,13 @@ import { record } from '../protocols/shared/json.ts';
 import type { LimitMembers } from '../protocols/traits.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/hosted-tools.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
-import { type Asked, type AskedTerm, askedIn, modelLists, nothingAsked } from './features.ts';
+import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** More than any model writes; wishes beyond it are the same wish. */
-const longestAnswer = 1_000_000_000;
-const mostChoices = 1_000_000;
+const maxResponseLength = 1_000_000_000;
+const maxChoices = 1_000_000;
 
 const positive = (value: unknown): number => {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
@@ -31,21 +31,21 @@ const positive = (value: unknown): number => {
 
 /** Tokens that a member allows, 0 = it does not say. */
 export const limitIn = (value: unknown): number =>
-  typeof value === 'number' ? Math.min(positive(value), longestAnswer) : 0;
+  typeof value === 'number' ? Math.min(positive(value), maxResponseLength) : 0;
 
 /** The longest answer that the members allow, 0 = they do not say. */
 export function namedLimit(body: Members, { names, nested }: LimitMembers): number {
-  let most = 0;
+  let max = 0;
   for (const name of names) {
     const value = body[name];
-    if (value !== undefined) most = Math.max(most, limitIn(value));
+    if (value !== undefined) max = Math.max(max, limitIn(value));
   }
-  if (nested === undefined) return most;
+  if (nested === undefined) return max;
   for (const object of nested.objects) {
     const config = record(body[object]);
-    if (config !== null) for (const name of nested.names) most = Math.max(most, limitIn(config[name]));
+    if (config !== null) for (const name of nested.names) max = Math.max(max, limitIn(config[name]));
   }
-  return most;
+  return max;
 }
 
 /** Objects that may ask for several answers. */
@@ -55,26 +55,26 @@ const choosing = allCodecs.flatMap(({ traits: { limit } }) =>
 
 /** Answers asked for at once; each of them is paid. */
 export function choicesOf(body: Members): number {
-  let most = 1;
-  if (body.n !== undefined || body.best_of !== undefined) most = Math.max(1, positive(body.n), positive(body.best_of));
+  let max = 1;
+  if (body.n !== undefined || body.best_of !== undefined) max = Math.max(1, positive(body.n), positive(body.best_of));
   for (const { objects, choices } of choosing) {
     for (const object of objects) {
       const config = body[object] === undefined ? null : record(body[object]);
-      if (config !== null) for (const name of choices) most = Math.max(most, positive(config[name]));
+      if (config !== null) for (const name of choices) max = Math.max(max, positive(config[name]));
     }
   }
-  return Math.min(most, mostChoices);
+  return Math.min(max, maxChoices);
 }
 
 /** What follows from a channel's settings alone; the same object for channels whose settings are alike. */
-interface ChannelFacts {
+interface ChannelCapabilities {
   /** Of the operator's override, which wins over what the client says. */
-  readonly asked: Asked;
+  readonly requested: RequestedFeatures;
   readonly limit: number;
   readonly choices: number;
   /** '' = it says none. */
   readonly region: string;
-  readonly allowsTerms: boolean;
+  readonly allowsModifiers: boolean;
   /** A limit that is written into a request reaches its upstream as it is. */
   readonly keepsLimit: boolean;
   readonly stopsOnCancel: boolean;
@@ -83,41 +83,41 @@ interface ChannelFacts {
   readonly maps: boolean;
 }
 
-const known = new WeakMap<ChannelSnapshot, ChannelFacts>();
+const known = new WeakMap<ChannelSnapshot, ChannelCapabilities>();
 /** Facts of channels without an override, by what decides them. */
-const alike = new Map<string, ChannelFacts>();
-const mostAlike = 1000;
+const alike = new Map<string, ChannelCapabilities>();
+const maxSimilar = 1000;
 
-function factsOf(channel: ChannelSnapshot): ChannelFacts {
+function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
   const found = known.get(channel);
   if (found !== undefined) return found;
   const { paramOverride, setting, modelMapping } = channel;
   const overrides = Object.keys(paramOverride).length > 0;
   const region = typeof setting.region === 'string' ? setting.region.toLowerCase() : '';
   const limit = overrides ? Math.max(...allCodecs.map(({ traits }) => namedLimit(paramOverride, traits.limit))) : 0;
-  const made: ChannelFacts = {
-    asked: overrides ? askedIn(paramOverride) : nothingAsked,
+  const made: ChannelCapabilities = {
+    requested: overrides ? featuresIn(paramOverride) : noFeatures,
     limit,
     choices: choicesOf(paramOverride),
     region,
-    allowsTerms: setting.allow_tiers === true || setting.pass_through === true,
+    allowsModifiers: setting.allow_tiers === true || setting.pass_through === true,
     keepsLimit: setting.pass_through !== true && limit === 0,
     stopsOnCancel: setting.drain === undefined || setting.drain === false,
     refusesFiles: setting.unknown_ids === 'refuse',
     maps: Object.keys(modelMapping).length > 0,
   };
-  const facts = overrides ? made : shared(made);
-  known.set(channel, facts);
-  return facts;
+  const capabilities = overrides ? made : shared(made);
+  known.set(channel, capabilities);
+  return capabilities;
 }
 
-function shared(facts: ChannelFacts): ChannelFacts {
-  const key = JSON.stringify(facts);
+function shared(capabilities: ChannelCapabilities): ChannelCapabilities {
+  const key = JSON.stringify(capabilities);
   const found = alike.get(key);
   if (found !== undefined) return found;
-  if (alike.size >= mostAlike) alike.clear();
-  alike.set(key, facts);
-  return facts;
+  if (alike.size >= maxSimilar) alike.clear();
+  alike.set(key, capabilities);
+  return capabilities;
 }
 
 /** The operator's choices that decide what a channel offers. */
@@ -127,23 +127,25 @@ export interface OfferOptions {
 }
 
 /** Whether it passes on what the request says of the upstream's own hosts and terms. */
-export const allowsTerms = (channel: ChannelSnapshot, { passThrough }: Pick<OfferOptions, 'passThrough'>): boolean =>
-  passThrough || factsOf(channel).allowsTerms;
+export const allowsModifiers = (
+  channel: ChannelSnapshot,
+  { passThrough }: Pick<OfferOptions, 'passThrough'>,
+): boolean => passThrough || capabilitiesOf(channel).allowsModifiers;
 
 /** Whether a limit that is written into the request reaches this channel's upstream as it is. */
-export const keepsLimit = (channel: ChannelSnapshot): boolean => factsOf(channel).keepsLimit;
+export const keepsLimit = (channel: ChannelSnapshot): boolean => capabilitiesOf(channel).keepsLimit;
 
 /** One channel, or several that are alike as far as prices go, for one model. */
 export interface Offer {
   readonly upstreamModel: string;
-  readonly allowsTerms: boolean;
-  readonly facts: ChannelFacts;
+  readonly allowsModifiers: boolean;
+  readonly capabilities: ChannelCapabilities;
 }
 
 /** @param upstreamModel as the channel's mapping has it. */
 export function offerOf(channel: ChannelSnapshot, upstreamModel: string, { passThrough }: OfferOptions): Offer {
-  const facts = factsOf(channel);
-  return { upstreamModel, allowsTerms: passThrough || facts.allowsTerms, facts };
+  const capabilities = capabilitiesOf(channel);
+  return { upstreamModel, allowsModifiers: passThrough || capabilities.allowsModifiers, capabilities };
 }
 
 /** A model's name may ask for a search. Source: https://openrouter.ai/docs/features/web-search */
@@ -152,20 +154,20 @@ const onlineUses: readonly HostedUse[] = [webPlugin()];
 const none: readonly never[] = [];
 
 /** Work besides the model's that the upstream is asked for. */
-function usesOf({ facts, upstreamModel }: Offer, asked: Asked): readonly HostedUse[] {
-  const own = facts.asked.uses;
+function usesOf({ capabilities, upstreamModel }: Offer, requested: RequestedFeatures): readonly HostedUse[] {
+  const own = capabilities.requested.uses;
   const named = upstreamModel.endsWith(online) ? onlineUses : none;
-  return own.length === 0 && named.length === 0 ? asked.uses : [...asked.uses, ...own, ...named];
+  return own.length === 0 && named.length === 0 ? requested.uses : [...requested.uses, ...own, ...named];
 }
 
 /** What goes upstream of the terms that a request asks for. */
-export interface SentTerms {
+export interface SentModifiers {
   /** Where in the client's request something is taken out. */
   readonly removed: readonly (readonly string[])[];
   /** The same for the log row. */
   readonly dropped: readonly string[];
   /** What the upstream is asked for, where its answer does not say what it gave. */
-  readonly sent: Terms;
+  readonly sent: PriceModifiers;
   /** Work besides the model's that the upstream is asked for. */
   readonly uses: readonly HostedUse[];
   /** The upstream's dialect lists the tools that ran in its answers. */
@@ -175,7 +177,7 @@ export interface SentTerms {
 }
 
 /** Nothing is asked for, and nothing goes upstream but what every request says. */
-export const nothingSent: SentTerms = {
+export const nothingSent: SentModifiers = {
   removed: none,
   dropped: none,
   sent: {},
@@ -183,42 +185,42 @@ export const nothingSent: SentTerms = {
   listsTools: true,
   discounts: false,
 };
-const discounted: SentTerms = { ...nothingSent, discounts: true };
+const discounted: SentModifiers = { ...nothingSent, discounts: true };
 
 export const listsTools = (dialect: ProtocolId): boolean => dialect !== commonProtocol;
 
 /** @param request what the client's calls its model, and its dialect. */
-export function sentTerms(
-  asked: Asked,
+export function sentModifiers(
+  requested: RequestedFeatures,
   offer: Offer,
   { model, protocol }: { readonly model: string; readonly protocol: ProtocolId },
   options: OfferOptions,
-): SentTerms {
-  const uses = usesOf(offer, asked);
-  const { asked: own, region } = offer.facts;
-  const overridden = own.terms.some(({ member }) => !(member in modelLists));
-  if (asked.terms.length === 0 && !overridden && uses.length === 0 && region === '')
-    return offer.allowsTerms ? discounted : nothingSent;
+): SentModifiers {
+  const uses = usesOf(offer, requested);
+  const { requested: own, region } = offer.capabilities;
+  const overridden = own.modifiers.some(({ member }) => !(member in modelLists));
+  if (requested.modifiers.length === 0 && !overridden && uses.length === 0 && region === '')
+    return offer.allowsModifiers ? discounted : nothingSent;
   return {
-    ...termsSent(model, offer, asked.terms, options),
+    ...modifiersSent(model, offer, requested.modifiers, options),
     uses,
     listsTools: listsTools(protocol),
-    discounts: offer.allowsTerms || overridden,
+    discounts: offer.allowsModifiers || overridden,
   };
 }
 
 /** A term goes upstream where the channel allows it and it has a price. What the operator's own override asks for goes in any case. */
-function termsSent(
+function modifiersSent(
   model: string,
-  { facts, allowsTerms: allowed, upstreamModel }: Offer,
-  asked: readonly AskedTerm[],
+  { capabilities, allowsModifiers: allowed, upstreamModel }: Offer,
+  requested: readonly RequestedModifier[],
   { priceTables: { termRules } }: OfferOptions,
-): Pick<SentTerms, 'removed' | 'dropped' | 'sent'> {
+): Pick<SentModifiers, 'removed' | 'dropped' | 'sent'> {
   const models = [model, upstreamModel];
   const removed: (readonly string[])[] = [];
   const dropped: string[] = [];
-  const sent: Record<string, string> = facts.region === '' ? {} : { region: facts.region };
-  for (const { path, member, value } of asked) {
+  const sent: Record<string, string> = capabilities.region === '' ? {} : { region: capabilities.region };
+  for (const { path, member, value } of requested) {
     const priced = () => termRatio(termRules, models, member, value) !== null;
     if (isPlainTerm(member, value) || (allowed && modelLists[member] === 'priced')) continue;
     if (allowed && priced()) sent[member] = value;
@@ -227,7 +229,7 @@ function termsSent(
       dropped.push(`/${path.join('/')}: ${value} ${allowed ? 'has no price here' : 'is not allowed by the channel'}`);
     }
   }
-  for (const { member, value } of facts.asked.terms) if (!(member in modelLists)) sent[member] = value;
+  for (const { member, value } of capabilities.requested.modifiers) if (!(member in modelLists)) sent[member] = value;
   return { removed, dropped, sent };
 }
 
@@ -256,55 +258,60 @@ export class Offers {
   ) {
     let limits = modelLimits(model);
     const kinds = new Map<string, Offer>();
-    const numbers = new Map<ChannelFacts, number>();
-    let last: ChannelFacts | null = null;
+    const numbers = new Map<ChannelCapabilities, number>();
+    let last: ChannelCapabilities | null = null;
     for (const tier of list)
       for (const channel of tier) {
-        const facts = factsOf(channel);
+        const capabilities = capabilitiesOf(channel);
         // Most channels are like the one before.
-        if (facts === last && !facts.maps) continue;
-        last = facts;
-        if (!numbers.has(facts)) numbers.set(facts, numbers.size);
-        const upstreamModel = facts.maps ? mapModel(channel.modelMapping, model) : model;
-        const kind = `${numbers.get(facts)} ${upstreamModel}`;
+        if (capabilities === last && !capabilities.maps) continue;
+        last = capabilities;
+        if (!numbers.has(capabilities)) numbers.set(capabilities, numbers.size);
+        const upstreamModel = capabilities.maps ? mapModel(channel.modelMapping, model) : model;
+        const kind = `${numbers.get(capabilities)} ${upstreamModel}`;
         if (kinds.has(kind)) continue;
-        kinds.set(kind, { upstreamModel, allowsTerms: options.passThrough || facts.allowsTerms, facts });
-        this.stopOnCancel &&= facts.stopsOnCancel;
-        this.refuseFiles ||= facts.refusesFiles;
-        this.keepLimits &&= facts.keepsLimit;
-        this.overriddenLimit = Math.max(this.overriddenLimit, facts.limit);
-        this.overriddenChoices = Math.max(this.overriddenChoices, facts.choices);
+        kinds.set(kind, {
+          upstreamModel,
+          allowsModifiers: options.passThrough || capabilities.allowsModifiers,
+          capabilities,
+        });
+        this.stopOnCancel &&= capabilities.stopsOnCancel;
+        this.refuseFiles ||= capabilities.refusesFiles;
+        this.keepLimits &&= capabilities.keepsLimit;
+        this.overriddenLimit = Math.max(this.overriddenLimit, capabilities.limit);
+        this.overriddenChoices = Math.max(this.overriddenChoices, capabilities.choices);
         if (upstreamModel !== model) limits = widest(limits, modelLimits(upstreamModel));
       }
     this.kinds = [...kinds.values()];
     this.limits = limits;
-    this.surcharges = this.dearestTerms(nothingAsked);
+    this.surcharges = this.dearestModifiers(noFeatures);
   }
 
   /** The dearest terms that a request can be served under. Discounts count for nothing. */
-  surchargesFor({ terms }: Asked): readonly Surcharge[] {
-    return terms.length === 0 ? this.surcharges : this.dearestTerms({ ...nothingAsked, terms });
+  surchargesFor({ modifiers }: RequestedFeatures): readonly Surcharge[] {
+    return modifiers.length === 0 ? this.surcharges : this.dearestModifiers({ ...noFeatures, modifiers });
   }
 
-  private dearestTerms({ terms }: Asked): readonly Surcharge[] {
+  private dearestModifiers({ modifiers }: RequestedFeatures): readonly Surcharge[] {
     const { termRules } = this.options.priceTables;
     let largest: readonly Surcharge[] = none;
     for (const offer of this.kinds) {
-      if (terms.length === 0 && offer.facts.region === '' && offer.facts.asked === nothingAsked) continue;
-      const { sent } = termsSent(this.model, offer, terms, this.options);
-      const { surcharges } = priceTerms(termRules, [this.model, offer.upstreamModel], sent, false);
+      if (modifiers.length === 0 && offer.capabilities.region === '' && offer.capabilities.requested === noFeatures)
+        continue;
+      const { sent } = modifiersSent(this.model, offer, modifiers, this.options);
+      const { surcharges } = priceModifiers(termRules, [this.model, offer.upstreamModel], sent, false);
       if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;
     }
     return largest;
   }
 
   /** Units of each tool that a request may take at most. */
-  unitsFor(asked: Asked): Record<string, number> | null {
+  unitsFor(requested: RequestedFeatures): Record<string, number> | null {
     let units: Record<string, number> | null = null;
     for (const offer of this.kinds)
-      for (const { tool, most } of usesOf(offer, asked)) {
+      for (const { tool, max } of usesOf(offer, requested)) {
         units ??= {};
-        units[tool] = Math.max(units[tool] ?? 0, most);
+        units[tool] = Math.max(units[tool] ?? 0, max);
       }
     return units;
   }

@@ -1,13 +1,13 @@
 /** What follows from the configuration for all requests of one pricing profile for one model: compiled once, looked up by each. */
 
 import { toolPrice } from '../contract/pricing/charge.ts';
-import { type HoldSize, holdEstimate } from '../contract/pricing/hold.ts';
+import { type ReserveSize, reserveEstimate } from '../contract/pricing/hold.ts';
 import type { Prices } from '../contract/pricing/prices.ts';
 import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
-import { underTerms } from '../contract/pricing/terms.ts';
+import { withModifiers } from '../contract/pricing/terms.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import { type CandidateList, narrowed } from './candidates.ts';
-import { type Asked, nothingAsked } from './features.ts';
+import { noFeatures, type RequestedFeatures } from './features.ts';
 import { type OfferOptions, Offers } from './offers.ts';
 
 /** What a request is, as far as its plan depends on it. */
@@ -40,8 +40,8 @@ export class RoutePlan {
     private readonly options: PlanOptions,
   ) {
     this.ordinary = resolvePrices(options.priceTables, key.model, key);
-    this.prices = this.ordinary === null ? null : underTerms(this.ordinary, offers.surcharges);
-    this.toolCalls = this.prices === null ? noCalls : pricedCalls(this.prices, offers.unitsFor(nothingAsked));
+    this.prices = this.ordinary === null ? null : withModifiers(this.ordinary, offers.surcharges);
+    this.toolCalls = this.prices === null ? noCalls : pricedCalls(this.prices, offers.unitsFor(noFeatures));
   }
 
   /** The plan for some of its channels, which is not kept. */
@@ -51,21 +51,21 @@ export class RoutePlan {
   }
 
   /** Under the dearest terms that the request can be served under; the bill follows what the response reports. */
-  pricesFor(asked: Asked): Prices | null {
-    if (this.ordinary === null || asked.terms.length === 0) return this.prices;
-    return underTerms(this.ordinary, this.offers.surchargesFor(asked));
+  pricesFor(requested: RequestedFeatures): Prices | null {
+    if (this.ordinary === null || requested.modifiers.length === 0) return this.prices;
+    return withModifiers(this.ordinary, this.offers.surchargesFor(requested));
   }
 
   /** Calls of tools that have a price, at most. */
-  toolCallsFor(asked: Asked): Readonly<Record<string, number>> {
-    if (this.prices === null || asked.uses.length === 0) return this.toolCalls;
-    return this.prices.toolPrices.size === 0 ? noCalls : pricedCalls(this.prices, this.offers.unitsFor(asked));
+  toolCallsFor(requested: RequestedFeatures): Readonly<Record<string, number>> {
+    if (this.prices === null || requested.uses.length === 0) return this.toolCalls;
+    return this.prices.toolPrices.size === 0 ? noCalls : pricedCalls(this.prices, this.offers.unitsFor(requested));
   }
 
   /** Quota that a request of this size can cost at most at any of the channels. */
-  reserve(size: Omit<HoldSize, 'toolCalls'>, asked: Asked): number {
-    const prices = this.pricesFor(asked);
-    return prices === null ? 0 : holdEstimate(prices, { ...size, toolCalls: this.toolCallsFor(asked) });
+  reserve(size: Omit<ReserveSize, 'toolCalls'>, requested: RequestedFeatures): number {
+    const prices = this.pricesFor(requested);
+    return prices === null ? 0 : reserveEstimate(prices, { ...size, toolCalls: this.toolCallsFor(requested) });
   }
 }
 
@@ -74,7 +74,7 @@ function pricedCalls(prices: Prices, units: Readonly<Record<string, number>> | n
   return Object.fromEntries(Object.entries(units).filter(([tool]) => toolPrice(prices, tool) !== 0));
 }
 
-const mostPlans = 4096;
+const maxPlans = 4096;
 
 /** The plans of one relay thread. Users and keys change none of them, a channel those of its own lists, an option all. */
 export class RoutePlans {
@@ -112,7 +112,7 @@ export class RoutePlans {
     this.plans.delete(name);
     this.plans.set(name, made);
     this.latest = made;
-    if (this.plans.size > mostPlans) {
+    if (this.plans.size > maxPlans) {
       const oldest = this.plans.keys().next().value;
       if (oldest !== undefined) this.plans.delete(oldest);
     }

@@ -4,7 +4,7 @@ import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Codec, Wire } from '../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol, isProtocol } from '../protocols/registry.ts';
-import type { Target as ModelFacts } from '../protocols/target.ts';
+import type { Target as ModelInfo } from '../protocols/target.ts';
 import type { ModelSuffix, OperatorSettings, ThinkingSettings } from '../protocols/traits.ts';
 import type { Adapter, CustomForm, KeyKind, Place } from '../providers/adapter.ts';
 import { adapterOf } from '../providers/adapters.ts';
@@ -36,7 +36,7 @@ export interface CallRequest {
 }
 
 /** What is known of calls once it is clear how the channel is spoken to. */
-export interface CallFacts {
+export interface CallDetails {
   readonly channel: ChannelSnapshot;
   readonly request: CallRequest;
   readonly options: CallOptions;
@@ -56,16 +56,16 @@ export interface CallFacts {
   /** What the provider wants otherwise; undefined = nothing. */
   readonly rules: Rules | undefined;
   /** What is known of the upstream's model. */
-  readonly known: ModelFacts;
+  readonly known: ModelInfo;
 }
 
 /** @returns null when the provider does not serve the request. */
-export function callFacts(
+export function callDetails(
   channel: ChannelSnapshot,
   request: CallRequest,
   options: CallOptions,
   keyKind: KeyKind,
-): CallFacts | null {
+): CallDetails | null {
   const provider = providerByType(channel.type);
   if (provider === undefined) return null;
   const { operation, stream } = request;
@@ -113,7 +113,7 @@ export function callFacts(
 
 /** The dialect to speak with a provider: the channel's choice, else the client's own where it can be, else the provider's. @returns null when there is none. */
 function dialectWith(
-  { channel, request, provider, adapter }: Pick<CallFacts, 'channel' | 'request' | 'provider' | 'adapter'>,
+  { channel, request, provider, adapter }: Pick<CallDetails, 'channel' | 'request' | 'provider' | 'adapter'>,
   model: string,
   keyKind: KeyKind,
 ): ProtocolId | null {
@@ -131,8 +131,8 @@ function dialectWith(
   const serves = (dialect: ProtocolId) => offered(codecFor(dialect).traits.chatOperation);
   const wished = channel.setting.dialect;
   if (typeof wished === 'string' && isProtocol(wished) && serves(wished)) return wished;
-  const usual = spoken?.wire === undefined ? protocol : commonProtocol;
-  if (serves(usual)) return usual;
+  const fallback = spoken?.wire === undefined ? protocol : commonProtocol;
+  if (serves(fallback)) return fallback;
   return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
 }
 

@@ -8,20 +8,20 @@ import type { BodyForm, KeyKind } from '../providers/adapter.ts';
 import { type AgentLine, unreadAgentLines } from '../providers/knowledge/agent-lines.ts';
 import { straysFrom } from '../providers/knowledge/answers.ts';
 import { signingAt } from '../providers/knowledge/signatures.ts';
-import { asksUsage, type BodyEdit, bodyEdits, type Translate, translateFor } from './body.ts';
+import { type BodyEdit, bodyEdits, requestsUsage, type Translate, translateFor } from './body.ts';
 import { type EndpointUrl, endpointFor, type HeaderPlan } from './endpoint.ts';
-import { featureOf, nothingAsked } from './features.ts';
-import { type Offer, offerOf, type SentTerms, sentTerms } from './offers.ts';
-import { type CallFacts, type CallOptions, type CallRequest, callFacts } from './protocol.ts';
+import { featureOf, noFeatures } from './features.ts';
+import { type Offer, offerOf, type SentModifiers, sentModifiers } from './offers.ts';
+import { type CallDetails, type CallOptions, type CallRequest, callDetails } from './protocol.ts';
 
-export interface Target extends CallFacts {
+export interface Target extends CallDetails {
   /** What the upstream's answers are read with. */
   readonly upstream: UpstreamHalf;
   readonly url: EndpointUrl;
   readonly headers: HeaderPlan;
   readonly offer: Offer;
   /** What goes upstream of the terms of a request that asks for none. */
-  readonly usualTerms: SentTerms;
+  readonly defaultTerms: SentModifiers;
   /** Lines of agents that the host does not read. */
   readonly agentLines: readonly AgentLine[];
   readonly signing: Signing;
@@ -32,7 +32,7 @@ export interface Target extends CallFacts {
   /** Edits of a body that passes, in the order in which they are made. */
   readonly edits: readonly BodyEdit[];
   /** Usage comes in a stream only when its request asks for it. */
-  readonly asksUsage: boolean;
+  readonly requestsUsage: boolean;
   /** A body that passes need not name the model. */
   readonly modelInPath: boolean;
   readonly translate: Translate | null;
@@ -55,7 +55,7 @@ export function compileTarget(
   options: CallOptions,
   keyKind: KeyKind,
 ): Target | null {
-  const call = callFacts(channel, request, options, keyKind);
+  const call = callDetails(channel, request, options, keyKind);
   const endpoint = call === null ? null : endpointFor(call);
   if (call === null || endpoint === null) return null;
   const { provider, adapter, codec, place, translated } = call;
@@ -72,13 +72,13 @@ export function compileTarget(
     ...endpoint,
     upstream: readerOf(call),
     offer,
-    usualTerms: sentTerms(nothingAsked, offer, request, options),
+    defaultTerms: sentModifiers(noFeatures, offer, request, options),
     agentLines: chat && own.withoutLine !== undefined ? unreadAgentLines(protocol, baseUrl) : [],
     signing: signingAt(provider.slug, place.dialect, baseUrl),
     foreignBlocks: translated || !(chat || operation === 'count_tokens') ? null : (codec.foreignBlocks ?? null),
     foreignFeatures: codec.foreignMember === undefined ? 0 : featureOf(codec.foreignMember),
     edits: bodyEdits(call, form),
-    asksUsage: asksUsage(call),
+    requestsUsage: requestsUsage(call),
     // Where neither body nor path named it the upstream must not choose one of its own, but for
     // moderation, whose default only means whatever the upstream has.
     modelInPath: own.modelInPath === true || operation === 'moderations',
@@ -93,7 +93,7 @@ export function compileTarget(
 
 const common = codecFor(commonProtocol);
 
-function readerOf({ wire, request, codec: { upstream }, form }: CallFacts): UpstreamHalf {
+function readerOf({ wire, request, codec: { upstream }, form }: CallDetails): UpstreamHalf {
   if (wire !== null) return wire.upstream;
   if (request.ordered) return orderReader;
   return form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
@@ -121,7 +121,7 @@ interface RequestKind extends Pick<CallRequest, 'operation' | 'protocol' | 'stre
 export class Targets {
   private readonly known = new Map<string, Target>();
 
-  constructor(private readonly most = 20_000) {}
+  constructor(private readonly max = 20_000) {}
 
   /** A changed channel is a new object, changed options are, too: what was compiled from the former ones is replaced. */
   find(channel: ChannelSnapshot, parsed: RequestKind, options: CallOptions, key: string): Target | null {
@@ -140,7 +140,7 @@ export class Targets {
         compileTarget(channel, { operation, protocol, stream, model, session, ordered }, options, keyKind);
     if (target === null) return null;
     // The one that was used least lately stands first.
-    if (this.known.size >= this.most) for (const oldest of this.known.keys()) if (this.known.delete(oldest)) break;
+    if (this.known.size >= this.max) for (const oldest of this.known.keys()) if (this.known.delete(oldest)) break;
     this.known.set(id, target);
     return target;
   }

@@ -1,18 +1,18 @@
 /** Threads that money and the console depend on: nobody's death goes unnoticed, and a start that fails again and again ends. */
 
 /** @param died called once, with one line why, when the thread ends before the returned function was called. */
-export function watchThread(thread: Worker, died: (why: string) => void): () => void {
+export function watchThread(thread: Worker, died: (reason: string) => void): () => void {
   let watched = true;
-  const tell = (why: string) => {
+  const report = (reason: string) => {
     if (!watched) return;
     watched = false;
-    died(why);
+    died(reason);
   };
   thread.addEventListener('error', (event) => {
     event.preventDefault();
-    tell(lineOf(event.message));
+    report(lineOf(event.message));
   });
-  thread.addEventListener('close', (event) => tell(`ended with code ${(event as CloseEvent).code}`));
+  thread.addEventListener('close', (event) => report(`ended with code ${(event as CloseEvent).code}`));
   return () => {
     watched = false;
   };

@@ -66,30 +66,30 @@ async function serve(files: string, env: Record<string, string> = {}): Promise<n
 
 interface Wire {
   readonly socket: Socket;
-  heard(): string;
+  received(): string;
   /** Milliseconds until the server closed it, null while it has not. */
   closedMs(): number | null;
 }
 
-async function wire(port: number, say = ''): Promise<Wire> {
+async function wire(port: number, print = ''): Promise<Wire> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   sockets.push(socket);
-  const began = performance.now();
-  let heard = '';
+  const started = performance.now();
+  let received = '';
   let closed: number | null = null;
   const end = () => {
-    closed ??= performance.now() - began;
+    closed ??= performance.now() - started;
   };
   socket
     .on('data', (bytes) => {
-      heard += bytes.toString('latin1');
+      received += bytes.toString('latin1');
     })
     .on('end', end)
     .on('close', end)
     .on('error', end);
   await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
-  if (say !== '') socket.write(say);
-  return { socket, heard: () => heard, closedMs: () => closed };
+  if (print !== '') socket.write(print);
+  return { socket, received: () => received, closedMs: () => closed };
 }
 
 const get = 'GET /api/hello HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -109,10 +109,10 @@ test('A9: with 512 descriptors and 520 idle connections a new client is served',
   // The listener takes them a few at a time.
   await expect.poll(() => readdirSync(`/proc/${served?.pid}/fd`).length, { timeout: 10_000 }).toBeGreaterThan(440);
   await Bun.sleep(1500);
-  const began = performance.now();
+  const started = performance.now();
   const fresh = await wire(port, 'GET /api/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-  await expect.poll(fresh.heard, { timeout: 8000, interval: 20 }).toMatch(/^HTTP\/1\.1 200[\s\S]*"success":true/);
-  console.log(`a new client was served after ${(performance.now() - began).toFixed(0)} ms`);
+  await expect.poll(fresh.received, { timeout: 8000, interval: 20 }).toMatch(/^HTTP\/1\.1 200[\s\S]*"success":true/);
+  console.log(`a new client was served after ${(performance.now() - started).toFixed(0)} ms`);
 });
 
 test('A9: serving takes as many descriptors as it may have, and says how many', { timeout: 30_000 }, async () => {
@@ -193,12 +193,12 @@ test('A9: what stalls is closed, what is alive is not', { timeout: 90_000 }, asy
 
   for (const [name, one] of Object.entries(stalled))
     await expect.poll(one.closedMs, { timeout: 30_000, message: name }).not.toBeNull();
-  await expect.poll(stream.heard, { timeout: 40_000 }).toContain('[DONE]');
-  expect(stream.heard()).toContain('last');
-  await expect.poll(upload.heard, { timeout: 60_000 }).toContain('[DONE]');
-  expect(upload.heard()).toMatch(/^HTTP\/1\.1 200/);
+  await expect.poll(stream.received, { timeout: 40_000 }).toContain('[DONE]');
+  expect(stream.received()).toContain('last');
+  await expect.poll(upload.received, { timeout: 60_000 }).toContain('[DONE]');
+  expect(upload.received()).toMatch(/^HTTP\/1\.1 200/);
   expect(busy.closedMs()).toBeNull();
-  expect(busy.heard().match(/HTTP\/1\.1 200/g)?.length).toBeGreaterThan(10);
+  expect(busy.received().match(/HTTP\/1\.1 200/g)?.length).toBeGreaterThan(10);
   socket.send('{"type":"still here"}');
   await expect.poll(() => said).toEqual(['{"type":"still here"}']);
   socket.close();

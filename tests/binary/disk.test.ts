@@ -46,13 +46,13 @@ function load(url: string) {
   let over = false;
   const clients = Array.from({ length: 6 }, async (_, index) => {
     while (!over) {
-      const heard = await chat(url, index % 2 === 0).catch(() => null);
-      if (heard === null) {
+      const received = await chat(url, index % 2 === 0).catch(() => null);
+      if (received === null) {
         await Bun.sleep(5);
         continue;
       }
-      if (heard.whole) seen.add(heard.id);
-      if (heard.status === 503) await Bun.sleep(20);
+      if (received.whole) seen.add(received.id);
+      if (received.status === 503) await Bun.sleep(20);
     }
   });
   return {
@@ -68,7 +68,7 @@ const serve = async () => {
   const { line, child } = await sandbox.start(['serve', '--port', String(freePort())], disk?.env ?? {});
   let said = '';
   void (async () => {
-    for await (const piece of child.stderr) said += new TextDecoder().decode(piece);
+    for await (const chunk of child.stderr) said += new TextDecoder().decode(chunk);
   })();
   return { url: line.replace('URL: ', ''), child, said: () => said };
 };
@@ -221,8 +221,8 @@ test('R13: in a folder that cannot be written, verify, status and logs read what
   expect(verified.code).toBe(0);
   expect((await run('status')).out).toMatch(/channels\s+1/);
   expect((await run('logs list --json')).out).toContain('practice-small');
-  const refused = await run('token create --name no');
-  expect(refused.code).not.toBe(0);
-  expect(refused.err).toMatch(/cannot be used/);
+  const rejected = await run('token create --name no');
+  expect(rejected.code).not.toBe(0);
+  expect(rejected.err).toMatch(/cannot be used/);
   await sandbox.shell('chmod -R u+w data');
 });

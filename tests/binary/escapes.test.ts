@@ -98,11 +98,11 @@ beforeAll(async () => {
   // An upstream that means ill: in its refusals, its list of models and its answers.
   upstream = createServer((request, response) => {
     request.resume().on('end', () => {
-      const refused = request.url?.includes('models') !== true;
-      response.writeHead(refused ? 400 : 200, { 'content-type': 'application/json' });
+      const rejected = request.url?.includes('models') !== true;
+      response.writeHead(rejected ? 400 : 200, { 'content-type': 'application/json' });
       response.end(
         JSON.stringify(
-          refused
+          rejected
             ? { error: { message: `no ${evil}`, type: evil, code: evil } }
             : { data: [{ id: `m${evil}`, object: 'model' }] },
         ),

@@ -34,8 +34,8 @@ async function site(): Promise<{ sandbox: Sandbox; calls: readonly (readonly str
     writeFileSync(join(sandbox.dir, name), text);
     return join(sandbox.dir, name);
   };
-  const facts = { file, upstream };
-  return { sandbox, calls: [...everywhere(facts), ...onMachine(facts), ['exec', '--token', 'ci', '--', 'true']] };
+  const details = { file, upstream };
+  return { sandbox, calls: [...everywhere(details), ...onMachine(details), ['exec', '--token', 'ci', '--', 'true']] };
 }
 
 const codes = exitCodes.map((row) => row.code);

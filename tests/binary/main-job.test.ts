@@ -132,9 +132,9 @@ test('two thousand streams are open at once and all of them end', async () => {
   await sandbox.run(['option', 'set', 'SelfUseModeEnabled=true']);
   await Bun.sleep(300);
   let open = 0;
-  let most = 0;
+  let max = 0;
   /** On a busy machine a burst of so many is shed in part; then they ask again, as clients do. */
-  const begun = async (): Promise<Response> => {
+  const startedOf = async (): Promise<Response> => {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
@@ -143,18 +143,18 @@ test('two thousand streams are open at once and all of them end', async () => {
     if (response.status !== 503) return response;
     await response.text();
     await Bun.sleep(Number(response.headers.get('retry-after')) * 1000);
-    return begun();
+    return startedOf();
   };
   const ends = await Promise.all(
     Array.from({ length: 2000 }, async () => {
-      const response = await begun();
+      const response = await startedOf();
       open++;
-      most = Math.max(most, open);
+      max = Math.max(max, open);
       const text = await response.text();
       open--;
       return text.endsWith('data: [DONE]\n\n');
     }),
   );
   expect(ends.filter(Boolean)).toHaveLength(2000);
-  expect(most).toBeGreaterThan(1900);
+  expect(max).toBeGreaterThan(1900);
 });

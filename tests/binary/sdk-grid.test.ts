@@ -79,7 +79,7 @@ const responsesTool = { type: 'function' as const, name: 'trip', parameters: sch
 const messagesTool = { name: 'trip', input_schema: { ...schema, required: [...schema.required] } };
 const geminiTool = { functionDeclarations: [{ name: 'trip', parametersJsonSchema: schema }] };
 
-async function gather<T>(stream: AsyncIterable<T>, read: (event: T) => string | undefined | null): Promise<string> {
+async function collect<T>(stream: AsyncIterable<T>, read: (event: T) => string | undefined | null): Promise<string> {
   let text = '';
   for await (const event of stream) text += read(event) ?? '';
   return text;
@@ -94,7 +94,7 @@ const openaiChat: Readonly<Record<string, Cell>> = {
   },
   async stream(model) {
     const stream = await openai.chat.completions.create({ model, messages: [user('hi')], stream: true });
-    expect(await gather(stream, (chunk) => chunk.choices[0]?.delta.content)).toMatch(words);
+    expect(await collect(stream, (chunk) => chunk.choices[0]?.delta.content)).toMatch(words);
   },
   async 'stream with usage'(model) {
     const options = { include_usage: true };
@@ -164,7 +164,7 @@ const openaiResponses: Readonly<Record<string, Cell>> = {
   async stream(model) {
     const stream = await openai.responses.create({ model, input: 'hi', stream: true });
     const types: string[] = [];
-    const text = await gather(stream, (event) => {
+    const text = await collect(stream, (event) => {
       types.push(event.type);
       return event.type === 'response.output_text.delta' ? event.delta : '';
     });
@@ -225,7 +225,7 @@ const anthropicMessages: Readonly<Record<string, Cell>> = {
     const stream = await anthropic.messages.create({ model, max_tokens: 64, messages: [user('hi')], stream: true });
     const read = (event: Anthropic.RawMessageStreamEvent) =>
       event.type === 'content_block_delta' && event.delta.type === 'text_delta' ? event.delta.text : '';
-    expect(await gather(stream, read)).toMatch(words);
+    expect(await collect(stream, read)).toMatch(words);
   },
   async 'stream helper'(model) {
     const final = await anthropic.messages.stream({ model, max_tokens: 64, messages: [user('hi')] }).finalMessage();
@@ -284,7 +284,7 @@ const geminiGenerate: Readonly<Record<string, Cell>> = {
   },
   async stream(model) {
     const stream = await google.models.generateContentStream({ model, contents: 'hi' });
-    expect(await gather(stream, (chunk) => chunk.text)).toMatch(words);
+    expect(await collect(stream, (chunk) => chunk.text)).toMatch(words);
   },
   async conversation(model) {
     const chat = google.chats.create({ model });
@@ -346,7 +346,7 @@ const aiPackage: Readonly<Record<string, (make: Maker) => Cell>> = {
   },
   stream: (make) => async (model) => {
     const { textStream } = streamText({ model: make(model), prompt: 'hi', maxRetries: 0 });
-    expect(await gather(textStream, (piece) => piece)).toMatch(words);
+    expect(await collect(textStream, (chunk) => chunk)).toMatch(words);
   },
   tools: (make) => async (model) => {
     const { toolCalls } = await generateText({ model: make(model), prompt: 'hi', tools: { trip }, maxRetries: 0 });

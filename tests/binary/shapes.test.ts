@@ -114,7 +114,7 @@ const elsewhere = [
 
 test('every command answers with JSON of the recorded shape', async () => {
   const shapes: Record<string, Shape> = {};
-  const facts = { file, upstream: upstream.url };
+  const details = { file, upstream: upstream.url };
   const nameOf = (args: readonly string[]) =>
     commands
       .filter((row) => row.name.split(' ').every((word, index) => args[index] === word))
@@ -136,7 +136,7 @@ test('every command answers with JSON of the recorded shape', async () => {
     ['import', 'litellm', file('l.yaml', 'model_list: []\n'), '--dry-run'],
   ];
   const failed = new Map<string, string>();
-  const look = async (on: Runner, args: readonly string[]): Promise<void> => {
+  const check = async (on: Runner, args: readonly string[]): Promise<void> => {
     const name = nameOf(args);
     try {
       const text = await on.run([...args, '--json=']);
@@ -150,8 +150,8 @@ test('every command answers with JSON of the recorded shape', async () => {
       failed.set(name, error.code);
     }
   };
-  for (const args of [...everywhere(facts), ...onMachine(facts), ...more]) await look(runner, args);
-  for (const args of imports) await look(fresh, args);
+  for (const args of [...everywhere(details), ...onMachine(details), ...more]) await check(runner, args);
+  for (const args of imports) await check(fresh, args);
   const uncovered = commands
     .map((row) => row.name)
     .filter((name) => shapes[name] === undefined && !elsewhere.includes(name))

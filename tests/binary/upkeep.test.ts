@@ -50,8 +50,8 @@ test('a backup taken under load is whole; restored under load it keeps the books
   expect(made.code, made.err).toBe(0);
   await until(100);
   // A server that runs keeps its database.
-  const refused = await sandbox.run(['backup', 'restore', file, '--yes']);
-  expect([refused.code, refused.err]).toEqual([6, expect.stringContaining('in use by process')]);
+  const rejected = await sandbox.run(['backup', 'restore', file, '--yes']);
+  expect([rejected.code, rejected.err]).toEqual([6, expect.stringContaining('in use by process')]);
   await until(50);
   server.child.kill('SIGTERM');
   expect(await server.child.exited).toBe(0);

@@ -64,7 +64,7 @@ interface Look {
 }
 
 /** What the page shows once it has said that something failed (or that it waits), and nothing is under way any more. */
-const look = (patience: 'failed' | 'slow' | 'answered'): Promise<Look> =>
+const check = (patience: 'failed' | 'slow' | 'answered'): Promise<Look> =>
   page.evaluate(async (kind) => {
     const until = performance.now() + 60_000;
     const marks = { failed: '[data-failure]', slow: '[aria-busy=true], [data-waiting]', answered: 'main h1' };
@@ -88,7 +88,7 @@ interface State {
 }
 
 async function judged(name: string, how: How, allowed: string): Promise<State> {
-  const { told, text } = await look(how === 'slow' ? 'slow' : 'failed');
+  const { told, text } = await check(how === 'slow' ? 'slow' : 'failed');
   const claims = [nothing.exec(text)?.[0], zeros.exec(text)?.[0]].filter(
     (claim): claim is string => claim !== undefined && !allowed.includes(claim),
   );
@@ -98,9 +98,9 @@ async function judged(name: string, how: How, allowed: string): Promise<State> {
 /** @returns what the page asks for, and what it shows when all of it is answered. */
 async function visit(path: string): Promise<{ readonly reads: readonly string[]; readonly text: string }> {
   await mount(page, path, null);
-  const { text } = await look('answered');
-  const asked = await page.evaluate(() => [...window.faults.asked]);
-  return { reads: asked.filter((one) => one !== '/api/status'), text };
+  const { text } = await check('answered');
+  const requested = await page.evaluate(() => [...window.faults.requested]);
+  return { reads: requested.filter((one) => one !== '/api/status'), text };
 }
 
 test('P2: no failed read is silent, or looks like an empty list or a zero', async () => {

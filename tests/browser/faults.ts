@@ -56,7 +56,7 @@ interface Fiber {
 /** What the page and the test tell each other. */
 export interface Faults {
   failing: Failing | null;
-  readonly asked: Set<string>;
+  readonly requested: Set<string>;
   client: ClientLike | null;
   readonly held: (() => void)[];
 }
@@ -71,7 +71,7 @@ function install(): void {
   const saved = sessionStorage.getItem('failing');
   const faults: Faults = {
     failing: saved === null ? null : (JSON.parse(saved) as Failing),
-    asked: new Set(),
+    requested: new Set(),
     client: null,
     held: [],
   };
@@ -82,7 +82,7 @@ function install(): void {
     const path = address.pathname.replace(/\/\d+(?=\/|$)/g, '/:id');
     if (!path.startsWith('/api/')) return really(input, init);
     const method = init?.method ?? 'GET';
-    faults.asked.add(method === 'GET' ? path : `${method} ${path}`);
+    faults.requested.add(method === 'GET' ? path : `${method} ${path}`);
     const { failing } = faults;
     // Without the status there is no console at all: that has a test of its own.
     const spared = failing === null || path === '/api/status' || (failing.only !== null && failing.only !== path);
@@ -137,7 +137,7 @@ export const mount = (page: Page, path: string, failing: Failing | null): Promis
       const cache = client.getQueryCache();
       const ours = (query: QueryLike) => query.queryKey[0] !== 'status';
       for (const query of cache.getAll()) if (ours(query) && query.observers.length === 0) cache.remove(query);
-      faults.asked.clear();
+      faults.requested.clear();
       faults.failing = wanted;
       void client.resetQueries({ predicate: ours });
       history.pushState(null, '', `/${address}`);

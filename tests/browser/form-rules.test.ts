@@ -38,8 +38,8 @@ beforeEach(() => {
 const dialog = (): Locator => page.getByRole('dialog').last();
 const field = (label: string): Locator => dialog().getByLabel(label, { exact: true });
 const save = () => dialog().getByRole('button', { name: en.app.save, exact: true }).click();
-const says = (text: string) => page.getByText(text).first().waitFor();
-const answered = () => says('kept from the server');
+const waitForText = (text: string) => page.getByText(text).first().waitFor();
+const answered = () => waitForText('kept from the server');
 /** Closes the form, and throws away what is in it. */
 const leave = async () => {
   await dialog().getByRole('button', { name: en.app.cancel, exact: true }).click();
@@ -51,7 +51,7 @@ test('user.edit_quota: an amount that cannot be read is not sent, one that can i
   await inside.open('user/edit/2');
   await field(en.users.addQuota).fill('12.7 and more');
   await save();
-  await says('"12.7 and more" is not a number');
+  await waitForText('"12.7 and more" is not a number');
   expect(sent).toEqual([]);
   await field(en.users.addQuota).fill('1,012.70');
   await save();
@@ -108,7 +108,7 @@ test('log.cutoff: logs are cleared before a time that was named', async () => {
   await inside.open('setting?tab=operation');
   await page.getByLabel(en.settings.clearUntil).fill('');
   await page.getByRole('button', { name: en.settings.clearLogs }).click();
-  await says(en.settings.timeNeeded);
+  await waitForText(en.settings.timeNeeded);
   expect([await page.getByRole('dialog').count(), sent]).toEqual([0, []]);
 });
 
@@ -124,7 +124,7 @@ test('channel.slash, channel.integers, channel.spark_version: what a channel is 
   await field(en.channels.priority).fill('7.9');
   await field(en.channels.weight).fill('3.2');
   await save();
-  await says(en.channels.priorityWhole);
+  await waitForText(en.channels.priorityWhole);
   expect(await field(en.channels.priority).evaluate((input) => input === document.activeElement)).toBe(true);
   expect(sent).toEqual([]);
   await field(en.channels.priority).fill('-7');
@@ -148,7 +148,7 @@ test('channel.inline_weight: a weight below zero is refused where it stands', as
   const weight = page.getByLabel('Weight of practice');
   await weight.fill('-5');
   await page.keyboard.press('Enter');
-  await says('must not be negative');
+  await waitForText('must not be negative');
   expect([await weight.getAttribute('aria-invalid'), sent]).toEqual(['true', []]);
   await page.keyboard.press('Escape');
   expect(await weight.inputValue()).toBe('0');
@@ -160,7 +160,7 @@ test('tag.mapping, tag.blank: a mapping is JSON, and what is blank is left alone
   await page.locator('tbody tr', { hasText: 'blue' }).getByRole('button', { name: en.app.edit }).click();
   await field(en.channels.mapping).fill('{');
   await save();
-  await says(en.channels.badMapping);
+  await waitForText(en.channels.badMapping);
   expect(sent).toEqual([]);
   await field(en.channels.mapping).fill('');
   await field(en.channels.priority).fill('4');
@@ -186,7 +186,7 @@ test('redemption.default_name, name_length, integers, count: codes', async () =>
   await field(en.redemption.count).fill('2.9');
   expect(await field(en.redemption.name).getAttribute('maxlength')).toBe('20');
   await save();
-  await says('must be a whole number');
+  await waitForText('must be a whole number');
   expect(sent).toEqual([]);
   await field(en.redemption.count).fill('2');
   await dialog().getByText(en.redemption.countHelp.replace('{{most}}', '100')).waitFor();
@@ -201,7 +201,7 @@ test('wallet.least: no order below the least amount', async () => {
   await inside.open('topup');
   await page.getByLabel(en.wallet.amount).fill('4');
   await page.getByRole('button', { name: en.wallet.alipay, exact: true }).click();
-  await says(en.wallet.tooLittle.replace('{{least}}', '5'));
+  await waitForText(en.wallet.tooLittle.replace('{{least}}', '5'));
   await page.getByLabel(en.wallet.amount).fill('5');
   await page.getByRole('button', { name: en.wallet.alipay, exact: true }).click();
   await dialog().getByText(en.wallet.confirmTitle).waitFor();

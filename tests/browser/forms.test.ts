@@ -18,7 +18,7 @@ afterAll(() => inside?.stage.close());
 const dialog = (): Locator => page.getByRole('dialog').last();
 const field = (label: string): Locator => dialog().getByLabel(label, { exact: true });
 const save = () => dialog().getByRole('button', { name: en.app.save, exact: true }).click();
-const says = (text: string | RegExp) => page.getByText(text).first().waitFor();
+const waitForText = (text: string | RegExp) => page.getByText(text).first().waitFor();
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 const closed = () => page.getByRole('dialog').waitFor({ state: 'detached' });
 
@@ -49,7 +49,7 @@ test('the amount of a key is stored as it was meant, or refused beside the field
       expect(await page.locator(`[id="${note}"]`).textContent()).not.toBe('');
       continue;
     }
-    await says(en.tokens.reveal);
+    await waitForText(en.tokens.reveal);
     const [made] = (await inside.ask('GET', '/api/token/?p=0&size=1')) as { name: string; remain_quota: number }[];
     expect([text, made?.name, made?.remain_quota]).toEqual([text, `amount ${text}`, quota]);
   }
@@ -68,7 +68,7 @@ test('a limit of a key is what was typed, and no limit only where it was left em
   expect(await field(en.tokens.rpm_limit).evaluate((input) => input === document.activeElement)).toBe(true);
   await field(en.tokens.rpm_limit).fill('1,000');
   await save();
-  await says(en.tokens.reveal);
+  await waitForText(en.tokens.reveal);
   const [made] = (await inside.ask('GET', '/api/token/?p=0&size=1')) as unknown[];
   expect(made).toMatchObject({ day_budget: 2_500_000, month_budget: 0, rpm_limit: 1000, tpm_limit: 0 });
 });
@@ -83,7 +83,7 @@ test('the worth of a code and the quota added to a user are what was typed', asy
   }
   await field(en.redemption.quota).fill('1,000');
   await save();
-  await says(en.redemption.createdOk);
+  await waitForText(en.redemption.createdOk);
   const { items } = (await inside.ask('GET', '/api/redemption/?p=1&page_size=10')) as { items: { quota: number }[] };
   expect(items.map(({ quota }) => quota)).toEqual([500_000_000]);
   const quotaOf = async () => ((await inside.ask('GET', '/api/user/2')) as { quota: number }).quota;
@@ -105,11 +105,11 @@ test('a day of expiry lasts to its end; one that no calendar has and one that ha
   ] as const) {
     await field(en.tokens.expires).fill(text);
     await save();
-    await says(words);
+    await waitForText(words);
   }
   await field(en.tokens.expires).fill('2099-12-31');
   await save();
-  await says(en.tokens.reveal);
+  await waitForText(en.tokens.reveal);
   const [made] = (await inside.ask('GET', '/api/token/?p=0&size=1')) as { expired_time: number }[];
   expect(made?.expired_time).toBe(await page.evaluate(() => new Date(2099, 11, 31, 23, 59, 59).getTime() / 1000));
 });
@@ -124,11 +124,11 @@ test('a code is made with an expiry, the list shows it, and an edit changes it o
   ] as const) {
     await field(en.tokens.expires).fill(text);
     await save();
-    await says(words);
+    await waitForText(words);
   }
   await field(en.tokens.expires).fill('2099-12-31');
   await save();
-  await says(en.redemption.createdOk);
+  await waitForText(en.redemption.createdOk);
   const row = page.locator('tr[data-row]').filter({ hasText: 'short-lived' });
   await row.getByText('2099-12-31 23:59:59').waitFor();
   const code = async () => {
@@ -210,7 +210,7 @@ test('a pasted key of a channel is not thrown away', async () => {
   await field(en.channels.name).fill('x');
   await field(en.channels.models).fill('m');
   await save();
-  await says(en.channels.badAddress);
+  await waitForText(en.channels.badAddress);
   expect(await field(en.channels.baseUrl).getAttribute('aria-invalid')).toBe('true');
   expect(await field(en.channels.baseUrl).evaluate((input) => input === document.activeElement)).toBe(true);
   await page.evaluate(() => history.back());
@@ -239,10 +239,10 @@ test('an amount of the settings is typed as money and stored as quota', async ()
   const form = page.locator('form').filter({ has: option });
   await option.fill('five');
   await form.getByRole('button', { name: en.app.save, exact: true }).click();
-  await says('"five" is not a number');
+  await waitForText('"five" is not a number');
   await option.fill('$1.50');
   await form.getByRole('button', { name: en.app.save, exact: true }).click();
-  await says(en.settings.saved);
+  await waitForText(en.settings.saved);
   const stored = (await inside.ask('GET', '/api/option/')) as { key: string; value: string }[];
   expect(stored.find(({ key }) => key === 'QuotaForNewUser')?.value).toBe('750000');
   await settled(page);
@@ -254,15 +254,15 @@ test('the low-balance alert is money', async () => {
   const alert = page.getByLabel(en.personal.threshold);
   await alert.fill('5');
   await page.locator('form').filter({ has: alert }).getByRole('button', { name: en.app.save }).click();
-  await says(en.settings.saved);
+  await waitForText(en.settings.saved);
   const { setting } = (await inside.ask('GET', '/api/user/self')) as { setting: string };
   expect(JSON.parse(setting)).toMatchObject({ quota_warning_threshold: 2_500_000 });
 });
 
 test('what cannot be used is not offered: the wallet without payment', async () => {
   await inside.open('topup');
-  await says(en.wallet.offline);
-  await says(en.wallet.noLink);
+  await waitForText(en.wallet.offline);
+  await waitForText(en.wallet.noLink);
   for (const name of [en.wallet.alipay, en.wallet.wechat, en.wallet.stripe, en.wallet.getCode])
     expect(await button(name).count()).toBe(0);
 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => inside?.stage.close());
 
 const rows = (): Locator => page.locator('tr[data-row]');
-const says = (text: string | RegExp) => page.getByText(text).first().waitFor();
+const waitForText = (text: string | RegExp) => page.getByText(text).first().waitFor();
 const bar = () => page.getByRole('region', { name: en.table.chosen });
 
 test('sorting a list of pages sorts all of it: the dearest request stands first', async () => {
@@ -82,7 +82,7 @@ test('what was picked is forgotten on another page; all matching rows are all of
 
 test('sums stand over rows that spend, not over others', async () => {
   await inside.open('log?type=2');
-  await says(en.logs.quota);
+  await waitForText(en.logs.quota);
   await inside.open('log?type=5');
   await settled(page);
   expect(await page.getByText(en.logs.quota, { exact: true }).count()).toBe(0);
@@ -90,14 +90,14 @@ test('sums stand over rows that spend, not over others', async () => {
 
 test('a filter that cannot match says so, a channel is found by its name and a model by a part of its', async () => {
   await inside.open('log?channel=nowhere');
-  await says(/No row matches.*nowhere/);
+  await waitForText(/No row matches.*nowhere/);
   await inside.open('log?channel=practice');
   await expect.poll(() => rows().count()).toBeGreaterThan(5);
   await inside.open('log?model=large');
   await expect.poll(() => rows().count()).toBeGreaterThan(2);
   for (const text of await rows().allTextContents()) expect(text).toContain('practice-large');
   await inside.open('log?from=2027-02-02T00:00&to=2027-01-01T00:00');
-  await says(en.logs.backwards);
+  await waitForText(en.logs.backwards);
 });
 
 test('an open row of the log has an address: reload keeps it, j and k go on, Back closes it', async () => {
@@ -174,9 +174,9 @@ test('a new key waits for its own first request, whatever other keys are called'
   await inside.open('token?open=new');
   await page.getByRole('dialog').getByLabel(en.tokens.name, { exact: true }).fill('twin');
   await page.getByRole('dialog').getByRole('button', { name: en.app.save }).click();
-  await says(en.tokens.waiting);
+  await waitForText(en.tokens.waiting);
   await settled(page);
-  await says(en.tokens.waiting);
+  await waitForText(en.tokens.waiting);
   const [made] = (await inside.ask('GET', '/api/token/?p=0&size=1')) as { key: string }[];
   await request(made?.key ?? '');
   await page.getByText(en.tokens.seeLog).waitFor();
@@ -211,7 +211,7 @@ test('the first steps are gone after a real request, and a channel test is none'
   });
   await inside.open('detail');
   await goOn.click();
-  await says(en.setup.waiting);
+  await waitForText(en.setup.waiting);
   await page.unroute('**/api/log/?*');
 });
 

@@ -98,8 +98,8 @@ const places: readonly (readonly [string, () => Promise<string>, (site: Site) =>
   ['terminal: logs stat --by model', () => terminal('logs', 'stat', '--by', 'model'), ({ charge }) => charge],
 ];
 
-test.each(settings)('P1: a unit of $unit, currency $currency', async (facts) => {
-  const { unit, currency } = facts;
+test.each(settings)('P1: a unit of $unit, currency $currency', async (details) => {
+  const { unit, currency } = details;
   await stage.sandbox.run(['option', 'set', `QuotaPerUnit=${unit}`]);
   await stage.sandbox.run(['option', 'set', `DisplayInCurrencyEnabled=${currency}`]);
   const self = await ask<Site['self']>('/api/user/self');
@@ -109,7 +109,7 @@ test.each(settings)('P1: a unit of $unit, currency $currency', async (facts) => 
   const wrong: string[] = [];
   for (const [place, show, amountOf] of places) {
     const text = await show();
-    const wanted = readings(amountOf(site), facts);
+    const wanted = readings(amountOf(site), details);
     if (!wanted.some((reading) => text.includes(reading)))
       wrong.push(`${place}: ${wanted.join(' or ')} is not in ${amountsIn(text).join(', ')}`);
     if (!currency && /\$\d/.test(text)) wrong.push(`${place}: ${text.match(/\$[\d.]+/)?.[0]} without currency`);
@@ -117,14 +117,14 @@ test.each(settings)('P1: a unit of $unit, currency $currency', async (facts) => 
   // Presets of a new token are whole units.
   const drawer = await openPage('token?open=new');
   for (const preset of [1, 50, 1000])
-    if (!readings(preset * unit, facts).some((reading) => drawer.includes(reading))) wrong.push(`preset ${preset}`);
+    if (!readings(preset * unit, details).some((reading) => drawer.includes(reading))) wrong.push(`preset ${preset}`);
   const added = await terminal('user', 'quota', 'add', 'root', '2usd', '--json');
   const after = (JSON.parse(added) as { quota: number }).quota;
   if (after - self.quota !== 2 * unit) wrong.push(`2usd became ${after - self.quota}`);
   const refusal = (await callFrom(page, 'POST', '/api/user/aff_transfer', { quota: 1 })).message;
-  if (!readings(unit, facts).some((reading) => refusal.includes(reading))) wrong.push(`message: ${refusal}`);
+  if (!readings(unit, details).some((reading) => refusal.includes(reading))) wrong.push(`message: ${refusal}`);
   const manage = await openPage('log?type=3');
-  if (!readings(after, facts).some((reading) => manage.includes(reading))) wrong.push('console: log of management');
+  if (!readings(after, details).some((reading) => manage.includes(reading))) wrong.push('console: log of management');
   figure(`${places.length + 6} places, ${wrong.length} wrong`);
   expect(wrong).toEqual([]);
 });

@@ -84,11 +84,11 @@ test('each is shown with its load and what it leases, in both languages, both th
     })
     .toBe(3);
   // One that admits nothing, behind a pooler.
-  const figures = { cpu_percent: 187, memory_bytes: 3e8, relays: 4, waiting: 12_345, news_ms: 250, hears: false };
+  const stats = { cpu_percent: 187, memory_bytes: 3e8, relays: 4, waiting: 12_345, news_ms: 250, hears: false };
   await sql(
     `INSERT INTO nodes (node, run, version, schema, expires_at, started_at, follows, figures)
      SELECT 'a-machine-with-a-long-name-42f1c3d7', 'r', version, schema, clock_timestamp() + interval '1 hour', started_at, follows, $1 FROM nodes LIMIT 1`,
-    JSON.stringify({ ...figures, trouble: { code: 'standby_silent', params: {} } }),
+    JSON.stringify({ ...stats, trouble: { code: 'standby_silent', params: {} } }),
   );
   const faults: string[] = [];
   for (const [language, words] of [['en', en] as const, ['zh', zh] as const])
@@ -105,16 +105,16 @@ test('each is shown with its load and what it leases, in both languages, both th
         await open();
         expect(await page.locator('tbody tr[data-row]').count()).toBe(4);
         await page.getByText(words.nodes.troubled).waitFor();
-        const look = async (what: string) => {
+        const check = async (what: string) => {
           await page.screenshot({ path: join(shots, `nodes-${what}-${language}-${theme}-${width}.png`) });
-          faults.push(...(await violationsNow(page)).map((fault) => `${what} ${language} ${theme} ${width}: ${fault}`));
+          faults.push(...(await violationsNow(page)).map((error) => `${what} ${language} ${theme} ${width}: ${error}`));
           const wide = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
           if (await page.evaluate(wide)) faults.push(`${what} ${language} ${theme} ${width}: scrolls sideways`);
         };
-        await look('list');
+        await check('list');
         await page.locator('tbody tr[data-row]').first().click();
         await page.getByRole('dialog').getByText(words.nodes.asks).waitFor();
-        await look('drawer');
+        await check('drawer');
       }
     }
   expect(faults).toEqual([]);

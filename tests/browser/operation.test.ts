@@ -165,8 +165,8 @@ test('tokens and codes are searched, made with the document’s choices, and kee
   const expires = dialog().getByLabel(en.tokens.expires, { exact: true });
   const quick = async (name: string, seconds: number) => {
     await dialog().getByRole('button', { name, exact: true }).click();
-    const away = (new Date((await expires.inputValue()).replace(' ', 'T')).getTime() - Date.now()) / 1000;
-    expect([name, Math.abs(away - seconds) < 30]).toEqual([name, true]);
+    const unavailable = (new Date((await expires.inputValue()).replace(' ', 'T')).getTime() - Date.now()) / 1000;
+    expect([name, Math.abs(unavailable - seconds) < 30]).toEqual([name, true]);
   };
   await quick(en.tokens.oneHour, 3600);
   await quick(en.tokens.oneDay, 86_400);
@@ -292,9 +292,9 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
     reason,
   ]);
   const row = (at: number) => page.locator('tbody tr[data-row]').nth(at);
-  const colour = (where: Locator) => where.evaluate((one) => getComputedStyle(one).color);
+  const color = (where: Locator) => where.evaluate((one) => getComputedStyle(one).color);
   const [quick, slow] = [row(0).getByText('30.0 s'), row(1).getByText('1 min 1 s')];
-  expect(await colour(quick)).not.toBe(await colour(slow));
+  expect(await color(quick)).not.toBe(await color(slow));
   expect(await quick.getAttribute('class')).toContain('success');
   expect(await slow.getAttribute('class')).toContain('danger');
   await row(0).getByRole('button', { name: '7', exact: true }).click();

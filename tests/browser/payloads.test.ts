@@ -182,7 +182,7 @@ test('300 payloads in every stored field, log and answer: none runs, even withou
     }).then((response) => response.text());
   expect(kept + markup.length * 2 + short.length).toBeGreaterThanOrEqual(300);
   const found: string[] = [];
-  const look = async (place: string) => {
+  const check = async (place: string) => {
     for (const frame of page.frames())
       for (const one of await frame.evaluate(running).catch(() => [])) found.push(`${place}: ${one}`);
   };
@@ -205,7 +205,7 @@ test('300 payloads in every stored field, log and answer: none runs, even withou
   ]) {
     await page.goto(`${stage.url}/${path}`);
     await settled(page).catch(() => undefined);
-    await look(path);
+    await check(path);
     // What opens when somebody looks closer.
     await page
       .locator('tbody tr')
@@ -221,7 +221,7 @@ test('300 payloads in every stored field, log and answer: none runs, even withou
   await page.keyboard.press('Enter');
   await page.getByText('that is all of it').last().waitFor({ timeout: 20_000 });
   await page.waitForTimeout(300);
-  await look('the answer');
+  await check('the answer');
   expect(found).toEqual([]);
   expect(hits).toEqual([]);
 });

@@ -277,7 +277,7 @@ const forgetToasts = (): Promise<void> =>
   });
 
 /** @returns what a failing save did wrong. */
-async function tried(name: string, { send }: Save, how: (typeof failures)[string]): Promise<string[]> {
+async function attempts(name: string, { send }: Save, how: (typeof failures)[string]): Promise<string[]> {
   await fail(page, null);
   await forgetToasts();
   const before = await shown();
@@ -329,7 +329,7 @@ test.each(Object.keys(saves))(
     await mount(page, save.path, null);
     for (const step of save.fill ?? []) await step();
     const wrong: string[] = [];
-    for (const [kind, how] of Object.entries(failures)) wrong.push(...(await tried(`${name}: ${kind}`, save, how)));
+    for (const [kind, how] of Object.entries(failures)) wrong.push(...(await attempts(`${name}: ${kind}`, save, how)));
     wrong.push(...(await endedSession(`${name}: 401`, save)));
     expect(wrong).toEqual([]);
   },

@@ -257,13 +257,13 @@ test('whoever logs in with the shipped password is warned', async () => {
 test('a callback of another service exchanges its code and state, and goes on by what it was told', async () => {
   const come = async (type: string, answer: object) => {
     const guest = await withSession();
-    let asked = '';
+    let requested = '';
     let answerNow: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       answerNow = resolve;
     });
     await guest.route(`**/api/oauth/${type}?*`, async (route) => {
-      asked = route.request().url();
+      requested = route.request().url();
       await held;
       return route.fulfill({ json: answer });
     });
@@ -271,7 +271,7 @@ test('a callback of another service exchanges its code and state, and goes on by
     await guest.getByText(en.account.processing).waitFor();
     answerNow();
     await guest.waitForURL((to) => !to.pathname.startsWith('/oauth'));
-    expect(Object.fromEntries(new URL(asked).searchParams)).toEqual({ code: 'c0de', state: 'st4te' });
+    expect(Object.fromEntries(new URL(requested).searchParams)).toEqual({ code: 'c0de', state: 'st4te' });
     return guest;
   };
   const user = await inside.ask('GET', '/api/user/self');
@@ -282,16 +282,16 @@ test('a callback of another service exchanges its code and state, and goes on by
     expect(new URL(guest.url()).pathname).toBe('/token');
     await guest.close();
   }
-  const refused = await come('github', { success: false, message: 'the code is used up', code: 'x' });
-  await refused
+  const rejected = await come('github', { success: false, message: 'the code is used up', code: 'x' });
+  await rejected
     .getByText(/the code is used up/)
     .first()
     .waitFor();
-  await refused
+  await rejected
     .getByText(new RegExp(en.account.failed.replace('.', '\\.')))
     .first()
     .waitFor();
-  await refused.close();
+  await rejected.close();
   // Somebody inside comes out at the settings; who may not see those, at their own.
   await page.route('**/api/oauth/github?*', (route) =>
     route.fulfill({ json: { success: false, message: 'not this time', code: 'x' } }),

@@ -203,7 +203,7 @@ export async function newViolations(page: Page, seen: Set<string>): Promise<stri
     readonly page: string;
     readonly looks: readonly (readonly [shapes: readonly string[], colours: readonly string[]])[];
   };
-  const unseen = (look: string): boolean => seen.size !== seen.add(look).size;
+  const unseen = (check: string): boolean => seen.size !== seen.add(check).size;
   const fresh = found.looks.map(([shapes, colours]) => ({
     shape: shapes.filter(unseen).length > 0,
     colours: colours.filter(unseen).length > 0,

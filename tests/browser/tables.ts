@@ -180,7 +180,7 @@ const nodesOf = (rows: number) =>
   }));
 
 /** What stands in sight now, and whether scrolling leads further. */
-function look(row: string): { readonly rows: string[]; readonly last: boolean } {
+function check(row: string): { readonly rows: string[]; readonly last: boolean } {
   const all = [...document.querySelectorAll<HTMLTableRowElement>(row)];
   const box = all[0]?.closest('section') ?? document.documentElement;
   const inner = box.scrollHeight > box.clientHeight + 1 && getComputedStyle(box).overflowY !== 'visible';
@@ -214,7 +214,7 @@ export async function rowsSeen({ open }: Inside, { path, row = 'tr[data-row]', m
   for (;;) {
     for (let ends = 0; ends < 2; ) {
       await frame();
-      const { rows, last } = await page.evaluate(look, row);
+      const { rows, last } = await page.evaluate(check, row);
       for (const one of rows) seen.add(one);
       // More may be on its way.
       if (last && ++ends < 2) await quietLine(page);

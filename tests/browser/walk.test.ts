@@ -172,7 +172,7 @@ const seen = new Set<string>();
 /** @returns what is wrong with the page as it stands. */
 async function faultsOf(page: Page, place: string): Promise<string[]> {
   await settle(page);
-  const found = (await newViolations(page, seen)).map((fault) => `${place}: ${fault}`);
+  const found = (await newViolations(page, seen)).map((error) => `${place}: ${error}`);
   if (await wide(page)) found.push(`${place}: scrolls sideways`);
   return found;
 }
@@ -331,7 +331,7 @@ const told = new Set(
 );
 
 /** @returns visible words, labels and hints that did not come out of the dictionary. */
-const strangers = (page: Page): Promise<string[]> =>
+const anonymous = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const found: string[] = [];
     const bare = (text: string): string => {
@@ -370,14 +370,14 @@ test('every word comes out of the dictionary', async () => {
   const page = await stage.newPage(context);
   await enter(page, 'root', 'en');
   const seen = new Map<string, string>();
-  const look = async (place: string) => {
-    for (const text of await strangers(page)) if (!told.has(text) && !data.test(text)) seen.set(text, place);
+  const check = async (place: string) => {
+    for (const text of await anonymous(page)) if (!told.has(text) && !data.test(text)) seen.set(text, place);
   };
   for (const route of routesOf('root')) {
     await follow(page, route);
-    await look(`/${route}`);
+    await check(`/${route}`);
   }
-  expect(await walkOpenings(page, look)).toEqual([]);
+  expect(await walkOpenings(page, check)).toEqual([]);
   expect(await page.getByText('\u27e6').count()).toBeGreaterThan(5);
   await page.close();
   expect([...seen].map(([text, place]) => `${place}: ${text}`)).toEqual([]);

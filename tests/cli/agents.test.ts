@@ -7,7 +7,7 @@ import { prepareRun } from '../../cli/parts/agent-run.ts';
 import { agentOf, agents, modelFor, setupSteps } from '../../server/contract/agents.ts';
 import { createRunner } from './runner.ts';
 
-const facts = { url: 'http://gw:3000', key: 'sk-own', models: ['claude-x', 'gpt-x'], model: 'gpt-x' };
+const details = { url: 'http://gw:3000', key: 'sk-own', models: ['claude-x', 'gpt-x'], model: 'gpt-x' };
 const named = (name: string) => {
   const agent = agents.find((one) => one.name === name);
   if (agent === undefined) throw new Error(name);
@@ -22,7 +22,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('G3: one run', () => {
   test('of codex: by arguments, because it does not read OPENAI_BASE_URL', () => {
-    const run = prepareRun(named('codex'), facts, dir);
+    const run = prepareRun(named('codex'), details, dir);
     expect(run.environment).toEqual({ OPENAI_BASE_URL: undefined, GATEWAY_API_KEY: 'sk-own', CODEX_API_KEY: 'sk-own' });
     expect(run.arguments).toEqual([
       '-c',
@@ -44,7 +44,7 @@ describe('G3: one run', () => {
   });
 
   test('of claude: its smaller models are served, too, and a key of its own does not lead it past', () => {
-    const { environment } = prepareRun(named('claude'), facts, dir);
+    const { environment } = prepareRun(named('claude'), details, dir);
     expect(environment).toMatchObject({
       ANTHROPIC_BASE_URL: 'http://gw:3000',
       ANTHROPIC_AUTH_TOKEN: 'sk-own',
@@ -53,7 +53,7 @@ describe('G3: one run', () => {
       ANTHROPIC_DEFAULT_HAIKU_MODEL: 'gpt-x',
     });
     expect('ANTHROPIC_API_KEY' in environment).toBe(true);
-    const served = { ...facts, models: ['claude-haiku-4-5', 'claude-sonnet-5'], model: 'claude-sonnet-5' };
+    const served = { ...details, models: ['claude-haiku-4-5', 'claude-sonnet-5'], model: 'claude-sonnet-5' };
     expect(prepareRun(named('claude'), served, dir).environment).toMatchObject({
       ANTHROPIC_DEFAULT_HAIKU_MODEL: 'claude-haiku-4-5',
     });
@@ -65,7 +65,7 @@ describe('G3: one run', () => {
     const own = JSON.stringify({ ui: { theme: 'x' }, security: { auth: { selectedType: 'oauth-personal' }, more: 1 } });
     writeFileSync(join(home, 'settings.json'), own);
     writeFileSync(join(home, 'memory.md'), 'remember');
-    const run = prepareRun(named('gemini'), facts, dir);
+    const run = prepareRun(named('gemini'), details, dir);
     const place = join(String(run.environment.GEMINI_CLI_HOME), '.gemini');
     expect(JSON.parse(readFileSync(join(place, 'settings.json'), 'utf8'))).toEqual({
       ui: { theme: 'x' },
@@ -79,7 +79,7 @@ describe('G3: one run', () => {
   });
 
   test('of opencode: a provider with every model of the key', () => {
-    const { environment } = prepareRun(named('opencode'), facts, dir);
+    const { environment } = prepareRun(named('opencode'), details, dir);
     expect(JSON.parse(String(environment.OPENCODE_CONFIG_CONTENT))).toMatchObject({
       model: 'gateway/gpt-x',
       provider: {
@@ -92,13 +92,13 @@ describe('G3: one run', () => {
   });
 
   test('of qwen and aider', () => {
-    const qwen = prepareRun(named('qwen'), facts, dir);
+    const qwen = prepareRun(named('qwen'), details, dir);
     const settings = String(qwen.environment.QWEN_CODE_SYSTEM_SETTINGS_PATH);
     expect(JSON.parse(readFileSync(settings, 'utf8'))).toEqual({ security: { auth: { selectedType: 'openai' } } });
     expect(qwen.environment).toMatchObject({ OPENAI_BASE_URL: 'http://gw:3000/v1', OPENAI_MODEL: 'gpt-x' });
     qwen.close();
     expect(existsSync(settings)).toBe(false);
-    expect(prepareRun(named('aider'), facts, dir).environment).toEqual({
+    expect(prepareRun(named('aider'), details, dir).environment).toEqual({
       OPENAI_API_BASE: 'http://gw:3000/v1',
       OPENAI_API_KEY: 'sk-own',
       AIDER_MODEL: 'openai/gpt-x',
@@ -126,7 +126,7 @@ test('G3: the model to begin with is one of those the agent is made for, else on
 
 test('G3: what is set up by hand leads to the same place', () => {
   for (const agent of agents) {
-    const steps = setupSteps(agent, facts);
+    const steps = setupSteps(agent, details);
     const words = steps.map(({ text }) => text).join('\n');
     expect(words, agent.name).toContain('http://gw:3000');
     expect(words, agent.name).toContain('sk-own');

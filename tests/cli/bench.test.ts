@@ -66,8 +66,8 @@ const sample = (more: Partial<Sample>): Sample => ({
 
 test('what others disturbed is left out as long as there is better, failures are counted wherever they were', () => {
   const samples = [sample({ cpu: 10 }), sample({ cpu: 500, noise: 0.4, failed: 2 }), sample({ cpu: 12 })];
-  const figures = figuresOf(samples, [sample({ p50: 0.25, p99: 0.5 })]);
-  expect(figures).toMatchObject({ cpuMicros: 11, addedP50: 0.75, addedP99: 1.5, requests: 150, failed: 2, noise: 0 });
+  const stats = figuresOf(samples, [sample({ p50: 0.25, p99: 0.5 })]);
+  expect(stats).toMatchObject({ cpuMicros: 11, addedP50: 0.75, addedP99: 1.5, requests: 150, failed: 2, noise: 0 });
   expect(figuresOf([sample({ cpu: 500, noise: 0.4 })], []).cpuMicros).toBe(500);
   expect(figuresOf([sample({ cpu: null })], []).cpuMicros).toBeNull();
 });
@@ -100,11 +100,11 @@ const subject = (name: string): Subject => ({
 const [one] = shapes;
 
 test('a subject is warm when a span costs hardly less than the one before, or after the longest time', async () => {
-  const spans = async (costs: readonly number[], longest: number): Promise<number> => {
-    let asked = 0;
-    const measure = async () => sample({ cpu: costs[Math.min(asked++, costs.length - 1)] ?? 0 });
-    await warm({ measure, now: () => asked * 1000, told: () => undefined }, subject('s'), one, longest);
-    return asked;
+  const spans = async (costs: readonly number[], maxLength: number): Promise<number> => {
+    let requested = 0;
+    const measure = async () => sample({ cpu: costs[Math.min(requested++, costs.length - 1)] ?? 0 });
+    await warm({ measure, now: () => requested * 1000, told: () => undefined }, subject('s'), one, maxLength);
+    return requested;
   };
   expect(await spans([242, 200, 169, 165], 10)).toBe(4);
   expect(await spans([100, 100], 10)).toBe(2);

@@ -104,9 +104,9 @@ test('U.D: columns are left out by importance, numbers and names stay whole', ()
     { name: 'models', spare: 1 },
   ];
   const cells = [['12', 'OpenAI primary', 'default,vip,svip', '$1234.567890', 'gpt-4o,gpt-4o-mini,gpt-5.5']];
-  const look = { header: true, colour: false };
-  expect(table(columns, cells, { room: 54, ...look }).join('\n')).toContain('OpenAI primary  $1234.567890  gpt');
-  const narrow = table(columns, cells, { room: 40, ...look }).join('\n');
+  const check = { header: true, colour: false };
+  expect(table(columns, cells, { room: 54, ...check }).join('\n')).toContain('OpenAI primary  $1234.567890  gpt');
+  const narrow = table(columns, cells, { room: 40, ...check }).join('\n');
   expect(narrow).toContain('OpenAI primary  $1234.567890');
   expect(narrow).not.toContain('MODELS');
 });

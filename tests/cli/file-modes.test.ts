@@ -97,7 +97,7 @@ describe('a data directory whose path is too long for sockets', () => {
   });
 
   test('is refused by server and commands when others may enter that folder, own it, or put a link in its place', async () => {
-    const refused = async () => {
+    const rejected = async () => {
       expect(long).toThrowError(expect.objectContaining({ code: 'socket_dir_foreign' }));
       const client = openClient({
         dataDir: join(home, 'x'.repeat(100)),
@@ -112,13 +112,13 @@ describe('a data directory whose path is too long for sockets', () => {
     };
     mkdirSync(socketDir(), { mode: 0o700 });
     chmodSync(socketDir(), 0o770);
-    await refused();
+    await rejected();
     remove(socketDir());
     symlinkSync(home, socketDir());
-    await refused();
+    await rejected();
     remove(socketDir());
     writeFileSync(socketDir(), '');
-    await refused();
+    await rejected();
     remove(socketDir());
     mkdirSync(socketDir(), { mode: 0o700 });
     const own = process.getuid;
@@ -126,7 +126,7 @@ describe('a data directory whose path is too long for sockets', () => {
     try {
       // Another user's folder of the same name: the name holds the user's number, so the stranger's is made here.
       mkdirSync(socketDir(), { mode: 0o700 });
-      await refused();
+      await rejected();
     } finally {
       remove(socketDir());
       process.getuid = own;

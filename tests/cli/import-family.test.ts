@@ -104,8 +104,8 @@ test('an account with a second factor is never open by its password alone', asyn
   });
   expect(report.notes.join()).toContain('two_fas ben: its secret cannot be read');
 
-  const { require_2fa: asked, ticket } = await login('ann');
-  expect(asked).toBe(true);
+  const { require_2fa: requested, ticket } = await login('ann');
+  expect(requested).toBe(true);
   await expect(secondStep(ticket, '000000')).rejects.toMatchObject({ code: 'code_wrong' });
   const code = new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 }).generate();
   expect(await secondStep(ticket, code)).toContain('"username": "ann"');

@@ -213,8 +213,8 @@ test.each([
   expect(await runner.run(['redemption', 'get', '1', '-q'])).toBe(codeKey);
   expect(await runner.json(['redemption', 'get', '2'])).toMatchObject({ status: 3, used_user_id: 2 });
   expect(await runner.json(['logs', 'list'])).toMatchObject([{ model_name: 'm-1', quota: 3000, token_id: 4 }]);
-  const books = (await runner.json(['ledger', 'verify'])) as { violations: number }[];
-  expect(books.every((book) => book.violations === 0)).toBe(true);
+  const state = (await runner.json(['ledger', 'verify'])) as { violations: number }[];
+  expect(state.every((book) => book.violations === 0)).toBe(true);
   expect(await runner.json(['setup'])).toMatchObject({ result: 'unchanged' });
   await expect(runner.run(['import', 'new-api', file, '--yes'])).rejects.toMatchObject({ code: 'import_not_empty' });
 });

@@ -15,8 +15,8 @@ test('rows are chosen by what the upstream answered with, one status or a hundre
   expect(shown('200')).toEqual([true, false, false, false]);
   expect(shown('429')).toEqual([false, true, false, false]);
   expect(shown('5xx')).toEqual([false, false, true, false]);
-  const refused = { ...row(5, ''), other: JSON.stringify({ refused: 'rate_limited', status: 429 }) };
-  expect(matches(refused, tailQueryOf({ status: '429' }, 0))).toBe(true);
+  const rejected = { ...row(5, ''), other: JSON.stringify({ refused: 'rate_limited', status: 429 }) };
+  expect(matches(rejected, tailQueryOf({ status: '429' }, 0))).toBe(true);
   expect(() => shown('often')).toThrow(expect.objectContaining({ code: 'usage' }));
 });
 

@@ -24,8 +24,8 @@ const money = { of: (quota: number) => `$${(quota / 500_000).toFixed(6)}` } as u
 >[1];
 
 test.each([80, 100, 140])('U.D: heading and row stand below each other in %i cells', (room) => {
-  const look = { room, colour: false };
-  const [head, line] = [tailHeading(look), tailLine(row, money, { ...look, language: 'en' })];
+  const check = { room, colour: false };
+  const [head, line] = [tailHeading(check), tailLine(row, money, { ...check, language: 'en' })];
   expect(Bun.stringWidth(line)).toBeLessThanOrEqual(room);
   expect(line.indexOf('gpt-4o-mini')).toBe(head.indexOf('MODEL'));
   expect(line).toContain('$0.026998');
@@ -35,9 +35,9 @@ test.each([80, 100, 140])('U.D: heading and row stand below each other in %i cel
 
 test('U.D: a failure says why, in its own line', () => {
   const failed = { ...row, type: 5, quota: 0, content: 'Rate limit reached for requests per min. Limit: 500' };
-  const [line = '', why = ''] = tailLine(failed, money, { room: 80, colour: false, language: 'en' }).split('\n');
+  const [line = '', reason = ''] = tailLine(failed, money, { room: 80, colour: false, language: 'en' }).split('\n');
   expect(line).toContain('FAILED');
-  expect(why.trim()).toBe('Rate limit reached for requests per min. Limit: 500');
+  expect(reason.trim()).toBe('Rate limit reached for requests per min. Limit: 500');
 });
 
 test.each([

@@ -1,10 +1,10 @@
 /** When a trouble is one, at its edges. */
 import { expect, test } from 'vitest';
 import { type AppError, formatError } from '../../server/contract/errors.ts';
-import { soundStorage } from '../../server/contract/storage.ts';
-import type { AlertFacts } from '../../server/domain/alerts/facts.ts';
+import { healthyStorage } from '../../server/contract/storage.ts';
+import type { AlertInputs } from '../../server/domain/alerts/facts.ts';
 import { looks } from '../../server/domain/alerts/looks.ts';
-import { createTell } from '../../server/domain/alerts/tell.ts';
+import { createDeliver } from '../../server/domain/alerts/tell.ts';
 
 const options: Readonly<Record<string, unknown>> = {
   'alert_setting.spend_limit': 10,
@@ -12,74 +12,74 @@ const options: Readonly<Record<string, unknown>> = {
   QuotaPerUnit: 1000,
   DisplayInCurrencyEnabled: true,
 };
-const facts = (more: Partial<AlertFacts>): AlertFacts => ({
-  get: ((key: string) => options[key]) as AlertFacts['get'],
+const details = (more: Partial<AlertInputs>): AlertInputs => ({
+  get: ((key: string) => options[key]) as AlertInputs['get'],
   now: 0,
   channels: [],
   ejected: new Set(),
   failing: new Map(),
   unpriced: [],
   spent: 0,
-  usual: 0,
+  baseline: 0,
   expiring: [],
   freeBytes: null,
-  storage: soundStorage,
+  storage: healthyStorage,
   lately: false,
   backupMissing: null,
   ...more,
 });
 
 test('more than three times the usual hour is unusual, as much is not', () => {
-  expect(looks.spend_unusual(facts({ usual: 2000, spent: 6000 }))).toEqual([]);
-  expect(looks.spend_unusual(facts({ usual: 2000, spent: 6001 }))).toHaveLength(1);
+  expect(looks.spend_unusual(details({ baseline: 2000, spent: 6000 }))).toEqual([]);
+  expect(looks.spend_unusual(details({ baseline: 2000, spent: 6001 }))).toHaveLength(1);
   // Below a dollar an hour nothing is.
-  expect(looks.spend_unusual(facts({ usual: 10, spent: 1000 }))).toEqual([]);
-  expect(looks.spend_unusual(facts({ usual: 10, spent: 1001 }))).toHaveLength(1);
+  expect(looks.spend_unusual(details({ baseline: 10, spent: 1000 }))).toEqual([]);
+  expect(looks.spend_unusual(details({ baseline: 10, spent: 1001 }))).toHaveLength(1);
 });
 
 test('more than the limit is told with both amounts', () => {
-  expect(looks.spend_high(facts({ spent: 10_000 }))).toEqual([]);
-  expect(looks.spend_high(facts({ spent: 10_001 }))[0]?.values.limit).toMatch(/10(\.0+)?$/);
+  expect(looks.spend_high(details({ spent: 10_000 }))).toEqual([]);
+  expect(looks.spend_high(details({ spent: 10_001 }))[0]?.values.limit).toMatch(/10(\.0+)?$/);
 });
 
 test('a channel whose real requests fail is told with the upstream’s words, unless it is disabled', () => {
   const channel = (id: number, status: number) => ({ id, name: `c${id}`, status, other_info: '' });
-  const channels = [channel(1, 1), channel(2, 1), channel(3, 2)] as unknown as AlertFacts['channels'];
+  const channels = [channel(1, 1), channel(2, 1), channel(3, 2)] as unknown as AlertInputs['channels'];
   const failing = new Map([
     [2, '401 Incorrect API key'],
     [3, '500 no'],
   ]);
-  expect(looks.channel_failing(facts({ channels, failing }))).toEqual([
+  expect(looks.channel_failing(details({ channels, failing }))).toEqual([
     { subject: '2', values: { id: 2, name: 'c2', reason: '401 Incorrect API key' } },
   ]);
 });
 
 test('words that others wrote are cut at 300 characters', () => {
   const long = 'x'.repeat(400);
-  const storage = { ...soundStorage, ok: false, reason: long };
-  expect(looks.commits_late(facts({ storage }))[0]?.values.reason).toBe('x'.repeat(300));
-  expect(looks.backup_missed(facts({ backupMissing: long }))[0]?.values.reason).toBe('x'.repeat(300));
+  const storage = { ...healthyStorage, ok: false, reason: long };
+  expect(looks.commits_late(details({ storage }))[0]?.values.reason).toBe('x'.repeat(300));
+  expect(looks.backup_missed(details({ backupMissing: long }))[0]?.values.reason).toBe('x'.repeat(300));
 });
 
 /** Pieces of the one answer that Feishu's double gives. */
-const told = (...pieces: string[]) => {
-  const left = [...pieces];
+const told = (...chunks: string[]) => {
+  const left = [...chunks];
   const body = new ReadableStream({
     async pull(controller) {
       // So that two pieces are never read as one.
       await new Promise((resolve) => setTimeout(resolve, 1));
-      const piece = left.shift();
-      if (piece === undefined) controller.close();
-      else controller.enqueue(new TextEncoder().encode(piece));
+      const chunk = left.shift();
+      if (chunk === undefined) controller.close();
+      else controller.enqueue(new TextEncoder().encode(chunk));
     },
   });
   const set: Readonly<Record<string, string>> = { 'alert_setting.feishu_url': 'https://open.feishu.cn/hook/x' };
-  const tell = createTell({
+  const send = createDeliver({
     options: { get: (key: string) => set[key] ?? '' } as never,
     sendMail: async () => undefined,
     fetch: async () => new Response(body),
   });
-  return tell.to('feishu', { site: 's', kind: 'disk_low', title: 't', text: 't', subject: '', at: 0 } as never).then(
+  return send.to('feishu', { site: 's', kind: 'disk_low', title: 't', text: 't', subject: '', at: 0 } as never).then(
     () => 'taken',
     () => 'refused',
   );
@@ -95,13 +95,13 @@ test('an answer of 16,384 characters is read to its end, one that is longer is n
 });
 
 test('a target that nobody has set up is not told, and that is why', async () => {
-  const tell = createTell({
+  const send = createDeliver({
     options: { get: () => '' } as never,
     sendMail: async () => undefined,
     fetch: async () => new Response('{}'),
   });
   const alert = { site: 's', kind: 'test', title: 't', text: 't', subject: '', at: 0 } as const;
-  await expect(tell.to('slack', alert)).rejects.toMatchObject({
+  await expect(send.to('slack', alert)).rejects.toMatchObject({
     code: 'alert_undelivered',
     params: { target: 'slack', reason: 'unset' },
   });
@@ -109,13 +109,13 @@ test('a target that nobody has set up is not told, and that is why', async () =>
 
 test('a target that cannot be reached is named with the reason in words, never with its address', async () => {
   const cause = Object.assign(new Error('getaddrinfo ENOTFOUND hooks.example'), { code: 'ENOTFOUND' });
-  const tell = createTell({
+  const send = createDeliver({
     options: { get: () => 'https://hooks.example/hush' } as never,
     sendMail: async () => undefined,
     fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
   });
   const alert = { site: 's', kind: 'test', title: 't', text: 't', subject: '', at: 0 } as const;
-  const error = (await tell.to('slack', alert).catch((thrown: unknown) => thrown)) as AppError;
+  const error = (await send.to('slack', alert).catch((thrown: unknown) => thrown)) as AppError;
   expect(formatError(error.code, error.params, 'en')).toBe(
     'The alert did not reach slack: the host name could not be resolved',
   );

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { alertKindNames, alertTargetNames } from '../../server/contract/alert-kinds.ts';
-import { soundStorage } from '../../server/contract/storage.ts';
+import { healthyStorage } from '../../server/contract/storage.ts';
 import { addHour } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -44,13 +44,13 @@ let told: Told[];
 let complaints: string[];
 let answers: Record<string, { status?: number; body?: unknown; hang?: boolean }>;
 let now: number;
-let storage = soundStorage;
+let storage = healthyStorage;
 const dayMs = 86_400_000;
 const double = createServer((request, response) => {
-  const pieces: Buffer[] = [];
-  request.on('data', (piece: Buffer) => pieces.push(piece));
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', async () => {
-    const raw = Buffer.concat(pieces).toString();
+    const raw = Buffer.concat(chunks).toString();
     const { target, text, good } = await take(request, raw);
     const answer = answers[target] ?? {};
     if (answer.hang === true) return;
@@ -132,7 +132,7 @@ beforeEach(async () => {
   complaints = [];
   answers = {};
   reports.length = 0;
-  storage = soundStorage;
+  storage = healthyStorage;
   now = Date.now();
   const { port } = double.address() as AddressInfo;
   gateway = await createTestGateway({
@@ -197,12 +197,12 @@ async function everyTrouble() {
   await gateway.option('alert_setting.spend_limit', '20');
   await gateway.option('alert_setting.disk_gb', '999999999');
   await gateway.token({ name: 'old key', expired_time: Math.floor(now / 1000) + 3 * 86_400 });
-  storage = { ...soundStorage, ok: false, reason: 'the disk is full' };
+  storage = { ...healthyStorage, ok: false, reason: 'the disk is full' };
   await gateway.option('backup_setting.every_hours', '24');
   await gateway.services.backups.tick();
 }
 
-const look = async (times = 1) => {
+const check = async (times = 1) => {
   for (let n = 0; n < times; n++) {
     await gateway.services.alerts.look();
     now += 60_000;
@@ -220,7 +220,7 @@ const count = (list: readonly Told[]) => {
 test('every kind reaches every target once, not twice', async () => {
   await everyTarget();
   await everyTrouble();
-  await look(4);
+  await check(4);
   expect(complaints).toEqual([]);
   expect(reports).toEqual([]);
   const { alerts, targets } = await gateway.services.alerts.list();
@@ -239,7 +239,7 @@ test('every kind reaches every target once, not twice', async () => {
 test('nothing secret is inside, and nothing is stored readable', async () => {
   await everyTarget();
   await everyTrouble();
-  await look(2);
+  await check(2);
   const words = ['hush-', 'SEChush', 'sk-upstream-secret-key'];
   for (const { target, raw, text } of told) {
     const own = { bark: 'hush-bark', ntfy: 'hush-ntfy' }[target] ?? '';
@@ -258,11 +258,11 @@ test.each([
 ])('reasons are told in the language of the alerts: %s', async (language, stopped, slow) => {
   await everyTarget();
   await gateway.option('alert_setting.language', language);
-  storage = { ...soundStorage, ok: false, reason: 'the ledger is gone' };
+  storage = { ...healthyStorage, ok: false, reason: 'the ledger is gone' };
   const id = await gateway.channel('http://127.0.0.1:1', { name: 'slow' });
   const reason = '响应时间 9.00s 超过阈值 5s';
   await setChannel(id, { status: 3, other_info: JSON.stringify({ status_reason: reason, status_time: 1 }) });
-  await look(2);
+  await check(2);
   const texts = (await gateway.services.alerts.list()).alerts.map(({ text }) => text);
   expect(texts.filter((text) => text.includes(stopped))).toHaveLength(1);
   expect(texts.filter((text) => text.includes(slow))).toHaveLength(1);
@@ -274,16 +274,16 @@ test.each([
 
 test('told again only after it was over, or after its window', async () => {
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
-  storage = { ...soundStorage, ok: false, reason: 'disk' };
-  await look(5);
+  storage = { ...healthyStorage, ok: false, reason: 'disk' };
+  await check(5);
   expect(told).toHaveLength(1);
-  storage = soundStorage;
-  await look(3);
-  storage = { ...soundStorage, ok: false, reason: 'disk' };
-  await look(3);
+  storage = healthyStorage;
+  await check(3);
+  storage = { ...healthyStorage, ok: false, reason: 'disk' };
+  await check(3);
   expect(told).toHaveLength(2);
   now += dayMs;
-  await look(3);
+  await check(3);
   expect(told).toHaveLength(3);
 });
 
@@ -293,26 +293,26 @@ test('a moment of failure is nobody’s concern, what comes and goes is one stor
   const fail = (error: string | null) =>
     setChannel(id, { other_info: error === null ? '' : JSON.stringify({ test_error: error }) });
   await fail('once');
-  await look();
+  await check();
   await fail(null);
-  await look();
+  await check();
   expect(told).toEqual([]);
   await fail('again');
-  await look(2);
+  await check(2);
   await fail(null);
-  await look();
+  await check();
   await fail('and again');
-  await look(2);
+  await check(2);
   expect(told).toHaveLength(1);
 });
 
 test('quiet by default; kinds can be muted; nobody is asked when nobody is told', async () => {
   await everyTrouble();
-  await look(2);
+  await check(2);
   expect(told).toEqual([]);
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
   await gateway.option('alert_setting.muted', alertKindNames.filter((kind) => kind !== 'disk_low').join(','));
-  await look(2);
+  await check(2);
   expect(told).toHaveLength(1);
   await expect(gateway.option('alert_setting.muted', 'nonsense')).rejects.toThrow();
   await expect(gateway.option('alert_setting.mail_to', 'a@b.c\r\nBcc: x@y.z')).rejects.toThrow();
@@ -322,9 +322,9 @@ test.each(['slack', 'feishu', 'telegram', 'mail'])(
   '%s refuses: reported without its address, tried again later, the others are told once',
   async (target) => {
     await everyTarget();
-    storage = { ...soundStorage, ok: false, reason: 'disk' };
+    storage = { ...healthyStorage, ok: false, reason: 'disk' };
     answers[target] = { status: target === 'slack' ? 500 : 200, body: { code: 19021, ok: false } };
-    await look(2);
+    await check(2);
     expect(told.map((one) => one.target)).not.toContain(target);
     const others = told.length;
     expect(reports).toHaveLength(1);
@@ -333,7 +333,7 @@ test.each(['slack', 'feishu', 'telegram', 'mail'])(
     );
     delete answers[target];
     now += 600_000;
-    await look(2);
+    await check(2);
     expect(told).toHaveLength(others + (target === 'mail' ? 2 : 1));
     expect([...count(told).values()].every((times) => times === 1)).toBe(true);
   },
@@ -341,16 +341,16 @@ test.each(['slack', 'feishu', 'telegram', 'mail'])(
 
 test('who could not be told is told again after ten minutes, and no sooner', async () => {
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
-  storage = { ...soundStorage, ok: false, reason: 'disk' };
+  storage = { ...healthyStorage, ok: false, reason: 'disk' };
   answers.slack = { status: 500 };
   const failed = now;
-  await look();
+  await check();
   delete answers.slack;
   now = failed + 599_000;
-  await look();
+  await check();
   expect(told).toEqual([]);
   now = failed + 600_000;
-  await look();
+  await check();
   expect(told).toHaveLength(1);
 });
 

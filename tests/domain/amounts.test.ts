@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Amount, type MoneyTerms, moneyText, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
+import { type Amount, type MoneyOptions, moneyText, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
 
-const dollars: MoneyTerms = { plain: 'currency', quotaPerUnit: 500_000 };
-const quota: MoneyTerms = { plain: 'quota', quotaPerUnit: 500_000 };
+const dollars: MoneyOptions = { plain: 'currency', quotaPerUnit: 500_000 };
+const quota: MoneyOptions = { plain: 'quota', quotaPerUnit: 500_000 };
 const outcome = (amount: Amount) =>
   amount.kind === 'value' ? amount.value : amount.kind === 'unlimited' ? 'unlimited' : amount.problem.reason;
 
@@ -73,9 +73,9 @@ test.each([
   ['9e30', 'bounds'],
   ['5.5 quota', 'fraction'],
 ])('an amount in dollars that is refused: %s', (text, reason) => {
-  const refused = parseMoney(text, dollars);
-  expect(outcome(refused)).toBe(reason);
-  const { zh, en } = refused.kind === 'invalid' ? refused.problem : { zh: '', en: '' };
+  const rejected = parseMoney(text, dollars);
+  expect(outcome(rejected)).toBe(reason);
+  const { zh, en } = rejected.kind === 'invalid' ? rejected.problem : { zh: '', en: '' };
   // What was typed is quoted in both.
   expect(zh.replace(/“.*”/, '')).toMatch(/\p{Script=Han}/u);
   expect(en.replace(/".*"/, '')).toMatch(/^[^\p{Script=Han}]+$/u);
@@ -126,11 +126,11 @@ test.each([
   ['１２', { integer: true }, 12],
   ['-5', { min: -10 }, -5],
   ['0.1', {}, 0.1],
-  ['0.000001', { places: 6 }, 0.000001],
+  ['0.000001', { maxDecimals: 6 }, 0.000001],
   ['$2.5', { currency: 'usd' }, 2.5],
   ['unlimited', { unlimited: true }, 'unlimited'],
   ['12.7', { integer: true }, 'fraction'],
-  ['0.0000001', { places: 6 }, 'fraction'],
+  ['0.0000001', { maxDecimals: 6 }, 'fraction'],
   ['-5', {}, 'negative'],
   ['', {}, 'empty'],
   ['NaN', {}, 'unreadable'],

@@ -24,10 +24,10 @@ beforeAll(async () => {
   });
   certificate = pems.cert;
   server = createServer({ key: pems.private, cert: pems.cert }, (request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      received.push({ headers: request.headers, body: Buffer.concat(pieces).toString() });
+      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
       response.writeHead(answer).end();
     });
   });

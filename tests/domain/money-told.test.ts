@@ -62,11 +62,11 @@ test.each(settings)('P1: what the server tells by itself, a unit of $unit, curre
       places.push([`mail: low balance, ${language}`, told[0]?.content ?? '', language === 'en' ? 2200 : 2000]);
     }
 
-    const facts = { get: services.options.get, spent: 400_000_000_000, usual: 20_000 } as never;
+    const details = { get: services.options.get, spent: 400_000_000_000, baseline: 20_000 } as never;
     await gateway.option('alert_setting.spend_limit', '1');
     await gateway.option('alert_setting.spend_factor', '2');
     for (const kind of ['spend_high', 'spend_unusual'] as const) {
-      const values = looks[kind](facts)[0]?.values ?? {};
+      const values = looks[kind](details)[0]?.values ?? {};
       places.push([`alert: ${kind}`, String(values.spent), 400_000_000_000]);
       places.push([
         `alert: ${kind}, beside it`,

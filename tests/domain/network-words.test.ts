@@ -29,15 +29,15 @@ test('an error that may have a reason is a whole sentence without one', () => {
 
 test('an address that is not this machine’s, and a host that nobody knows, are refused with host, port and reason', () => {
   for (const host of ['10.255.255.254', 'no-such-host.invalid']) {
-    const refused = (() => {
+    const rejected = (() => {
       try {
         return freePort(host, 39_999);
       } catch (error) {
         return error;
       }
     })();
-    expect(refused).toBeInstanceOf(AppError);
-    const { code, params, row } = refused as AppError;
+    expect(rejected).toBeInstanceOf(AppError);
+    const { code, params, row } = rejected as AppError;
     expect({ code, exit: row.exit }).toEqual({ code: 'listen_refused', exit: 6 });
     expect(formatError(code, params, 'en')).toMatch(new RegExp(`^Cannot listen on ${host}:39999: \\w`));
     expect(formatError(code, params, 'zh')).toMatch(new RegExp(`^无法监听 ${host}:39999：\\p{Script=Han}`, 'u'));
@@ -45,8 +45,8 @@ test('an address that is not this machine’s, and a host that nobody knows, are
 });
 
 test('a port below 1024 without the right to it, and a port that is taken', () => {
-  const refused = portError(coded('EACCES'), '0.0.0.0', 80) as AppError;
-  expect(formatError(refused.code, refused.params, 'en')).toContain('permission denied (ports below 1024');
+  const rejected = portError(coded('EACCES'), '0.0.0.0', 80) as AppError;
+  expect(formatError(rejected.code, rejected.params, 'en')).toContain('permission denied (ports below 1024');
   expect(portError(coded('EADDRINUSE'), '0.0.0.0', 80)).toMatchObject({ code: 'port_taken', params: { port: 80 } });
   const other = new Error('something else');
   expect(portError(other, '0.0.0.0', 80)).toBe(other);

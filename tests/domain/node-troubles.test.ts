@@ -1,34 +1,34 @@
 /** Why a node sells nothing: kept as a code, told in two languages. */
 import { expect, test } from 'vitest';
 import { AppError, formatError } from '../../server/contract/errors.ts';
-import { reasonIn, reasonText, storageReasons, troubleIn, troubleOf } from '../../server/contract/storage-reasons.ts';
-import { readFigures } from '../../server/domain/nodes/figures.ts';
+import { failureIn, failureOf, reasonIn, reasonText, storageReasons } from '../../server/contract/storage-reasons.ts';
+import { readStats } from '../../server/domain/nodes/figures.ts';
 
 const ours = Object.keys(storageReasons).filter((code) => code !== 'storage') as Parameters<typeof reasonText>[0][];
 const han = /\p{Script=Han}/u;
 
 test.each(ours)('%s is known by its words, and told in both languages', (code) => {
   const text = reasonText(code, { count: 51_000, thread: 'ledger' });
-  const trouble = troubleOf(text);
+  const failure = failureOf(text);
   const count = text.includes('51000') ? { count: 51_000 } : {};
   const thread = text.includes('ledger thread') ? { thread: 'ledger' } : {};
-  expect(trouble).toEqual({ code, params: { ...count, ...thread } });
-  if (trouble === null) return;
-  expect(troubleIn(trouble, 'en')).toBe(text);
-  const chinese = troubleIn(trouble, 'zh');
+  expect(failure).toEqual({ code, params: { ...count, ...thread } });
+  if (failure === null) return;
+  expect(failureIn(failure, 'en')).toBe(text);
+  const chinese = failureIn(failure, 'zh');
   expect(chinese).toMatch(han);
   expect([text, chinese].join()).not.toMatch(/[{}]/);
   expect(chinese.includes('51000')).toBe(text.includes('51000'));
 });
 
 test('somebody else’s words stay as they are, behind what they mean', () => {
-  const trouble = troubleOf('connect ECONNREFUSED {detail} $1');
-  expect(trouble).toEqual({ code: 'storage', params: { detail: 'connect ECONNREFUSED {detail} $1' } });
-  expect(['zh', 'en'].map((language) => trouble && troubleIn(trouble, language as 'zh'))).toEqual([
+  const failure = failureOf('connect ECONNREFUSED {detail} $1');
+  expect(failure).toEqual({ code: 'storage', params: { detail: 'connect ECONNREFUSED {detail} $1' } });
+  expect(['zh', 'en'].map((language) => failure && failureIn(failure, language as 'zh'))).toEqual([
     '账目无法写入：connect ECONNREFUSED {detail} $1',
     'the books cannot be written: connect ECONNREFUSED {detail} $1',
   ]);
-  expect(troubleOf('')).toBeNull();
+  expect(failureOf('')).toBeNull();
 });
 
 test('who is refused for it is told why in the language of the refusal', () => {
@@ -41,7 +41,7 @@ test('who is refused for it is told why in the language of the refusal', () => {
 });
 
 test('a code of a newer version is told as it is', () => {
-  expect(troubleIn({ code: 'constructor', params: { seconds: 5, of: 'disk' } }, 'zh')).toBe('constructor 5 disk');
+  expect(failureIn({ code: 'constructor', params: { seconds: 5, of: 'disk' } }, 'zh')).toBe('constructor 5 disk');
 });
 
 test.each([
@@ -53,6 +53,6 @@ test.each([
   ['{"trouble":"the ledger is gone"}', { code: 'ledger_gone', params: {} }],
   ['{"trouble":{"code":"crowded","params":{"count":7,"odd":{}}}}', { code: 'crowded', params: { count: 7 } }],
   ['{"trouble":{"code":"newer"}}', { code: 'newer', params: {} }],
-])('figures %s say %j', (figures, trouble) => {
-  expect(readFigures(figures).trouble).toEqual(trouble);
+])('figures %s say %j', (stats, failure) => {
+  expect(readStats(stats).trouble).toEqual(failure);
 });

@@ -11,7 +11,7 @@ afterAll(() => gateway.close());
 test('one account has so many passkeys and no more', async () => {
   const { userId, services, database } = gateway;
   const user = await database.query.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow();
-  const begun = () => services.passkeys.registerOptions(user as never, 'https://site.example');
+  const startedOf = () => services.passkeys.registerOptions(user as never, 'https://site.example');
   const add = (id: number) =>
     database.query
       .insertInto('passkeys')
@@ -29,7 +29,7 @@ test('one account has so many passkeys and no more', async () => {
   let told: unknown = null;
   let kept = 0;
   while (told === null && kept < 100) {
-    told = await begun().then(
+    told = await startedOf().then(
       () => null,
       (error: unknown) => error,
     );

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-const look = () => {
+const check = () => {
   const { database, services } = gateway;
   const notify = async ({ id }: { id: number }, notice: Notice) => {
     if (fails) throw new Error('no mail server');
@@ -49,45 +49,45 @@ const setting = (value: object) =>
 
 test('below the threshold a spender is told once in two hours, from whichever process', async () => {
   await spend('a');
-  await Promise.all([look(), look(), look()]);
+  await Promise.all([check(), check(), check()]);
   expect(sent.map(({ id }) => id)).toEqual([gateway.userId]);
   expect(sent[0]?.notice).toMatchObject({ type: 'quota_exceed', title: '您的余额即将用尽' });
   expect(sent[0]?.notice.content).toContain('＄0.000998 额度');
   clock += 7199_000;
   await spend('b');
-  await look();
+  await check();
   expect(sent).toHaveLength(1);
   clock += 1000;
-  await look();
+  await check();
   expect(sent).toHaveLength(2);
 });
 
 test('who has enough, spends nothing, or is banned is left in peace', async () => {
-  await look();
+  await check();
   await gateway.option('QuotaRemindThreshold', '400');
   await spend('a');
-  await look();
+  await check();
   await gateway.option('QuotaRemindThreshold', '1000');
   await gateway.database.query.updateTable('users').set({ status: 2 }).execute();
-  await look();
+  await check();
   expect(sent).toEqual([]);
 });
 
 test('the user’s own threshold and language count', async () => {
   await setting({ quota_warning_threshold: 100, language: 'en' });
   await spend('a');
-  await look();
+  await check();
   expect(sent).toEqual([]);
   await setting({ quota_warning_threshold: 600, language: 'en' });
-  await look();
+  await check();
   expect(sent[0]?.notice.title).toBe('Low balance');
 });
 
 test('a notice that cannot be sent is reported and not tried again at once', async () => {
   fails = true;
   await spend('a');
-  await look();
-  await look();
+  await check();
+  await check();
   expect(reported).toHaveLength(1);
 });
 
@@ -95,7 +95,7 @@ test('who spent at the end of one hour is told at the beginning of the next', as
   clock = Date.UTC(2026, 0, 1, 11, 59, 50);
   await spend('a');
   clock = Date.UTC(2026, 0, 1, 12, 0, 10);
-  await look();
+  await check();
   expect(sent.map(({ id }) => id)).toEqual([gateway.userId]);
 });
 
@@ -103,14 +103,14 @@ test('who spent two hours ago is not asked after any more', async () => {
   clock = Date.UTC(2026, 0, 1, 10, 59, 50);
   await spend('a');
   clock = Date.UTC(2026, 0, 1, 12, 0, 10);
-  await look();
+  await check();
   expect(sent).toEqual([]);
 });
 
 test('whoever reads English is told in English, the amount too', async () => {
   await setting({ language: 'en' });
   await spend('a');
-  await look();
+  await check();
   const { title, content } = sent[0]?.notice ?? {};
   expect(title).toBe('Low balance');
   expect(content).not.toMatch(/\p{Script=Han}|\uFF04/u);

@@ -151,13 +151,13 @@ const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'hush/secret+
 /** A bucket that takes nothing unsigned, as another implementation signs it. */
 async function startBucket() {
   const objects = new Map<string, Buffer>();
-  const refused: string[] = [];
+  const rejected: string[] = [];
   let corrupt = false;
   const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const body = Buffer.concat(pieces);
+      const body = Buffer.concat(chunks);
       const given = request.headers.authorization ?? '';
       const names = (/SignedHeaders=([^,]+)/.exec(given)?.[1] ?? '').split(';');
       const headers = Object.fromEntries(names.map((name) => [name, String(request.headers[name] ?? '')]));
@@ -177,7 +177,7 @@ async function startBucket() {
       const digest = headers['x-amz-content-sha256'];
       const whole = digest === 'UNSIGNED-PAYLOAD' || digest === createHash('sha256').update(body).digest('hex');
       if (!whole || wanted === undefined || wanted !== /Signature=(\w+)/.exec(given)?.[1]) {
-        refused.push(`${request.method} ${request.url} ${given}`);
+        rejected.push(`${request.method} ${request.url} ${given}`);
         response.writeHead(403, { 'content-type': 'application/xml' });
         return response.end('<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>');
       }
@@ -211,7 +211,7 @@ async function startBucket() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     objects,
-    refused,
+    refused: rejected,
     corrupt: (on: boolean) => {
       corrupt = on;
     },
@@ -280,7 +280,7 @@ test('why a bucket does not take a backup is said in sentences, in both language
   const odd = answering(400, 'SomethingNew');
   for (const server of [missing, odd]) await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const tried = async (settings: Readonly<Record<string, string>>): Promise<{ en: string; zh: string }> => {
+  const attempts = async (settings: Readonly<Record<string, string>>): Promise<{ en: string; zh: string }> => {
     for (const [key, value] of Object.entries(settings)) await gateway.option(`backup_setting.${key}`, value);
     const error = await gateway.services.backups.run().catch((one: unknown) => one);
     if (!(error instanceof AppError)) throw error;
@@ -295,19 +295,19 @@ test('why a bucket does not take a backup is said in sentences, in both language
     return { en: en ?? '', zh: zh ?? '' };
   };
   try {
-    const without = await tried({ s3_bucket: 'copies', s3_endpoint: bucket.url, s3_region: 'eu-central-1' });
+    const without = await attempts({ s3_bucket: 'copies', s3_endpoint: bucket.url, s3_region: 'eu-central-1' });
     expect(without.en).toMatch(/has no credentials: set backup_setting\.s3_key_id and backup_setting\.s3_secret/);
     expect(without.zh).toMatch(/缺少对象存储的密钥.*backup_setting\.s3_secret/);
-    const wrong = await tried({ s3_key_id: credentials.accessKeyId, s3_secret: 'wrong' });
+    const wrong = await attempts({ s3_key_id: credentials.accessKeyId, s3_secret: 'wrong' });
     expect(wrong.en).toMatch(/access to s3:\/\/copies\/ is denied: check .*s3_secret/);
     expect(wrong.zh).toMatch(/对象存储拒绝访问 s3:\/\/copies\//);
-    const none = await tried({ s3_endpoint: urlOf(missing) });
+    const none = await attempts({ s3_endpoint: urlOf(missing) });
     expect(none.en).toMatch(/there is no such bucket: s3:\/\/copies\//);
     expect(none.zh).toMatch(/存储桶不存在：s3:\/\/copies\//);
-    const away = await tried({ s3_endpoint: closed.url });
-    expect(away.en).toMatch(/cannot be reached: check backup_setting\.s3_endpoint/);
-    expect(away.zh).toMatch(/无法连接到 s3:\/\/copies\/.*s3_endpoint/);
-    const unknown = await tried({ s3_endpoint: urlOf(odd) });
+    const unavailable = await attempts({ s3_endpoint: closed.url });
+    expect(unavailable.en).toMatch(/cannot be reached: check backup_setting\.s3_endpoint/);
+    expect(unavailable.zh).toMatch(/无法连接到 s3:\/\/copies\/.*s3_endpoint/);
+    const unknown = await attempts({ s3_endpoint: urlOf(odd) });
     expect(unknown.en).toContain('not known here (SomethingNew)');
     expect(unknown.zh).toContain('原因未知（SomethingNew）');
   } finally {

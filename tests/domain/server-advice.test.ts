@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { ServerFacts } from '../../db/server-facts.ts';
+import type { ServerStatus } from '../../db/server-facts.ts';
 import { serverAdvice } from '../../server/domain/status/server-advice.ts';
 
-const well: ServerFacts = {
+const well: ServerStatus = {
   schema: '0001-initial',
   version: '15.1',
   fsync: 'on',
@@ -13,14 +13,14 @@ const well: ServerFacts = {
   standbys: 2,
   syncStandbys: 2,
   unseenStandbys: 0,
-  mostConnections: 97,
+  maxConnections: 97,
   connections: 40,
   ownConnections: 30,
   encrypted: true,
   local: false,
   bytes: 1,
   aheadMs: 12,
-  hears: true,
+  isListening: true,
   direct: false,
   monthsMissing: [],
   strayLogs: 0,
@@ -32,10 +32,10 @@ const well: ServerFacts = {
 /** Numbers and names of the server's own settings are the same in every language. */
 const bare = /^$|^NOTIFY$|^TLS$|^on$|^read committed$|^serializable$/;
 
-const saidOf = (facts: Partial<ServerFacts>) =>
-  serverAdvice({ ...well, ...facts }, 'en')
+const saidOf = (details: Partial<ServerStatus>) =>
+  serverAdvice({ ...well, ...details }, 'en')
     .map((one, index) => {
-      const chinese = serverAdvice({ ...well, ...facts }, 'zh')[index]?.detail ?? '';
+      const chinese = serverAdvice({ ...well, ...details }, 'zh')[index]?.detail ?? '';
       expect(/\p{Script=Han}/u.test(chinese) || bare.test(chinese), chinese).toBe(true);
       return one;
     })
@@ -62,13 +62,13 @@ test('nothing is wrong with a server that is well', () => {
   expect(saidOf({ oldest: { pid: 7, name: '', database: 'x', seconds: 59 } })).toEqual([]);
 });
 
-test.each<[string, 'warn' | 'fail', Partial<ServerFacts>, RegExp]>([
+test.each<[string, 'warn' | 'fail', Partial<ServerStatus>, RegExp]>([
   ['durability', 'fail', { fsync: 'off' }, /loses charges/],
   ['durability', 'warn', { fullPages: 'off' }, /damage pages/],
   ['standby', 'warn', { standbyNames: '', standbys: 1, syncStandbys: 0 }, /a failover may lose the last seconds/],
   ['standby', 'fail', { syncStandbys: 0, standbys: 0 }, /commits wait/],
   ['standby', 'warn', { syncStandbys: 0, unseenStandbys: 2 }, /hidden/],
-  ['news', 'warn', { hears: false }, /every 250 ms/],
+  ['news', 'warn', { isListening: false }, /every 250 ms/],
   [
     'transactions',
     'warn',
@@ -85,6 +85,6 @@ test.each<[string, 'warn' | 'fail', Partial<ServerFacts>, RegExp]>([
   ['isolation', 'fail', { isolation: 'serializable' }, /serializable/],
   ['autovacuum', 'warn', { autovacuum: 'off' }, /off/],
   ['wire', 'warn', { encrypted: false }, /not encrypted/],
-])('%s: %s where it has to be', (check, result, facts, words) => {
-  expect(saidOf(facts)).toEqual([{ check, result, detail: expect.stringMatching(words), hasFix: true }]);
+])('%s: %s where it has to be', (check, result, details, words) => {
+  expect(saidOf(details)).toEqual([{ check, result, detail: expect.stringMatching(words), hasFix: true }]);
 });

@@ -37,11 +37,11 @@ test.each([
 });
 
 test('without an address nobody is asked', async () => {
-  let asked = 0;
+  let requested = 0;
   const counting = async () => {
-    asked += 1;
+    requested += 1;
     return Response.json({});
   };
   await expect(checkForUpdate('', 'v0.1.0', counting)).rejects.toMatchObject({ code: 'update_unset' });
-  expect(asked).toBe(0);
+  expect(requested).toBe(0);
 });

@@ -90,11 +90,11 @@ test('M16: a callback address with slashes at its end calls back where we answer
 });
 
 test('a group pays as often as its ratio says, one that is not named pays once', async () => {
-  const asked = async () => (await post('/api/user/amount', { amount: 10 })).data;
+  const requested = async () => (await post('/api/user/amount', { amount: 10 })).data;
   await api.gateway.option('TopupGroupRatio', '{"default":0.5}');
-  expect(await asked()).toBe('36.50');
+  expect(await requested()).toBe('36.50');
   await api.gateway.option('TopupGroupRatio', '{"vip":0.5}');
-  expect(await asked()).toBe('73.00');
+  expect(await requested()).toBe('73.00');
 });
 
 test('what cannot be topped up is said in data', async () => {
@@ -368,7 +368,7 @@ test.each([
 ] as const)('%d dollars at %d for a group of %d cost %s', (amount, price, groupRatio, money, quota) => {
   const quoted = quoteTopUp(amount, {
     price,
-    least: 1,
+    min: 1,
     groupRatio,
     inCurrency: true,
     quotaPerUnit: 500_000,
@@ -378,7 +378,7 @@ test.each([
 });
 
 test('an amount given as quota is credited to the unit', () => {
-  const terms = { price: 7.3, least: 1, groupRatio: 1, inCurrency: false, quotaPerUnit: 500_000, minor: 100 };
+  const terms = { price: 7.3, min: 1, groupRatio: 1, inCurrency: false, quotaPerUnit: 500_000, minor: 100 };
   expect(quoteTopUp(1_250_000, terms)).toEqual({ amount: 1_250_000, quota: 1_250_000, money: 1825 });
   expect(() => quoteTopUp(499_999, terms)).toThrow(expect.objectContaining({ code: 'topup_minimum' }));
 });

@@ -2,10 +2,10 @@
 import { parseJson, record } from '../../server/protocols/shared/json.ts';
 import type { Heard } from './plan.ts';
 
-const asked = /JSON schema:\s*(\{[\s\S]*\})/i;
+const requested = /JSON schema:\s*(\{[\s\S]*\})/i;
 
 function schemaIn(value: unknown): unknown {
-  if (typeof value === 'string') return record(parseJson(asked.exec(value)?.[1] ?? '')) ?? undefined;
+  if (typeof value === 'string') return record(parseJson(requested.exec(value)?.[1] ?? '')) ?? undefined;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const inner of Object.values(value)) {
     const found = schemaIn(inner);
@@ -15,5 +15,5 @@ function schemaIn(value: unknown): unknown {
 }
 
 /** A member that holds a schema wins over words. */
-export const withAskedSchema = (heard: Heard, body: unknown): Heard =>
-  heard.schema != null ? heard : { ...heard, schema: schemaIn(body) ?? heard.schema };
+export const withAskedSchema = (received: Heard, body: unknown): Heard =>
+  received.schema != null ? received : { ...received, schema: schemaIn(body) ?? received.schema };

@@ -10,7 +10,7 @@ export interface Door {
   /** Set where the path alone says whether the answer is streamed. */
   readonly stream?: boolean;
   /** Streamed unless the request says otherwise. */
-  readonly streamsUnlessTold?: true;
+  readonly streamsByDefault?: true;
   /** @returns why a model cannot be asked here; absent = every name is known. */
   readonly unknown?: (model: string) => Refusal | null;
 }

@@ -47,23 +47,23 @@ const thinking = ['First I weigh ', 'what was asked — ', 'then I answer. '];
 const texts = ['Zürich', 'say "日本" 🚀', 'a\\b'];
 
 /** @param text the request as it came. @param idOf a call's id from a seed and its tool. */
-export function planFor(heard: Heard, text: string, idOf: (seed: string, name: string) => string): Plan {
-  const { choice } = heard;
-  const named = typeof choice === 'object' ? heard.tools.filter(({ name }) => name === choice.name) : heard.tools;
-  const calling = choice !== 'none' && !heard.answered ? named.slice(0, heard.parallel ? 2 : 1) : [];
+export function planFor(received: Heard, text: string, idOf: (seed: string, name: string) => string): Plan {
+  const { choice } = received;
+  const named = typeof choice === 'object' ? received.tools.filter(({ name }) => name === choice.name) : received.tools;
+  const calling = choice !== 'none' && !received.answered ? named.slice(0, received.parallel ? 2 : 1) : [];
   const calls = calling.map(({ name, schema }, at) => ({
     id: idOf(`${at} ${text}`, name),
     name,
     args: sample(schema, texts),
   }));
-  const json = heard.schema === undefined || calls.length > 0 ? null : jsonFor(heard.schema);
+  const json = received.schema === undefined || calls.length > 0 ? null : jsonFor(received.schema);
   const words =
     json !== null
       ? [json.slice(0, 5), json.slice(5)]
       : calls.length > 0
         ? ['I will ', 'look — ', 'one moment.']
         : answer;
-  const thoughts = heard.thinks ? thinking : [];
+  const thoughts = received.thinks ? thinking : [];
   const prompt = Math.max(8, Math.ceil(text.length / 4));
   const thought = thoughts.length * 7;
   return {
@@ -87,5 +87,5 @@ export const idWith =
 export function torn(args: unknown): readonly string[] {
   const text = JSON.stringify(args);
   const at = Math.ceil(text.length / 3);
-  return [text.slice(0, at), text.slice(at, 2 * at), text.slice(2 * at)].filter((piece) => piece !== '');
+  return [text.slice(0, at), text.slice(at, 2 * at), text.slice(2 * at)].filter((chunk) => chunk !== '');
 }

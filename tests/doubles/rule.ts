@@ -19,7 +19,7 @@ export interface Rule {
   readonly id: string;
   /** Address of the document, or of a report of the refusal. */
   readonly source: string;
-  readonly refuse: (seen: Seen) => Refusal | null;
+  readonly reject: (seen: Seen) => Refusal | null;
 }
 
 /** @returns the first refusal, with the rule that says so. */
@@ -27,8 +27,8 @@ export function firstRefusal(
   rules: readonly Rule[],
   seen: Seen,
 ): { readonly rule: string; readonly refusal: Refusal } | null {
-  for (const { id, refuse } of rules) {
-    const refusal = refuse(seen);
+  for (const { id, reject } of rules) {
+    const refusal = reject(seen);
     if (refusal !== null) return { rule: id, refusal };
   }
   return null;

@@ -7,7 +7,7 @@ import type { Caller, Door, Double } from './double.ts';
 import { type Heard, type Plan, planFor } from './plan.ts';
 import { firstRefusal, type Refusal } from './rule.ts';
 import { sealsOf } from './seal.ts';
-import type { Telling } from './wire.ts';
+import type { LeaseMessages } from './wire.ts';
 
 /** One request as the double saw it. */
 export interface Exchange {
@@ -17,8 +17,8 @@ export interface Exchange {
   readonly text: string;
   readonly stream: boolean;
   /** null = it was answered. */
-  readonly refused: { readonly rule: string; readonly refusal: Refusal } | null;
-  readonly heard: Heard | null;
+  readonly rejected: { readonly rule: string; readonly refusal: Refusal } | null;
+  readonly received: Heard | null;
   readonly said: Plan | null;
 }
 
@@ -31,7 +31,7 @@ export interface DoubleOptions {
 }
 
 /** What a model's name asks for behind an `@`: names travel through gateways. */
-const wishes = /@((?:error-in-stream|over-cached)(?:,(?:error-in-stream|over-cached))*)$/;
+const settings = /@((?:error-in-stream|over-cached)(?:,(?:error-in-stream|over-cached))*)$/;
 
 interface Found {
   readonly door: Door;
@@ -61,17 +61,17 @@ function doorAt(double: Double, path: string): Found | null {
 const json = (value: unknown, status: number): Response =>
   new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json' } });
 
-const bytesOf = (piece: string | Uint8Array): Uint8Array =>
-  typeof piece === 'string' ? new TextEncoder().encode(piece) : piece;
+const bytesOf = (chunk: string | Uint8Array): Uint8Array =>
+  typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk;
 
 /** One piece at a time, so that readers meet every border. */
-function streamOf(pieces: readonly (string | Uint8Array)[]): ReadableStream<Uint8Array> {
+function streamOf(chunks: readonly (string | Uint8Array)[]): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({
     pull(controller) {
-      const piece = pieces[at++];
-      if (piece === undefined) return controller.close();
-      controller.enqueue(bytesOf(piece));
+      const chunk = chunks[at++];
+      if (chunk === undefined) return controller.close();
+      controller.enqueue(bytesOf(chunk));
     },
   });
 }
@@ -83,31 +83,31 @@ export function createDouble(double: Double, options: DoubleOptions) {
       (door) => [door, [...door.rules, ...(options.rulesFor?.(double.slug, door.wire.id) ?? [])]] as const,
     ),
   );
-  const refuse = (refusal: Refusal) => json(double.complain(refusal), refusal.status);
+  const reject = (refusal: Refusal) => json(double.complain(refusal), refusal.status);
 
   function answer({ door, model: inPath }: Found, caller: Caller): Response {
     const body = record(parseJson(caller.body));
-    if (body === null) return refuse({ status: 400, message: 'We could not parse the JSON body of your request.' });
-    const asked = inPath ?? String(body.model ?? '');
-    const wished = wishes.exec(asked)?.[1]?.split(',') ?? [];
-    const model = asked.replace(wishes, '');
-    const stream = door.stream ?? (typeof body.stream === 'boolean' ? body.stream : door.streamsUnlessTold === true);
+    if (body === null) return reject({ status: 400, message: 'We could not parse the JSON body of your request.' });
+    const requested = inPath ?? String(body.model ?? '');
+    const wished = settings.exec(requested)?.[1]?.split(',') ?? [];
+    const model = requested.replace(settings, '');
+    const stream = door.stream ?? (typeof body.stream === 'boolean' ? body.stream : door.streamsByDefault === true);
     const seen = { model, body, headers: caller.headers, stream, seals };
     const unknown = door.unknown?.(model) ?? null;
-    const refused =
+    const rejected =
       unknown === null ? firstRefusal(rules.get(door) ?? [], seen) : { rule: 'unknown-model', refusal: unknown };
     const common = { path: caller.url.pathname, model, body, text: caller.body, stream };
-    if (refused !== null) {
-      options.onExchange?.({ ...common, refused, heard: null, said: null });
-      return refuse(refused.refusal);
+    if (rejected !== null) {
+      options.onExchange?.({ ...common, rejected, received: null, said: null });
+      return reject(rejected.refusal);
     }
-    const heard = withAskedSchema(door.wire.hear(body, stream, model), body);
-    const said = planFor(heard, caller.body, door.wire.callId);
-    options.onExchange?.({ ...common, refused: null, heard, said });
-    const telling: Telling = {
+    const received = withAskedSchema(door.wire.receive(body, stream, model), body);
+    const said = planFor(received, caller.body, door.wire.callId);
+    options.onExchange?.({ ...common, rejected: null, received, said });
+    const telling: LeaseMessages = {
       model,
       seals,
-      heard,
+      received,
       body,
       breaks: wished.includes('error-in-stream') && stream,
       overCached: wished.includes('over-cached'),
@@ -133,10 +133,10 @@ export function createDouble(double: Double, options: DoubleOptions) {
       const other = await double.other?.(caller);
       if (other != null) return other;
       const refusal = await double.admit(caller);
-      if (refusal !== null) return refuse(refusal);
+      if (refusal !== null) return reject(refusal);
       const found = request.method === 'POST' ? doorAt(double, url.pathname) : null;
       return found === null
-        ? refuse({ status: 404, message: `Invalid URL (${request.method} ${url.pathname})`, code: 'not_found' })
+        ? reject({ status: 404, message: `Invalid URL (${request.method} ${url.pathname})`, code: 'not_found' })
         : answer(found, caller);
     },
   };

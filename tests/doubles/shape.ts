@@ -62,11 +62,11 @@ export const dotted = (path: Fault['path']): string => path.join('.');
 export const bracketed = (path: Fault['path']): string =>
   path.map((key, at) => (typeof key === 'number' ? `[${key}]` : at === 0 ? key : `.${key}`)).join('');
 
-export const shapeRule = (id: string, source: string, schema: ZodType, word: (fault: Fault) => Refusal): Rule => ({
+export const shapeRule = (id: string, source: string, schema: ZodType, word: (error: Fault) => Refusal): Rule => ({
   id,
   source,
-  refuse({ body }) {
-    const fault = faultIn(schema, body);
-    return fault === null ? null : word(fault);
+  reject({ body }) {
+    const error = faultIn(schema, body);
+    return error === null ? null : word(error);
   },
 });

@@ -17,7 +17,7 @@ export interface StrictOptions {
   /** Whether it refuses what the provider refuses; it looks at keys either way. */
   readonly strict: boolean;
   /** One line for each request. */
-  readonly say?: (line: string) => void;
+  readonly print?: (line: string) => void;
 }
 
 export interface RunningStrict {
@@ -52,7 +52,7 @@ const lenient = (double: Double): Double => ({
 });
 
 /** @returns null when nobody of this name can be played. */
-export function startStrictDouble({ name, port, host, strict, say }: StrictOptions): RunningStrict | null {
+export function startStrictDouble({ name, port, host, strict, print }: StrictOptions): RunningStrict | null {
   let handle = (_request: Request): Promise<Response> => Promise.resolve(new Response(null, { status: 503 }));
   if (playedAs(name, '') === null) return null;
   const server = Bun.serve({
@@ -69,9 +69,9 @@ export function startStrictDouble({ name, port, host, strict, say }: StrictOptio
   handle = createDouble(strict ? double : lenient(double), {
     now: Date.now,
     ...(strict ? { rulesFor: rowRules(modelRows, providerRows) } : {}),
-    onExchange: ({ path, model, refused }) =>
-      say?.(
-        `${path} ${model} ${refused === null ? 200 : `${refused.refusal.status} ${refused.rule}: ${refused.refusal.message}`}`,
+    onExchange: ({ path, model, rejected }) =>
+      print?.(
+        `${path} ${model} ${rejected === null ? 200 : `${rejected.refusal.status} ${rejected.rule}: ${rejected.refusal.message}`}`,
       ),
   }).handle;
   return { url: origin + double.base, key, stop: () => server.stop(true) };

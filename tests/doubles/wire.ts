@@ -5,10 +5,10 @@ import type { Heard, Plan } from './plan.ts';
 import type { Seals } from './seal.ts';
 
 /** What an answer is told with. */
-export interface Telling {
+export interface LeaseMessages {
   readonly model: string;
   readonly seals: Seals;
-  readonly heard: Heard;
+  readonly received: Heard;
   readonly body: Json;
   /** Fails in the middle of its stream. */
   readonly breaks: boolean;
@@ -18,12 +18,12 @@ export interface Telling {
 
 export interface Wire {
   readonly id: ProtocolId | 'converse';
-  hear(body: Json, stream: boolean, model: string): Heard;
+  receive(body: Json, stream: boolean, model: string): Heard;
   /** Id of a call. */
   callId(seed: string, name: string): string;
-  whole(plan: Plan, telling: Telling): unknown;
+  whole(plan: Plan, telling: LeaseMessages): unknown;
   /** Its stream, piece by piece. */
-  frames(plan: Plan, telling: Telling): readonly (string | Uint8Array)[];
+  frames(plan: Plan, telling: LeaseMessages): readonly (string | Uint8Array)[];
   readonly contentType: string;
 }
 

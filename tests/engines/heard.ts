@@ -27,7 +27,7 @@ import { createWebhookSecretsRepository } from '../../db/repositories/webhook-se
 
 export interface Heard {
   readonly call: string;
-  readonly asked: readonly unknown[];
+  readonly requested: readonly unknown[];
   readonly answered: unknown;
 }
 
@@ -62,17 +62,17 @@ export type Repositories = ReturnType<typeof repositoriesOf>;
 
 /** @param clock epoch milliseconds. */
 export function listening(database: Database, clock = { at: 0 }) {
-  const heard: Heard[] = [];
+  const received: Heard[] = [];
   const all = repositoriesOf(database, () => clock.at);
   const wrapped = Object.entries(all).map(([name, repository]) => [
     name,
     Object.fromEntries(
       Object.entries(repository).map(([method, call]) => [
         method,
-        async (...asked: unknown[]) => {
-          const note = (answered: unknown) => heard.push({ call: `${name}.${method}`, asked, answered });
+        async (...requested: unknown[]) => {
+          const note = (answered: unknown) => received.push({ call: `${name}.${method}`, requested, answered });
           try {
-            const answered = await (call as (...given: unknown[]) => unknown)(...asked);
+            const answered = await (call as (...given: unknown[]) => unknown)(...requested);
             note(answered instanceof Map ? [...answered].sort() : answered);
             return answered;
           } catch (error) {
@@ -85,5 +85,5 @@ export function listening(database: Database, clock = { at: 0 }) {
     ),
   ]);
   const methods = Object.entries(all).flatMap(([name, one]) => Object.keys(one).map((method) => `${name}.${method}`));
-  return { repositories: Object.fromEntries(wrapped) as Repositories, heard, methods };
+  return { repositories: Object.fromEntries(wrapped) as Repositories, heard: received, methods };
 }

@@ -7,7 +7,7 @@ import { shortLived } from './short-lived.ts';
 import { fillLog, keysAndChannels, paper, people, signingIn, theLog, theTraffic } from './walk.ts';
 
 interface Walked {
-  readonly heard: readonly Heard[];
+  readonly received: readonly Heard[];
   readonly methods: readonly string[];
 }
 
@@ -15,7 +15,7 @@ async function walk(engine: TestEngine): Promise<Walked> {
   const database = await engine.open();
   try {
     const clock = { at: 1_000_000 };
-    const { repositories, heard, methods } = listening(database, clock);
+    const { repositories, heard: received, methods } = listening(database, clock);
     await people(repositories);
     await signingIn(repositories);
     await keysAndChannels(repositories);
@@ -24,7 +24,7 @@ async function walk(engine: TestEngine): Promise<Walked> {
     await theLog(repositories);
     await theTraffic(repositories);
     await shortLived(repositories, clock);
-    return { heard, methods };
+    return { received, methods };
   } finally {
     await database.close();
   }
@@ -52,17 +52,17 @@ afterAll(() => {
 test.each(Array.from({ length: engines.length }, (_, index) => index))(
   'every method of every repository was called (engine %i)',
   (index) => {
-    const { heard = [], methods = [] } = walks[index] ?? {};
-    const called = new Set(heard.map(({ call }) => call));
+    const { received = [], methods = [] } = walks[index] ?? {};
+    const called = new Set(received.map(({ call }) => call));
     expect(methods.filter((method) => !called.has(method))).toEqual([]);
   },
 );
 
 test('both engines were asked the same and answered the same', () => {
   const [one, other] = walks;
-  expect(other?.heard.length).toBe(one?.heard.length);
-  const differing = (one?.heard ?? []).filter(
-    (said, index) => !isDeepStrictEqual(comparable(said), comparable(other?.heard[index])),
+  expect(other?.received.length).toBe(one?.received.length);
+  const differing = (one?.received ?? []).filter(
+    (said, index) => !isDeepStrictEqual(comparable(said), comparable(other?.received[index])),
   );
-  expect(differing.map(({ call, asked }) => `${call}(${JSON.stringify(asked)})`)).toEqual([]);
+  expect(differing.map(({ call, requested }) => `${call}(${JSON.stringify(requested)})`)).toEqual([]);
 });

@@ -19,13 +19,13 @@ function partsOf(list: string): string[] {
   const parts: string[] = [];
   let depth = 0;
   let part = '';
-  for (const [piece] of list.matchAll(/'[^']*'|[^']/g)) {
-    if (piece === '(') depth++;
-    if (piece === ')') depth--;
-    if (piece === ',' && depth === 0) {
+  for (const [chunk] of list.matchAll(/'[^']*'|[^']/g)) {
+    if (chunk === '(') depth++;
+    if (chunk === ')') depth--;
+    if (chunk === ',' && depth === 0) {
       parts.push(part);
       part = '';
-    } else part += piece;
+    } else part += chunk;
   }
   return [...parts, part].map((one) => one.replace(/--.*/g, '').replace(/\s+/g, ' ').trim()).sort();
 }
@@ -60,7 +60,7 @@ test('SQLite: a database migrated from the first release equals the described on
 });
 
 const ours = 'relnamespace = current_schema()::regnamespace';
-const postgresFacts: readonly string[] = [
+const postgresStats: readonly string[] = [
   `SELECT relname AS table, attname AS column, format_type(atttypid, atttypmod) AS type, attnotnull AS required, attidentity AS identity,
     attcollation::regcollation AS collation, pg_get_expr(adbin, adrelid) AS fallback, relpersistence AS persistence
     FROM pg_attribute JOIN pg_class c ON c.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
@@ -76,10 +76,10 @@ const postgresFacts: readonly string[] = [
   'SELECT forgotten FROM feed',
 ];
 
-const factsOf = async ({ pool }: PostgresDatabase): Promise<unknown[]> => {
-  const facts: unknown[] = [];
-  for (const question of postgresFacts) facts.push((await pool.query(question)).rows);
-  return facts;
+const detailsOf = async ({ pool }: PostgresDatabase): Promise<unknown[]> => {
+  const details: unknown[] = [];
+  for (const question of postgresStats) details.push((await pool.query(question)).rows);
+  return details;
 };
 
 const emptied = async ({ pool }: PostgresDatabase): Promise<void> => {
@@ -89,12 +89,12 @@ const emptied = async ({ pool }: PostgresDatabase): Promise<void> => {
 
 test('PostgreSQL: a database migrated from the first release equals the described one', async () => {
   const database = (await postgres.open()) as PostgresDatabase;
-  const described = await factsOf(database);
+  const described = await detailsOf(database);
   await emptied(database);
   await makeOld(database, '0001-initial');
   expect(await migratePostgres(database)).toEqual(postgresMigrations.slice(1).map(({ name }) => name));
-  const migrated = await factsOf(database);
-  for (const [index, rows] of described.entries()) expect(migrated[index], postgresFacts[index]).toEqual(rows);
+  const migrated = await detailsOf(database);
+  for (const [index, rows] of described.entries()) expect(migrated[index], postgresStats[index]).toEqual(rows);
   expect((described[0] as unknown[]).length).toBeGreaterThan(250);
   const names = await database.pool.query('SELECT name, breaks FROM gateway_migrations ORDER BY name');
   expect(names.rows.at(-1)).toEqual({ name: newestPostgres, breaks: 0 });

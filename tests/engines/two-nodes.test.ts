@@ -49,7 +49,7 @@ const node = (name: string): Promise<Services> =>
       await Bun.sleep(1);
     },
   });
-const memosOf = (): EphemeralStore => createEphemeralStore(database, vault.keyHmac, () => clock);
+const ephemeralStoreOf = (): EphemeralStore => createEphemeralStore(database, vault.keyHmac, () => clock);
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => 'done',
@@ -61,20 +61,22 @@ async function twoNodes(options: Readonly<Record<string, string>> = {}): Promise
   for (const [key, value] of Object.entries(options)) await first.options.set(key, value, 100);
   return [first, await node('second')];
 }
-const asker = (ip: string) => ({ ip, language: 'en', deviceCookie: '', userId: 0 }) as const;
+const requester = (ip: string) => ({ ip, language: 'en', deviceCookie: '', userId: 0 }) as const;
 const root = { username: 'root', password: 'password1', confirmPassword: 'password1', selfUse: false, demo: false };
 const mail = { SMTPServer: 'mail.example', ServerAddress: 'https://gw.example', EmailVerificationEnabled: 'true' };
 
 test('an address is proven, and a password set anew, on another node than the letter was asked of', async () => {
   const [first, second] = await twoNodes(mail);
   await first.setup.run(root);
-  await first.accounts.sendCode('ann@example.com', asker('198.51.100.7'));
+  await first.accounts.sendCode('ann@example.com', requester('198.51.100.7'));
   const code = /<strong>(\w{6})</.exec(letters[0]?.html ?? '')?.[1] ?? '';
   const ann = { username: 'ann', password: 'password1', password2: '', email: 'ann@example.com', code, affCode: '' };
-  expect(await codeOf(second.accounts.register(ann, asker('198.51.100.7')))).toBe('done');
-  expect(await codeOf(first.accounts.register({ ...ann, username: 'eve' }, asker('198.51.100.7')))).toBe('code_wrong');
+  expect(await codeOf(second.accounts.register(ann, requester('198.51.100.7')))).toBe('done');
+  expect(await codeOf(first.accounts.register({ ...ann, username: 'eve' }, requester('198.51.100.7')))).toBe(
+    'code_wrong',
+  );
 
-  await second.accounts.askReset('ann@example.com', asker('198.51.100.7'));
+  await second.accounts.askReset('ann@example.com', requester('198.51.100.7'));
   await expect.poll(() => letters.length).toBe(2);
   const token = /token=([\w-]+)/.exec(letters[1]?.html ?? '')?.[1] ?? '';
   expect(await codeOf(first.accounts.reset('ann@example.com', token, 'password9', '198.51.100.7'))).toBe('done');
@@ -84,18 +86,18 @@ test('an address is proven, and a password set anew, on another node than the le
 });
 
 test('a code that two nodes get at the same moment is used once, and so is a ticket', async () => {
-  const nodes = [memosOf(), memosOf()];
-  const codes = nodes.map((memos) => createCodes(memos, () => clock));
-  const tickets = nodes.map((memos) => createTickets<number>('half-way', 60_000, { vault, memos, now: () => clock }));
+  const nodes = [ephemeralStoreOf(), ephemeralStoreOf()];
+  const codes = nodes.map((store) => createCodes(store, () => clock));
+  const tickets = nodes.map((store) => createTickets<number>('half-way', 60_000, { vault, store, now: () => clock }));
   for (let round = 0; round < 20; round++) {
     const code = (await codes[0]?.issue('reset', 'ann@example.com', 'x')) ?? '';
     const taken = await Promise.all([...codes, ...codes].map((one) => one.take('reset', 'Ann@Example.com', code, 'y')));
     expect(taken.filter(Boolean)).toHaveLength(1);
     const ticket = tickets[0]?.issue(round) ?? '';
-    expect(await tickets[1]?.look(ticket)).toBe(round);
+    expect(await tickets[1]?.peek(ticket)).toBe(round);
     const opened = await Promise.all([...tickets, ...tickets].map((one) => one.take(ticket)));
     expect(opened.filter((content) => content === round)).toHaveLength(1);
-    expect(await tickets[0]?.look(ticket)).toBeNull();
+    expect(await tickets[0]?.peek(ticket)).toBeNull();
   }
 });
 
@@ -137,15 +139,17 @@ test('whoever guesses at two nodes waits as at one, and is let through as at one
 });
 
 test('a hundred tries at once at two nodes get as many guesses as at one', async () => {
-  const throttles = [memosOf(), memosOf()].map((memos) =>
+  const throttles = [ephemeralStoreOf(), ephemeralStoreOf()].map((store) =>
     createThrottle(
       'log-ins',
-      { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, everybody: 5000 },
-      { memos, pause: async () => undefined },
+      { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everybody: 5000 },
+      { store, pause: async () => undefined },
     ),
   );
-  const tries = Array.from({ length: 50 }, () => throttles.map((one) => one.enter({ ip: '::1', device: '' }, 'ann')));
-  const told = await Promise.all(tries.flat().map(codeOf));
+  const attempts = Array.from({ length: 50 }, () =>
+    throttles.map((one) => one.enter({ ip: '::1', device: '' }, 'ann')),
+  );
+  const told = await Promise.all(attempts.flat().map(codeOf));
   // Five, and those whose turn comes within fifteen seconds.
   expect(told.filter((code) => code === 'done')).toHaveLength(9);
   expect(told.filter((code) => code === 'too_many_attempts')).toHaveLength(91);
@@ -158,7 +162,7 @@ test('new accounts of a network are counted over all nodes', async () => {
     codeOf(
       at.accounts.register(
         { username, password: 'password1', password2: '', email: '', code: '', affCode: '' },
-        asker('203.0.113.9'),
+        requester('203.0.113.9'),
       ),
     );
   for (let n = 0; n < 20; n++) expect(await register(n % 2 === 0 ? first : second, `user-${n}`)).toBe('done');
@@ -208,7 +212,7 @@ test('nothing of it can be read in the database, and what is over is thrown away
   const [first] = await twoNodes(mail);
   await first.setup.run(root);
   await first.setup.shareCode();
-  await first.accounts.sendCode('ann@example.com', asker('198.51.100.7'));
+  await first.accounts.sendCode('ann@example.com', requester('198.51.100.7'));
   const code = /<strong>(\w{6})</.exec(letters[0]?.html ?? '')?.[1] ?? 'none';
   await codeOf(
     first.sessions.identify({ ip: '198.51.100.7', userAgent: '', deviceCookie: '', username: 'ann', password: 'x' }),
@@ -217,6 +221,6 @@ test('nothing of it can be read in the database, and what is over is thrown away
   for (const secret of [code, 'ann', '198.51.100.7', 'code of first']) expect(lying).not.toContain(secret);
   expect(JSON.parse(lying).length).toBeGreaterThan(5);
   clock += 86_400_000;
-  await first.sweepEphemeralStore();
+  await first.cleanupEphemeralStore();
   expect(await rowsOf(database, 'SELECT * FROM memos')).toEqual([]);
 });

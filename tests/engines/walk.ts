@@ -36,13 +36,13 @@ const person = (username: string, more: object = {}) => ({
   ...more,
 });
 
-const refused = (work: Promise<unknown>): Promise<unknown> => work.catch(() => 'refused');
+const rejected = (work: Promise<unknown>): Promise<unknown> => work.catch(() => 'refused');
 
 export async function people({ users, affiliate, credentials, options }: Repositories): Promise<void> {
   const ann = await users.create(person('Ann', { role: 100, aff_code: 'AAAA' }));
   const bob = await users.create(person('bob', { inviter_id: ann, setting: '{"webhook_secret":"s"}' }));
   const cid = await users.create(person('cid_%x', { email: '', group_name: 'vip' }));
-  await refused(users.create(person('bob')));
+  await rejected(users.create(person('bob')));
   for (const filter of [{}, { keyword: 'AN' }, { keyword: '_%' }, { keyword: String(bob) }, { group: 'vip' }])
     await users.page(filter, 0, 10);
   await users.page({ keyword: 'example', knowable: { id: bob, below: 2 } }, 0, 2);
@@ -56,7 +56,7 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   }
   await users.setIdentity(bob, { column: 'oidc_id', id: '7', issuer: 'https://one' });
   await users.setIdentity(cid, { column: 'oidc_id', id: '7', issuer: 'https://two' });
-  await refused(users.setIdentity(ann, { column: 'oidc_id', id: '7', issuer: 'https://two' }));
+  await rejected(users.setIdentity(ann, { column: 'oidc_id', id: '7', issuer: 'https://two' }));
   await users.findByIdentity({ column: 'oidc_id', id: '7', issuer: 'https://two' });
   await users.findByIdentity({ column: 'github_id', id: '7', issuer: '' });
   await users.setEmail(cid, 'cid@elsewhere');
@@ -161,7 +161,7 @@ export async function signingIn(repositories: Repositories): Promise<void> {
     last_used_at: 0,
   };
   await passkeys.create(key);
-  await refused(passkeys.create(key));
+  await rejected(passkeys.create(key));
   await passkeys.used(1, 7, start + 1);
   await passkeys.rename(1, 2, 'other');
   await passkeys.findByCredential('cred');
@@ -227,8 +227,8 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
     ...more,
   });
   for (const name of ['Alpha', 'beta', 'b%ta', 'back\\slash']) await tokens.create(token(name));
-  await refused(tokens.create(token('beta')));
-  await refused(tokens.create(token('fraction', { quota_limit: 1.5 })));
+  await rejected(tokens.create(token('beta')));
+  await rejected(tokens.create(token('fraction', { quota_limit: 1.5 })));
   await tokens.all();
   await tokens.byIds([1, 3]);
   await tokens.byIds([]);
@@ -385,7 +385,7 @@ export async function paper(repositories: Repositories): Promise<void> {
   await alerts.postpone('disk@here', start - 5);
   await alerts.told();
   await alerts.claim(0, 'old@x', start, 100);
-  await alerts.forget(['disk']);
+  await alerts.deleteOld(['disk']);
   await alerts.told();
   await alerts.expiring(start, start + 1000);
   const drawing = {

@@ -3,10 +3,10 @@
 export interface Damage {
   /** [0, 1). */
   random(): number;
-  whole(most: number): number;
+  whole(max: number): number;
   pick<T>(list: readonly T[]): T;
   /** Some signs that mean something to parsers. */
-  signs(most: number): string;
+  signs(max: number): string;
   /** The text with parts cut, doubled, moved or replaced. */
   damaged(text: string): string;
   value(depth?: number): unknown;
@@ -21,9 +21,9 @@ const loud = [
 const numbers = [0, -0, 1, -1, 0.1, 1e21, -1e21, 2 ** 53, 1e-7, Number.MAX_VALUE, Number.MIN_VALUE] as const;
 
 export function damageOf(random: () => number): Damage {
-  const whole = (most: number) => Math.floor(random() * (most + 1));
+  const whole = (max: number) => Math.floor(random() * (max + 1));
   const pick = <T>(list: readonly T[]): T => list[whole(list.length - 1)] as T;
-  const signs = (most: number) => Array.from({ length: whole(most) }, () => pick(loud)).join('');
+  const signs = (max: number) => Array.from({ length: whole(max) }, () => pick(loud)).join('');
   const value = (depth = 0): unknown => {
     const kind = whole(depth > 3 ? 4 : 6);
     if (kind === 0) return pick(numbers);

@@ -76,13 +76,17 @@ function sse({ damaged, pick, whole }: Damage): void {
   holds(JSON.stringify(once) === JSON.stringify(cut), 'cut elsewhere it reads otherwise', text);
   // Line ends of one kind are read alike by everybody.
   if (text.includes('\r') || text.includes('\ufeff')) return;
-  const heard: string[] = [];
-  const parser = createParser({ onEvent: ({ data }) => void heard.push(data) });
+  const received: string[] = [];
+  const parser = createParser({ onEvent: ({ data }) => void received.push(data) });
   parser.feed(new TextDecoder().decode(bytes));
   const linesOf = (events: readonly string[]) =>
     events.flatMap((data) => data.split('\n')).filter((line) => line !== '');
   const said = linesOf(once.data);
-  holds(said.join('\n') === linesOf(heard).join('\n'), 'another reader hears something else', { text, said, heard });
+  holds(said.join('\n') === linesOf(received).join('\n'), 'another reader hears something else', {
+    text,
+    said,
+    heard: received,
+  });
 }
 
 function json({ damaged }: Damage): void {

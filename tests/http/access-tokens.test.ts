@@ -65,7 +65,7 @@ function opens(scope: string, row: Endpoint): boolean {
 
 test('every scope opens what it names and nothing else, over the whole table', async () => {
   const wrong: string[] = [];
-  let tried = 0;
+  let attempts = 0;
   let opened = 0;
   for (const scope of scopes) {
     const headers = await bearer(scope);
@@ -74,12 +74,12 @@ test('every scope opens what it names and nothing else, over the whole table', a
       const path = row.path.replace(/:type/, 'github').replace(/:\w+/, '999999');
       const { body } = await api.send(row.method, path, reads ? undefined : {}, headers);
       const reached = body.code !== 'scope_too_small' && body.code !== 'role_too_low';
-      tried += 1;
+      attempts += 1;
       opened += Number(reached);
       if (reached !== opens(scope, row)) wrong.push(`${scope}: ${row.id} ${reached ? 'opened' : 'shut'}`);
     }
   }
-  figure(`${scopes.length} scopes x ${endpoints.length} rows: ${opened} of ${tried} open`);
+  figure(`${scopes.length} scopes x ${endpoints.length} rows: ${opened} of ${attempts} open`);
   expect(wrong).toEqual([]);
 });
 

@@ -99,10 +99,10 @@ test('with verification on, the code that was mailed is needed, once, within thr
   expect((await api.send('GET', '/api/user/self', undefined, headers)).body.data).toMatchObject({ email });
 
   await sendCode('late@people.example');
-  const late = lastCode();
+  const timedOut = lastCode();
   clock += 180_001;
   expect(
-    (await register({ username: 'late', email: 'late@people.example', verification_code: late })).body.message,
+    (await register({ username: 'late', email: 'late@people.example', verification_code: timedOut })).body.message,
   ).toBe('验证码错误或已过期');
 });
 
@@ -249,13 +249,13 @@ test('settings are checked, kept, and a secret that is not sent stays', async ()
 });
 
 test('the bot check comes before strangers’ forms when the site has one', async () => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   await api.close();
   api = await createApiFixture(
     {},
     {
       fetch: (async (_url: string, init: RequestInit) => {
-        asked.push(String(init.body));
+        requested.push(String(init.body));
         return Response.json({ success: String(init.body).includes('response=right') });
       }) as typeof fetch,
     },
@@ -269,7 +269,7 @@ test('the bot check comes before strangers’ forms when the site has one', asyn
   expect(wrong.body.message).toBe('Turnstile 校验失败，请刷新重试！');
   const right = await api.send('POST', '/api/user/login?turnstile=right', { username: 'root', password: 'password1' });
   expect(right.body.success).toBe(true);
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     expect.stringContaining('secret=secret&response=wrong'),
     expect.stringContaining('secret=secret&response=right'),
   ]);

@@ -83,10 +83,10 @@ test('set-up runs once, with the rules and words of the specification', async ()
 });
 
 test('over the network set-up needs the printed code', async () => {
-  const facts = { username: 'r', password: 'password1', confirmPassword: 'password1' };
-  expect((await send('POST', '/api/setup', facts)).body.code).toBe('setup_code_required');
-  expect((await send('POST', '/api/setup', { ...facts, code: 'wrong' })).body.code).toBe('setup_code_required');
-  expect((await send('POST', '/api/setup', { ...facts, code: 'code' })).body.success).toBe(true);
+  const details = { username: 'r', password: 'password1', confirmPassword: 'password1' };
+  expect((await send('POST', '/api/setup', details)).body.code).toBe('setup_code_required');
+  expect((await send('POST', '/api/setup', { ...details, code: 'wrong' })).body.code).toBe('setup_code_required');
+  expect((await send('POST', '/api/setup', { ...details, code: 'code' })).body.success).toBe(true);
 });
 
 test('tokens belong to their owner', async () => {

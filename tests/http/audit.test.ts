@@ -19,7 +19,7 @@ const rows = async () =>
   ).items;
 
 test('privileged changes leave a row, secrets do not', async () => {
-  const began = Math.floor(Date.now() / 1000);
+  const started = Math.floor(Date.now() / 1000);
   const put = (key: string, value: string) => api.send('PUT', '/api/option/', { key, value }, root);
   await put('RetryTimes', '3');
   await put('SMTPToken', 'canary-option');
@@ -40,7 +40,7 @@ test('privileged changes leave a row, secrets do not', async () => {
     ['option.set', 'root', rootId, 'RetryTimes'],
   ]);
   for (const { created_at: at } of trail) {
-    expect(at).toBeGreaterThanOrEqual(began);
+    expect(at).toBeGreaterThanOrEqual(started);
     expect(at).toBeLessThanOrEqual(Math.floor(Date.now() / 1000));
   }
   expect(JSON.parse(String(trail[3]?.detail))).toEqual({ key: 'RetryTimes', value: '3' });

@@ -194,7 +194,7 @@ test('paths and methods that no row declares answer 404 and 405 to everybody', a
         path,
         404,
       ]);
-  let refused = 0;
+  let rejected = 0;
   for (const path of shapes) {
     for (const method of ['PUT', 'DELETE', 'POST', 'PATCH']) {
       const concrete = path.replace(/:\w+/, '999999');
@@ -209,10 +209,10 @@ test('paths and methods that no row declares answer 404 and 405 to everybody', a
         405,
         'method_not_allowed',
       ]);
-      refused += 1;
+      rejected += 1;
     }
   }
-  expect(refused).toBeGreaterThan(shapes.length);
+  expect(rejected).toBeGreaterThan(shapes.length);
 });
 
 const matches = (pattern: string, path: string): boolean =>

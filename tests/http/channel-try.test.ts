@@ -35,9 +35,9 @@ test('a channel is asked before it is stored, and leaves nothing behind', async 
   expect(upstream.requests[0]?.headers.authorization).toBe('Bearer sk-typed-before-saving');
   expect(JSON.parse(String(upstream.requests[0]?.body))).toMatchObject({ model: 'n' });
   upstream.script((response) => sendJson(response, { error: { message: 'sk-typed-before-saving is wrong' } }, 401));
-  const refused = await call('POST', '/api/channel/try', fields);
-  expect(refused.success).toBe(false);
-  expect(JSON.stringify(refused)).not.toContain('sk-typed');
+  const rejected = await call('POST', '/api/channel/try', fields);
+  expect(rejected.success).toBe(false);
+  expect(JSON.stringify(rejected)).not.toContain('sk-typed');
   expect(await list()).toEqual([]);
   expect((await call('POST', '/api/channel/try', { ...fields, key: '' })).message).toBe('请填写密钥');
 });

@@ -191,7 +191,7 @@ test('the route of a model is explained', async () => {
 
 test('trouble disables a channel only where it should, with reason and time; a passed test enables it again', async () => {
   const id = await add('a');
-  const trouble = {
+  const failure = {
     channelId: id,
     keyIndex: 0,
     lastKey: true,
@@ -202,15 +202,15 @@ test('trouble disables a channel only where it should, with reason and time; a p
     message: 'no',
   };
   const { channels, options } = api.gateway.services;
-  expect(await channels.troubled(trouble)).toBeNull();
+  expect(await channels.troubled(failure)).toBeNull();
   await options.set('AutomaticDisableChannelEnabled', 'true', 100);
   for (const harmless of [
-    { ...trouble, status: 403 },
-    { ...trouble, lastKey: false },
-    { ...trouble, code: 'insufficient_user_quota' },
+    { ...failure, status: 403 },
+    { ...failure, lastKey: false },
+    { ...failure, code: 'insufficient_user_quota' },
   ])
     expect(await channels.troubled(harmless)).toBeNull();
-  expect(await channels.troubled({ ...trouble, status: 400, message: 'PERMISSION DENIED for you' })).toContain(
+  expect(await channels.troubled({ ...failure, status: 400, message: 'PERMISSION DENIED for you' })).toContain(
     'PERMISSION',
   );
   const [row] = (await list()) as { status: number; other_info?: string }[];
@@ -231,7 +231,7 @@ test('what is known of a model is explained: at a provider, at a channel that ca
   interface Explained {
     readonly upstream_model: string;
     readonly provider: string;
-    readonly facts: readonly { member: string; value: unknown; source: string; assumed: boolean }[];
+    readonly details: readonly { member: string; value: unknown; source: string; assumed: boolean }[];
     readonly rules: readonly { member: string; kind: string }[];
   }
   const mistral = await explain('model=mistral-large-latest&provider=mistral');

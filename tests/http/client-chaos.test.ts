@@ -48,7 +48,7 @@ const answerTo = async (bytes: string | Uint8Array): Promise<string> => {
   const socket = open();
   socket.write(bytes);
   const told = await Promise.race([
-    once(socket, 'data').then(([piece]) => String(piece)),
+    once(socket, 'data').then(([chunk]) => String(chunk)),
     once(socket, 'close').then(() => 'closed'),
   ]);
   socket.destroy();

@@ -7,7 +7,7 @@ import { optionRow } from '../../server/contract/options.ts';
 import { createUndeclaredProxy } from '../../server/domain/status/undeclared-proxy.ts';
 import { bareAddress, clientAddress } from '../../server/http/client-ip.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { openFrontDoor } from '../../server/http/front-door.ts';
+import { openHttpServer } from '../../server/http/front-door.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 
@@ -70,7 +70,7 @@ test('the front door tells relay and API the same address, whatever headers of i
   });
   await new Promise<void>((resolve) => control.listen(socket, resolve));
   let trusted = '';
-  const door = openFrontDoor({
+  const door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     mayServe: () => true,

@@ -45,7 +45,7 @@ function bench(limits: Partial<ConnectionLimits> = {}, limit = 1000, elsewhere: 
     },
     async passed(ms: number) {
       clock += ms;
-      await connections.look();
+      await connections.check();
     },
     request(port: number, init: RequestInit = {}) {
       const request = new Request('http://gateway/v1/x', init);
@@ -63,7 +63,7 @@ const short = (text: string): RequestInit => ({
 test('A9: who waits for us is exempt from the limit, and under it again when the answer leaves', async () => {
   const { connections, timeouts, passed, request } = bench();
   const one = request(1, short('{}'));
-  connections.heard(one);
+  connections.onReceived(one);
   await passed(20_000);
   expect(timeouts).toEqual([]);
   await passed(30_000);
@@ -136,7 +136,7 @@ test('A9: one address has its share; this machine and trusted proxies are not co
   // Two addresses of one IPv6 network are one caller.
   for (let i = 0; i < 12; i++) connected(`2001:db8:0:1:0:0:0:${i}`, 400 + i, '2001:db8:0:1');
   const answered = request(100, short('{}'));
-  connections.heard(answered);
+  connections.onReceived(answered);
   request(101, short('{"half'));
   await passed(1000);
   // The request that is answered stays; the one that is still coming is taken last.

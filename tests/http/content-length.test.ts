@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 
 let dir: string;
-let door: FrontDoor;
+let door: HttpServer;
 const control = createServer((request, response) => {
   let told = '';
   request.on('data', (chunk: Buffer) => {
@@ -23,7 +23,7 @@ beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'length-'));
   const controlSocket = join(dir, 'control.sock');
   await new Promise<void>((resolve) => control.listen(controlSocket, resolve));
-  door = openFrontDoor({
+  door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     connections: createConnections(defaultConnectionLimits, null, Date.now),

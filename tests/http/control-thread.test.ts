@@ -6,9 +6,9 @@ type Start = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly co
 
 /** A thread that starts as told; `die` ends it. */
 function played(starts: readonly Start[]) {
-  const began: EventTarget[] = [];
+  const started: EventTarget[] = [];
   const spawn = () => {
-    const told = starts[Math.min(began.length, starts.length - 1)];
+    const told = starts[Math.min(started.length, starts.length - 1)];
     const thread = Object.assign(new EventTarget(), {
       onmessage: null as ((event: MessageEvent) => void) | null,
       postMessage: () =>
@@ -21,10 +21,10 @@ function played(starts: readonly Start[]) {
         ),
       terminate: () => undefined,
     });
-    began.push(thread);
+    started.push(thread);
     return thread as unknown as Worker;
   };
-  return { spawn, began, die: () => began.at(-1)?.dispatchEvent(new MessageEvent('close')) };
+  return { spawn, began: started, die: () => started.at(-1)?.dispatchEvent(new MessageEvent('close')) };
 }
 
 const around = (spawn: () => Worker, said: string[]): ControlThreadDeps => ({
@@ -34,31 +34,31 @@ const around = (spawn: () => Worker, said: string[]): ControlThreadDeps => ({
   receive: () => undefined,
   lost: () => void said.push('lost'),
   replaced: () => void said.push('replaced'),
-  hopeless: () => void said.push('hopeless'),
+  unrecoverable: () => void said.push('hopeless'),
   pause: () => new Promise((resolve) => setImmediate(resolve)),
 });
 
 test('a database that is away for long is waited for, however often it is asked in vain', async () => {
-  const away = Array.from(
+  const unavailable = Array.from(
     { length: 30 },
     (_, n): Start => ({
       kind: 'failed',
       code: ['database_unreachable', 'database_starting', 'database_full'][n % 3] ?? '',
     }),
   );
-  const { spawn, began, die } = played([{ kind: 'ready' }, ...away, { kind: 'ready' }]);
+  const { spawn, began: started, die } = played([{ kind: 'ready' }, ...unavailable, { kind: 'ready' }]);
   const said: string[] = [];
   await createControlThread(around(spawn, said)).start();
   die();
   await expect.poll(() => said).toEqual(['lost', 'replaced']);
-  expect(began).toHaveLength(32);
+  expect(started).toHaveLength(32);
 });
 
 test('a thread that cannot start for a reason of its own is given up', async () => {
-  const { spawn, began, die } = played([{ kind: 'ready' }, { kind: 'failed', code: 'database_newer' }]);
+  const { spawn, began: started, die } = played([{ kind: 'ready' }, { kind: 'failed', code: 'database_newer' }]);
   const said: string[] = [];
   await createControlThread(around(spawn, said)).start();
   die();
   await expect.poll(() => said).toEqual(['lost', 'hopeless']);
-  expect(began).toHaveLength(6);
+  expect(started).toHaveLength(6);
 });

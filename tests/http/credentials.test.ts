@@ -33,12 +33,12 @@ const columns = (fields: object) =>
 /** Everything that opens the account: a session elsewhere, both kinds of access tokens, a passkey; and an API key, which opens none. */
 async function waysIn() {
   const device = createAuthenticator(api.base);
-  const begun = (await api.send('POST', '/api/passkey/options', {}, ann.headers)).body.data as {
+  const startedOf = (await api.send('POST', '/api/passkey/options', {}, ann.headers)).body.data as {
     ticket: string;
     options: { challenge: string };
   };
-  const response = device.register(begun.options);
-  await api.send('POST', '/api/passkey/', { ticket: begun.ticket, name: '', response }, ann.headers);
+  const response = device.register(startedOf.options);
+  await api.send('POST', '/api/passkey/', { ticket: startedOf.ticket, name: '', response }, ann.headers);
   const management = String((await api.send('POST', '/api/user/token', {}, ann.headers)).body.data);
   const scoped = (await api.send('POST', '/api/access_token/', { name: 's', scopes: 'read' }, ann.headers)).body
     .data as { token: string };
@@ -50,9 +50,9 @@ async function waysIn() {
   return {
     elsewhere,
     async open() {
-      const asked = (await api.send('POST', '/api/passkey/login/options', {})).body.data as typeof begun;
-      const signed = device.sign(asked.options, String(ann.id));
-      const passkey = await api.send('POST', '/api/passkey/login', { ticket: asked.ticket, response: signed });
+      const requested = (await api.send('POST', '/api/passkey/login/options', {})).body.data as typeof startedOf;
+      const signed = device.sign(requested.options, String(ann.id));
+      const passkey = await api.send('POST', '/api/passkey/login', { ticket: requested.ticket, response: signed });
       await api.gateway.sync();
       return {
         here: (await status(ann.headers)) === 200,
@@ -117,8 +117,8 @@ test('a new password alone is enough right after a login, unless a second factor
   expect(await put({ password: 'password2' })).toMatchObject({ success: true });
   const fresh = await api.login('ann', 'password2');
   const code = new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 }).generate({ timestamp: clock });
-  const begun = await api.send('POST', '/api/user/2fa/enable', { code }, fresh);
-  expect(begun.body.success).toBe(true);
+  const startedOf = await api.send('POST', '/api/user/2fa/enable', { code }, fresh);
+  expect(startedOf.body.success).toBe(true);
   expect(await put({ password: 'password3' }, fresh)).toMatchObject({ code: 'password_proof_needed' });
   expect(await put({ password: 'password3', original_password: 'password2' }, fresh)).toMatchObject({ success: true });
 });
@@ -183,7 +183,7 @@ test('A5: a login that began with the old password does not end inside', async (
 
 test('A5: an old session makes itself no way in that lasts', async () => {
   clock += 15 * 60_000;
-  const tries = [
+  const attempts = [
     ['POST', '/api/oauth/email/bind', { email: 'thief@people.example', code: 'AAAAAA' }],
     ['GET', '/api/oauth/email/bind?email=thief@people.example&code=AAAAAA', undefined],
     ['POST', '/api/passkey/options', {}],
@@ -191,7 +191,7 @@ test('A5: an old session makes itself no way in that lasts', async () => {
     ['GET', '/api/oauth/wechat/bind?code=1', undefined],
     ['POST', '/api/oauth/begin', { type: 'github', bind: true }],
   ] as const;
-  for (const [method, path, body] of tries)
+  for (const [method, path, body] of attempts)
     expect([path, (await api.send(method, path, body, ann.headers)).body.code]).toEqual([path, 'login_again_needed']);
   const fresh = await api.login('ann', 'password1');
   expect((await api.send('POST', '/api/passkey/options', {}, fresh)).body.success).toBe(true);
@@ -222,7 +222,7 @@ test('A5: sessions are listed and ended one by one or all others together', asyn
   };
   clock += 120_000;
   const phone = await enter();
-  const begun = clock / 1000;
+  const startedOf = clock / 1000;
   clock += 120_000;
   const desk = await enter();
   clock += 120_000;
@@ -232,7 +232,7 @@ test('A5: sessions are listed and ended one by one or all others together', asyn
   expect(listed.filter(({ current }) => current)).toHaveLength(1);
   expect(listed.find(({ ip }) => ip === '203.0.113.5')).toMatchObject({
     browser: 'Firefox · Linux',
-    created_time: Math.floor(begun),
+    created_time: Math.floor(startedOf),
     last_seen_time: Math.floor(clock / 1000),
     current: false,
   });

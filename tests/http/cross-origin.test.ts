@@ -4,7 +4,7 @@ import { relaySegments } from '../../server/relay/intake/routes.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { completion, sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
 
-const piece = {
+const chunk = {
   object: 'chat.completion.chunk',
   choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
@@ -15,10 +15,10 @@ let upstream: Upstream;
 let key: string;
 let crowd = false;
 beforeAll(async () => {
-  site = await createSite({ relay: { crowded: () => crowd } });
+  site = await createSite({ relay: { isOverloaded: () => crowd } });
   upstream = await startUpstream((response, { body }) => {
     if (JSON.parse(String(body)).stream === true)
-      return sendStream(response, [Buffer.from(`data: ${JSON.stringify(piece)}\n\ndata: [DONE]\n\n`)]);
+      return sendStream(response, [Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)]);
     sendJson(response, completion(10, 5));
   });
   await site.gateway.channel(upstream.url, { models: 'gpt-4o-mini' });
@@ -109,8 +109,8 @@ test('what a cookie opens is for this site’s own pages', async () => {
     '/nowhere',
   ]) {
     expect([path, ...opened(await ask(path))]).toEqual([path, ...shut]);
-    const asked = await preflight(path, 'authorization');
-    expect([path, asked.status === 204, ...opened(asked)]).toEqual([path, false, ...shut]);
+    const requested = await preflight(path, 'authorization');
+    expect([path, requested.status === 204, ...opened(requested)]).toEqual([path, false, ...shut]);
   }
   expect(relaySegments).toContain('pg');
 });

@@ -47,10 +47,10 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-let pieces = 0;
+let chunks = 0;
 /** Reads to the end, or throws what the SDK throws. */
 async function drained(stream: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of stream) pieces++;
+  for await (const _ of stream) chunks++;
 }
 const words = (content: string) => [{ role: 'user' as const, content }];
 
@@ -98,9 +98,9 @@ const clients: Readonly<Record<string, (model: string) => Promise<void>>> = {
 test.each(Object.keys(clients).flatMap((client) => dialects.map((dialect) => [client, dialect] as const)))(
   'G5: %s notices that %s broke off',
   async (client, dialect) => {
-    pieces = 0;
+    chunks = 0;
     await expect(clients[client]?.(dialect)).rejects.toBeTruthy();
-    expect(pieces).toBeGreaterThan(1);
+    expect(chunks).toBeGreaterThan(1);
   },
 );
 
@@ -111,12 +111,12 @@ test('G5: clients that read events as they come see the cut of a Gemini stream i
     headers: { 'x-goog-api-key': key },
     body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }),
   });
-  let heard = '';
+  let received = '';
   const reading = (async () => {
     const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) heard += decoder.decode(chunk, { stream: true });
+    for await (const chunk of response.body ?? []) received += decoder.decode(chunk, { stream: true });
   })();
   await expect(reading).rejects.toThrow();
-  expect(heard).toContain('world');
-  expect(heard).toContain('"error"');
+  expect(received).toContain('world');
+  expect(received).toContain('"error"');
 });

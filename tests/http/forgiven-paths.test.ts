@@ -46,8 +46,8 @@ test('G11: lists, too', async () => {
 });
 
 test('G11: errors keep the dialect, and pages stay pages', async () => {
-  const refused = await ask('POST', '/messages', { model: 'none', max_tokens: 9, messages });
-  expect(await refused.json()).toMatchObject({ type: 'error', error: { type: 'not_found_error' } });
+  const rejected = await ask('POST', '/messages', { model: 'none', max_tokens: 9, messages });
+  expect(await rejected.json()).toMatchObject({ type: 'error', error: { type: 'not_found_error' } });
   const page = await ask('GET', '/chat/completions');
   expect(page.headers.get('content-type')).toContain('text/html');
   expect((await ask('POST', '/v1/v1/v1/messages', {})).status).toBe(404);

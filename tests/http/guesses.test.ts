@@ -93,11 +93,11 @@ test('guesses at other accounts from a shared address keep nobody behind it out'
   for (let n = 0; n < 70; n++) await enter(from('203.0.113.9'), 'wrong', `user-${n % 7}`);
   // Six connections that go on guessing.
   ticking = false;
-  const guesses = Array.from({ length: 60 }, (_none, n) => enter(from('203.0.113.9'), 'wrong', `user-${n % 6}`));
+  const attempts = Array.from({ length: 60 }, (_none, n) => enter(from('203.0.113.9'), 'wrong', `user-${n % 6}`));
   const right = Array.from({ length: 3 }, () => enter(from('203.0.113.9'), 'password1'));
   expect((await Promise.all(right)).map(({ code }) => code)).toEqual(['in', 'in', 'in']);
-  const refused = (await Promise.all(guesses)).filter(({ code }) => code === 'too_many_attempts').length;
-  expect(refused).toBeGreaterThan(50);
+  const rejected = (await Promise.all(attempts)).filter(({ code }) => code === 'too_many_attempts').length;
+  expect(rejected).toBeGreaterThan(50);
   ticking = true;
   expect((await enter(from('203.0.113.9'), 'password1')).took).toBeLessThanOrEqual(3400);
 });
@@ -105,11 +105,11 @@ test('guesses at other accounts from a shared address keep nobody behind it out'
 test('A6: a hundred tries at once get no more guesses than one after the other', async () => {
   ticking = false;
   const answers = await Promise.all(Array.from({ length: 100 }, () => enter(from('203.0.113.9'), 'wrong')));
-  const tried = answers.filter(({ code }) => code === 'credentials_wrong').length;
-  const refused = answers.filter(({ code, status }) => code === 'too_many_attempts' && status === 429).length;
-  expect(tried + refused).toBe(100);
+  const attempts = answers.filter(({ code }) => code === 'credentials_wrong').length;
+  const rejected = answers.filter(({ code, status }) => code === 'too_many_attempts' && status === 429).length;
+  expect(attempts + rejected).toBe(100);
   // Five, and those whose turn comes within fifteen seconds.
-  expect(tried).toBe(9);
+  expect(attempts).toBe(9);
   // Only whoever did it pays.
   expect((await enter(from(home), 'password1')).code).toBe('in');
 });
@@ -185,8 +185,8 @@ const codeAt = (secret: string): string =>
   new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 }).generate({ timestamp: clock });
 
 async function turnOnSecondFactor() {
-  const begun = await api.send('POST', '/api/user/2fa', {}, owner.headers);
-  const { secret } = begun.body.data as { secret: string };
+  const startedOf = await api.send('POST', '/api/user/2fa', {}, owner.headers);
+  const { secret } = startedOf.body.data as { secret: string };
   const enabled = await api.send('POST', '/api/user/2fa/enable', { code: codeAt(secret) }, owner.headers);
   const { recovery_codes: codes } = enabled.body.data as { recovery_codes: string[] };
   clock += 60_000;
@@ -251,9 +251,9 @@ test('A6: strangers neither use up nor replace a code that was mailed to somebod
   expect(await register(from(home), code)).toMatchObject({ success: true });
   expect(await register(from(home), code, 'second')).toMatchObject({ code: 'code_wrong' });
   // Whoever guesses spends tries of its own.
-  const late = codeIn(mailbox.letters.at(-1)?.text);
+  const timedOut = codeIn(mailbox.letters.at(-1)?.text);
   for (let n = 0; n < 5; n++) await register(stranger(99), 'AAAAAA', 'third');
-  expect(await register(stranger(99), late, 'third')).toMatchObject({ code: 'code_wrong' });
+  expect(await register(stranger(99), timedOut, 'third')).toMatchObject({ code: 'code_wrong' });
 });
 
 test('A6: strangers cannot keep letters from a mailbox, nor fill it', async () => {
@@ -286,13 +286,14 @@ test('A6: wrong reset links from everywhere leave the right one alone', async ()
 
 test('A6: strangers who begin sign-ins by the thousand push out nobody’s', async () => {
   const device = createAuthenticator(api.base);
-  const begun = (await api.send('POST', '/api/passkey/options', {}, owner.headers)).body.data as {
+  const startedOf = (await api.send('POST', '/api/passkey/options', {}, owner.headers)).body.data as {
     ticket: string;
     options: { challenge: string };
   };
-  const response = device.register(begun.options);
-  await api.send('POST', '/api/passkey/', { ticket: begun.ticket, name: '', response }, owner.headers);
-  const asked = (await api.send('POST', '/api/passkey/login/options', {}, from(home))).body.data as typeof begun;
+  const response = device.register(startedOf.options);
+  await api.send('POST', '/api/passkey/', { ticket: startedOf.ticket, name: '', response }, owner.headers);
+  const requested = (await api.send('POST', '/api/passkey/login/options', {}, from(home))).body
+    .data as typeof startedOf;
   const left = await api.send('GET', '/api/oauth/state', undefined, from(home));
   const cookie = left.headers.get('set-cookie')?.split(';')[0] ?? '';
   const { oauth, passkeys } = api.gateway.services;
@@ -301,7 +302,12 @@ test('A6: strangers who begin sign-ins by the thousand push out nobody’s', asy
   const back = await api.send('GET', `/api/oauth/github?code=c&state=${left.body.data}`, undefined, { cookie });
   // The state is good; only the service is switched off here.
   expect(back.body.code).toBe('oauth_off');
-  const signed = device.sign(asked.options, String(owner.id));
-  const entered = await api.send('POST', '/api/passkey/login', { ticket: asked.ticket, response: signed }, from(home));
+  const signed = device.sign(requested.options, String(owner.id));
+  const entered = await api.send(
+    'POST',
+    '/api/passkey/login',
+    { ticket: requested.ticket, response: signed },
+    from(home),
+  );
   expect(entered.body.data).toMatchObject({ id: owner.id });
 });

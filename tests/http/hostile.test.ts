@@ -50,7 +50,7 @@ const valid: Readonly<Record<string, unknown>> = {
 };
 
 /** The site, its accounts and its options; not the calls that sign the caller out or end the account. */
-const tried = /^(setup|status|session|user|option|group|audit)\.(?!logout|close_self)/;
+const attempts = /^(setup|status|session|user|option|group|audit)\.(?!logout|close_self)/;
 
 const fieldsOf = (row: Endpoint): string[] => {
   const { def } = row.input._zod as { readonly def: { readonly shape?: Readonly<Record<string, unknown>> } };
@@ -65,7 +65,7 @@ test('no field of these calls can make them fail: they answer or refuse', async 
   let { headers } = await api.addUser('root', 100);
   let calls = 0;
   const failed: string[] = [];
-  for (const row of (endpoints as readonly Endpoint[]).filter((one) => tried.test(one.id))) {
+  for (const row of (endpoints as readonly Endpoint[]).filter((one) => attempts.test(one.id))) {
     for (const field of fieldsOf(row)) {
       for (const value of values) {
         const fields: Record<string, unknown> = {};

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { createExposition, metricNames } from '../../server/observability/metrics/exposition.ts';
 import { metricsAddress, serveMetrics } from '../../server/observability/metrics/listener.ts';
-import { createFigures, durationBounds } from '../../server/relay/shared/figures.ts';
+import { createStats, durationBounds } from '../../server/relay/shared/figures.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -29,21 +29,21 @@ afterEach(async () => {
   await upstream.stop();
 });
 
-const quiet = { late: 0, refused: 0, owed: 0, trouble: '' };
-const exposed = (standing = quiet) =>
+const quiet = { late: 0, rejected: 0, pending: 0, failure: '' };
+const exposed = (status = quiet) =>
   createExposition(async () => ({
-    relays: [
+    relayThreads: [
       {
         thread: 1,
-        figures: {
-          ...gateway.relay.figures(),
-          loop: { median: 0, p99: 3, most: 12 },
+        stats: {
+          ...gateway.relay.stats(),
+          loop: { median: 0, p99: 3, max: 12 },
           channels: [{ id: 1, name: 'a "quoted"\\ name\nof two lines', condition: 'up' }],
         },
       },
     ],
-    standing,
-    oldestOwedMs: 1500,
+    status,
+    oldestPendingMs: 1500,
     version: 'v1',
     quotaPerUnit: 500_000,
     leaseSeconds: 30,
@@ -83,7 +83,7 @@ test('what monitors read is what was asked, what it used and what it cost', asyn
   expect(found.get('gateway_settlement_oldest_seconds')?.[0]?.value).toBe('1.5');
   expect([...found.keys()].filter((name) => name.startsWith('gateway_')).sort()).toEqual([...metricNames].sort());
   expect(found.has('process_resident_memory_bytes')).toBe(true);
-  expect((await families(exposed({ ...quiet, trouble: 'disk' }).text())).get('gateway_storage_up')?.[0]?.value).toBe(
+  expect((await families(exposed({ ...quiet, failure: 'disk' }).text())).get('gateway_storage_up')?.[0]?.value).toBe(
     '0',
   );
 });
@@ -123,17 +123,17 @@ const sample = {
 } as const;
 
 test('a time lies in the first bucket that is not below it', () => {
-  const figures = createFigures();
-  for (const bound of [0, ...durationBounds]) figures.ended({ ...sample, model: 'm', ms: bound });
-  figures.ended({ ...sample, model: 'm', ms: 300_001 });
-  expect(figures.read().series[0]?.duration.counts).toEqual([2, ...durationBounds.slice(1).map(() => 1), 1]);
-  expect(figures.read().series[0]?.firstByte.counts.every((count) => count === 0)).toBe(true);
+  const stats = createStats();
+  for (const bound of [0, ...durationBounds]) stats.ended({ ...sample, model: 'm', ms: bound });
+  stats.ended({ ...sample, model: 'm', ms: 300_001 });
+  expect(stats.read().series[0]?.duration.counts).toEqual([2, ...durationBounds.slice(1).map(() => 1), 1]);
+  expect(stats.read().series[0]?.firstByte.counts.every((count) => count === 0)).toBe(true);
 });
 
 test('names that clients make up do not fill the memory', () => {
-  const figures = createFigures();
-  for (let n = 0; n < 5000; n++) figures.ended({ ...sample, model: `m${n}`, ms: 1 });
-  const { series } = figures.read();
+  const stats = createStats();
+  for (let n = 0; n < 5000; n++) stats.ended({ ...sample, model: `m${n}`, ms: 1 });
+  const { series } = stats.read();
   expect(series.length).toBeLessThan(2010);
   expect(series.reduce((total, one) => total + (one.ends.completed ?? 0), 0)).toBe(5000);
 });
@@ -181,7 +181,7 @@ test('with a token nobody else reads', async () => {
 
 const monitoring = (file: string) =>
   readFileSync(resolve(import.meta.dirname, '../../scripts/monitoring', file), 'utf8');
-const asked = (text: string): string[] => [
+const requested = (text: string): string[] => [
   ...new Set([...text.matchAll(/gateway_[a-z_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''))),
 ];
 
@@ -198,7 +198,7 @@ test('dashboard and alerts ask for figures that exist', () => {
   ];
   expect(expressions.length).toBeGreaterThan(15);
   for (const expression of expressions) {
-    const names = asked(expression.replaceAll(/\{[^}]*\}/g, '').replaceAll(/by \([^)]*\)/g, ''));
+    const names = requested(expression.replaceAll(/\{[^}]*\}/g, '').replaceAll(/by \([^)]*\)/g, ''));
     expect([expression, names.length > 0 || expression.includes('process_')]).toEqual([expression, true]);
     expect([expression, names.filter((name) => !(metricNames as readonly string[]).includes(name))]).toEqual([
       expression,
@@ -208,6 +208,6 @@ test('dashboard and alerts ask for figures that exist', () => {
     expect([expression, open]).toEqual([expression, [...expression].filter((sign) => sign === ')').length]);
   }
   // Nothing is measured that nobody looks at.
-  const looked = new Set(expressions.flatMap(asked));
+  const looked = new Set(expressions.flatMap(requested));
   expect(metricNames.filter((name) => !looked.has(name))).toEqual([]);
 });

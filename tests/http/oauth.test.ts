@@ -54,10 +54,10 @@ async function goThrough(
   type: string,
   options: { as?: HeaderFields; code?: string; aff?: string; cookie?: boolean } = {},
 ) {
-  const asked = await api.send('GET', `/api/oauth/state?aff=${options.aff ?? ''}`, undefined, options.as);
-  const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const requested = await api.send('GET', `/api/oauth/state?aff=${options.aff ?? ''}`, undefined, options.as);
+  const cookie = requested.headers.get('set-cookie')?.split(';')[0] ?? '';
   const own = options.as?.cookie === undefined ? [] : [options.as.cookie];
-  return api.send('GET', `/api/oauth/${type}?code=${options.code ?? 'c0de'}&state=${asked.body.data}`, undefined, {
+  return api.send('GET', `/api/oauth/${type}?code=${options.code ?? 'c0de'}&state=${requested.body.data}`, undefined, {
     ...options.as,
     cookie: [...own, ...(options.cookie === false ? [] : [cookie])].join('; '),
   });
@@ -108,15 +108,15 @@ test('a state belongs to the browser that asked for it, is used once, and for te
     status: 403,
     body: { message: '登录会话已失效，请重新登录' },
   });
-  const asked = await api.send('GET', '/api/oauth/state');
-  const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const back = () => api.send('GET', `/api/oauth/github?code=c&state=${asked.body.data}`, undefined, { cookie });
+  const requested = await api.send('GET', '/api/oauth/state');
+  const cookie = requested.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const back = () => api.send('GET', `/api/oauth/github?code=c&state=${requested.body.data}`, undefined, { cookie });
   expect((await back()).body.success).toBe(true);
   expect((await back()).status).toBe(403);
-  const late = await api.send('GET', '/api/oauth/state');
+  const timedOut = await api.send('GET', '/api/oauth/state');
   clock += 10 * 60_000;
-  const after = await api.send('GET', `/api/oauth/github?code=c&state=${late.body.data}`, undefined, {
-    cookie: late.headers.get('set-cookie')?.split(';')[0] ?? '',
+  const after = await api.send('GET', `/api/oauth/github?code=c&state=${timedOut.body.data}`, undefined, {
+    cookie: timedOut.headers.get('set-cookie')?.split(';')[0] ?? '',
   });
   expect(after.status).toBe(403);
   expect((await api.send('GET', '/api/oauth/github?code=c&state=')).status).toBe(403);
@@ -206,10 +206,10 @@ const signed = (fields: Record<string, string> = {}) =>
 
 /** Leaves for Telegram as our console does. @returns what the browser brings back besides the signed fields. */
 async function leaveForTelegram(as: HeaderFields = {}) {
-  const begun = await api.send('POST', '/api/oauth/begin', { type: 'telegram' }, as);
-  const { url } = begun.body.data as { url: string };
+  const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'telegram' }, as);
+  const { url } = startedOf.body.data as { url: string };
   const back = new URL(new URL(url).searchParams.get('return_to') ?? '');
-  const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const cookie = startedOf.headers.get('set-cookie')?.split(';')[0] ?? '';
   return {
     back,
     state: back.searchParams.get('state') ?? '',
@@ -347,9 +347,9 @@ async function openProvider(person: () => Person, strict: boolean) {
     },
     /** As our console: the server says where to go. */
     async leave(as: HeaderFields = {}) {
-      const begun = await api.send('POST', '/api/oauth/begin', { type: 'oidc' }, as);
-      const { url } = begun.body.data as { url: string };
-      const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
+      const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'oidc' }, as);
+      const { url } = startedOf.body.data as { url: string };
+      const cookie = startedOf.headers.get('set-cookie')?.split(';')[0] ?? '';
       return { url, state: new URL(url).searchParams.get('state') ?? '', cookie };
     },
     async signIn(as: HeaderFields = {}) {
@@ -385,8 +385,8 @@ test('OIDC against a real provider: discovery, code, token, profile, for console
   try {
     expect(provider.endpoints.token_endpoint).toBe(`${provider.issuer}/token`);
     await provider.use();
-    const asked = await api.send('GET', '/api/oauth/state');
-    const state = String(asked.body.data);
+    const requested = await api.send('GET', '/api/oauth/state');
+    const state = String(requested.body.data);
     const code = await loginAtProvider(
       `${provider.endpoints.authorization_endpoint}?${new URLSearchParams({
         client_id: 'gateway',
@@ -397,7 +397,7 @@ test('OIDC against a real provider: discovery, code, token, profile, for console
       })}`,
       'ann-sub',
     );
-    const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const cookie = requested.headers.get('set-cookie')?.split(';')[0] ?? '';
     expect((await provider.comeBack(code, state, cookie)).data).toMatchObject({
       username: 'ann',
       oidc_id: 'ann-sub',
@@ -414,11 +414,11 @@ test('A12: a provider that insists on PKCE is content, and a code serves only th
   try {
     await provider.use();
     const { url } = await provider.leave();
-    const asked = new URL(url).searchParams;
-    expect(asked.get('code_challenge_method')).toBe('S256');
-    expect(asked.get('code_challenge')).toMatch(/^[\w-]{43}$/);
-    expect(asked.get('nonce')).toMatch(/^[\w-]{32}$/);
-    expect(asked.get('redirect_uri')).toBe('https://site.example/oauth/oidc');
+    const requested = new URL(url).searchParams;
+    expect(requested.get('code_challenge_method')).toBe('S256');
+    expect(requested.get('code_challenge')).toMatch(/^[\w-]{43}$/);
+    expect(requested.get('nonce')).toMatch(/^[\w-]{32}$/);
+    expect(requested.get('redirect_uri')).toBe('https://site.example/oauth/oidc');
     // Two browsers; one brings the code of the other.
     const [mine, theirs] = [await provider.leave(), await provider.leave()];
     const stolen = await loginAtProvider(theirs.url, 'ann-sub');
@@ -522,8 +522,8 @@ test.each([
   }))
     await set(key, value);
   const enter = async (wrong: object) => {
-    const begun = await api.send('POST', '/api/oauth/begin', { type: 'oidc' });
-    const url = new URL((begun.body.data as { url: string }).url);
+    const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'oidc' });
+    const url = new URL((startedOf.body.data as { url: string }).url);
     const claims = {
       iss: idp,
       aud: 'gateway',
@@ -537,7 +537,7 @@ test.each([
     services[`${idp}/me`] = () => ({ sub: 's', preferred_username: 'ann' });
     return (
       await api.send('GET', `/api/oauth/oidc?code=c&state=${url.searchParams.get('state')}`, undefined, {
-        cookie: begun.headers.get('set-cookie')?.split(';')[0] ?? '',
+        cookie: startedOf.headers.get('set-cookie')?.split(';')[0] ?? '',
       })
     ).body;
   };
@@ -546,11 +546,11 @@ test.each([
 });
 
 test('A12: GitHub gets a challenge, and the verifier with the code', async () => {
-  const begun = await api.send('POST', '/api/oauth/begin', { type: 'github' });
-  const url = new URL((begun.body.data as { url: string }).url);
+  const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'github' });
+  const url = new URL((startedOf.body.data as { url: string }).url);
   expect(`${url.origin}${url.pathname}`).toBe('https://github.com/login/oauth/authorize');
   await api.send('GET', `/api/oauth/github?code=c&state=${url.searchParams.get('state')}`, undefined, {
-    cookie: begun.headers.get('set-cookie')?.split(';')[0] ?? '',
+    cookie: startedOf.headers.get('set-cookie')?.split(';')[0] ?? '',
   });
   const verifier = new URLSearchParams(String(calls[0]?.init.body)).get('code_verifier') ?? '';
   expect(createHash('sha256').update(verifier).digest('base64url')).toBe(url.searchParams.get('code_challenge'));
@@ -559,10 +559,10 @@ test('A12: GitHub gets a challenge, and the verifier with the code', async () =>
 test('A12: binding takes a login of a moment ago, by the person who left for it', async () => {
   const person = await api.addUser('person', 1);
   const other = await api.addUser('other', 1);
-  const asked = await api.send('GET', '/api/oauth/state', undefined, person.headers);
-  const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const requested = await api.send('GET', '/api/oauth/state', undefined, person.headers);
+  const cookie = requested.headers.get('set-cookie')?.split(';')[0] ?? '';
   const back = (as: HeaderFields) =>
-    api.send('GET', `/api/oauth/github?code=c&state=${asked.body.data}`, undefined, {
+    api.send('GET', `/api/oauth/github?code=c&state=${requested.body.data}`, undefined, {
       ...as,
       cookie: `${as.cookie}; ${cookie}`,
     });

@@ -12,7 +12,7 @@ const address = 'an address that browsers, letters or services of others follow 
 const proof = 'what remains to prove what was used';
 const owner = 'what the site is, chosen at set-up';
 const words = 'words in a frame where nothing runs and nothing can be typed';
-const look = 'how the console looks or counts; leads nowhere';
+const check = 'how the console looks or counts; leads nowhere';
 const relay = 'how requests are routed, limited or told upstream: an administrator’s daily work';
 const prices = 'prices of models: an administrator may give quota away as well';
 const told = 'when operators are told of trouble, and in which words';
@@ -85,12 +85,12 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'general_setting.docs_link': [100, address],
   'general_setting.release_url': [100, address],
   Chats: [100, 'addresses that are handed keys of users'],
-  DefaultCollapseSidebar: [10, look],
+  DefaultCollapseSidebar: [10, check],
   QuotaPerUnit: [100, money],
   RetryTimes: [10, relay],
   DisplayInCurrencyEnabled: [100, money],
-  DisplayTokenStatEnabled: [10, look],
-  'console_setting.checklist_enabled': [10, look],
+  DisplayTokenStatEnabled: [10, check],
+  'console_setting.checklist_enabled': [10, check],
   DemoSiteEnabled: [100, owner],
   SelfUseModeEnabled: [100, owner],
   DrawingEnabled: [10, relay],
@@ -111,11 +111,11 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'traffic_setting.hour_days': [100, proof],
   'traffic_setting.minute_hours': [100, proof],
   LogConsumeEnabled: [100, proof],
-  DataExportEnabled: [10, look],
+  DataExportEnabled: [10, check],
   DataExportInterval: [10, idle],
-  DataExportDefaultTime: [10, look],
+  DataExportDefaultTime: [10, check],
   ChannelDisableThreshold: [10, relay],
-  QuotaRemindThreshold: [10, look],
+  QuotaRemindThreshold: [10, check],
   AutomaticDisableChannelEnabled: [10, relay],
   AutomaticEnableChannelEnabled: [10, relay],
   AutomaticDisableKeywords: [10, relay],
@@ -225,16 +225,16 @@ test('A2: the list names every option once', () => {
   expect(Object.keys(rights).sort()).toEqual([...optionKeys].sort());
 });
 
-test.each(Object.entries(rights))('A2: %s is written by role %s alone', async (key, [least]) => {
+test.each(Object.entries(rights))('A2: %s is written by role %s alone', async (key, [min]) => {
   const row = optionRow(key as OptionKey);
-  expect(row.role).toBe(least);
+  expect(row.role).toBe(min);
   const secretly = row.kind.check('sk-secret') === null ? 'sk-secret' : 'https://hooks.example/sk-secret';
   const value = row.secret ? secretly : row.fallback;
   expect(await put(key, value, 1)).toBe('role_too_low');
-  expect(await put(key, value, 10)).toBe(least > 10 ? 'option_root_only' : 'written');
+  expect(await put(key, value, 10)).toBe(min > 10 ? 'option_root_only' : 'written');
   expect(await put(key, value, 100)).toBe('written');
   const reset = async (role: number) => (await api.send('POST', '/api/option/reset', { key }, callers[role])).body.code;
-  expect(await reset(10)).toBe(least > 10 ? 'option_root_only' : undefined);
+  expect(await reset(10)).toBe(min > 10 ? 'option_root_only' : undefined);
   const listed = (await api.send('GET', '/api/option/details', undefined, callers[10])).body.data as readonly {
     readonly key: string;
     readonly value: string;
@@ -264,13 +264,13 @@ const addresses = [
 ] as const;
 /** With places to fill in; schemes of programs on a desk are allowed. */
 const templates = ['ChatLink', 'ChatLink2'] as const;
-const pictures = ['Logo', 'WeChatAccountQRCodeImageURL'] as const;
+const images = ['Logo', 'WeChatAccountQRCodeImageURL'] as const;
 
 test('A2: every row that looks like an address is known as one', () => {
   const named = optionKeys.filter((key) => /url|address|link|endpoint|well_known|logo/i.test(key));
   const switches = named.filter((key) => optionRow(key).kind.name === 'switch');
   expect(named.filter((key) => !switches.includes(key)).sort()).toEqual(
-    [...bases, ...addresses, ...pictures, ...templates].sort() as string[],
+    [...bases, ...addresses, ...images, ...templates].sort() as string[],
   );
 });
 
@@ -295,7 +295,7 @@ const hostile = [
   'https://a.exa mple',
 ];
 
-test.each([...bases, ...addresses, ...pictures])('A2: %s leads to the web or nowhere', async (key) => {
+test.each([...bases, ...addresses, ...images])('A2: %s leads to the web or nowhere', async (key) => {
   for (const value of hostile) expect([value, await put(key, value, 100)]).toEqual([value, 'option_invalid']);
   for (const value of ['https://a.example', 'http://127.0.0.1:3000', 'https://a.example/sub', ''])
     expect([value, await put(key, value, 100)]).toEqual([value, 'written']);

@@ -1,16 +1,16 @@
 /** Questions of supervisors: who is alive, and who may be sent requests. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
 import { createSite, type Site } from '../support/site.ts';
 
 let site: Site;
-let door: FrontDoor;
+let door: HttpServer;
 let sells = true;
 
 beforeAll(async () => {
   site = await createSite();
-  door = openFrontDoor({
+  door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     relay: site.gateway.relay,

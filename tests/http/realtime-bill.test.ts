@@ -4,14 +4,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase } from '../../db/open.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
-import type { FrontDoor } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/front-door.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
 
 const model = 'gpt-4o-realtime-preview';
 let gateway: TestGateway;
-let door: FrontDoor;
+let door: HttpServer;
 let key: string;
 let upstream: ReturnType<typeof startRealtimeUpstream>;
 
@@ -39,20 +39,20 @@ type Event = Record<string, unknown> & { type: string };
 async function converse(apiKey = key) {
   const address = `ws://127.0.0.1:${door.port}/v1/realtime?model=${model}`;
   const socket = new WebSocket(address, ['realtime', `openai-insecure-api-key.sk-${apiKey}`]);
-  const heard: Event[] = [];
-  socket.onmessage = ({ data }) => void heard.push(JSON.parse(String(data)) as Event);
+  const received: Event[] = [];
+  socket.onmessage = ({ data }) => void received.push(JSON.parse(String(data)) as Event);
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     socket.onclose = ({ code, reason }) => resolve({ code, reason });
   });
   const told = (type: string, count = 1) =>
-    expect.poll(() => heard.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
+    expect.poll(() => received.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
   await told('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
-  return { send, heard, closed, told, leave: () => socket.close() };
+  return { send, heard: received, closed, told, leave: () => socket.close() };
 }
 
 const ask = { type: 'response.create' };
-const say = (text: string) => ({
+const print = (text: string) => ({
   type: 'conversation.item.create',
   item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
 });
@@ -67,7 +67,7 @@ const sound = (seconds: number) => new Uint8Array(48_000 * seconds);
 const words = (count: number) => 'word '.repeat(count);
 
 test('M5: whoever leaves before the end of an answer pays what the upstream says it cost', async () => {
-  upstream.script({ answer: (answer) => answer.say(words(5000)), cancelled: realtimeUsage(40, 5200) });
+  upstream.script({ answer: (answer) => answer.print(words(5000)), cancelled: realtimeUsage(40, 5200) });
   const { send, told, leave } = await converse();
   send(ask);
   await told('response.output_text.delta');
@@ -84,13 +84,13 @@ test('M5: whoever leaves before the end of an answer pays what the upstream says
 test('M5: where the upstream does not say, what was delivered is counted: words, sound, calls and what was asked', async () => {
   upstream.script({
     answer(answer) {
-      answer.say(words(50));
+      answer.print(words(50));
       answer.speak(sound(3), words(7));
       answer.call('{"city": "Ulm"}');
     },
   });
   const { send, told, leave } = await converse();
-  send(say('how is the weather'));
+  send(print('how is the weather'));
   send({ type: 'input_audio_buffer.append', audio: Buffer.from(sound(2)).toString('base64') });
   send({ type: 'input_audio_buffer.commit' });
   await told('input_audio_buffer.committed');
@@ -109,7 +109,7 @@ test('M5: where the upstream does not say, what was delivered is counted: words,
 });
 
 test('M5: an upstream that goes without a word has its delivered answer charged', async () => {
-  upstream.script({ answer: (answer) => answer.say(words(100)) });
+  upstream.script({ answer: (answer) => answer.print(words(100)) });
   const { send, told, closed } = await converse();
   send(ask);
   await told('response.output_text.delta');
@@ -127,7 +127,7 @@ test('M5: finished and open answers of one conversation are charged together', a
   upstream.script({
     answer(answer) {
       turn++;
-      answer.say(words(10));
+      answer.print(words(10));
       if (turn === 1) answer.done(realtimeUsage(100, 12));
       if (turn === 2) answer.done(null);
     },
@@ -147,13 +147,13 @@ test('M5: finished and open answers of one conversation are charged together', a
 });
 
 test('M5: an answer the client cancels is charged by its own end', async () => {
-  upstream.script({ answer: (answer) => answer.say(words(30)), cancelled: realtimeUsage(5, 33) });
-  const { send, told, leave, heard } = await converse();
+  upstream.script({ answer: (answer) => answer.print(words(30)), cancelled: realtimeUsage(5, 33) });
+  const { send, told, leave, heard: received } = await converse();
   send(ask);
   await told('response.output_text.delta');
   send({ type: 'response.cancel' });
   await told('response.done');
-  expect(heard.at(-1)).toMatchObject({ response: { status: 'cancelled' } });
+  expect(received.at(-1)).toMatchObject({ response: { status: 'cancelled' } });
   leave();
   expect(await row()).toMatchObject({ prompt_tokens: 5, completion_tokens: 33, end_reason: 'completed' });
 });
@@ -164,12 +164,12 @@ test('M5: a crash in the middle of an answer charges what was delivered', async 
   await open({ engine: 'sqlite' });
   upstream.script({
     answer(answer) {
-      answer.say(words(200));
-      answer.say('more ');
+      answer.print(words(200));
+      answer.print('more ');
     },
   });
   const { send, told, leave } = await converse();
-  send(say('a b c'));
+  send(print('a b c'));
   send(ask);
   await told('response.output_text.delta', 2);
   const observed = async () => {
@@ -200,15 +200,18 @@ test('M5: who cannot carry on is told in the protocol’s own form, and pays for
       }
     },
   });
-  const { send, closed, heard } = await converse(poor.key);
+  const { send, closed, heard: received } = await converse(poor.key);
   send(ask);
   expect(await closed).toMatchObject({ code: 1008 });
   stop = true;
-  expect(heard.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted', type: 'insufficient_quota' } });
+  expect(received.at(-1)).toMatchObject({
+    type: 'error',
+    error: { code: 'user_exhausted', type: 'insufficient_quota' },
+  });
   const log = await row();
   expect(log).toMatchObject({ end_reason: 'quota_cut' });
   // A second costs 20 x 2.5 x 20 x 2 = 2,000.
-  const delivered = heard.filter(({ type }) => type === 'response.output_audio.delta').length;
+  const delivered = received.filter(({ type }) => type === 'response.output_audio.delta').length;
   expect(delivered).toBeGreaterThan(5);
   expect(log?.quota).toBe(delivered * 2000);
   expect(log?.quota).toBeLessThanOrEqual(20_000);
@@ -225,12 +228,12 @@ test('M1: an answer that the balance does not carry is asked for shorter, in the
   expect(upstream.heard).toEqual([
     { type: 'response.create', response: { instructions: 'be kind', max_output_tokens: 256 } },
   ]);
-  upstream.tell({ type: 'session.updated', session: { max_response_output_tokens: 40, turn_detection: null } });
+  upstream.send({ type: 'session.updated', session: { max_response_output_tokens: 40, turn_detection: null } });
   await told('session.updated');
   send(ask);
   await told('response.done', 2);
   expect(upstream.heard.at(-1)).toEqual(ask);
-  upstream.tell({ type: 'session.updated', session: { max_response_output_tokens: 'inf' } });
+  upstream.send({ type: 'session.updated', session: { max_response_output_tokens: 'inf' } });
   await told('session.updated', 2);
   send(ask);
   await told('response.done', 3);
@@ -241,18 +244,18 @@ test('M1: an answer that the balance does not carry is asked for shorter, in the
 
 test('M1: an answer of which nothing is carried is not asked for; the one before it is paid by its own end', async () => {
   upstream.script({ answer: (answer) => answer.speak(sound(1)), cancelled: realtimeUsage(0, 20, { spoken: 20 }) });
-  const { send, told, closed, heard } = await converse(await poorKey(8_000));
+  const { send, told, closed, heard: received } = await converse(await poorKey(8_000));
   send(ask);
   await told('response.output_audio.delta');
   send({ ...ask, response: { instructions: words(400) } });
   expect(await closed).toEqual({ code: 1008, reason: 'user_exhausted' });
-  expect(heard.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
+  expect(received.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
   expect(upstream.heard.map(({ type }) => type)).toEqual(['response.create', 'response.cancel']);
   expect(await row()).toMatchObject({ quota: 2000, end_reason: 'quota_cut', usage_source: 'reported' });
 });
 
 test('M1: where answers begin unasked, the session is told what is carried before the sound goes on', async () => {
-  const { send, told, closed, heard } = await converse(await poorKey(50_000));
+  const { send, told, closed, heard: received } = await converse(await poorKey(50_000));
   const audio = (seconds: number) => Buffer.from(sound(seconds)).toString('base64');
   send({ type: 'input_audio_buffer.append', audio: audio(1) });
   await expect.poll(() => upstream.heard.length).toBe(2);
@@ -264,7 +267,7 @@ test('M1: where answers begin unasked, the session is told what is carried befor
   // 10 tokens of 50 a second: 120 s are 60,000.
   send({ type: 'input_audio_buffer.append', audio: audio(120) });
   expect(await closed).toMatchObject({ code: 1008 });
-  expect(heard.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
+  expect(received.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
   expect(upstream.heard).toHaveLength(2);
   expect(await row()).toMatchObject({ quota: 0 });
 });
@@ -272,13 +275,13 @@ test('M1: where answers begin unasked, the session is told what is carried befor
 test('M1: what costs as much as there is goes on, one quota more ends it', async () => {
   await gateway.option('ModelRatio', JSON.stringify({ [model]: 1 }));
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(8000, 0)) });
-  const { send, told, closed, heard } = await converse(await poorKey(8000));
+  const { send, told, closed, heard: received } = await converse(await poorKey(8000));
   send(ask);
   await told('response.done');
-  send(say('go on'));
+  send(print('go on'));
   await told('conversation.item.added');
-  expect(heard.filter(({ type }) => type === 'error')).toEqual([]);
-  upstream.tell({
+  expect(received.filter(({ type }) => type === 'error')).toEqual([]);
+  upstream.send({
     type: 'conversation.item.input_audio_transcription.completed',
     item_id: 'item_heard',
     content_index: 0,
@@ -298,7 +301,7 @@ test('M5: what listening along costs is charged at the price of the model that l
   });
   await told('session.updated');
   const written = (usage: unknown) =>
-    upstream.tell({
+    upstream.send({
       type: 'conversation.item.input_audio_transcription.completed',
       item_id: 'item_heard',
       content_index: 0,
@@ -314,15 +317,15 @@ test('M5: what listening along costs is charged at the price of the model that l
   await ended();
   const logs = await gateway.logs();
   expect(logs).toHaveLength(2);
-  const heard = logs.find((log) => log.model_name === 'whisper-1');
+  const received = logs.find((log) => log.model_name === 'whisper-1');
   // A minute is 1,000 tokens.
-  expect(heard).toMatchObject({ prompt_tokens: 1000, quota: 15_000, usage_source: 'reported' });
+  expect(received).toMatchObject({ prompt_tokens: 1000, quota: 15_000, usage_source: 'reported' });
   expect(logs.find((log) => log.model_name === model)).toMatchObject({ prompt_tokens: 10, completion_tokens: 10 });
 });
 
 test('M5: listening along without a price of its own is charged at the conversation’s', async () => {
   const { told, leave } = await converse();
-  upstream.tell({
+  upstream.send({
     type: 'conversation.item.input_audio_transcription.completed',
     item_id: 'item_heard',
     content_index: 0,
@@ -376,14 +379,14 @@ test.each<[string, () => Promise<unknown>, string]>([
     'model_not_allowed',
   ],
 ])('A10: whoever %s is shown out of an open conversation, and pays for what was said', async (_what, change, code) => {
-  upstream.script({ answer: (answer) => answer.say(words(20)), cancelled: realtimeUsage(3, 21) });
-  const { send, told, closed, heard } = await converse();
+  upstream.script({ answer: (answer) => answer.print(words(20)), cancelled: realtimeUsage(3, 21) });
+  const { send, told, closed, heard: received } = await converse();
   send(ask);
   await told('response.output_text.delta');
   await change();
   await gateway.sync();
   expect(await closed).toEqual({ code: 1008, reason: code });
-  expect(heard.at(-1)).toMatchObject({ type: 'error', error: { code } });
+  expect(received.at(-1)).toMatchObject({ type: 'error', error: { code } });
   expect(await row()).toMatchObject({ prompt_tokens: 3, completion_tokens: 21, usage_source: 'reported' });
   expect(upstream.connected()).toBe(0);
 });
@@ -415,10 +418,10 @@ test.each<[string, string]>([
   ['a session, as a list', '{"type":"session.update","session":{"model":["gpt-4o-mini"]}}'],
 ])('A10: another model for %s goes no further', async (_what, event) => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
-  const { send, told, leave, heard } = await converse();
+  const { send, told, leave, heard: received } = await converse();
   send(JSON.parse(event) as Record<string, unknown>);
   await told('error');
-  expect(heard.at(-1)).toMatchObject({ error: { code: 'realtime_model_fixed' } });
+  expect(received.at(-1)).toMatchObject({ error: { code: 'realtime_model_fixed' } });
   send({ type: 'session.update', session: { model, instructions: 'be kind' } });
   send(ask);
   await told('response.done');
@@ -430,10 +433,10 @@ test.each<[string, string]>([
 test('A10: a model that listens along must be one the key may use', async () => {
   await changeToken({ model_limits_enabled: true, model_limits: model });
   await gateway.sync();
-  const { send, told, heard, leave } = await converse();
+  const { send, told, heard: received, leave } = await converse();
   send({ type: 'session.update', session: { input_audio_transcription: { model: 'whisper-1' } } });
   await told('error');
-  expect(heard.at(-1)).toMatchObject({ error: { code: 'model_not_allowed' } });
+  expect(received.at(-1)).toMatchObject({ error: { code: 'model_not_allowed' } });
   expect(upstream.heard).toEqual([]);
   leave();
   await ended();
@@ -445,14 +448,14 @@ test('A10: every turn counts as a request where requests are limited', async () 
   await gateway.option('ModelRequestRateLimitDurationMinutes', '1');
   await gateway.option('ModelRequestRateLimitCount', '2');
   await gateway.option('ModelRequestRateLimitSuccessCount', '100');
-  const { send, told, heard, leave } = await converse();
+  const { send, told, heard: received, leave } = await converse();
   send(ask);
   await told('response.done');
   send(ask);
   await told('response.done', 2);
   send(ask);
   await told('error');
-  expect(heard.at(-1)).toMatchObject({ error: { code: 'limit_requests' } });
+  expect(received.at(-1)).toMatchObject({ error: { code: 'limit_requests' } });
   expect(upstream.heard).toHaveLength(2);
   upstream.script({ answer: () => undefined, cancelled: realtimeUsage(1, 0) });
   upstream.answerUnasked();
@@ -477,7 +480,7 @@ test('A10: unwanted words are found in frames of bytes too, and frames nobody ca
   await new Promise((resolve) => {
     socket.onopen = resolve;
   });
-  socket.send(new TextEncoder().encode(JSON.stringify(say('a forbidden-fruit'))));
+  socket.send(new TextEncoder().encode(JSON.stringify(print('a forbidden-fruit'))));
   await expect.poll(() => codes).toEqual(['sensitive_words']);
   socket.send('{"type":"response.create"');
   await expect.poll(() => codes).toEqual(['sensitive_words', 'body_not_json']);

@@ -1,7 +1,7 @@
 /** A conversation goes on while its money comes from another machine: nothing is refused, cut or made shorter for where it lies. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
-import type { FrontDoor } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/front-door.ts';
 import type { LeaseSource } from '../../server/relay/admission/lease-client.ts';
 import type { Conversation } from '../../server/relay/endpoints/realtime/conversation.ts';
 import { openRelayDoor } from '../support/door.ts';
@@ -10,7 +10,7 @@ import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstre
 
 const model = 'gpt-4o-realtime-preview';
 let gateway: TestGateway;
-let door: FrontDoor;
+let door: HttpServer;
 let key: string;
 let channelId: number;
 let upstream: ReturnType<typeof startRealtimeUpstream>;
@@ -25,16 +25,16 @@ const leasedHere = () => {
   const { accounts, memory } = gateway.balances.money;
   return createLeasedBalances({ accounts, memory });
 };
-const lender: LeaseSource = {
-  async lend(_to, _more, wish) {
+const leaseSource: LeaseSource = {
+  async acquire(_to, _more, requested) {
     loans++;
     await gate.promise;
-    const amount = Math.min(free, wish);
+    const amount = Math.min(free, requested);
     free -= amount;
-    if (amount > 0) leasedHere().lend(account(), amount);
-    return amount < wish ? 'exhausted' : 'lent';
+    if (amount > 0) leasedHere().addLease(account(), amount);
+    return amount < requested ? 'exhausted' : 'lent';
   },
-  standing: async () => ({ limit: 0, used: 0 }),
+  limits: async () => ({ limit: 0, used: 0 }),
 };
 /** From here on every loan waits. */
 const nothingHere = () => {
@@ -46,7 +46,7 @@ const nothingHere = () => {
 beforeEach(async () => {
   [gate, free, loans] = [Promise.withResolvers(), 500_000_000, 0];
   gate.resolve();
-  gateway = await createTestGateway({ leased: true, relay: { lender }, limits: { billMs: 300, checkpointMs: 0 } });
+  gateway = await createTestGateway({ leased: true, relay: { leaseSource }, limits: { billMs: 300, checkpointMs: 0 } });
   upstream = startRealtimeUpstream({ answer: (answer) => answer.done(realtimeUsage(10, 2000)) });
   channelId = await gateway.channel(upstream.url, { models: `${model},whisper-1` });
   key = (await gateway.token()).key;
@@ -64,13 +64,13 @@ type Event = Record<string, unknown> & { type: string };
 async function converse() {
   const address = `ws://127.0.0.1:${door.port}/v1/realtime?model=${model}`;
   const socket = new WebSocket(address, ['realtime', `openai-insecure-api-key.sk-${key}`]);
-  const heard: Event[] = [];
-  socket.onmessage = ({ data }) => void heard.push(JSON.parse(String(data)) as Event);
+  const received: Event[] = [];
+  socket.onmessage = ({ data }) => void received.push(JSON.parse(String(data)) as Event);
   const told = (type: string, count = 1) =>
-    expect.poll(() => heard.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
+    expect.poll(() => received.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
   await told('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
-  return { send, heard, told, leave: () => socket.close() };
+  return { send, heard: received, told, leave: () => socket.close() };
 }
 const ask = { type: 'response.create', response: { max_output_tokens: 4000 } };
 const sound = (seconds: number) => ({
@@ -80,7 +80,7 @@ const sound = (seconds: number) => ({
 const askedForALoan = () => expect.poll(() => loans).toBeGreaterThan(0);
 
 test('what the client asks waits for its loan, keeps its order and goes out as it came', async () => {
-  const { send, heard, told, leave } = await converse();
+  const { send, heard: received, told, leave } = await converse();
   send(ask);
   await told('response.done');
   nothingHere();
@@ -92,12 +92,12 @@ test('what the client asks waits for its loan, keeps its order and goes out as i
   gate.resolve();
   await told('response.done', 2);
   expect(upstream.heard.slice(before)).toEqual([ask, { type: 'input_audio_buffer.clear' }]);
-  expect(heard.filter(({ type }) => type === 'error')).toEqual([]);
+  expect(received.filter(({ type }) => type === 'error')).toEqual([]);
   leave();
 });
 
 test('sound that a balance elsewhere carries goes on', async () => {
-  const { send, heard, told, leave } = await converse();
+  const { send, heard: received, told, leave } = await converse();
   nothingHere();
   send(sound(200));
   send({ type: 'input_audio_buffer.commit' });
@@ -105,7 +105,7 @@ test('sound that a balance elsewhere carries goes on', async () => {
   expect(upstream.heard).toEqual([]);
   gate.resolve();
   await told('input_audio_buffer.committed');
-  expect(heard.filter(({ type }) => type === 'error')).toEqual([]);
+  expect(received.filter(({ type }) => type === 'error')).toEqual([]);
   leave();
 });
 
@@ -113,18 +113,18 @@ test('an answer that outgrows what lies here is withheld, then told to its end a
   const said = 'word '.repeat(20_000);
   upstream.script({
     answer(answer) {
-      for (let n = 0; n < 3; n++) answer.say(said);
+      for (let n = 0; n < 3; n++) answer.print(said);
       answer.done(realtimeUsage(10, 60_000));
     },
   });
-  const { send, heard, told, leave } = await converse();
+  const { send, heard: received, told, leave } = await converse();
   nothingHere();
   send(ask);
   await askedForALoan();
-  expect(heard.some(({ type }) => type === 'response.done')).toBe(false);
+  expect(received.some(({ type }) => type === 'response.done')).toBe(false);
   gate.resolve();
   await told('response.done');
-  expect(heard.filter(({ type }) => type === 'response.output_text.delta')).toHaveLength(3);
+  expect(received.filter(({ type }) => type === 'response.output_text.delta')).toHaveLength(3);
   leave();
   await expect.poll(() => gateway.relay.open()).toBe(0);
   expect((await gateway.logs())[0]).toMatchObject({ completion_tokens: 60_000, usage_source: 'reported' });
@@ -145,7 +145,7 @@ test('who writes down what is said has a bill of its own, as soon as its money i
   await expect.poll(sounds).toBe(1);
   send(sound(1));
   await expect.poll(sounds).toBe(2);
-  upstream.tell({
+  upstream.send({
     type: 'conversation.item.input_audio_transcription.completed',
     item_id: 'item_heard',
     content_index: 0,
@@ -180,8 +180,8 @@ test('an answer that is withheld until its client has left and its bill is writt
   let goOn: () => void = () => undefined;
   upstream.script({
     answer(answer) {
-      goOn = () => answer.say('word '.repeat(20_000));
-      answer.say('word');
+      goOn = () => answer.print('word '.repeat(20_000));
+      answer.print('word');
     },
   });
   const { send, told, leave } = await converse();
@@ -207,16 +207,16 @@ test('what waits behind a question for its loan is not looked at when its client
   upstream.script({
     answer(answer) {
       answered = () => answer.done(realtimeUsage(10, 2000));
-      answer.say('word');
+      answer.print('word');
     },
   });
-  const heard: string[] = [];
+  const received: string[] = [];
   const headers = { authorization: `Bearer sk-${key}` };
   const request = new Request(`http://gateway/v1/realtime?model=${model}`, { headers });
   const conversation = (await gateway.relay.realtime(request, { ip: () => '127.0.0.1' })) as Conversation;
-  conversation.open({ send: (data) => heard.push(String(data)), close: () => undefined });
+  conversation.open({ send: (data) => received.push(String(data)), close: () => undefined });
   conversation.message(JSON.stringify(ask));
-  await expect.poll(() => heard.some((event) => event.includes('response.output_text.delta'))).toBe(true);
+  await expect.poll(() => received.some((event) => event.includes('response.output_text.delta'))).toBe(true);
   nothingHere();
   const before = free;
   conversation.message(JSON.stringify(ask));

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
-let door: FrontDoor;
+let door: HttpServer;
 let key: string;
 let upstream: ReturnType<typeof Bun.serve>;
 let seen: { headers: Headers; url: string }[];
@@ -38,7 +38,7 @@ beforeEach(async () => {
   });
   await gateway.channel(`http://127.0.0.1:${upstream.port}`, { models: 'gpt-4o-realtime-preview' });
   key = (await gateway.token()).key;
-  door = openFrontDoor({
+  door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,
@@ -57,15 +57,15 @@ afterEach(async () => {
 
 interface Talk {
   readonly socket: WebSocket;
-  readonly heard: string[];
+  readonly received: string[];
   readonly closed: Promise<number>;
 }
 
 async function talk(query: string, protocols: string[], headers: Record<string, string> = {}): Promise<Talk> {
   const options = { headers, protocols } as unknown as string[];
   const socket = new WebSocket(`ws://127.0.0.1:${door.port}/v1/realtime${query}`, options);
-  const heard: string[] = [];
-  socket.onmessage = ({ data }) => void heard.push(String(data));
+  const received: string[] = [];
+  socket.onmessage = ({ data }) => void received.push(String(data));
   const closed = new Promise<number>((resolve) => {
     socket.onclose = ({ code }) => resolve(code);
   });
@@ -73,23 +73,23 @@ async function talk(query: string, protocols: string[], headers: Record<string, 
     socket.onopen = resolve;
     socket.onerror = () => reject(new Error('refused'));
   });
-  return { socket, heard, closed };
+  return { socket, received, closed };
 }
 
 test('frames pass untouched, turns are metered, one row tells the sum', async () => {
-  const { socket, heard, closed } = await talk('?model=gpt-4o-realtime-preview', [
+  const { socket, received, closed } = await talk('?model=gpt-4o-realtime-preview', [
     'realtime',
     `openai-insecure-api-key.sk-${key}`,
     'openai-beta.realtime-v1',
   ]);
   expect(socket.protocol).toBe('realtime');
-  await expect.poll(() => heard).toEqual(['{"type":"session.created"}']);
+  await expect.poll(() => received).toEqual(['{"type":"session.created"}']);
   const odd = '{ "type":"input_audio_buffer.append",  "audio":"AAAA" }';
   socket.send(odd);
-  await expect.poll(() => heard[1]).toBe(odd);
+  await expect.poll(() => received[1]).toBe(odd);
   socket.send('{"type":"response.create"}');
   socket.send('{"type":"response.create"}');
-  await expect.poll(() => heard.length).toBe(4);
+  await expect.poll(() => received.length).toBe(4);
   socket.close(1000);
   await closed;
   await expect.poll(() => gateway.relay.open()).toBe(0);
@@ -134,8 +134,8 @@ test('where a channel’s address has a query of its own, the model is added to 
   const base_url = `http://127.0.0.1:${upstream.port}/own/realtime?tenant=a`;
   await gateway.channel(base_url, { type: 8, models: 'mine', model_mapping: '{"mine":"theirs & more"}' });
   await gateway.option('SelfUseModeEnabled', 'true');
-  const { socket, heard, closed } = await talk('?model=mine', [], { authorization: `Bearer sk-${key}` });
-  await expect.poll(() => heard.length).toBe(1);
+  const { socket, received, closed } = await talk('?model=mine', [], { authorization: `Bearer sk-${key}` });
+  await expect.poll(() => received.length).toBe(1);
   expect(seen[0]?.url).toBe(`${base_url}&model=theirs%20%26%20more`);
   socket.close(1000);
   await closed;
@@ -143,12 +143,12 @@ test('where a channel’s address has a query of its own, the model is added to 
 
 test('who cannot pay for the next turn is told and cut off', async () => {
   const poor = await gateway.token({ unlimited_quota: false, remain_quota: 8000 });
-  const { socket, heard, closed } = await talk('?model=gpt-4o-realtime-preview', [], {
+  const { socket, received, closed } = await talk('?model=gpt-4o-realtime-preview', [], {
     authorization: `Bearer sk-${poor.key}`,
   });
   for (let turn = 0; turn < 9; turn++) socket.send('{"type":"response.create"}');
   expect(await closed).toBe(1008);
-  expect(heard.at(-1)).toContain('user_exhausted');
+  expect(received.at(-1)).toContain('user_exhausted');
   await expect.poll(async () => (await gateway.logs())[0]?.end_reason).toBe('quota_cut');
   expect(await gateway.verify()).toEqual([]);
 });
@@ -167,19 +167,19 @@ test('frames with unwanted words go no further; the conversation does', async ()
   await gateway.option('CheckSensitiveEnabled', 'true');
   await gateway.option('CheckSensitiveOnPromptEnabled', 'true');
   await gateway.option('SensitiveWords', 'forbidden-fruit');
-  const { socket, heard, closed } = await talk('?model=gpt-4o-realtime-preview', [], {
+  const { socket, received, closed } = await talk('?model=gpt-4o-realtime-preview', [], {
     authorization: `Bearer sk-${key}`,
   });
-  const say = (text: string) =>
+  const print = (text: string) =>
     JSON.stringify({
       type: 'conversation.item.create',
       item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
     });
-  socket.send(say('a Forbidden-Fruit, please'));
-  socket.send(say('an apple, please'));
-  await expect.poll(() => heard.length).toBe(3);
-  expect(heard[1]).toContain('sensitive_words');
-  expect(heard[2]).toBe(say('an apple, please'));
+  socket.send(print('a Forbidden-Fruit, please'));
+  socket.send(print('an apple, please'));
+  await expect.poll(() => received.length).toBe(3);
+  expect(received[1]).toContain('sensitive_words');
+  expect(received[2]).toBe(print('an apple, please'));
   socket.close(1000);
   await closed;
 });
@@ -195,7 +195,7 @@ test('who has nothing is refused before the upstream is called', async () => {
 test('an upgrade that is refused, by us or by the listener, holds no connection', async () => {
   const connections = createConnections(defaultConnectionLimits, null, Date.now);
   let held = 0;
-  const counted = openFrontDoor({
+  const counted = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,
@@ -205,8 +205,8 @@ test('an upgrade that is refused, by us or by the listener, holds no connection'
     consoleAsset: () => null,
     connections: {
       ...connections,
-      hold: (request) => {
-        const release = connections.hold(request);
+      reserve: (request) => {
+        const release = connections.reserve(request);
         held++;
         let open = true;
         return () => {
@@ -222,8 +222,8 @@ test('an upgrade that is refused, by us or by the listener, holds no connection'
   expect((await fetch(url, { headers: upgrade })).status).toBe(401);
   expect(held).toBe(0);
   // Without a key of its own the handshake is none, so the listener refuses what the relay has let in.
-  const asked = await fetch(url, { headers: { ...upgrade, authorization: `Bearer sk-${key}` } });
-  expect(asked.status).toBe(400);
+  const requested = await fetch(url, { headers: { ...upgrade, authorization: `Bearer sk-${key}` } });
+  expect(requested.status).toBe(400);
   expect(held).toBe(0);
   await expect.poll(() => gateway.relay.open()).toBe(0);
   await counted.stop(10);

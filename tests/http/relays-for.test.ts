@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { relaysFor } from '../../server/threads/relay/environment.ts';
+import { relayThreadCount } from '../../server/threads/relay/environment.ts';
 
 test.each([
   [undefined, 1, 1],
@@ -9,14 +9,14 @@ test.each([
   ['auto', 64, 8],
   ['4', 1, 4],
   ['1', 16, 1],
-] as const)('--relays %s on %i cores: %i', (wanted, cores, relays) => {
-  expect(relaysFor(wanted, cores, 'linux')).toBe(relays);
+] as const)('--relays %s on %i cores: %i', (wanted, cores, relayThreads) => {
+  expect(relayThreadCount(wanted, cores, 'linux')).toBe(relayThreads);
 });
 
 test('one where listeners do not share a port', () => {
-  expect([relaysFor('auto', 16, 'darwin'), relaysFor('4', 16, 'win32')]).toEqual([1, 1]);
+  expect([relayThreadCount('auto', 16, 'darwin'), relayThreadCount('4', 16, 'win32')]).toEqual([1, 1]);
 });
 
 test.each(['0', '9', '1.5', 'x', '-1'])('--relays %s is refused', (wanted) => {
-  expect(() => relaysFor(wanted, 4, 'linux')).toThrow('--relays');
+  expect(() => relayThreadCount(wanted, 4, 'linux')).toThrow('--relays');
 });

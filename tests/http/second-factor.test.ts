@@ -136,12 +136,12 @@ test('the secret lies sealed in the database', async () => {
 test('a passkey logs in without a password, past the second factor', async () => {
   await turnOn();
   const device = createAuthenticator(api.base);
-  const begun = (await post('/api/passkey/options', {})).data as { ticket: string; options: { challenge: string } };
-  const response = device.register(begun.options);
-  expect(await post('/api/passkey/', { ticket: begun.ticket, name: 'phone', response })).toMatchObject({
+  const startedOf = (await post('/api/passkey/options', {})).data as { ticket: string; options: { challenge: string } };
+  const response = device.register(startedOf.options);
+  expect(await post('/api/passkey/', { ticket: startedOf.ticket, name: 'phone', response })).toMatchObject({
     success: true,
   });
-  expect((await post('/api/passkey/', { ticket: begun.ticket, name: 'phone', response })).message).toBe(
+  expect((await post('/api/passkey/', { ticket: startedOf.ticket, name: 'phone', response })).message).toBe(
     '登录已过期，请重新开始',
   );
   const [kept] = (await api.send('GET', '/api/passkey/', undefined, me)).body.data as { id: number; name: string }[];
@@ -149,12 +149,12 @@ test('a passkey logs in without a password, past the second factor', async () =>
 
   const challenge = async () =>
     (await post('/api/passkey/login/options', {}, {})).data as { ticket: string; options: { challenge: string } };
-  const asked = await challenge();
-  const signed = device.sign(asked.options, String(myId));
-  const entered = await api.send('POST', '/api/passkey/login', { ticket: asked.ticket, response: signed });
+  const requested = await challenge();
+  const signed = device.sign(requested.options, String(myId));
+  const entered = await api.send('POST', '/api/passkey/login', { ticket: requested.ticket, response: signed });
   expect(entered.body.data).toMatchObject({ id: myId });
   expect(entered.headers.get('set-cookie')).toContain('session=');
-  const replay = await api.send('POST', '/api/passkey/login', { ticket: asked.ticket, response: signed });
+  const replay = await api.send('POST', '/api/passkey/login', { ticket: requested.ticket, response: signed });
   expect(replay.body.message).toBe('登录已过期，请重新开始');
 
   const foreign = createAuthenticator('https://evil.example');
@@ -166,8 +166,8 @@ test('a passkey logs in without a password, past the second factor', async () =>
 
 test('passkeys are renamed and removed by their owner alone', async () => {
   const device = createAuthenticator(api.base);
-  const begun = (await post('/api/passkey/options', {})).data as { ticket: string; options: { challenge: string } };
-  await post('/api/passkey/', { ticket: begun.ticket, name: '', response: device.register(begun.options) });
+  const startedOf = (await post('/api/passkey/options', {})).data as { ticket: string; options: { challenge: string } };
+  await post('/api/passkey/', { ticket: startedOf.ticket, name: '', response: device.register(startedOf.options) });
   const [kept] = (await api.send('GET', '/api/passkey/', undefined, me)).body.data as { id: number }[];
   const id = kept?.id ?? 0;
   expect((await api.send('PUT', `/api/passkey/${id}`, { name: 'x' }, root)).body.success).toBe(false);

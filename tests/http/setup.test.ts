@@ -20,12 +20,12 @@ afterEach(async () => {
   await site.close();
 });
 
-const facts = { username: 'thief', password: 'password1', confirmPassword: 'password1' };
+const details = { username: 'thief', password: 'password1', confirmPassword: 'password1' };
 const post = (port: number, headers: readonly string[], more: object = {}, target = '/api/setup'): Promise<Raw> =>
   sendRaw(
     port,
     [`POST ${target} HTTP/1.1`, ...headers, 'Content-Type: application/json'],
-    JSON.stringify({ ...facts, ...more }),
+    JSON.stringify({ ...details, ...more }),
   );
 const roots = async (): Promise<number> => (await site.gateway.rows('SELECT id FROM users WHERE role = 100')).length;
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
@@ -84,8 +84,8 @@ test('A1: without the code nobody sets up, in whatever form, directly, through a
     for (const [name, headers, target] of forms) {
       const { status, body } = await post(port, headers, {}, target);
       // An absolute target may be refused by what stands before us.
-      const refused = /setup_code_required|cross_site/.test(body) || (way === 'proxy' && status >= 400);
-      expect([way, name, refused, await roots()]).toEqual([way, name, true, 0]);
+      const rejected = /setup_code_required|cross_site/.test(body) || (way === 'proxy' && status >= 400);
+      expect([way, name, rejected, await roots()]).toEqual([way, name, true, 0]);
       expect(status).toBeGreaterThanOrEqual(400);
     }
   }
@@ -138,7 +138,7 @@ test('A1: the owner of the data directory is shown the code as long as it opens 
   expect(await overview()).toMatchObject({ setup: false, setup_code: 'code' });
   const actor = { via: 'session', userId: 1, username: 'boss', role: 100, group: 'default' } as const;
   expect(await site.gateway.call('status.overview', {}, actor)).not.toHaveProperty('setup_code');
-  await site.gateway.call('setup.run', facts);
+  await site.gateway.call('setup.run', details);
   expect(await overview()).not.toHaveProperty('setup_code');
 });
 
@@ -161,7 +161,7 @@ test('A1: nobody signs up through another service before there is an administrat
     (await sendRaw(other.port, ['GET /api/oauth/wechat?code=1 HTTP/1.1', 'Host: gw.example'])).body;
   expect(await signIn()).toContain('setup_needed');
   expect(await people()).toBe(0);
-  await other.gateway.call('setup.run', facts);
+  await other.gateway.call('setup.run', details);
   expect(await signIn()).toContain('"success":true');
   await other.close();
 });

@@ -103,8 +103,8 @@ test('M13: whoever may edit the model ratios may reset them, and nothing else is
   expect(body).toMatchObject({ success: true, message: '重置模型倍率成功' });
   expect(text('ModelRatio')).toBe(api.gateway.services.options.fallback('ModelRatio'));
   expect([text('ModelPrice'), text('CompletionRatio')]).toEqual(['{"own":0.5}', '{"own":2}']);
-  const { headers: nobody } = await api.addUser('person', 1);
-  expect((await api.send('POST', '/api/option/rest_model_ratio', {}, nobody)).body.code).toBe('role_too_low');
+  const { headers: noop } = await api.addUser('person', 1);
+  expect((await api.send('POST', '/api/option/rest_model_ratio', {}, noop)).body.code).toBe('role_too_low');
 });
 
 test('of the key of Telegram’s bot only the number in front is told', async () => {

@@ -89,8 +89,8 @@ test('A12: the relay’s own paths, without a key', async () => {
       for (const method of ['GET', 'POST']) {
         const { status, type } = await send(method, target, headers, method === 'GET' ? '' : body);
         // What is not served says so.
-        const refused = (status >= 400 && status < 500) || status === 501;
-        expect([target, name, refused, type]).toEqual([target, name, true, 'application/json']);
+        const rejected = (status >= 400 && status < 500) || status === 501;
+        expect([target, name, rejected, type]).toEqual([target, name, true, 'application/json']);
       }
 });
 
@@ -233,7 +233,7 @@ test('A12: headers that are read', async () => {
 
 test('A12: noise', async () => {
   const random = randomOf(12);
-  const pieces = [
+  const chunks = [
     '{',
     '}',
     '[',
@@ -255,7 +255,7 @@ test('A12: noise', async () => {
     if (row === undefined) continue;
     const body = Array.from(
       { length: Math.floor(random() * 30) },
-      () => pieces[Math.floor(random() * pieces.length)],
+      () => chunks[Math.floor(random() * chunks.length)],
     ).join('');
     expectNoFault(`${row.id} ${body}`, await send(row.method, path(row), [json], body));
   }

@@ -33,10 +33,10 @@ async function startCollector() {
   const spans: OtlpSpan[] = [];
   const bodies: string[] = [];
   const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const text = Buffer.concat(pieces).toString();
+      const text = Buffer.concat(chunks).toString();
       bodies.push(`${request.method} ${request.url} ${request.headers['content-type']}`);
       const { resourceSpans } = JSON.parse(text) as {
         resourceSpans: { scopeSpans: { spans: OtlpSpan[] }[] }[];
@@ -76,7 +76,7 @@ const begin = async (share: number, content = false) => {
     { url: `${collector.url}/v1/traces`, share, content },
     { version: 'v1', providerOf: (type) => providerByType(type)?.slug ?? '', now: Date.now },
   );
-  gateway = await createTestGateway({ relay: { around: traces.around, observer: traces.observer } });
+  gateway = await createTestGateway({ relay: { wrap: traces.wrap, observer: traces.observer } });
   await gateway.option('RetryTimes', '3');
   await gateway.channel(broken.url, { name: 'first', priority: 10, key: 'sk-canary-one' });
   await gateway.channel(good.url, { name: 'second', key: 'sk-canary-two' });
@@ -111,7 +111,7 @@ const question = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'th
 function drawn(): string[] {
   const line = (span: OtlpSpan) => {
     const told = attributesOf(span);
-    const facts = [
+    const details = [
       'http.response.status_code',
       'error.type',
       'gen_ai.response.finish_reasons',
@@ -119,7 +119,7 @@ function drawn(): string[] {
     ]
       .filter((name) => told[name] !== undefined)
       .map((name) => `${name}=${told[name]}`);
-    return [span.kind === 2 ? 'server' : 'client', span.name, ...facts].join(' ');
+    return [span.kind === 2 ? 'server' : 'client', span.name, ...details].join(' ');
   };
   const below = (parent: string | undefined, depth: number): string[] =>
     collector.spans

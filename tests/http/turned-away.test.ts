@@ -1,31 +1,31 @@
 /** The door, when more comes than can be served: who is turned away is answered before anything is kept of them. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connections, createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
-let door: FrontDoor;
+let door: HttpServer;
 let crowd = false;
-let begun: string[] = [];
+let startedOf: string[] = [];
 
 const seen = (connections: Connections): Connections => ({
   ...connections,
   begin(request) {
-    begun.push(request.url);
+    startedOf.push(request.url);
     return connections.begin(request);
   },
 });
 
 beforeEach(async () => {
   crowd = false;
-  begun = [];
-  gateway = await createTestGateway({ relay: { crowded: () => crowd } });
+  startedOf = [];
+  gateway = await createTestGateway({ relay: { isOverloaded: () => crowd } });
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
   await gateway.channel(upstream.url, { models: 'gpt-4o-mini' });
-  door = openFrontDoor({
+  door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,
@@ -72,12 +72,12 @@ test('R8: nothing is kept of who is turned away, and the connection serves on, w
   // Its second half comes when the answer is there already.
   line.send(request.slice(0, -10_000));
   await expect.poll(line.statuses).toEqual([503, 503]);
-  expect(begun).toEqual([]);
+  expect(startedOf).toEqual([]);
   crowd = false;
   line.send(request.slice(-10_000));
   line.send(request);
   await expect.poll(line.statuses).toEqual([503, 503, 200]);
-  expect(begun).toHaveLength(1);
+  expect(startedOf).toHaveLength(1);
   expect(upstream.requests).toHaveLength(1);
   line.end();
 });

@@ -21,7 +21,7 @@ afterAll(() => api.close());
 const rowOf = (id: number) =>
   api.gateway.database.query.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 const balanceOf = async (id: number) => (await api.gateway.services.users.find(id))?.balance;
-const refused = ({ status, body }: { status: number; body: { success?: boolean } }) =>
+const rejected = ({ status, body }: { status: number; body: { success?: boolean } }) =>
   expect(status >= 400 || body.success === false).toBe(true);
 
 incident('CVE-2026-64859', 'the list of users carried everybody’s management token, the owner’s too', async () => {
@@ -44,9 +44,9 @@ incident('CVE-2026-64866', 'an administrator took the passkeys of equals and of 
   const equal = await api.addUser('equal', 10);
   for (const target of [root, equal]) {
     const { username } = await rowOf(target.id);
-    refused(await api.send('POST', '/api/user/2fa/reset', { id: target.id }, admin.headers));
-    refused(await api.send('POST', '/api/user/manage', { id: target.id, action: 'disable' }, admin.headers));
-    refused(await api.send('PUT', '/api/user/', { id: target.id, username, password: 'taken-over-1' }, admin.headers));
+    rejected(await api.send('POST', '/api/user/2fa/reset', { id: target.id }, admin.headers));
+    rejected(await api.send('POST', '/api/user/manage', { id: target.id, action: 'disable' }, admin.headers));
+    rejected(await api.send('PUT', '/api/user/', { id: target.id, username, password: 'taken-over-1' }, admin.headers));
     expect((await rowOf(target.id)).status).toBe(1);
     await api.login(username, 'password1');
   }
@@ -80,7 +80,7 @@ incident('CVE-2026-47101', 'a key was stored with rights that its maker did not 
   const made = body.data as { key?: string } | undefined;
   const rows = await api.gateway.database.query.selectFrom('tokens').select('user_id').execute();
   expect(rows.every(({ user_id }) => user_id !== root.id)).toBe(true);
-  refused(await api.send('GET', '/api/user/', undefined, { authorization: `Bearer sk-${made?.key}` }));
+  rejected(await api.send('GET', '/api/user/', undefined, { authorization: `Bearer sk-${made?.key}` }));
 });
 
 incident('CVE-2026-45349', 'a number in the address was enough to read what another user has', async () => {
@@ -93,7 +93,7 @@ incident('CVE-2026-45349', 'a number in the address was enough to read what anot
     ['DELETE', `/api/token/${id}`, undefined],
   ] as const) {
     const answer = await api.send(method, path, body, user.headers);
-    refused(answer);
+    rejected(answer);
     expect(JSON.stringify(answer.body)).not.toContain(key);
   }
   expect((await api.send('GET', `/api/token/${id}`, undefined, other.headers)).body).toMatchObject({ success: true });
@@ -103,7 +103,7 @@ incident('CVE-2026-44553', 'who had been demoted went on as an administrator unt
   const fading = await api.addUser('fading', 10);
   expect((await api.send('GET', '/api/user/?p=1', undefined, fading.headers)).body.success).toBe(true);
   await api.send('POST', '/api/user/manage', { id: fading.id, action: 'demote' }, root.headers);
-  refused(await api.send('GET', '/api/user/?p=1', undefined, fading.headers));
+  rejected(await api.send('GET', '/api/user/?p=1', undefined, fading.headers));
 });
 
 incident('CVE-2026-32879', 'the second step before a secret is shown could be left out', async () => {
@@ -139,7 +139,7 @@ incident(
       ['POST', '/api/option/oidc_discovery', { address: 'http://127.0.0.1:1' }],
       ['POST', '/api/provision/', {}],
     ] as const)
-      for (const headers of [user.headers, {}]) refused(await api.send(method, path, body, headers));
+      for (const headers of [user.headers, {}]) rejected(await api.send(method, path, body, headers));
   },
 );
 
@@ -155,7 +155,7 @@ incident('Portkey gateway, May 2026', 'pages and calls of the log were open to a
     '/api/option/',
   ])
     expect((await api.send('GET', path)).status).toBe(401);
-  refused(await api.send('GET', '/api/log/', undefined, user.headers));
+  rejected(await api.send('GET', '/api/log/', undefined, user.headers));
 });
 
 incident('sub2api#3839 (setup)', 'a stranger who came first, or once more, became the owner', async () => {
@@ -164,7 +164,7 @@ incident('sub2api#3839 (setup)', 'a stranger who came first, or once more, becam
     { username: 'mallory', password: 'password1', code: '' },
     { username: 'mallory', password: 'password1', code: '0'.repeat(16) },
   ])
-    refused(await api.send('POST', '/api/setup', body));
+    rejected(await api.send('POST', '/api/setup', body));
   const { body } = await api.send('POST', '/api/user/login', { username: 'mallory', password: 'password1' });
   expect(body.success).toBe(false);
 });
@@ -223,18 +223,18 @@ incident(
   'one-api#2409',
   'a stranger’s login call sent the server’s token to an address somebody had typed in',
   async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const listener = Bun.serve({
       port: 0,
       fetch: (request) => {
-        asked.push(request.url);
+        requested.push(request.url);
         return new Response('{}');
       },
     });
     await api.gateway.option('WeChatServerAddress', `http://127.0.0.1:${listener.port}`);
     await api.gateway.option('WeChatServerToken', 'planted-token');
     await api.send('GET', '/api/oauth/wechat?code=123');
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
     await listener.stop(true);
   },
 );

@@ -44,21 +44,22 @@ const barred = async (url: string, options: Parameters<typeof createGuard>[0] = 
 const exchange = (text: string | Uint8Array): Promise<string> =>
   new Promise((done) => {
     const socket = connect(site.port, '127.0.0.1');
-    let heard = '';
+    let received = '';
     const over = () => {
       socket.destroy();
-      done(heard);
+      done(received);
     };
     socket.on('data', (bytes: Buffer) => {
-      heard += bytes.toString('latin1');
-      if (heard.includes('\r\n\r\n')) setTimeout(over, 30);
+      received += bytes.toString('latin1');
+      if (received.includes('\r\n\r\n')) setTimeout(over, 30);
     });
     socket.on('error', over);
-    socket.on('close', () => done(heard));
+    socket.on('close', () => done(received));
     setTimeout(over, 3000).unref();
     socket.write(text);
   });
-const statusesIn = (heard: string) => [...heard.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+const statusesIn = (received: string) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 const body = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
 
 incident('CVE-2025-59146', 'a server fetched any address a user gave it', async () => {
@@ -81,13 +82,13 @@ incident('CVE-2026-33655', 'names in addresses for notices were never looked up,
 });
 
 incident('new-api#5897', 'the address that was checked was not the one that was dialled', async () => {
-  let asked = 0;
+  let requested = 0;
   const call = createGuard({
-    resolve: async () => [{ address: asked++ === 0 ? '127.0.0.2' : '127.0.0.1', family: 4 }],
+    resolve: async () => [{ address: requested++ === 0 ? '127.0.0.2' : '127.0.0.1', family: 4 }],
     isAllowed: (address) => address === '127.0.0.2',
   });
   await call(`http://rebind.example:${canaryPort}/`).catch(() => null);
-  expect(asked).toBe(1);
+  expect(requested).toBe(1);
 });
 
 incident('CVE-2026-45401', 'a redirect led from an allowed address to a forbidden one', async () => {
@@ -132,17 +133,21 @@ incident('CVE-2026-45400', 'the filter and the client read one address as two ho
 
 incident('one-api#2388', 'a picture’s address in a request made the server fetch it from inside', async () => {
   visits.length = 0;
-  const picture = { type: 'image_url', image_url: { url: `http://127.0.0.1:${canaryPort}/metadata` } };
-  const asked = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: [picture] }] });
-  await sendRaw(site.port, ['POST /v1/chat/completions HTTP/1.1', 'Host: x', `Authorization: Bearer sk-${key}`], asked);
+  const image = { type: 'image_url', image_url: { url: `http://127.0.0.1:${canaryPort}/metadata` } };
+  const requested = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: [image] }] });
+  await sendRaw(
+    site.port,
+    ['POST /v1/chat/completions HTTP/1.1', 'Host: x', `Authorization: Bearer sk-${key}`],
+    requested,
+  );
   expect(visits).toEqual([]);
 });
 
 incident('CVE-2026-1525', 'two different lengths of one body let a second request hide in the first', async () => {
-  const heard = await exchange(
+  const received = await exchange(
     `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 60\r\n\r\nhelloGET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n`,
   );
-  expect(statusesIn(heard).every((status) => status === 400)).toBe(true);
+  expect(statusesIn(received).every((status) => status === 400)).toBe(true);
 });
 
 incident(
@@ -157,11 +162,11 @@ incident(
       'identity, chunked',
       'chunked\r\nTransfer-Encoding: identity',
     ]) {
-      const heard = await exchange(
+      const received = await exchange(
         `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: ${encoding}\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n`,
       );
       // Whoever is asked twice has been smuggled to.
-      expect([encoding, statusesIn(heard).length <= 1]).toEqual([encoding, true]);
+      expect([encoding, statusesIn(received).length <= 1]).toEqual([encoding, true]);
     }
   },
 );
@@ -169,10 +174,10 @@ incident(
 incident('CVE-2026-44456', 'the limit of a body did not hold for one that came in chunks', async () => {
   const part = 'x'.repeat(64 * 1024);
   const chunks = `${part.length.toString(16)}\r\n${part}\r\n`.repeat(40);
-  const heard = await exchange(
+  const received = await exchange(
     `POST /api/user/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
   );
-  expect(statusesIn(heard)[0]).toBeGreaterThanOrEqual(400);
+  expect(statusesIn(received)[0]).toBeGreaterThanOrEqual(400);
 });
 
 incident('CVE-2026-22036', 'a small packed body was unpacked without a limit', async () => {
@@ -184,8 +189,8 @@ incident('CVE-2026-22036', 'a small packed body was unpacked without a limit', a
     `Authorization: Bearer sk-${key}`,
     'Content-Encoding: gzip',
   ];
-  const refused = await sendRaw(site.port, head, bomb);
-  expect(refused.status).toBe(400);
+  const rejected = await sendRaw(site.port, head, bomb);
+  expect(rejected.status).toBe(400);
 });
 
 incident(
@@ -193,14 +198,14 @@ incident(
   'a body of brackets kept the one thread busy for two seconds',
   async () => {
     const nested = `{"model":"gpt-4o-mini","messages":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
-    const asked = performance.now();
+    const requested = performance.now();
     const { status } = await sendRaw(
       site.port,
       ['POST /v1/chat/completions HTTP/1.1', 'Host: x', `Authorization: Bearer sk-${key}`],
       nested,
     );
     expect(status).toBe(400);
-    expect(performance.now() - asked).toBeLessThan(2000);
+    expect(performance.now() - requested).toBeLessThan(2000);
   },
 );
 
@@ -270,7 +275,7 @@ incident(
 incident('Bun#32469', 'a client that read nothing made the server keep all of the answer', async () => {
   let sent = 0;
   let closed = false;
-  const piece = Buffer.from(
+  const chunk = Buffer.from(
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(16_384) }, finish_reason: null }] })}\n\n`,
   );
   upstream.script(async (response) => {
@@ -279,15 +284,15 @@ incident('Bun#32469', 'a client that read nothing made the server keep all of th
     });
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     while (!closed && sent < 256 * 1024 * 1024) {
-      sent += piece.length;
-      if (!response.write(piece)) await new Promise((drained) => response.once('drain', drained));
+      sent += chunk.length;
+      if (!response.write(chunk)) await new Promise((drained) => response.once('drain', drained));
     }
   });
   const socket = connect(site.port, '127.0.0.1');
   socket.pause();
-  const asked = JSON.stringify({ model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] });
+  const requested = JSON.stringify({ model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] });
   socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-${key}\r\nContent-Length: ${asked.length}\r\n\r\n${asked}`,
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-${key}\r\nContent-Length: ${requested.length}\r\n\r\n${requested}`,
   );
   let before = -1;
   // Until nothing more is taken.

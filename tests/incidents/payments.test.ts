@@ -137,7 +137,7 @@ incident('litellm#33872', 'spending that could not be written was dropped with t
       written.push(...commands.map(({ ref }) => ref));
       return { results: commands.map(() => ({ ok: true })), events: [] };
     },
-    isCommandsFault: () => false,
+    isInvalidCommand: () => false,
     probe: () => undefined,
     checkpoint: () => undefined,
   };

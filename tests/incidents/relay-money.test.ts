@@ -204,10 +204,10 @@ incident(
     upstream.script(() => undefined);
     for (let n = 0; n < 5; n++) {
       const leave = new AbortController();
-      const asked = ask({}, leave.signal).catch(() => null);
+      const requested = ask({}, leave.signal).catch(() => null);
       await expect.poll(() => upstream.requests.length).toBe(n + 1);
       leave.abort();
-      await asked;
+      await requested;
     }
     await ended();
     await gateway.ledger.drain();
@@ -256,8 +256,8 @@ incident('new-api: main.go', 'a stop cut every stream without a word, and charge
   await Bun.sleep(20);
   const reason = new AppError('shutting_down', { seconds: 5 });
   gateway.relay.close(reason);
-  const late = await ask();
-  expect([late.status, late.headers.get('retry-after')]).toEqual([503, '5']);
+  const timedOut = await ask();
+  expect([timedOut.status, timedOut.headers.get('retry-after')]).toEqual([503, '5']);
   gateway.relay.cut(reason);
   expect(await text).toContain('shutting_down');
   expect((await rows())[0]).toMatchObject({ end_reason: 'stopped' });

@@ -5,7 +5,7 @@ import type { Line } from '../../db/postgres/line.ts';
 import { leaseSecondsIn } from '../../server/cluster/order.ts';
 import { callerReason, reasonText } from '../../server/contract/storage-reasons.ts';
 
-const refused = () => Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { code: 'ECONNREFUSED' });
+const rejected = () => Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { code: 'ECONNREFUSED' });
 
 function storeOver(connect: () => Promise<Line>) {
   const said: string[] = [];
@@ -21,9 +21,9 @@ function storeOver(connect: () => Promise<Line>) {
       marks: () => [],
     },
     onEpoch: () => undefined,
-    onForgotten: () => undefined,
-    onReach: (error) => void said.push(error instanceof Error ? error.message : 'again'),
-    steady: () => clock.at,
+    onUnlisted: () => undefined,
+    onConnectionError: (error) => void said.push(error instanceof Error ? error.message : 'again'),
+    monoNow: () => clock.at,
     newRun: () => 'run',
     now: () => 0,
   });
@@ -42,15 +42,15 @@ const content: Line = {
 test('it is away from the first connection that fails until one succeeds, and the operator is told of both once', async () => {
   let gone = true;
   const { store, said } = storeOver(async () => {
-    if (gone) throw refused();
+    if (gone) throw rejected();
     return content;
   });
-  expect(store.away()).toBe(false);
+  expect(store.unavailable()).toBe(false);
   for (let n = 0; n < 3; n++) await expect(store.probe()).rejects.toThrow('ECONNREFUSED');
-  expect([store.away(), said]).toEqual([true, ['connect ECONNREFUSED 10.0.0.5:5432']]);
+  expect([store.unavailable(), said]).toEqual([true, ['connect ECONNREFUSED 10.0.0.5:5432']]);
   gone = false;
   await store.probe();
-  expect([store.away(), said]).toEqual([false, ['connect ECONNREFUSED 10.0.0.5:5432', 'again']]);
+  expect([store.unavailable(), said]).toEqual([false, ['connect ECONNREFUSED 10.0.0.5:5432', 'again']]);
 });
 
 test('it is away while it leaves a transaction without an answer', async () => {
@@ -59,19 +59,19 @@ test('it is away while it leaves a transaction without an answer', async () => {
   const probe = store.probe();
   await Promise.resolve();
   clock.at += 1999;
-  expect(store.away()).toBe(false);
+  expect(store.unavailable()).toBe(false);
   clock.at += 1;
-  expect(store.away()).toBe(true);
+  expect(store.unavailable()).toBe(true);
   gate.resolve(content);
   await probe;
-  expect(store.away()).toBe(false);
+  expect(store.unavailable()).toBe(false);
 });
 
 test('the words of a driver are none for callers; those of a server that answers are none either, and ours stay', () => {
   const { store } = storeOver(async () => content);
-  const away = reasonText('database_away');
+  const unavailable = reasonText('database_away');
   for (const error of [
-    refused(),
+    rejected(),
     new Error('Connection terminated unexpectedly'),
     new Error('timeout expired'),
     Object.assign(new Error('terminating connection due to administrator command'), {
@@ -79,11 +79,11 @@ test('the words of a driver are none for callers; those of a server that answers
       code: '57P01',
     }),
   ])
-    expect(store.reasonOf(error)).toBe(away);
+    expect(store.reasonOf(error)).toBe(unavailable);
   const full = Object.assign(new Error('could not extend file'), { severity: 'ERROR', code: '53100' });
   expect(store.reasonOf(full)).toBeNull();
   expect(callerReason(full.message)).toBe(reasonText('unwritable'));
-  expect(callerReason(away)).toBe(away);
+  expect(callerReason(unavailable)).toBe(unavailable);
   expect(store.reasonOf(new Error(reasonText('standby_silent')))).toBeNull();
 });
 

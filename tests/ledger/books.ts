@@ -1,6 +1,6 @@
 /** Books of either engine, and all that is asked of them. */
 
-import { factsOf } from '../../db/ledger/facts.ts';
+import { statsOf } from '../../db/ledger/facts.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
@@ -15,7 +15,7 @@ import { onServer, openChosen, rowsOf } from '../support/engines.ts';
 import { ledgerOn, type TestLedger } from '../support/ledger-on.ts';
 import { openBooks } from './support.ts';
 
-export interface Books {
+export interface LedgerState {
   readonly database: Database;
   readonly ledger: TestLedger;
   /** In one commit. */
@@ -40,7 +40,7 @@ async function recoverOn(database: PostgresDatabase, ledger: TestLedger): Promis
     line,
     nodes.map(({ epoch }) => epoch),
   );
-  const ends = (await orphans(line, -3600)).map((hold) => ({ ...endFor(hold), provisional: true }));
+  const ends = (await orphans(line, -3600)).map((reserve) => ({ ...endFor(reserve), provisional: true }));
   line.close();
   ledger.close();
   const next = await ledgerOn(database);
@@ -48,7 +48,7 @@ async function recoverOn(database: PostgresDatabase, ledger: TestLedger): Promis
   next.close();
 }
 
-export async function openChosenBooks(): Promise<Books> {
+export async function openChosenBooks(): Promise<LedgerState> {
   const database = onServer ? await openChosen('') : await openBooks();
   const ledger = await ledgerOn(database);
   const rows = <Row extends object>(text: string, ...values: readonly unknown[]) =>
@@ -103,7 +103,7 @@ export async function openChosenBooks(): Promise<Books> {
       );
       const wrong = logs.filter(({ other, quota }) => recompute(JSON.parse(other))?.quota !== quota);
       const names = wrong.map((row) => row.request_id);
-      return [...reportsOf(await factsOf(database)), logReport(logs.length, wrong.length, names)].filter(
+      return [...reportsOf(await statsOf(database)), logReport(logs.length, wrong.length, names)].filter(
         (one) => one.violations > 0,
       );
     },

@@ -62,7 +62,7 @@ test('R14: paid work stops when the oldest settlement waits for more than a seco
   expect(client.healthy().ok).toBe(true);
   pass(200);
   expect(client.healthy()).toMatchObject({ ok: false, reason: expect.stringContaining('disk') });
-  expect(client.owed().count).toBe(2);
+  expect(client.pending().count).toBe(2);
   answer(null);
   pass(100);
   expect(client.healthy().ok).toBe(true);
@@ -96,11 +96,11 @@ test('R8: how long the oldest has waited is told to the millisecond, sleep or no
 test('R2: when the ledger is gone, what was asked is refused, what is owed is kept, later ends too, until it is written elsewhere', async () => {
   const { client } = handClient();
   const before = client.execute(settle('before', 1, 10));
-  const asked = client.execute(grant('asked', 1, 10));
-  asked.catch(() => undefined);
+  const requested = client.execute(grant('asked', 1, 10));
+  requested.catch(() => undefined);
   client.fail('gone');
   const after = client.execute(settle('after', 1, 20));
-  await expect(asked).rejects.toMatchObject({ code: 'storage_unavailable' });
+  await expect(requested).rejects.toMatchObject({ code: 'storage_unavailable' });
   await expect(client.execute(grant('late', 1, 10))).rejects.toMatchObject({ code: 'storage_unavailable' });
   expect(client.healthy()).toEqual({ ok: false, reason: 'gone' });
   await expect(client.rescue(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
@@ -108,17 +108,17 @@ test('R2: when the ledger is gone, what was asked is refused, what is owed is ke
   expect(await client.rescue(async (commands) => void saved.push(...commands.map(({ ref }) => ref)))).toBe(2);
   expect(saved).toEqual(['before', 'after']);
   expect(await Promise.all([before, after])).toEqual([{ status: 'done' }, { status: 'done' }]);
-  expect(client.owed().count).toBe(0);
+  expect(client.pending().count).toBe(0);
 });
 
 test('a command that the disk refused is a failure of storage, whatever the answers beside it say', async () => {
   const { client, answer } = handClient();
-  const [written, refused, failed] = [grant('a', 1, 10), grant('b', 1, 10), grant('c', 1, 10)].map((command) =>
+  const [written, rejected, failed] = [grant('a', 1, 10), grant('b', 1, 10), grant('c', 1, 10)].map((command) =>
     client.execute(command),
   );
   answer(null, { status: 'refused', reason: 'invalid', detail: 'x' }, 'database or disk is full');
   expect(await written).toEqual({ status: 'done' });
-  expect(await refused).toMatchObject({ status: 'refused', detail: 'x' });
+  expect(await rejected).toMatchObject({ status: 'refused', detail: 'x' });
   await expect(failed).rejects.toMatchObject({
     code: 'storage_unavailable',
     params: { reason: 'the books cannot be written at the moment' },

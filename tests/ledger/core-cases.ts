@@ -1,9 +1,9 @@
 /** What the rules must decide, case by case, spelt out. Also the measure of `scripts/lab/mutate/ledger.ts`: a changed rule must fail here. */
 import { strict as assert } from 'node:assert';
 import type { LedgerCommand, LogEntry } from '../../server/billing/ledger/commands.ts';
-import type { Books, Decision, Effects, Posting } from '../../server/billing/ledger/core.ts';
-import { mostQuota } from '../../server/contract/pricing/charge.ts';
-import { deduct, grant, hold, log, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
+import type { Decision, Effects, LedgerState, Posting } from '../../server/billing/ledger/core.ts';
+import { maxQuota } from '../../server/contract/pricing/charge.ts';
+import { deduct, grant, log, redeem, refund, reserve, reward, settle, topUp, transfer } from './support.ts';
 
 export type Core = Pick<typeof import('../../server/billing/ledger/core.ts'), 'decide' | 'repeated'>;
 
@@ -27,7 +27,7 @@ const known: Record<string, Posting> = {
   paid: posting('paid'),
 };
 
-const books: Books = {
+const state: LedgerState = {
   balanceOf: (account) =>
     ({ 1: 100, 4: 5, 5: -2, 6: Number.MAX_SAFE_INTEGER - 3, [-1001]: 40, [-9]: 4 - Number.MAX_SAFE_INTEGER })[
       account
@@ -52,7 +52,7 @@ const books: Books = {
 
 const writes = (effects: Partial<Effects>): Decision => ({
   kind: 'write',
-  effects: { posting: null, beside: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
+  effects: { posting: null, paired: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
 });
 const answers = (status: 'duplicate' | 'conflict'): Decision => ({ kind: 'answer', result: { status } });
 type Reason = 'insufficient' | 'too_large' | 'invalid' | 'unknown_account' | 'closed' | 'mismatch';
@@ -84,34 +84,34 @@ const usage = (change: object) => ({
   at: 7201,
   ...change,
 });
-const late = (command: ReturnType<typeof settle>) => ({ ...command, at: 7201 });
+const timedOut = (command: ReturnType<typeof settle>) => ({ ...command, at: 7201 });
 const settled = posting('r', { amount: 20, tokenId: 1, channelId: 1, at: 7201 });
 const noted = log('note', 1, 1);
-const withFact = (row: LogEntry, fact: object): LogEntry => ({
+const withFact = (row: LogEntry, field: object): LogEntry => ({
   ...row,
-  other: JSON.stringify({ ...(JSON.parse(row.other) as object), ...fact }),
+  other: JSON.stringify({ ...(JSON.parse(row.other) as object), ...field }),
 });
 
 /** Name, command, what must come of it. */
-const cases = (most: number): readonly (readonly [string, LedgerCommand, Decision])[] => [
+const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision])[] => [
   [
     'settle',
-    late(settle('r', 1, 20)),
+    timedOut(settle('r', 1, 20)),
     writes({ posting: settled, log: log('r', 1, 20), usage: usage({}), dropsHold: true }),
   ],
   [
     'settle nothing',
-    late(settle('r', 1, 0)),
+    timedOut(settle('r', 1, 0)),
     writes({ log: log('r', 1, 0), usage: usage({ tokens: 1, quota: 0 }), dropsHold: true }),
   ],
   [
     'settle a call without tokens',
-    { ...late(settle('r', 1, 20)), tokens: 0 },
+    { ...timedOut(settle('r', 1, 20)), tokens: 0 },
     writes({ posting: settled, log: log('r', 1, 20), usage: usage({ tokens: 0 }), dropsHold: true }),
   ],
   [
     'settle one without tokens',
-    { ...late(settle('r', 1, 1)), tokens: 0 },
+    { ...timedOut(settle('r', 1, 1)), tokens: 0 },
     writes({
       posting: { ...settled, amount: 1 },
       log: log('r', 1, 1),
@@ -123,7 +123,7 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
   ['settle a channel test', settle('r', 0, 0), writes({ log: log('r', 0, 0), dropsHold: true })],
   [
     'settle for nobody',
-    { ...late(settle('r', 3, 20)), tokenId: 1, channelId: 1 },
+    { ...timedOut(settle('r', 3, 20)), tokenId: 1, channelId: 1 },
     writes({
       posting: { ...settled, debit: -3 },
       log: log('r', 3, 20),
@@ -142,10 +142,10 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
     ([name, userId, amount, rest]) =>
       [
         `settle beyond the balance: ${name}`,
-        { ...late(settle('r', userId, amount)), tokenId: 1, channelId: 1 },
+        { ...timedOut(settle('r', userId, amount)), tokenId: 1, channelId: 1 },
         writes({
           posting: { ...settled, debit: userId, amount },
-          beside: { ...settled, ref: 'overrun:r', debit: -3, credit: userId, amount: rest, kind: 'overrun' },
+          paired: { ...settled, ref: 'overrun:r', debit: -3, credit: userId, amount: rest, kind: 'overrun' },
           log: withFact(log('r', userId, amount), { overrun: rest }),
           usage: usage({ userId, username: `u${userId}`, tokens: amount, quota: amount }),
           dropsHold: true,
@@ -154,7 +154,7 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
   ),
   [
     'settle all there is',
-    late(settle('r', 1, 100)),
+    timedOut(settle('r', 1, 100)),
     writes({
       posting: { ...settled, amount: 100 },
       log: log('r', 1, 100),
@@ -164,10 +164,10 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
   ],
   [
     'settle on the house',
-    { ...late(settle('r', 1, 20)), house: true },
+    { ...timedOut(settle('r', 1, 20)), house: true },
     writes({
       posting: settled,
-      beside: { ...settled, ref: 'house:r', debit: -6, credit: 1, kind: 'house' },
+      paired: { ...settled, ref: 'house:r', debit: -6, credit: 1, kind: 'house' },
       log: withFact(log('r', 1, 20), { house: 20 }),
       usage: usage({}),
       dropsHold: true,
@@ -175,20 +175,20 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
   ],
   [
     'settle beyond the balance without a row',
-    { ...late(settle('r', 2, 20)), log: null, tokenId: 1, channelId: 1 },
+    { ...timedOut(settle('r', 2, 20)), log: null, tokenId: 1, channelId: 1 },
     writes({
       posting: { ...settled, debit: 2 },
-      beside: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
+      paired: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
       usage: usage({ userId: 2, username: 'u2' }),
       dropsHold: true,
     }),
   ],
   [
     'settle with an empty row',
-    { ...late(settle('r', 2, 20)), log: { ...log('r', 2, 20), other: '' }, tokenId: 1, channelId: 1 },
+    { ...timedOut(settle('r', 2, 20)), log: { ...log('r', 2, 20), other: '' }, tokenId: 1, channelId: 1 },
     writes({
       posting: { ...settled, debit: 2 },
-      beside: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
+      paired: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
       log: { ...log('r', 2, 20), other: '{"overrun":20}' },
       usage: usage({ userId: 2, username: 'u2' }),
       dropsHold: true,
@@ -207,7 +207,7 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
         grant('g', 4, amount),
         writes({
           posting: moved('g', -1, 4, amount, 'grant'),
-          beside: moved('repay:g', 4, -3, back, 'repay'),
+          paired: moved('repay:g', 4, -3, back, 'repay'),
         }),
       ] as const,
   ),
@@ -223,23 +223,23 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
   ['settle nothing for nobody', { ...settle('r', 3, 0), tokens: 0 }, writes({ log: log('r', 3, 0), dropsHold: true })],
   ['settle less than nothing', settle('r', 1, -1), refuses('invalid', 'amount -1')],
   ['settle half', settle('r', 1, 0.5), refuses('invalid', 'amount 0.5')],
-  ['settle too much', { ...settle('r', 1, 1), amount: most + 1 }, refuses('invalid', `amount ${most + 1}`)],
+  ['settle too much', { ...settle('r', 1, 1), amount: max + 1 }, refuses('invalid', `amount ${max + 1}`)],
   [
     'settle the most',
-    { ...late(settle('r', 1, 20)), amount: most },
+    { ...timedOut(settle('r', 1, 20)), amount: max },
     writes({
-      posting: { ...settled, amount: most },
-      beside: { ...settled, ref: 'overrun:r', debit: -3, credit: 1, amount: most - 100, kind: 'overrun' },
-      log: withFact(log('r', 1, 20), { overrun: most - 100 }),
-      usage: usage({ quota: most }),
+      posting: { ...settled, amount: max },
+      paired: { ...settled, ref: 'overrun:r', debit: -3, credit: 1, amount: max - 100, kind: 'overrun' },
+      log: withFact(log('r', 1, 20), { overrun: max - 100 }),
+      usage: usage({ quota: max }),
       dropsHold: true,
     }),
   ],
   ['settle without ref', settle('', 1, 1), refuses('invalid', 'ref is empty')],
-  ['hold', hold('h', 1, 0), { kind: 'hold' }],
-  ['hold nothing', { ...hold('h', 1, 0), estimate: 0 }, { kind: 'hold' }],
-  ['hold below nothing', { ...hold('h', 1, 0), estimate: -1 }, refuses('invalid', 'hold amounts')],
-  ['owe below nothing', { ...hold('h', 1, 0), observed: -1 }, refuses('invalid', 'hold amounts')],
+  ['hold', reserve('h', 1, 0), { kind: 'hold' }],
+  ['hold nothing', { ...reserve('h', 1, 0), estimate: 0 }, { kind: 'hold' }],
+  ['hold below nothing', { ...reserve('h', 1, 0), estimate: -1 }, refuses('invalid', 'hold amounts')],
+  ['owe below nothing', { ...reserve('h', 1, 0), observed: -1 }, refuses('invalid', 'hold amounts')],
   ['void', { type: 'void', ref: 'h', log: noted }, writes({ log: noted, dropsHold: true })],
   ['note', { type: 'note', ref: 'h', log: noted }, writes({ log: noted })],
   ['grant', { ...grant('g', 1, 5), log: noted }, writes({ posting: moved('g', -1, 1, 5, 'grant'), log: noted })],
@@ -341,8 +341,8 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
 
 /** @throws AssertionError at the first case that is decided otherwise. */
 export function examineCore({ decide, repeated }: Core): void {
-  assert.equal(mostQuota, 10 ** 15);
-  for (const [name, command, expected] of cases(mostQuota)) assert.deepEqual(decide(command, books), expected, name);
+  assert.equal(maxQuota, 10 ** 15);
+  for (const [name, command, expected] of cases(maxQuota)) assert.deepEqual(decide(command, state), expected, name);
   const one = { debit: 1, credit: 2, amount: 3 };
   assert.deepEqual(repeated(one, { ...one }), { status: 'duplicate' });
   for (const change of [{ debit: 9 }, { credit: 9 }, { amount: 9 }])

@@ -2,7 +2,7 @@
 import { openDatabase } from '../../db/open.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { createDirectLedger } from '../../server/threads/ledger/direct.ts';
-import { hold, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
+import { redeem, refund, reserve, reward, settle, topUp, transfer } from './support.ts';
 
 const [file = '', round = '0'] = process.argv.slice(2);
 const ledger = createDirectLedger(openDatabase(file));
@@ -13,7 +13,7 @@ function commandsOf(step: number): LedgerCommand[] {
   const user = 1 + (step % 2);
   const ref = `r${id}`;
   return [
-    hold(`h${id}`, user, 3),
+    reserve(`h${id}`, user, 3),
     settle(ref, user, 1 + (step % 9)),
     ...(step % 5 === 0 ? [settle(`h${id}`, user, 2)] : []),
     redeem(id, user, 100),

@@ -22,7 +22,7 @@ const chat = () => gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 
 const pragma = (text: string) => gateway.raw().pragma(text);
 
 /** The driver's own refusals: no page left, and no right to write. */
-const troubles = [
+const failures = [
   [
     'a full disk',
     () => {
@@ -34,7 +34,7 @@ const troubles = [
   ['a read-only disk', () => pragma('query_only = ON'), () => pragma('query_only = OFF')],
 ] as const;
 
-test.each(troubles)(
+test.each(failures)(
   'R1, R4: %s: paid work is refused from the first failed commit on with the reason, reads go on, no end is told before its bill, nothing is lost',
   async (_name, begin, end) => {
     const { services, ledger } = gateway;
@@ -58,10 +58,10 @@ test.each(troubles)(
     const durable = gateway.raw().prepare("SELECT count(*) FROM postings WHERE kind = 'settle'").pluck().get();
 
     // It does not wait for the disk: that is in trouble for as long as we like.
-    const refused = await chat();
-    expect(refused.status).toBe(503);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    const { error } = await refused.json();
+    const rejected = await chat();
+    expect(rejected.status).toBe(503);
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
+    const { error } = await rejected.json();
     expect(error).toMatchObject({
       code: 'storage_unavailable',
       message: expect.stringContaining('the books cannot be written at the moment'),

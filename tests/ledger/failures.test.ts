@@ -8,11 +8,11 @@ import {
   breakable,
   deduct,
   grant,
-  hold,
   log,
   openBooks,
   redeem,
   refund,
+  reserve,
   reward,
   settle,
   topUp,
@@ -35,7 +35,7 @@ const tables = [
 
 test.each<[string, LedgerCommand]>([
   ['settle', settle('r', 1, 20)],
-  ['hold', hold('h2', 1, 5)],
+  ['hold', reserve('h2', 1, 5)],
   ['void', { type: 'void', ref: 'h', log: null }],
   ['note', { type: 'note', ref: 'n', log: log('n', 1, 0) }],
   ['grant', grant('g2', 1, 5)],
@@ -52,7 +52,7 @@ test.each<[string, LedgerCommand]>([
   addOrder(database.raw, 'T1', 1, 700);
   const disk = breakable(database.raw);
   const store = createLedgerStore(disk.raw);
-  store.apply([grant('g', 1, 100), settle('old', 1, 30), reward(2, 1, 40), hold('h', 1, 1)]);
+  store.apply([grant('g', 1, 100), settle('old', 1, 30), reward(2, 1, 40), reserve('h', 1, 1)]);
   const everything = () => JSON.stringify(tables.map((table) => database.raw.prepare(`SELECT * FROM ${table}`).all()));
   const before = everything();
   let failed = 0;

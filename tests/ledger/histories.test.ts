@@ -19,8 +19,8 @@ async function culprit(from: number): Promise<string> {
 
 async function wrongAfter(from: number, count: number) {
   const database = await openBooks();
-  const books = sqliteBooks(breakable(database.raw));
-  for (let n = 0; n < count; n++) await playHistory(books, from + n, n + 1);
+  const state = sqliteBooks(breakable(database.raw));
+  for (let n = 0; n < count; n++) await playHistory(state, from + n, n + 1);
   const wrong = violations(database);
   await database.close();
   return wrong;

@@ -14,9 +14,9 @@ import {
   type BreakableDisk,
   deduct,
   grant,
-  hold,
   redeem,
   refund,
+  reserve,
   reward,
   settle,
   topUp,
@@ -77,21 +77,21 @@ export function sqliteBooks(disk: BreakableDisk): HistoryBooks {
 }
 
 /** @param place a number no other history on the same books has. @throws AssertionError naming the seed. */
-export async function playHistory(books: HistoryBooks, seed: number, place: number): Promise<void> {
+export async function playHistory(state: HistoryBooks, seed: number, place: number): Promise<void> {
   const random = randomOf(seed);
   const upTo = (n: number) => Math.floor(random() * n);
   const users = [place * 10 + 1, place * 10 + 2];
   const user = () => users[upTo(2)] ?? 0;
-  await books.addUsers(...users);
+  await state.addUsers(...users);
   let model = createModel(users);
   for (const n of [1, 2]) {
     const id = place * 10 + n;
-    await books.addCode(id, 100 * n);
+    await state.addCode(id, 100 * n);
     model.codes.set(id, { quota: 100 * n, used: false });
-    await books.addOrder(`t${id}`, id, 70 * n);
+    await state.addOrder(`t${id}`, id, 70 * n);
     model.orders.set(`t${id}`, { userId: id, quota: 70 * n, paid: false });
   }
-  await books.restart();
+  await state.restart();
   const sent: LedgerCommand[] = [];
 
   const fresh = (planned: Model): LedgerCommand => {
@@ -110,7 +110,7 @@ export async function playHistory(books: HistoryBooks, seed: number, place: numb
         // Some cost more than there is.
         return settle(`r${ref}`, who, Math.min(rich + (upTo(4) === 0 ? 60 : 0), upTo(200)));
       case 5:
-        return hold(`h${ref}`, who, upTo(40));
+        return reserve(`h${ref}`, who, upTo(40));
       case 6:
         return redeem(one, who, 100 * (1 + upTo(2)));
       case 7:
@@ -130,7 +130,7 @@ export async function playHistory(books: HistoryBooks, seed: number, place: numb
     'amount' in command && command.type !== 'settle' ? { ...command, amount: command.amount + 1 } : command;
   for (let step = 0; step < steps; step++) {
     if (upTo(8) === 0) {
-      await books.restart();
+      await state.restart();
       restart(model);
     }
     const planned = copyOf(model);
@@ -146,9 +146,9 @@ export async function playHistory(books: HistoryBooks, seed: number, place: numb
     }
     if (batch.length === 0) continue;
     const crashes = upTo(6) === 0;
-    if (crashes) books.arm(1 + upTo(8));
-    const outcome = await books.apply(batch);
-    books.disarm();
+    if (crashes) state.arm(1 + upTo(8));
+    const outcome = await state.apply(batch);
+    state.disarm();
     if (outcome === null) continue;
     assert.deepEqual(
       outcome.results.map((result) => result.status),
@@ -157,13 +157,13 @@ export async function playHistory(books: HistoryBooks, seed: number, place: numb
     );
     model = planned;
   }
-  await books.restart();
+  await state.restart();
   restart(model);
   for (const id of users) {
-    const { balance, used, overrun } = await books.account(id);
+    const { balance, used, overrun } = await state.account(id);
     assert.equal(balance, model.balances.get(id), `seed ${seed}: balance`);
     assert.equal(used, model.used.get(id) ?? 0, `seed ${seed}: used`);
-    assert.equal(overrun, model.owed.get(id) ?? 0, `seed ${seed}: owed`);
-    assert.equal((await books.account(-1000 - id)).balance, model.pots.get(id) ?? 0, `seed ${seed}: pot`);
+    assert.equal(overrun, model.pending.get(id) ?? 0, `seed ${seed}: owed`);
+    assert.equal((await state.account(-1000 - id)).balance, model.pots.get(id) ?? 0, `seed ${seed}: pot`);
   }
 }

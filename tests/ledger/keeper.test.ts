@@ -28,15 +28,15 @@ test('no transaction begins inside of another, and nothing that is said alone ge
     name: 'n',
     epoch: () => 7,
     beat: async () => undefined,
-    away: () => false,
-    sweep: quiet,
+    unavailable: () => false,
+    cleanup: quiet,
     submit: async () => ({ status: 'done' }),
-    say: quiet,
+    print: quiet,
     drain: quiet,
   });
   keeper.start();
   keeper.stop();
-  await Promise.all([keeper.leave(false), keeper.standing(1, null), keeper.recoverOwnEpochs()]);
+  await Promise.all([keeper.leave(false), keeper.limits(1, null), keeper.recoverOwnEpochs()]);
   let open = false;
   for (const text of said) {
     const isAlone = /left_at|used_quota AS used/.test(text);

@@ -8,7 +8,7 @@ import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { createEngine } from '../../server/billing/ledger/engine.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
 import { createDirectLedger } from '../../server/threads/ledger/direct.ts';
-import { addUsers, balanceOf, deduct, grant, hold, openBooks, settle, violations } from './support.ts';
+import { addUsers, balanceOf, deduct, grant, openBooks, reserve, settle, violations } from './support.ts';
 
 let dir: string;
 let database: SqliteDatabase;
@@ -82,7 +82,7 @@ test('a crash leaves holds that recovery settles as observed, or voids, once', a
   const store = createLedgerStore(database.raw);
   store.nextEpoch();
   store.apply([grant('g', 1, 1000)]);
-  store.apply([hold('seen', 1, 40), hold('unseen', 1, 0), hold('ended', 1, 30)]);
+  store.apply([reserve('seen', 1, 40), reserve('unseen', 1, 0), reserve('ended', 1, 30)]);
   store.apply([settle('ended', 1, 30)]);
   await database.close();
   database = await open();
@@ -126,7 +126,7 @@ test('a settlement that got through before the crash stays the only one, and its
   const store = createLedgerStore(database.raw);
   store.nextEpoch();
   store.apply([grant('g', 1, 100), settle('r', 1, 30)]);
-  store.apply([hold('r', 1, 20)]);
+  store.apply([reserve('r', 1, 20)]);
   recover(createLedgerStore(database.raw));
   expect(balance(1)).toBe(70);
   expect(recover(createLedgerStore(database.raw))).toMatchObject({ settled: 0, voided: 0 });
@@ -151,8 +151,8 @@ test('50,000 settlements wait for the disk without holding up the thread, then n
       ...store,
       apply: (commands) => {
         if (!full) return store.apply(commands);
-        const tried = performance.now();
-        setImmediate(() => stalls.push(performance.now() - tried));
+        const attempts = performance.now();
+        setImmediate(() => stalls.push(performance.now() - attempts));
         throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
       },
     },

@@ -6,7 +6,7 @@ export interface Model {
   readonly pots: Map<number, number>;
   readonly earned: Map<number, number>;
   readonly used: Map<number, number>;
-  readonly owed: Map<number, number>;
+  readonly pending: Map<number, number>;
   readonly codes: Map<number, { quota: number; used: boolean }>;
   readonly orders: Map<string, { userId: number; quota: number; paid: boolean }>;
   /** Ref -> what was posted under it. */
@@ -20,7 +20,7 @@ export const createModel = (users: readonly number[]): Model => ({
   pots: new Map(),
   earned: new Map(),
   used: new Map(),
-  owed: new Map(),
+  pending: new Map(),
   codes: new Map(),
   orders: new Map(),
   posted: new Map(),
@@ -33,7 +33,7 @@ export const copyOf = (model: Model): Model => ({
   pots: new Map(model.pots),
   earned: new Map(model.earned),
   used: new Map(model.used),
-  owed: new Map(model.owed),
+  pending: new Map(model.pending),
   codes: new Map(model.codes),
   orders: new Map(model.orders),
   posted: new Map(model.posted),
@@ -47,13 +47,13 @@ const add = (map: Map<number, number>, id: number, amount: number) => map.set(id
 function charge(model: Model, userId: number, amount: number): void {
   const have = model.balances.get(userId) ?? 0;
   add(model.balances, userId, -Math.min(have, amount));
-  add(model.owed, userId, Math.max(0, amount - have));
+  add(model.pending, userId, Math.max(0, amount - have));
   add(model.used, userId, amount);
 }
 
 function credit(model: Model, userId: number, amount: number): void {
-  const back = Math.min(amount, model.owed.get(userId) ?? 0);
-  add(model.owed, userId, -back);
+  const back = Math.min(amount, model.pending.get(userId) ?? 0);
+  add(model.pending, userId, -back);
   add(model.balances, userId, amount - back);
 }
 

@@ -1,30 +1,30 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BalanceEvent, LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import type { DirectLedger } from '../../server/threads/ledger/direct.ts';
-import { type Books, openChosenBooks } from './books.ts';
+import { type LedgerState, openChosenBooks } from './books.ts';
 import { grant, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
-let books: Books;
+let state: LedgerState;
 let ledger: DirectLedger;
 let events: BalanceEvent[];
 
 beforeEach(async () => {
-  books = await openChosenBooks();
-  await books.addUsers(1, 2);
-  await books.addCode(1, 500);
-  await books.addOrder('T1', 1, 700);
-  ({ ledger } = books);
+  state = await openChosenBooks();
+  await state.addUsers(1, 2);
+  await state.addCode(1, 500);
+  await state.addOrder('T1', 1, 700);
+  ({ ledger } = state);
   events = [];
   ledger.onBalance((event) => events.push(event));
 });
 afterEach(async () => {
   await ledger.drain();
-  expect(await books.violations()).toEqual([]);
-  await books.close();
+  expect(await state.violations()).toEqual([]);
+  await state.close();
 });
 
-const balance = (id: number) => books.balance(id);
-const row = async (sql: string) => (await books.rows(sql))[0];
+const balance = (id: number) => state.balance(id);
+const row = async (sql: string) => (await state.rows(sql))[0];
 const statuses = async (commands: readonly LedgerCommand[]) =>
   (await Promise.all(commands.map((command) => ledger.execute(command)))).map((result) => result.status);
 const counted = (words: readonly string[]) => words.filter((word) => word === 'done').length;
@@ -49,7 +49,7 @@ test('500 parallel transfers of what was earned: one succeeds', async () => {
 });
 
 test('an order is credited once, however often it is reported paid', async () => {
-  await books.rows("INSERT INTO callbacks (id, source, event_id, received_at, body) VALUES (7, 'epay', 'e', 1, '')");
+  await state.rows("INSERT INTO callbacks (id, source, event_id, received_at, body) VALUES (7, 'epay', 'e', 1, '')");
   const answers = await statuses(Array.from({ length: 500 }, () => topUp('T1', 1, 700, 7)));
   expect(counted(answers)).toBe(1);
   expect(await balance(1)).toBe(700);
@@ -58,10 +58,10 @@ test('an order is credited once, however often it is reported paid', async () =>
 });
 
 test('an invitation is rewarded once; one without a reward is only counted', async () => {
-  await books.rows('UPDATE users SET inviter_id = 1 WHERE id = 2');
+  await state.rows('UPDATE users SET inviter_id = 1 WHERE id = 2');
   expect(await statuses([reward(2, 1, 50), reward(2, 1, 50)])).toEqual(['done', 'duplicate']);
   expect(await row('SELECT aff_count, aff_quota FROM users WHERE id = 1')).toEqual({ aff_count: 1, aff_quota: 50 });
-  await books.rows('UPDATE users SET inviter_id = 2 WHERE id = 1');
+  await state.rows('UPDATE users SET inviter_id = 2 WHERE id = 1');
   await ledger.execute(reward(1, 2, 0));
   expect(await row('SELECT aff_count, aff_quota FROM users WHERE id = 2')).toEqual({ aff_count: 1, aff_quota: 0 });
 });
@@ -78,9 +78,9 @@ test('a refund gives back the charge and takes it out of every counter', async (
 
 test('one commit of many settlements, some of them written before: each is written once', async () => {
   await ledger.execute(grant('g', 1, 100_000));
-  await books.apply(settle('r7', 1, 7), settle('free', 1, 0));
+  await state.apply(settle('r7', 1, 7), settle('free', 1, 0));
   const commands = Array.from({ length: 150 }, (_, n) => settle(`r${n}`, 1 + (n % 2), n));
-  const { results } = await books.apply(
+  const { results } = await state.apply(
     ...commands,
     settle('r7', 1, 7),
     settle('r8', 2, 9),
@@ -101,7 +101,7 @@ test('one commit of many settlements, some of them written before: each is writt
 
 test('a settlement is paid back in the commit that wrote it', async () => {
   await ledger.execute(grant('g', 1, 100));
-  const { results } = await books.apply(settle('one', 1, 30), refund('one', 1, 30), settle('two', 1, 20));
+  const { results } = await state.apply(settle('one', 1, 30), refund('one', 1, 30), settle('two', 1, 20));
   expect(results.map(({ status }) => status)).toEqual(['done', 'done', 'done']);
   expect(await balance(1)).toBe(80);
 });
@@ -142,9 +142,9 @@ test.each<[string, LedgerCommand, string]>([
 });
 
 test('a disabled or deleted code, and more than was settled, are refused', async () => {
-  await books.addCode(2, 500, 2);
-  await books.addCode(3, 500);
-  await books.rows('UPDATE redemptions SET deleted_at = 1 WHERE id = 3');
+  await state.addCode(2, 500, 2);
+  await state.addCode(3, 500);
+  await state.rows('UPDATE redemptions SET deleted_at = 1 WHERE id = 3');
   await ledger.execute(grant('g', 1, 100));
   await ledger.execute(settle('r', 1, 30));
   expect(await statuses([redeem(2, 1, 500), redeem(3, 1, 500), refund('r', 1, 31), refund('r', 2, 30)])).toEqual(

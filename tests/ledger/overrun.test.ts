@@ -2,15 +2,15 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../db/migrate.ts';
 import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { openOld } from '../support/old-schema.ts';
-import { type Books, openChosenBooks } from './books.ts';
+import { type LedgerState, openChosenBooks } from './books.ts';
 import {
   addUsers,
   balanceOf,
   deduct,
   grant,
-  hold,
   redeem,
   refund,
+  reserve,
   reward,
   settle,
   topUp,
@@ -18,33 +18,33 @@ import {
   violations,
 } from './support.ts';
 
-let books: Books;
+let state: LedgerState;
 
 beforeEach(async () => {
-  books = await openChosenBooks();
-  await books.addUsers(1, 2);
+  state = await openChosenBooks();
+  await state.addUsers(1, 2);
 });
 afterEach(async () => {
-  expect(await books.violations()).toEqual([]);
-  await books.close();
+  expect(await state.violations()).toEqual([]);
+  await state.close();
 });
 
 const apply = async (...commands: readonly LedgerCommand[]) =>
-  (await books.apply(...commands)).results.map(({ status }) => status);
+  (await state.apply(...commands)).results.map(({ status }) => status);
 const unpaid = async (id: number) =>
-  (await books.rows<{ overrun: number }>('SELECT overrun FROM accounts WHERE id = ?', id))[0]?.overrun;
-const balance = (id: number) => books.balance(id);
+  (await state.rows<{ overrun: number }>('SELECT overrun FROM accounts WHERE id = ?', id))[0]?.overrun;
+const balance = (id: number) => state.balance(id);
 const each = <Value>(...values: readonly Promise<Value>[]) => Promise.all(values);
 
 test('M2: what a settlement costs beyond the balance goes to overrun; the user stops at 0 and the log says both', async () => {
   await apply(grant('g', 1, 1010));
-  const { results, events } = await books.apply(settle('r', 1, 1013));
+  const { results, events } = await state.apply(settle('r', 1, 1013));
   expect(results).toEqual([{ status: 'done' }]);
   expect(await each(balance(1), balance(Account.overrun), unpaid(1))).toEqual([0, -3, 3]);
   expect(await balance(Account.revenue)).toBe(1013);
   // The relay has taken 1013 off; it is told of the 3 that somebody else paid.
   expect(events).toMatchObject([{ userId: 1, delta: 3, overrun: 3 }]);
-  const [row] = await books.rows<{ quota: number; other: string }>('SELECT quota, other FROM logs');
+  const [row] = await state.rows<{ quota: number; other: string }>('SELECT quota, other FROM logs');
   expect(row?.quota).toBe(1013);
   expect(JSON.parse(row?.other ?? '{}')).toMatchObject({ overrun: 3, input: 1013 });
 });
@@ -67,10 +67,10 @@ test('M2: a repeated settlement is a duplicate at whatever balance it comes agai
 test('M2: overrun is taken from whatever the user is credited next, once, and never more than there is', async () => {
   await apply(settle('r', 1, 100));
   expect(await unpaid(1)).toBe(100);
-  const { events } = await books.apply(grant('g', 1, 30));
+  const { events } = await state.apply(grant('g', 1, 30));
   expect(events).toMatchObject([{ delta: 0, overrun: -30 }]);
-  await books.addCode(1, 20);
-  await books.addOrder('t', 1, 10);
+  await state.addCode(1, 20);
+  await state.addOrder('t', 1, 10);
   await apply(redeem(1, 1, 20), topUp('t', 1, 10), reward(2, 1, 15), transfer('n', 1, 15), refund('r', 1, 5));
   expect(await each(unpaid(1), balance(1))).toEqual([20, 0]);
   expect(await apply(grant('g2', 1, 50), grant('g2', 1, 50))).toEqual(['done', 'duplicate']);
@@ -92,28 +92,28 @@ test('a settlement for an account that is not there is kept, by overrun', async 
 
 test('what the house pays leaves the balance alone, whatever it is, and is counted as used', async () => {
   await apply(grant('g', 1, 10));
-  const { events } = await books.apply({ ...settle('r', 1, 40), house: true });
+  const { events } = await state.apply({ ...settle('r', 1, 40), house: true });
   expect(events).toEqual([]);
   expect(await each(balance(1), balance(Account.house), unpaid(1))).toEqual([10, -40, 0]);
-  expect(await books.rows('SELECT used_quota FROM accounts WHERE id = 1')).toEqual([{ used_quota: 40 }]);
+  expect(await state.rows('SELECT used_quota FROM accounts WHERE id = 1')).toEqual([{ used_quota: 40 }]);
 });
 
 test('a crash charges the house for what the house had begun', async () => {
-  await books.apply({ ...hold('h', 1, 25), house: true });
-  await books.recover();
+  await state.apply({ ...reserve('h', 1, 25), house: true });
+  await state.recover();
   expect(await each(balance(1), balance(Account.house))).toEqual([0, -25]);
 });
 
 test('M17: no balance grows past what a number can say, and one that large can be taken back', async () => {
-  const most = 10 ** 15;
-  for (let n = 0; n < 9; n++) expect(await apply(grant(`g${n}`, 1, most))).toEqual(['done']);
-  expect((await books.apply(grant('more', 1, most))).results).toMatchObject([
+  const max = 10 ** 15;
+  for (let n = 0; n < 9; n++) expect(await apply(grant(`g${n}`, 1, max))).toEqual(['done']);
+  expect((await state.apply(grant('more', 1, max))).results).toMatchObject([
     { status: 'refused', reason: 'too_large' },
   ]);
-  expect((await books.apply(grant('more', 2, most))).results).toMatchObject([
+  expect((await state.apply(grant('more', 2, max))).results).toMatchObject([
     { status: 'refused', reason: 'too_large' },
   ]);
-  for (let n = 0; n < 9; n++) expect(await apply(deduct(`d${n}`, 1, most))).toEqual(['done']);
+  for (let n = 0; n < 9; n++) expect(await apply(deduct(`d${n}`, 1, max))).toEqual(['done']);
   expect(await balance(1)).toBe(0);
 });
 

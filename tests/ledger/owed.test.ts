@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
-import { owedFiles, settleOwed, writeOwed } from '../../server/billing/ledger/owed.ts';
+import { pendingFiles, settlePending, writePending } from '../../server/billing/ledger/owed.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
-import { addUsers, balanceOf, grant, hold, openBooks, settle, violations } from './support.ts';
+import { addUsers, balanceOf, grant, openBooks, reserve, settle, violations } from './support.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -17,7 +17,7 @@ const place = (name: string) => {
   mkdirSync(join(dir, name), { recursive: true });
   return { dir: join(dir, name), name: 'gateway.owed-' };
 };
-const books = async () => {
+const state = async () => {
   const database = await openBooks();
   addUsers(database.raw, 1);
   const store = createLedgerStore(database.raw);
@@ -26,33 +26,33 @@ const books = async () => {
 };
 
 test('R13: what is owed goes to the next place when the first is full, and is settled once whatever of it was written before', async () => {
-  const { database, store } = await books();
+  const { database, store } = await state();
   const places = [{ dir: join(dir, 'not there'), name: 'gateway.owed-' }, place('other')];
-  const path = await writeOwed(places, '1', [settle('a', 1, 10), settle('b', 1, 20), hold('c', 1, 5)]);
+  const path = await writePending(places, '1', [settle('a', 1, 10), settle('b', 1, 20), reserve('c', 1, 5)]);
   expect(path).toBe(join(dir, 'other', 'gateway.owed-1.jsonl'));
   expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(3);
   store.apply([settle('a', 1, 10)]);
-  expect(settleOwed(store, places)).toEqual({ settled: 1, files: [path], refused: [], kept: [] });
+  expect(settlePending(store, places)).toEqual({ settled: 1, files: [path], rejected: [], kept: [] });
   expect(recover(store)).toMatchObject({ settled: 1 });
   expect(balanceOf(database.raw, 1)).toBe(1000 - 10 - 20 - 5);
   expect(readdirSync(join(dir, 'other'))).toEqual([]);
-  expect(settleOwed(store, places).files).toEqual([]);
+  expect(settlePending(store, places).files).toEqual([]);
   expect(violations(database)).toEqual([]);
   await database.close();
 });
 
 test('R13: a settlement that the rules turn down is told and its line is kept', async () => {
-  const { database, store } = await books();
+  const { database, store } = await state();
   const places = [place('one')];
-  const path = await writeOwed(places, '1', [settle('a', 1, 10), settle('b', 1, 20)]);
+  const path = await writePending(places, '1', [settle('a', 1, 10), settle('b', 1, 20)]);
   store.apply([settle('b', 1, 7)]);
-  expect(settleOwed(store, places)).toEqual({
+  expect(settlePending(store, places)).toEqual({
     settled: 1,
     files: [path],
-    refused: ['b: conflict'],
+    rejected: ['b: conflict'],
     kept: [`${path}.refused`],
   });
-  expect(owedFiles(places)).toEqual([]);
+  expect(pendingFiles(places)).toEqual([]);
   await database.close();
 });
 
@@ -60,7 +60,7 @@ test('R13: a file that others could have written is not read', () => {
   const one = place('one');
   const path = join(one.dir, 'gateway.owed-1.jsonl');
   writeFileSync(path, '', { mode: 0o600 });
-  expect(owedFiles([one])).toEqual([path]);
+  expect(pendingFiles([one])).toEqual([path]);
   chmodSync(path, 0o666);
-  expect(owedFiles([one])).toEqual([]);
+  expect(pendingFiles([one])).toEqual([]);
 });

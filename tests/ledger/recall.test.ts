@@ -3,9 +3,9 @@
 import { expect, test } from 'vitest';
 import { createLeases, type LeaseAnswer } from '../../server/billing/leases/leases.ts';
 import type { Grant, LeaseMove } from '../../server/billing/ports.ts';
-import { createLeaseMessages, heard } from '../../server/cluster/lease-messages.ts';
+import { createLeaseMessages, received } from '../../server/cluster/lease-messages.ts';
 
-const [account, asker, holder, key] = [7, 1, 2, 70];
+const [account, requester, holder, key] = [7, 1, 2, 70];
 
 /** Time that passes when it is told to; whatever falls due is done in its order, and what comes of it at once. */
 function createHandClock() {
@@ -35,11 +35,11 @@ function createHandClock() {
 /** A node whose need another node could carry: the books have nothing free. */
 function asking(holders: readonly number[] = [holder]) {
   const marks: number[] = [];
-  const books = { free: 0, asked: 0 };
+  const state = { free: 0, asked: 0 };
   let here = 0;
   const clock = createHandClock();
   const leases = createLeases({
-    reach: {
+    leaseStore: {
       raise: (_kind, _subject, amount) => {
         here += amount;
       },
@@ -47,13 +47,13 @@ function asking(holders: readonly number[] = [holder]) {
       drop: () => undefined,
     },
     async move(moves) {
-      books.asked++;
+      state.asked++;
       const grants = moves.map((): Grant => {
-        const granted = books.free;
-        books.free = 0;
+        const granted = state.free;
+        state.free = 0;
         return {
-          ...{ account, token: 0, granted, tokenGranted: 0, most: 1000 },
-          ...{ tokenMost: 0, tokenBound: 'limit', holders },
+          ...{ account, token: 0, granted, tokenGranted: 0, max: 1000 },
+          ...{ tokenMax: 0, tokenBound: 'limit', holders },
         };
       });
       // What is read is read before it is told.
@@ -64,19 +64,19 @@ function asking(holders: readonly number[] = [holder]) {
     recall: (_account, _token, _holders, mark) => void marks.push(mark),
     answer: () => undefined,
     nodes: () => 2,
-    away: () => false,
+    unavailable: () => false,
     now: clock.now,
     after: clock.after,
   });
-  leases.begin(asker);
-  const hold = (): boolean => {
+  leases.begin(requester);
+  const reserve = (): boolean => {
     if (here < 10) return false;
     here -= 10;
     return true;
   };
   const ask = () =>
-    leases.request({ account, token: 0, need: 10, missing: () => ({ account: 10, token: 0 }), hold, partial: true });
-  return { leases, marks, books, ask, pass: clock.pass };
+    leases.request({ account, token: 0, need: 10, missing: () => ({ account: 10, token: 0 }), reserve, partial: true });
+  return { leases, marks, books: state, ask, pass: clock.pass };
 }
 
 test('an answer to an earlier recall does not make a balance used up', async () => {
@@ -84,7 +84,7 @@ test('an answer to an earlier recall does not make a balance used up', async () 
   const first = ask();
   await pass(10);
   expect(marks).toEqual([1]);
-  leases.answered(account, holder, 1);
+  leases.onResponse(account, holder, 1);
   await pass(100);
   expect(await first).toBe('exhausted');
   let told: LeaseAnswer | null = null;
@@ -94,24 +94,24 @@ test('an answer to an earlier recall does not make a balance used up', async () 
   await pass(100);
   expect(marks).toEqual([1, 2]);
   // Told late, or read again where NOTIFY does not arrive.
-  leases.answered(account, holder, 1);
+  leases.onResponse(account, holder, 1);
   await pass(300);
   expect([told, marks]).toEqual([null, [1, 2]]);
-  leases.answered(account, holder, 2);
+  leases.onResponse(account, holder, 2);
   await pass(100);
   expect(told).toBe('exhausted');
 });
 
 test('what is given after a refusal serves whoever asks after it, at once', async () => {
-  const { books, ask, pass } = asking([]);
+  const { books: state, ask, pass } = asking([]);
   const told: LeaseAnswer[] = [];
   const asks = () => void ask().then((answer) => told.push(answer));
   for (let n = 0; n < 5; n++) {
-    books.free = 0;
+    state.free = 0;
     asks();
     await pass(10);
     expect(told).toEqual(['exhausted']);
-    books.free = 10;
+    state.free = 10;
     asks();
     await pass(50);
     expect(told.splice(0)).toEqual(['exhausted', 'granted']);
@@ -119,75 +119,75 @@ test('what is given after a refusal serves whoever asks after it, at once', asyn
 });
 
 test('a crowd that comes together costs the books no more than one', async () => {
-  const { books, ask, pass } = asking([]);
+  const { books: state, ask, pass } = asking([]);
   void ask();
   await pass(50);
-  const before = books.asked;
+  const before = state.asked;
   const told: LeaseAnswer[] = [];
   for (let n = 0; n < 500; n++) void ask().then((answer) => told.push(answer));
   await pass(50);
   expect(told).toEqual(Array(500).fill('exhausted'));
-  expect(books.asked - before).toBe(before);
+  expect(state.asked - before).toBe(before);
 });
 
 test('while the database is away nobody waits for it: who needs more than lies here is told at once, and nothing is asked', async () => {
-  let [away, asked, looks] = [true, 0, 0];
+  let [unavailable, requested, looks] = [true, 0, 0];
   const leases = createLeases({
-    reach: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
+    leaseStore: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
     move: async () => {
-      asked++;
+      requested++;
       throw new Error('connection refused');
     },
     isUnresolved: () => false,
     recall: () => undefined,
     answer: () => undefined,
     nodes: () => 2,
-    away: () => {
+    unavailable: () => {
       looks++;
-      return away;
+      return unavailable;
     },
     // Time stands still: nobody can wait.
     now: () => 0,
     after: () => undefined,
   });
   const needs = (held: boolean) =>
-    leases.request({ account, token: 0, need: 10, missing: () => ({ account: 10, token: 0 }), hold: () => held });
+    leases.request({ account, token: 0, need: 10, missing: () => ({ account: 10, token: 0 }), reserve: () => held });
   expect([await needs(false), await needs(true)]).toEqual(['away', 'granted']);
-  leases.ahead(account, 0, 10, () => undefined);
-  expect([asked, looks > 0]).toEqual([0, true]);
-  away = false;
-  leases.ahead(account, 0, 10, () => undefined);
-  expect(asked).toBe(1);
+  leases.prefetch(account, 0, 10, () => undefined);
+  expect([requested, looks > 0]).toEqual([0, true]);
+  unavailable = false;
+  leases.prefetch(account, 0, 10, () => undefined);
+  expect(requested).toBe(1);
 });
 
-/** A node that asks for a balance and for a key's limit. @param books what these grant. */
-function askingForKey(books: Partial<Grant>) {
+/** A node that asks for a balance and for a key's limit. @param state what these grant. */
+function askingForKey(state: Partial<Grant>) {
   const recalls: (readonly [token: number, tokenOnly: boolean])[] = [];
   const clock = createHandClock();
   const leases = createLeases({
-    reach: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
+    leaseStore: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
     move: async (moves) => ({
       grants: moves.map(() => ({
-        ...{ account, token: key, granted: 0, tokenGranted: 0, most: 1000 },
-        ...{ tokenMost: 1000, tokenBound: 'limit' as const, holders: [holder] },
-        ...books,
+        ...{ account, token: key, granted: 0, tokenGranted: 0, max: 1000 },
+        ...{ tokenMax: 1000, tokenBound: 'limit' as const, holders: [holder] },
+        ...state,
       })),
     }),
     isUnresolved: () => false,
     recall: (_account, token, _holders, mark, tokenOnly) => {
       recalls.push([token, tokenOnly]);
-      clock.after(1, () => leases.answered(account, holder, mark));
+      clock.after(1, () => leases.onResponse(account, holder, mark));
     },
     answer: () => undefined,
     nodes: () => 2,
-    away: () => false,
+    unavailable: () => false,
     now: clock.now,
     after: clock.after,
   });
-  leases.begin(asker);
+  leases.begin(requester);
   // Whatever is granted has been taken back by another node's recall before it is held.
   const missing = () => ({ account: 10, token: 10 });
-  const answer = leases.request({ account, token: key, need: 10, missing, hold: () => false, partial: true });
+  const answer = leases.request({ account, token: key, need: 10, missing, reserve: () => false, partial: true });
   return { answer, recalls, pass: clock.pass };
 }
 
@@ -216,8 +216,8 @@ test('recalls of one turn travel together: whoever was named in any of them give
   const sent: string[] = [];
   const works: (() => void)[] = [];
   const telling = createLeaseMessages({
-    wire: { tell: (text) => void sent.push(text) },
-    epoch: () => asker,
+    wire: { send: (text) => void sent.push(text) },
+    epoch: () => requester,
     later: (work) => void works.push(work),
   });
   telling.recall(account, key, [holder, 3], 4, true);
@@ -227,28 +227,28 @@ test('recalls of one turn travel together: whoever was named in any of them give
   const at = (own: number) => {
     const recalls: unknown[] = [];
     for (const text of sent)
-      heard(text, own, { recalled: (...told) => void recalls.push(told), answered: () => undefined });
+      received(text, own, { recalled: (...told) => void recalls.push(told), answered: () => undefined });
     return recalls;
   };
   // A recall of the balance is not lost to a later one of the key alone.
-  for (const own of [holder, 3, 5]) expect(at(own)).toEqual([[account, key, asker, 7, false]]);
+  for (const own of [holder, 3, 5]) expect(at(own)).toEqual([[account, key, requester, 7, false]]);
   expect(at(6)).toEqual([]);
 });
 
 /** A node whose moves are carried out by hand. */
 function carried() {
-  const reach = new Map([['account', 30]]);
+  const connect = new Map([['account', 30]]);
   const works: (() => void)[] = [];
   const moves: { readonly sent: readonly LeaseMove[]; done(granted: number): void; failed(): void }[] = [];
   const leases = createLeases({
-    reach: {
-      raise: (kind, _subject, amount) => void reach.set(kind, (reach.get(kind) ?? 0) + amount),
+    leaseStore: {
+      raise: (kind, _subject, amount) => void connect.set(kind, (connect.get(kind) ?? 0) + amount),
       takeIdle(kind) {
-        const amount = reach.get(kind) ?? 0;
-        reach.set(kind, 0);
+        const amount = connect.get(kind) ?? 0;
+        connect.set(kind, 0);
         return amount;
       },
-      drop: () => reach.clear(),
+      drop: () => connect.clear(),
     },
     move: (sent) =>
       new Promise((resolve, reject) => {
@@ -256,8 +256,8 @@ function carried() {
           account,
           token: 0,
           tokenGranted: 0,
-          most: 1000,
-          tokenMost: 0,
+          max: 1000,
+          tokenMax: 0,
           tokenBound: 'limit',
           holders: [],
         } as const;
@@ -271,65 +271,65 @@ function carried() {
     recall: () => undefined,
     answer: () => undefined,
     nodes: () => 1,
-    away: () => false,
+    unavailable: () => false,
     now: () => 0,
     after: (_ms, work) => void works.push(work),
   });
-  return { leases, reach, works, moves };
+  return { leases, reach: connect, works, moves };
 }
 
 test('what is given back is out of reach before the books are asked, stays so when they fail, and goes back with the next', async () => {
-  const { leases, reach, works, moves } = carried();
+  const { leases, reach: connect, works, moves } = carried();
   leases.begin(1);
-  reach.set('account', 30);
+  connect.set('account', 30);
   leases.idle('account', account);
-  expect(reach.get('account')).toBe(0);
+  expect(connect.get('account')).toBe(0);
   moves[0]?.failed();
   await expect.poll(() => works).toHaveLength(1);
-  expect(reach.get('account')).toBe(0);
+  expect(connect.get('account')).toBe(0);
   works[0]?.();
   const sent = [{ type: 'give-back', kind: 'account', subject: account, amount: 30 }];
   expect(moves.map((one) => one.sent)).toEqual([sent, sent]);
 });
 
 test('what was granted under a number that the node has lost is not in reach under the next', async () => {
-  const { leases, reach, works, moves } = carried();
+  const { leases, reach: connect, works, moves } = carried();
   leases.begin(1);
-  const missing = () => ({ account: 10 - (reach.get('account') ?? 0), token: 0 });
-  const hold = () => missing().account <= 0;
-  const answer = leases.request({ account, token: 0, need: 10, missing, hold });
+  const missing = () => ({ account: 10 - (connect.get('account') ?? 0), token: 0 });
+  const reserve = () => missing().account <= 0;
+  const answer = leases.request({ account, token: 0, need: 10, missing, reserve });
   expect(moves).toHaveLength(1);
   leases.begin(2);
   moves[0]?.done(10);
   // It asks again under its new number.
   const before = works.length;
   await expect.poll(() => works.length).toBeGreaterThan(before);
-  expect(reach.get('account')).toBeUndefined();
+  expect(connect.get('account')).toBeUndefined();
   for (const work of works.splice(0)) work();
   await expect.poll(() => moves).toHaveLength(2);
   moves[1]?.done(10);
   expect(await answer).toBe('granted');
-  expect(reach.get('account')).toBe(10);
+  expect(connect.get('account')).toBe(10);
 });
 
 test('an answer is for the node that asked', () => {
   const sent: string[] = [];
   const works: (() => void)[] = [];
   const telling = createLeaseMessages({
-    wire: { tell: (text) => void sent.push(text) },
+    wire: { send: (text) => void sent.push(text) },
     epoch: () => holder,
     later: (work) => void works.push(work),
   });
-  telling.answer(account, asker, 5);
+  telling.answer(account, requester, 5);
   telling.answer(account, 3, 9);
   works[0]?.();
   const at = (own: number) => {
     const answers: (readonly number[])[] = [];
     for (const text of sent)
-      heard(text, own, { recalled: () => undefined, answered: (...told) => void answers.push(told) });
+      received(text, own, { recalled: () => undefined, answered: (...told) => void answers.push(told) });
     return answers;
   };
-  expect(at(asker)).toEqual([[account, holder, 5]]);
+  expect(at(requester)).toEqual([[account, holder, 5]]);
   expect(at(3)).toEqual([[account, holder, 9]]);
   expect(at(4)).toEqual([]);
 });

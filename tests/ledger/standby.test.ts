@@ -33,7 +33,7 @@ const raise = (error: Error): never => {
   throw error;
 };
 
-const away = () => Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
+const unavailable = () => Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
 
 /** Books that answer in a while, when `fate` lets them. */
 function distant(fate: (commands: readonly LedgerCommand[]) => 'done' | 'away' | 'unanswered'): EngineStore & {
@@ -54,16 +54,16 @@ function distant(fate: (commands: readonly LedgerCommand[]) => 'done' | 'away' |
         return known;
       }
       const what = fate(commands);
-      if (what === 'away') throw away();
+      if (what === 'away') throw unavailable();
       const outcome = store.apply(commands);
       if (what === 'done') return outcome;
       last = outcome;
       throw Object.assign(new Error('cut'), { code: 'UNRESOLVED' });
     },
     async probe() {
-      if (fate([]) === 'away') throw away();
+      if (fate([]) === 'away') throw unavailable();
     },
-    isCommandsFault: () => false,
+    isInvalidCommand: () => false,
     isUnresolved: (error) => (error as { code?: unknown }).code === 'UNRESOLVED',
   };
 }
@@ -81,7 +81,7 @@ function engineOver(store: EngineStore, withOutbox = true, admits = false) {
             outbox: files.outbox,
             durable: true,
             mayAdmit: () => admits,
-            onRefused: ({ ref }) => results.push(`${ref} lost`),
+            onRejected: ({ ref }) => results.push(`${ref} lost`),
           },
         }
       : {}),
@@ -110,10 +110,10 @@ test('an end is durable nearby while the books are away, and in them once when t
 test('between two tries of books that are away an end is kept at once, and waits for neither', async () => {
   // By then the next try is far off.
   const failed = Promise.withResolvers<void>();
-  const tries = { count: 0 };
+  const attempts = { count: 0 };
   const { results, submit } = engineOver(
     distant(() => {
-      if (++tries.count === 8) failed.resolve();
+      if (++attempts.count === 8) failed.resolve();
       return 'away';
     }),
   );
@@ -123,7 +123,7 @@ test('between two tries of books that are away an end is kept at once, and waits
   submit(settle('r', 1, 10));
   submit(settle('s', 1, 10));
   while (results.length < 3) await new Promise((resolve) => setImmediate(resolve));
-  expect([results, files.outbox.size(), tries.count]).toEqual([['g storage_unavailable', 'r done', 's done'], 2, 8]);
+  expect([results, files.outbox.size(), attempts.count]).toEqual([['g storage_unavailable', 'r done', 's done'], 2, 8]);
 });
 
 test('what a node had kept when it died is sent by its next start', async () => {
@@ -138,7 +138,7 @@ test('what a node had kept when it died is sent by its next start', async () => 
     store,
     onBalance: () => undefined,
     onHealth: () => undefined,
-    standby: { outbox: again.outbox, durable: true, mayAdmit: () => false, onRefused: () => undefined },
+    standby: { outbox: again.outbox, durable: true, mayAdmit: () => false, onRejected: () => undefined },
   });
   await engine.drain();
   expect([again.outbox.size(), balanceOf(database.raw, -2)]).toEqual([0, 5]);
@@ -186,7 +186,7 @@ test('a batch of which nobody knows comes again as it was, before anything else'
 
 test('a full outbox keeps what it cannot take in memory, and nothing is admitted', async () => {
   files.close();
-  const small = openNodeFiles(dir, { now: () => now, most: 2 });
+  const small = openNodeFiles(dir, { now: () => now, max: 2 });
   let gone = true;
   const results: string[] = [];
   const engine = createEngine({
@@ -197,7 +197,7 @@ test('a full outbox keeps what it cannot take in memory, and nothing is admitted
       outbox: small.outbox,
       durable: true,
       mayAdmit: () => small.outbox.size() < 2,
-      onRefused: () => undefined,
+      onRejected: () => undefined,
     },
   });
   for (let n = 0; n < 3; n++) engine.submit(settle(`r${n}`, 1, 1), () => results.push(`r${n}`));
@@ -243,7 +243,7 @@ test('an epoch that is given out a second time replaces nothing of the first', (
 
 test('a full disk is reported by whoever keeps a batch, and found again before the next', () => {
   files.close();
-  files = openNodeFiles(dir, { now: () => now, mostPages: 40 });
+  files = openNodeFiles(dir, { now: () => now, maxPages: 40 });
   expect(() => files.acknowledged.check()).not.toThrow();
   const fill = () => {
     for (let seq = 1; seq < 1000; seq++) files.acknowledged.keep(batch(seq), [settle(`r${seq}`.padEnd(2000), 1, 1)]);
@@ -264,7 +264,7 @@ test('nothing more is sold while neither the books nor the outbox take what is o
     store: distant(() => (gone ? 'away' : 'done')),
     onBalance: () => undefined,
     onHealth: () => undefined,
-    standby: { outbox, durable: true, mayAdmit: () => true, onRefused: () => undefined },
+    standby: { outbox, durable: true, mayAdmit: () => true, onRejected: () => undefined },
   });
   engine.submit(settle('r', 1, 1), () => results.push('r'));
   await expect.poll(() => engine.health().ok).toBe(false);
@@ -287,7 +287,7 @@ test.each(['with room on the disk', 'with a full disk'])(
         outbox: disk === 'with a full disk' ? full : files.outbox,
         durable: false,
         mayAdmit: () => false,
-        onRefused: () => undefined,
+        onRejected: () => undefined,
       },
     });
     const kept: boolean[] = [];

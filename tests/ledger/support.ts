@@ -1,6 +1,6 @@
 /** Books in a temporary file or in memory, and commands as short calls. */
 import type { Database as RawDatabase } from 'better-sqlite3';
-import { ledgerFacts } from '../../db/ledger/sqlite/facts.ts';
+import { ledgerStats } from '../../db/ledger/sqlite/facts.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import {
@@ -104,7 +104,7 @@ export const settle = (ref: string, userId: number, amount: number): Settle => (
   username: `u${userId}`,
 });
 
-export const hold = (ref: string, userId: number, observed: number): Hold => ({
+export const reserve = (ref: string, userId: number, observed: number): Hold => ({
   type: 'hold',
   ref,
   userId,
@@ -191,7 +191,7 @@ export function violations(database: SqliteDatabase): InvariantReport[] {
     .all();
   const wrong = rows.filter((row) => recompute(JSON.parse(row.other) as Record<string, unknown>)?.quota !== row.quota);
   const names = wrong.map((row) => row.request_id);
-  return [...reportsOf(ledgerFacts(database.raw)), logReport(rows.length, wrong.length, names)].filter(
+  return [...reportsOf(ledgerStats(database.raw)), logReport(rows.length, wrong.length, names)].filter(
     (one) => one.violations > 0,
   );
 }

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test } from 'vitest';
 import type { LeaseMove } from '../../server/billing/ports.ts';
-import { createLeaseDemand, type Uses } from '../../server/cluster/lease-demand.ts';
+import { createLeaseDemand, type LeaseDemand } from '../../server/cluster/lease-demand.ts';
 import { createLeaseManager } from '../../server/cluster/lease-manager.ts';
 import { createLocalLeaseStore } from '../../server/cluster/lease-store-local.ts';
 import { settle } from './support.ts';
@@ -12,21 +12,21 @@ let at: number;
 let idle: number;
 /** What the books have to give. */
 let free: number;
-let asked: { readonly account: number; readonly token: number; readonly amount: number }[];
+let requested: { readonly account: number; readonly token: number; readonly amount: number }[];
 let back: string[];
-let uses: Uses;
+let uses: LeaseDemand;
 
 beforeEach(() => {
-  [at, idle, free, asked, back] = [1000, 0, 1_000_000, [], []];
+  [at, idle, free, requested, back] = [1000, 0, 1_000_000, [], []];
   uses = createLeaseDemand({
     now: () => at,
     spanMs,
     idle: () => idle,
-    ahead(account, token, amount, done) {
-      asked.push({ account, token, amount });
+    prefetch(account, token, amount, done) {
+      requested.push({ account, token, amount });
       done(Math.min(free, amount));
     },
-    giveBack: (kind, subject) => void back.push(`${kind} ${subject}`),
+    release: (kind, subject) => void back.push(`${kind} ${subject}`),
   });
 });
 
@@ -51,85 +51,85 @@ test('before it runs short there is enough for the time of a lease, and half of 
   lent();
   spent(60);
   idle = 160;
-  uses.sweep();
-  expect(asked).toEqual([]);
+  uses.cleanup();
+  expect(requested).toEqual([]);
   idle = 159;
-  uses.sweep();
-  expect(asked).toEqual([{ account: 7, token: 0, amount: 31 }]);
+  uses.cleanup();
+  expect(requested).toEqual([{ account: 7, token: 0, amount: 31 }]);
 });
 
 test('a limit is leased ahead beside the balance; where no request has asked for a lease nothing is', () => {
   spent(60, 9);
-  uses.sweep();
-  expect(asked).toEqual([]);
+  uses.cleanup();
+  expect(requested).toEqual([]);
   uses.lent({ kind: 'token', subject: 9, owner: 7, need: 100, small: false });
-  uses.sweep();
-  expect(asked).toEqual([{ account: 7, token: 9, amount: 190 }]);
+  uses.cleanup();
+  expect(requested).toEqual([{ account: 7, token: 9, amount: 190 }]);
 });
 
 test.each([
   ['another node waits for it', () => uses.wanted('account', 7)],
-  ['the books had too little', () => uses.sweep()],
+  ['the books had too little', () => uses.cleanup()],
 ])('for a while nothing is leased ahead where %s', (what, happens) => {
   lent();
   if (what.startsWith('the books')) free = 0;
   happens();
-  asked = [];
+  requested = [];
   at += spanMs - 1;
   spent(1);
-  uses.sweep();
-  expect(asked).toEqual([]);
+  uses.cleanup();
+  expect(requested).toEqual([]);
   at += 1;
-  uses.sweep();
-  expect(asked).toHaveLength(1);
+  uses.cleanup();
+  expect(requested).toHaveLength(1);
 });
 
 test('of a small balance nothing is leased ahead, and what a request leaves goes back', () => {
   lent(true);
-  uses.sweep();
+  uses.cleanup();
   spent(5);
-  expect([asked, back]).toEqual([[], ['account 7']]);
+  expect([requested, back]).toEqual([[], ['account 7']]);
 });
 
 test('what nobody used for a span goes back', () => {
   lent();
   at += spanMs;
-  uses.sweep();
-  expect([asked, back]).toEqual([[], ['account 7']]);
+  uses.cleanup();
+  expect([requested, back]).toEqual([[], ['account 7']]);
 });
 
 test('what was used under a number that the node has lost is no forecast under the next', async () => {
   const moves: LeaseMove[] = [];
   let epoch = 1;
-  const reach = createLocalLeaseStore();
+  const leaseStore = createLocalLeaseStore();
   const lending = createLeaseManager({
-    reach,
+    leaseStore,
     nodeLease: { epoch: () => epoch, isValid: () => true },
     async move(sent) {
       moves.push(...sent);
       return {
         grants: sent.map(() => ({
-          ...{ account: 7, token: 0, granted: 100, tokenGranted: 0, most: 1_000_000 },
-          ...{ tokenMost: 0, tokenBound: 'limit' as const, holders: [] },
+          ...{ account: 7, token: 0, granted: 100, tokenGranted: 0, max: 1_000_000 },
+          ...{ tokenMax: 0, tokenBound: 'limit' as const, holders: [] },
         })),
       };
     },
     isUnresolved: () => false,
-    away: () => false,
+    unavailable: () => false,
     leaseMs: spanMs,
     epoch: () => epoch,
     nodes: () => 1,
-    tell: () => undefined,
+    send: () => undefined,
     now: () => at,
   });
-  const lend = () => lending.acquire({ userId: 7, tokenId: 0, house: false, more: 100, wish: 100 });
-  lending.began(1);
-  await lend();
+  const acquire = () => lending.acquire({ userId: 7, tokenId: 0, house: false, more: 100, wish: 100 });
+  lending.started(1);
+  await acquire();
   lending.settled([settle('r', 7, 60)], []);
-  lending.began(++epoch);
-  await lend();
+  lending.started(++epoch);
+  await acquire();
   expect(moves.map((move) => move.type === 'acquire' && move.use)).toEqual([0, 0]);
   // Nothing that was leased under the first is given back under the second.
-  lending.sweep();
+  lending.cleanup();
   expect(moves.filter(({ type }) => type === 'give-back')).toEqual([]);
 });

@@ -140,15 +140,15 @@ test('one private answer among public ones refuses the name', async () => {
 });
 
 test('a resolver that changes its mind is asked once: the checked answer is the one that is dialled', async () => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const resolve = async (host: string) => {
-    asked.push(host);
+    requested.push(host);
     // First the address that is allowed here, afterwards the canary's own.
-    return [{ address: asked.length === 1 ? '127.0.0.2' : '127.0.0.1', family: 4 }];
+    return [{ address: requested.length === 1 ? '127.0.0.2' : '127.0.0.1', family: 4 }];
   };
   const call = createGuard({ resolve, isAllowed: (address) => address === '127.0.0.2' });
   expect(await (await call(`http://rebind.example:${port}/once`)).text()).toBe('reached');
-  expect(asked).toEqual(['rebind.example']);
+  expect(requested).toEqual(['rebind.example']);
   visits.length = 0;
 });
 

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { extractBackup } from '../../db/backup-file.ts';
-import { ledgerFacts } from '../../db/ledger/sqlite/facts.ts';
+import { ledgerStats } from '../../db/ledger/sqlite/facts.ts';
 import { movedTables } from '../../db/move/tables.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import type { DatabasePlace, PostgresPlace } from '../../db/place.ts';
@@ -20,7 +20,7 @@ import { restoreToServer } from '../../server/domain/backup/restore.ts';
 import { createMaintenance } from '../../server/domain/backup/service.ts';
 import { verifiedBackup } from '../../server/domain/backup/verified.ts';
 import { deduct, grant } from '../ledger/support.ts';
-import { asked, newDatabase } from '../support/engines.ts';
+import { newDatabase, requested } from '../support/engines.ts';
 import { ledgerOn } from '../support/ledger-on.ts';
 import { makeSite } from './whole-site.ts';
 
@@ -122,8 +122,8 @@ test('the backup of a file is restored into a server, and one that stopped goes 
   await restoreToServer(order);
   // Only where nobody is connected any more a copy can be made.
   const name = new URL(place.url).pathname.slice(1);
-  await asked(`CREATE DATABASE ${name}_copy TEMPLATE ${name}`);
-  await asked(`DROP DATABASE ${name}_copy`);
+  await requested(`CREATE DATABASE ${name}_copy TEMPLATE ${name}`);
+  await requested(`DROP DATABASE ${name}_copy`);
   const back = folder();
   await moveToFile({ dataDir: back, server: place });
   expect(await differing(site, back)).toEqual([]);
@@ -156,7 +156,7 @@ test('a backup is one moment, whatever is posted meanwhile', async () => {
     const plain = join(folder(), 'plain.db');
     await extractBackup(backup, plain);
     const copy = openDatabase(plain);
-    expect(reportsOf(ledgerFacts(copy.raw)).filter(({ violations }) => violations > 0)).toEqual([]);
+    expect(reportsOf(ledgerStats(copy.raw)).filter(({ violations }) => violations > 0)).toEqual([]);
     expect(copy.raw.prepare<number>('SELECT count(*) FROM postings').pluck().get()).toBeGreaterThan(0);
     await copy.close();
   } finally {

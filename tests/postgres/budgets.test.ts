@@ -56,17 +56,17 @@ test.each(['day', 'month'] as const)(
     };
     const gate = Promise.withResolvers<void>();
     site.upstream.script(answersAfter(gate.promise));
-    let refused = 0;
-    const asked = Array.from({ length: 40 }, async (_, n) => {
+    let rejected = 0;
+    const requested = Array.from({ length: 40 }, async (_, n) => {
       const answer = await insist(() => nodeOf(n).chat(key, ask));
       const { error } = (await answer.json()) as { error?: { code: string } };
-      if (answer.status !== 200) refused++;
+      if (answer.status !== 200) rejected++;
       return { status: answer.status, code: error?.code, waits: Number(answer.headers.get('retry-after')) };
     });
     // All decisions are made while those that are in hold what they hold.
-    await expect.poll(() => refused, { timeout: 300_000 }).toBe(30);
+    await expect.poll(() => rejected, { timeout: 300_000 }).toBe(30);
     gate.resolve();
-    const answers = await Promise.all(asked);
+    const answers = await Promise.all(requested);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
     const told = answers.filter(({ status }) => status !== 200);
     expect(new Set(told.map(({ status, code }) => `${status} ${code}`))).toEqual(

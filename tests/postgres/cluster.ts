@@ -6,7 +6,7 @@ import { createNodeLease } from '../../server/billing/leases/node-lease.ts';
 import type { LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { createEngine, type Engine } from '../../server/billing/ledger/engine.ts';
 import type { LeaseKind } from '../../server/billing/ports.ts';
-import { hold, settle } from '../ledger/support.ts';
+import { reserve, settle } from '../ledger/support.ts';
 import { type Stretch, startProxy } from './proxy.ts';
 import type { Site, TestNode } from './site.ts';
 
@@ -60,19 +60,19 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
   const proxy = await startProxy(site.url);
   const ahead = { monotonic: 0, wall: 0 };
   const life = createNodeLease(createMemory(), {
-    steady: () => performance.now() + ahead.monotonic,
+    monoNow: () => performance.now() + ahead.monotonic,
     wall: () => Date.now() + ahead.wall,
   });
   // What others take for gone has given no sign of life for a while.
   const sign = () => (self.frozen ? () => undefined : life.heartbeatSent());
-  const node = site.node({ url: proxy.url, name, onEpoch: (epoch) => began(epoch), sign });
+  const node = site.node({ url: proxy.url, name, onEpoch: (epoch) => started(epoch), sign });
   const { store } = node;
-  const reach = new Map<string, number>();
+  const connect = new Map<string, number>();
   const held = new Map<string, number>();
   let generation = 0;
   const key = (kind: LeaseKind, subject: number) => `${kind} ${subject}`;
   const add = (map: Map<string, number>, of: string, by: number) => map.set(of, (map.get(of) ?? 0) + by);
-  const free = (of: string): number => (reach.get(of) ?? 0) - (held.get(of) ?? 0);
+  const free = (of: string): number => (connect.get(of) ?? 0) - (held.get(of) ?? 0);
   const others = () => peers.filter((peer) => peer.name !== name);
   // As NOTIFY does: in a while, and not to whoever is frozen.
   const wire = (peer: ClusterNode, work: () => void) =>
@@ -81,16 +81,16 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
     }, 1);
 
   const leases = createLeases({
-    reach: {
-      raise: (kind, subject, amount) => void add(reach, key(kind, subject), amount),
+    leaseStore: {
+      raise: (kind, subject, amount) => void add(connect, key(kind, subject), amount),
       takeIdle(kind, subject) {
         const amount = Math.max(0, free(key(kind, subject)));
-        add(reach, key(kind, subject), -amount);
+        add(connect, key(kind, subject), -amount);
         return amount;
       },
       drop() {
         generation++;
-        reach.clear();
+        connect.clear();
         held.clear();
       },
     },
@@ -103,14 +103,14 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
     answer(account, to, mark) {
       const epoch = store.epoch();
       for (const peer of others())
-        if (peer.node.store.epoch() === to) wire(peer, () => peer.leases.answered(account, epoch, mark));
+        if (peer.node.store.epoch() === to) wire(peer, () => peer.leases.onResponse(account, epoch, mark));
     },
     nodes: () => peers.length,
-    away: store.away,
+    unavailable: store.unavailable,
     now: () => performance.now(),
     after: (ms, work) => void setTimeout(work, ms),
   });
-  const began = (epoch: number) => {
+  const started = (epoch: number) => {
     life.ended();
     leases.begin(epoch);
     life.begins(epoch);
@@ -152,7 +152,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
         need: amount,
         use,
         missing: () => ({ account: Math.max(0, amount - free(of)), token: 0 }),
-        hold() {
+        reserve() {
           if (!life.isValid() || free(of) < amount) return false;
           add(held, of, amount);
           epoch = store.epoch();
@@ -160,21 +160,21 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
           return true;
         },
       });
-      if (answer === 'granted') await submit({ ...hold(ref, account, 1), estimate: amount, epoch });
+      if (answer === 'granted') await submit({ ...reserve(ref, account, 1), estimate: amount, epoch });
       return answer;
     },
     end(request, charged) {
       open.splice(open.indexOf(request), 1);
       const of = key('account', request.account);
       if (request.generation === generation) {
-        add(reach, of, -charged);
+        add(connect, of, -charged);
         add(held, of, -request.amount);
       }
       return submit({ ...settle(request.ref, request.account, charged), epoch: request.epoch });
     },
     beat: store.probe,
     rest: (account) => leases.idle('account', account),
-    reachOf: (account) => reach.get(key('account', account)) ?? 0,
+    reachOf: (account) => connect.get(key('account', account)) ?? 0,
   };
   return self;
 }

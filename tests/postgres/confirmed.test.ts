@@ -45,7 +45,7 @@ const endWait = () =>
 
 test('exactness 13: an end whose standby did not confirm is not in the books, and counts once when it has', async () => {
   const commands = [grant('g', 1, 100), settle('r', 1, 7)];
-  for (let tries = 0; tries < 2; tries++) {
+  for (let attempts = 0; attempts < 2; attempts++) {
     const applied = node.store.apply(commands).then(
       () => 'durable',
       (error: unknown) => (node.store.isUnresolved(error) ? 'unresolved' : String(error)),

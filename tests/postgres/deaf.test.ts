@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await site.close();
-  expect(proxy.refused).toEqual([]);
+  expect(proxy.rejected).toEqual([]);
   await proxy.stop();
 });
 
@@ -44,10 +44,10 @@ async function leaseAll(node: ServingNode, key: string, { need, count }: Record<
   const gate = Promise.withResolvers<void>();
   site.upstream.script(answersAfter(gate.promise));
   const before = site.upstream.requests.length;
-  const asked = Array.from({ length: count }, () => node.chat(key, ask));
+  const requested = Array.from({ length: count }, () => node.chat(key, ask));
   await expect.poll(() => site.upstream.requests.length - before, { timeout: 60_000 }).toBe(count);
   gate.resolve();
-  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+  expect((await Promise.all(requested)).map(({ status }) => status)).toEqual(requested.map(() => 200));
   const { balance, leased } = await rowOf();
   expect(leased).toBe(balance);
 }
@@ -84,16 +84,16 @@ test('what lies idle with one node comes to another that asks, and the operator 
 });
 
 test('a node that hears and one that does not serve each other', async () => {
-  const [hears, deaf] = await Promise.all([site.start(), site.start({ url: proxy.url })]);
-  const key = await site.furnish(hears);
+  const [isListening, deaf] = await Promise.all([site.start(), site.start({ url: proxy.url })]);
+  const key = await site.furnish(isListening);
   await knows(deaf, key);
-  const need = await needOf(hears, key);
+  const need = await needOf(isListening, key);
   for (const [holder, other] of [
-    [hears, deaf],
-    [deaf, hears],
+    [isListening, deaf],
+    [deaf, isListening],
   ] as const) {
     await leaseAll(holder, key, { need, count: 20 });
     expect(await comesOver(holder, other, key)).toBe(200);
   }
-  expect(hears.said()).not.toContain('NOTIFY');
+  expect(isListening.said()).not.toContain('NOTIFY');
 });

@@ -7,8 +7,8 @@ import {
   createNotificationListener,
   type EarLine,
   type NotificationListener,
+  notifyOver,
   openEarLine,
-  sayOver,
 } from '../../db/postgres/notifications.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import type { Feed } from '../../db/repositories/changes.ts';
@@ -61,7 +61,7 @@ interface Told {
 /** As the publisher asks: until there is nothing. */
 async function follow(feed: Feed, from: number) {
   let seq = from;
-  const look = async (): Promise<Told> => {
+  const check = async (): Promise<Told> => {
     const told: Told = { keys: [], everything: 0 };
     for (let news = await feed.after(seq); news !== null; news = await feed.after(seq)) {
       if (told.keys.length > 2000) throw new Error('told the same again and again');
@@ -75,7 +75,7 @@ async function follow(feed: Feed, from: number) {
     }
     return told;
   };
-  return { look };
+  return { look: check };
 }
 
 async function follower(place: Pick<Site, 'database'> = site) {
@@ -85,14 +85,14 @@ async function follower(place: Pick<Site, 'database'> = site) {
 
 test('section 8: what commits out of the order of its numbers is told, each once', async () => {
   const [one, other] = [await session(), await session()];
-  const { look } = await follower();
+  const { look: check } = await follower();
   // The lower number, and the higher transaction; and the other way round.
   await one.query('BEGIN');
   await write(one, 'lower number');
   await write(other, 'higher number');
-  expect(await look()).toEqual({ keys: ['higher number'], everything: 0 });
+  expect(await check()).toEqual({ keys: ['higher number'], everything: 0 });
   await one.query('COMMIT');
-  expect(await look()).toEqual({ keys: ['lower number'], everything: 0 });
+  expect(await check()).toEqual({ keys: ['lower number'], everything: 0 });
 
   await one.query('BEGIN');
   await one.query('SELECT pg_current_xact_id()');
@@ -100,21 +100,21 @@ test('section 8: what commits out of the order of its numbers is told, each once
   await write(other, 'first');
   await write(one, 'second');
   await one.query('COMMIT');
-  expect((await look()).keys).toEqual(['second']);
+  expect((await check()).keys).toEqual(['second']);
   await other.query('COMMIT');
-  expect((await look()).keys).toEqual(['first']);
-  expect((await look()).keys).toEqual([]);
+  expect((await check()).keys).toEqual(['first']);
+  expect((await check()).keys).toEqual([]);
 });
 
 test('what was taken back is no news, and hides none', async () => {
   const one = await session();
-  const { look } = await follower();
+  const { look: check } = await follower();
   await one.query('BEGIN');
   await write(one, 'never');
   await write(site.database.pool, 'beside it');
   await one.query('ROLLBACK');
   await write(site.database.pool, 'after it');
-  expect((await look()).keys.sort()).toEqual(['after it', 'beside it']);
+  expect((await check()).keys.sort()).toEqual(['after it', 'beside it']);
 });
 
 test('section 8: a long foreign transaction delays no news; only what may be forgotten waits, and who holds it is named', async () => {
@@ -124,18 +124,18 @@ test('section 8: a long foreign transaction delays no news; only what may be for
   await foreign.query("SET application_name = 'a long report'");
   await foreign.query('BEGIN');
   await foreign.query('SELECT pg_current_xact_id()');
-  const { feed, look } = await follower();
+  const { feed, look: check } = await follower();
   const low = feed.follows();
   for (let n = 0; n < 20; n++) {
     await write(site.database.pool, `long ${n}`);
-    expect(await look()).toEqual({ keys: [`long ${n}`], everything: 0 });
+    expect(await check()).toEqual({ keys: [`long ${n}`], everything: 0 });
   }
   expect(feed.follows()).toBe(low ?? feed.follows());
   await foreign.query('COMMIT');
-  await look();
+  await check();
   const before = feed.follows();
   await write(site.database.pool, 'over');
-  await look();
+  await check();
   expect(BigInt(feed.follows() ?? 0)).toBeGreaterThan(BigInt(before ?? 0));
 });
 
@@ -146,13 +146,13 @@ test('section 8: 1,000 changes by concurrent writers with long transactions: non
   const seen = nodes.map(() => new Map<string, number>());
   let writing = true;
   const everything: number[] = [];
-  const late: string[] = [];
+  const timedOut: string[] = [];
   const ask = async (index: number): Promise<void> => {
     const before = [...committed];
     const told = await nodes[index]?.look();
     const own = seen[index];
     for (const key of told?.keys ?? []) own?.set(key, (own.get(key) ?? 0) + 1);
-    late.push(...before.filter((key) => own?.has(key) !== true));
+    timedOut.push(...before.filter((key) => own?.has(key) !== true));
     everything.push(told?.everything ?? 0);
   };
   const reading = nodes.map(async (_, index) => {
@@ -181,7 +181,7 @@ test('section 8: 1,000 changes by concurrent writers with long transactions: non
   writing = false;
   await Promise.all(reading);
   expect(committed.size).toBe(1000);
-  expect(late).toEqual([]);
+  expect(timedOut).toEqual([]);
   for (const each of seen) {
     expect(each.size).toBe(1000);
     expect([...each.values()].every((times) => times === 1)).toBe(true);
@@ -259,10 +259,10 @@ test('only what every living node has seen is forgotten; a node that was taken f
 test('numbers that a copy brought from another server stall nothing', async () => {
   await site.rows("INSERT INTO changes (xact, entity, entity_id) VALUES ('999999999999', 'options', 'foreign')");
   await site.rows("UPDATE feed SET forgotten = '999999999999'");
-  const { look } = await follower();
+  const { look: check } = await follower();
   await write(site.database.pool, 'own');
-  expect(await look()).toEqual({ keys: ['own'], everything: 0 });
-  expect(await look()).toEqual({ keys: [], everything: 0 });
+  expect(await check()).toEqual({ keys: ['own'], everything: 0 });
+  expect(await check()).toEqual({ keys: [], everything: 0 });
 });
 
 test('2.3: a server that was started again may have another past: everything is read', async () => {
@@ -286,36 +286,40 @@ test('2.3: a server that was started again may have another past: everything is 
 });
 
 async function heardBy(connect: () => Promise<EarLine>) {
-  const heard: string[] = [];
+  const received: string[] = [];
   let back = 0;
   const ear = createNotificationListener({
     connect,
-    say: sayOver(site.database.pool),
+    notify: notifyOver(site.database.pool),
     channels: ['gateway_changes'],
-    hear: (channel, payload) => void heard.push(`${channel} ${payload}`),
+    receive: (channel, payload) => void received.push(`${channel} ${payload}`),
     back: () => void back++,
     name: Math.random().toString(36).slice(2),
     wait: (ms) => Bun.sleep(Math.min(ms, 300)),
   });
   ears.push(ear);
-  return { ear, heard, times: () => back };
+  return { ear, heard: received, times: () => back };
 }
 
 const until = (is: () => boolean) => expect.poll(is, { timeout: 60_000 }).toBe(true);
 
 test('a change is heard by itself; an ear whose line breaks hears again, and asks what it missed', async () => {
   const lines: EarLine[] = [];
-  const { ear, heard, times } = await heardBy(async () => {
+  const {
+    ear,
+    heard: received,
+    times,
+  } = await heardBy(async () => {
     const line = await openEarLine({ engine: 'postgres', url: site.url });
     lines.push(line);
     return line;
   });
-  await until(() => ear.hears());
+  await until(() => ear.isListening());
   await write(site.database.pool, 'heard');
-  await until(() => heard.length > 0);
-  expect(heard[0]).toBe('gateway_changes ');
+  await until(() => received.length > 0);
+  expect(received[0]).toBe('gateway_changes ');
   await site.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gateway news'");
-  await until(() => times() === 2 && ear.hears());
+  await until(() => times() === 2 && ear.isListening());
   expect(lines).toHaveLength(2);
 });
 
@@ -325,6 +329,6 @@ test('section 15: behind a pooler that lends connections by the transaction noth
     return { ...line, onNotice: () => undefined };
   });
   await Bun.sleep(1000);
-  expect(ear.hears()).toBe(false);
+  expect(ear.isListening()).toBe(false);
   expect(times()).toBe(0);
 });

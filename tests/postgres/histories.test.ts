@@ -40,7 +40,7 @@ function postgresBooks(): HistoryBooks {
       node = site.node({ broken });
       await node.store.probe();
       await expireNodes(line, [gone]);
-      const ends = (await orphans(line, -3600)).map((hold) => ({ ...endFor(hold), provisional: true }));
+      const ends = (await orphans(line, -3600)).map((reserve) => ({ ...endFor(reserve), provisional: true }));
       await node.store.apply(ends);
     },
     async apply(commands) {
@@ -73,7 +73,7 @@ function postgresBooks(): HistoryBooks {
 }
 
 test('seeded histories with broken connections and restarts agree with the model and keep I1 to I12', async () => {
-  const books = postgresBooks();
-  for (let n = 0; n < histories; n++) await playHistory(books, first + n, n + 1);
+  const state = postgresBooks();
+  for (let n = 0; n < histories; n++) await playHistory(state, first + n, n + 1);
   expect(await site.violations()).toEqual([]);
 });

@@ -49,8 +49,8 @@ test('a site moves in whole: refused while a node lives, undone when it fails, a
   expect([dry.code, dry.err]).toEqual([0, '']);
   const counts = { users: { taken: 2 }, tokens: { taken: 1 }, channels: { taken: 1 }, logs: { taken: 2 } };
   expect(JSON.parse(dry.out)).toMatchObject({ dry_run: true, counts });
-  const refused = await run();
-  expect([refused.code, refused.err]).toEqual([6, expect.stringContaining('are running')]);
+  const rejected = await run();
+  expect([rejected.code, rejected.err]).toEqual([6, expect.stringContaining('are running')]);
   expect(await node.stop()).toBe(0);
   await empty();
 

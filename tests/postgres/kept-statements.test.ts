@@ -44,8 +44,8 @@ async function sold(isOwn = true) {
 }
 
 test('each is planned once, whatever its tables held then', async () => {
-  const { says } = await sold();
-  const kept = await says('SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements');
+  const { says: isSet } = await sold();
+  const kept = await isSet('SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements');
   expect(kept.length).toBeGreaterThan(15);
   // The node's own beginning comes once.
   const planned = kept.filter(({ custom_plans: anew }) => anew > 0).map(({ statement }) => statement as string);
@@ -57,8 +57,8 @@ test('each is planned once, whatever its tables held then', async () => {
 
 test('what has no index to go by is looked through, and not compiled before', async () => {
   const line = await openLine({ engine: 'postgres', url: site.url });
-  const asked = { text: 'EXPLAIN SELECT count(*) FROM users WHERE display_name = $1', values: ['x'] };
-  const answers = await line.send([...beginning({ epoch: 1, run: '' }, 1, 15), asked, { text: 'ROLLBACK' }]);
+  const requested = { text: 'EXPLAIN SELECT count(*) FROM users WHERE display_name = $1', values: ['x'] };
+  const answers = await line.send([...beginning({ epoch: 1, run: '' }, 1, 15), requested, { text: 'ROLLBACK' }]);
   const plan = (answers.at(-2)?.rows ?? []).map((row) => String(row['QUERY PLAN'])).join('\n');
   expect(plan).toContain('Seq Scan');
   expect(plan).not.toContain('JIT');
@@ -66,8 +66,8 @@ test('what has no index to go by is looked through, and not compiled before', as
 });
 
 test('a session that belongs to a pooler keeps none', async () => {
-  const { says } = await sold(false);
-  expect(await says('SELECT statement FROM pg_prepared_statements')).toEqual([]);
+  const { says: isSet } = await sold(false);
+  expect(await isSet('SELECT statement FROM pg_prepared_statements')).toEqual([]);
 });
 
 test.each([
@@ -75,12 +75,12 @@ test.each([
   // As a newer version of the schema may.
   ['a column changed its type', 'ALTER TABLE accounts ALTER COLUMN overrun TYPE integer'],
 ])('%s: the bills are written all the same, once, over the same connection', async (_, text) => {
-  const { settled, says, lines } = await sold();
-  await says(text);
+  const { settled, says: isSet, lines } = await sold();
+  await isSet(text);
   await settled('after-');
   await settled('again-');
   expect(lines).toHaveLength(1);
-  expect(await says('SELECT count(*)::int AS count FROM ends WHERE asked > 0')).toEqual([{ count: 20 }]);
+  expect(await isSet('SELECT count(*)::int AS count FROM ends WHERE asked > 0')).toEqual([{ count: 20 }]);
   expect([await site.balance(1), await site.balance(2)]).toEqual([1000 - 70, 1000 - 80]);
 });
 
@@ -92,13 +92,13 @@ test('a pooler lets in whoever asks for nothing of a session’s own, and nobody
   expect((await plain.send(ask))[0]?.rows).toEqual([{ one: 1 }]);
   const database = await openPostgres(place, { connections: 1 });
   await database.close();
-  expect(pooler.refused).toEqual([]);
+  expect(pooler.rejected).toEqual([]);
   const own = await openLine(place, { isOwn: () => true });
   await expect(own.send(ask)).rejects.toThrow();
   const greedy = new Client({ connectionString: pooler.url, idle_in_transaction_session_timeout: 5 });
   greedy.on('error', () => undefined);
   await expect(greedy.connect()).rejects.toThrow();
-  expect(pooler.refused).toEqual([
+  expect(pooler.rejected).toEqual([
     expect.stringContaining('statement gateway_'),
     'idle_in_transaction_session_timeout',
   ]);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { postgresFacts } from '../../db/ledger/postgres/facts.ts';
+import { postgresStats } from '../../db/ledger/postgres/facts.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
 import { Account } from '../../server/billing/ledger/commands.ts';
@@ -65,13 +65,13 @@ test('exactness 10: money that a frozen node holds is not used up: the answer sa
   await nodeOf(0).admit('b', 1, 80);
   await nodeOf(0).end(nodeOf(0).open[1] ?? fail(), 0);
   nodeOf(0).frozen = true;
-  const began = performance.now();
+  const started = performance.now();
   expect(await nodeOf(1).admit('c', 1, 60)).toBe('elsewhere');
-  expect(performance.now() - began).toBeGreaterThan(1900);
+  expect(performance.now() - started).toBeGreaterThan(1900);
   // What nobody could carry is refused at once.
-  const asked = performance.now();
+  const requested = performance.now();
   expect(await nodeOf(1).admit('d', 1, 101)).toBe('exhausted');
-  expect(performance.now() - asked).toBeLessThan(1900);
+  expect(performance.now() - requested).toBeLessThan(1900);
 });
 
 test('requests of one account are served in the order in which they came', async () => {
@@ -111,7 +111,7 @@ test('what is leased of a budget counts in every period: it is never more than t
     const { store } = nodeOf(index).node;
     const ask = { type: 'acquire', account: 1, token: 1, need: 0, tokenNeed, use: 0, nodes: 2 } as const;
     const [grant] = (await store.move([ask], store.epoch())).grants;
-    return [grant?.tokenGranted, grant?.tokenMost, grant?.tokenBound];
+    return [grant?.tokenGranted, grant?.tokenMax, grant?.tokenBound];
   };
   expect(await lease(0, 60)).toEqual([60, 70, 'day']);
   expect(await lease(1, 20)).toEqual([0, 70, 'day']);
@@ -144,7 +144,7 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
     const pending: Promise<unknown>[] = [];
     let count = 0;
     const check = async () => {
-      const { wrongLeases, negative, wrongBalances } = await postgresFacts(site.database);
+      const { wrongLeases, negative, wrongBalances } = await postgresStats(site.database);
       expect([...wrongLeases, ...negative, ...wrongBalances], `seed ${seed}`).toEqual([]);
     };
     const act = (node: ClusterNode): void => {
@@ -201,7 +201,8 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
       node.proxy.next = () => 'passes';
       node.frozen = false;
     }
-    for (let tries = 0; tries < 3; tries++) for (const node of cluster.nodes) await node.beat().catch(() => undefined);
+    for (let attempts = 0; attempts < 3; attempts++)
+      for (const node of cluster.nodes) await node.beat().catch(() => undefined);
     await Promise.all(pending);
     for (const node of cluster.nodes)
       for (const request of [...node.open]) {
@@ -218,22 +219,23 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
       .map(([ref, { amount }]) => ({ ref, asked: amount }))
       .sort((a, b) => (a.ref < b.ref ? -1 : 1));
     expect(
-      ends.map(({ ref, asked }) => ({ ref, asked })),
+      ends.map(({ ref, asked: requested }) => ({ ref, asked: requested })),
       `seed ${seed}`,
     ).toEqual(expected);
     // Nothing was spent that was not there, but for what came back after somebody had settled for it.
     expect(
       ends.filter(
-        ({ ref, account, asked, paid }) => !recovered.has(ref) && (paid !== asked || account !== accounts.get(ref)),
+        ({ ref, account, asked: requested, paid }) =>
+          !recovered.has(ref) && (paid !== requested || account !== accounts.get(ref)),
       ),
       `seed ${seed}`,
     ).toEqual([]);
     // Who had nothing left by then is charged by overrun, and nobody else in anybody's place.
     expect(ends.filter(({ ref, account }) => ![accounts.get(ref), Account.overrun].includes(account))).toEqual([]);
     for (const id of [1, 2]) {
-      const asked = ends.filter(({ ref }) => accounts.get(ref) === id).reduce((sum, one) => sum + one.asked, 0);
+      const requested = ends.filter(({ ref }) => accounts.get(ref) === id).reduce((sum, one) => sum + one.asked, 0);
       const [row] = await site.rows<{ overrun: number }>('SELECT overrun FROM accounts WHERE id = $1', id);
-      expect((await site.balance(id)) - (row?.overrun ?? 0), `seed ${seed}: balance of ${id}`).toBe(1000 - asked);
+      expect((await site.balance(id)) - (row?.overrun ?? 0), `seed ${seed}: balance of ${id}`).toBe(1000 - requested);
     }
   },
 );

@@ -30,13 +30,13 @@ const open = (): Promise<NodeLedger> =>
       name: 'leaver',
       version: 'test',
       nativeBinding: undefined,
-      owed: [],
+      pending: [],
       dir,
       leaseSeconds: 15,
       durable: true,
       memory: null,
     },
-    { message: quiet, health: quiet, say: quiet, drain: quiet },
+    { message: quiet, health: quiet, print: quiet, drain: quiet },
   );
 const nodes = () =>
   site.rows<{ state: string; left: boolean }>('SELECT state, left_at > 0 AS left FROM nodes ORDER BY epoch');

@@ -3,7 +3,7 @@ import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
 import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { endFor } from '../../server/billing/ledger/recovery.ts';
-import { deduct, grant, hold, log, redeem, refund, reward, settle, topUp, transfer } from '../ledger/support.ts';
+import { deduct, grant, log, redeem, refund, reserve, reward, settle, topUp, transfer } from '../ledger/support.ts';
 import { openSite, type Site, type TestNode } from './site.ts';
 
 let site: Site;
@@ -58,7 +58,7 @@ test('one command of each kind moves what it moves on SQLite', async () => {
     reward(2, 1, 50),
     transfer('n', 1, 20),
     refund('r', 1, 10),
-    hold('h', 1, 5),
+    reserve('h', 1, 5),
     { type: 'void', ref: 'h', log: null } as const,
     { type: 'note', ref: 'x', log: { ...log('x', 1, 0), type: 5 } } as const,
   ];
@@ -143,32 +143,32 @@ test.each([
   ['nothing', 0],
 ])(
   'exactness 3: a node that was settled for comes back and asks for %s: its word counts, once',
-  async (_word, asked) => {
+  async (_word, requested) => {
     const other = site.node({ name: 'other' });
     await apply(node, grant('g', 1, 100));
     expect(await lease(node, 1, 100)).toBe(100);
-    await apply(node, { ...hold('r', 1, 30), estimate: 60 });
+    await apply(node, { ...reserve('r', 1, 30), estimate: 60 });
     expect(await expireNodes(line, [node.store.epoch()])).toEqual([node.store.epoch()]);
     expect(await standing(1)).toMatchObject({ balance: 100, leased: 60 });
     await recoverOrphans(other);
     await clearLeases(line);
     expect(await standing(1)).toEqual({ balance: 70, leased: 0, overrun: 0 });
     // Fenced off: it goes by another number from now on.
-    await expect(node.store.apply([settle('r', 1, asked)])).rejects.toThrow();
-    expect(await apply(node, settle('r', 1, asked))).toEqual(['done']);
+    await expect(node.store.apply([settle('r', 1, requested)])).rejects.toThrow();
+    expect(await apply(node, settle('r', 1, requested))).toEqual(['done']);
     expect(node.epochs).toHaveLength(2);
-    expect(await site.balance(1)).toBe(100 - asked);
-    expect(await apply(other, settle('r', 1, asked))).toEqual(['duplicate']);
+    expect(await site.balance(1)).toBe(100 - requested);
+    expect(await apply(other, settle('r', 1, requested))).toEqual(['duplicate']);
     // A hold that comes late announces nothing.
-    expect(await apply(node, hold('r', 1, 30))).toEqual(['done']);
+    expect(await apply(node, reserve('r', 1, 30))).toEqual(['done']);
     expect(await site.rows('SELECT ref FROM holds')).toEqual([]);
-    expect(await site.rows('SELECT quota FROM logs')).toEqual([{ quota: asked }]);
+    expect(await site.rows('SELECT quota FROM logs')).toEqual([{ quota: requested }]);
   },
 );
 
 test('exactness 3: an end without a charge is an end: a late hold is not brought back to life', async () => {
   await apply(node, grant('g', 1, 100), { type: 'void', ref: 'r', log: null }, settle('z', 1, 0));
-  expect(await apply(node, hold('r', 1, 30), hold('z', 1, 30))).toEqual(['done', 'done']);
+  expect(await apply(node, reserve('r', 1, 30), reserve('z', 1, 30))).toEqual(['done', 'done']);
   expect(await site.rows('SELECT ref FROM holds')).toEqual([]);
   await expireNodes(line, [node.store.epoch()]);
   const other = site.node({ name: 'other' });
@@ -180,7 +180,7 @@ test('what a thawed node had in flight is covered by what was set aside for it',
   const other = site.node({ name: 'other' });
   await apply(node, grant('g', 1, 100));
   await lease(node, 1, 100);
-  await apply(node, { ...hold('r', 1, 5), estimate: 60 });
+  await apply(node, { ...reserve('r', 1, 5), estimate: 60 });
   await expireNodes(line, [node.store.epoch()]);
   expect(await lease(other, 1, 41)).toBe(0);
   expect(await lease(other, 1, 40)).toBe(40);

@@ -24,8 +24,8 @@ test('refused while a node lives, by its name; then keys, channels and secrets g
   const key = await site.furnish(node);
   await node.client.call('option.set', { key: 'SMTPToken', value: 'canary-mail' } as never);
   const idle = site.folder();
-  const refused = await rotateTo(idle);
-  expect([refused.code, refused.err]).toEqual([6, expect.stringMatching(/Nodes of .+ are running \(.+\)/)]);
+  const rejected = await rotateTo(idle);
+  expect([rejected.code, rejected.err]).toEqual([6, expect.stringMatching(/Nodes of .+ are running \(.+\)/)]);
   expect((await node.chat(key, ask)).status).toBe(200);
   expect(await node.stop()).toBe(0);
 

@@ -12,7 +12,7 @@ let [stays, leaves, dies]: ServingNode[] = [];
 const nameOf = (node: ServingNode | undefined): string => readFileSync(join(node?.dir ?? '', 'node'), 'utf8').trim();
 /** On the node that stays, as its owner. */
 const run = (...args: readonly string[]) => site.run(['node', ...args], { dir: stays?.dir ?? '' });
-const listed = async (): Promise<readonly { name: string; state: string; [fact: string]: unknown }[]> =>
+const listed = async (): Promise<readonly { name: string; state: string; [field: string]: unknown }[]> =>
   JSON.parse((await run('list', '--json')).out);
 const stateOf = async (name: string) => (await listed()).find((one) => one.name === name)?.state;
 const codeIn = (err: string): string => JSON.parse(err.trimEnd().split('\n').at(-1) ?? '').error.code;
@@ -52,9 +52,9 @@ test('all are listed: as lines for scripts, as JSON, as names alone', async () =
 });
 
 test('what ails one is told in the reader’s language, and as a code in JSON', async () => {
-  const trouble = { code: 'storage', params: { detail: 'ECONNREFUSED' } };
+  const failure = { code: 'storage', params: { detail: 'ECONNREFUSED' } };
   const insert = `INSERT INTO nodes (node, run, version, schema, expires_at, started_at, follows, figures)
-    SELECT 'ails', 'r', version, schema, clock_timestamp() + interval '1 hour', started_at, follows, '${JSON.stringify({ trouble })}' FROM nodes LIMIT 1`;
+    SELECT 'ails', 'r', version, schema, clock_timestamp() + interval '1 hour', started_at, follows, '${JSON.stringify({ trouble: failure })}' FROM nodes LIMIT 1`;
   await site.rows(insert);
   const stateIn = async (language: string) =>
     (await run('list', '--lang', language)).out
@@ -63,7 +63,7 @@ test('what ails one is told in the reader’s language, and as a code in JSON', 
       ?.split('\t')[1];
   expect(await stateIn('en')).toBe('live (the books cannot be written: ECONNREFUSED)');
   expect(await stateIn('zh')).toBe('live (账目无法写入：ECONNREFUSED)');
-  expect((await listed()).find(({ name }) => name === 'ails')?.trouble).toEqual(trouble);
+  expect((await listed()).find(({ name }) => name === 'ails')?.trouble).toEqual(failure);
   await site.rows("DELETE FROM nodes WHERE node = 'ails'");
 });
 
@@ -81,15 +81,15 @@ test.each(['en', 'zh'])('on a terminal of 80 columns no line is cut, in %s', asy
 });
 
 test('what cannot be done is said, with a code of its own', async () => {
-  const refused = async (...args: readonly string[]) => {
+  const rejected = async (...args: readonly string[]) => {
     const { code, out, err } = await run(...args, '--json');
     return [code, out, codeIn(err)];
   };
-  expect(await refused('drain', 'nobody', '--yes')).toEqual([5, '', 'node_unknown']);
-  expect(await refused('forget', 'nobody', '--yes')).toEqual([5, '', 'node_unknown']);
-  expect(await refused('forget', nameOf(stays), '--yes')).toEqual([6, '', 'node_lives']);
-  expect(await refused('drain', nameOf(leaves))).toEqual([9, '', 'input_needed']);
-  expect(await refused('forget', nameOf(leaves), '--write-off', '--when-settled')).toEqual([2, '', 'usage']);
+  expect(await rejected('drain', 'nobody', '--yes')).toEqual([5, '', 'node_unknown']);
+  expect(await rejected('forget', 'nobody', '--yes')).toEqual([5, '', 'node_unknown']);
+  expect(await rejected('forget', nameOf(stays), '--yes')).toEqual([6, '', 'node_lives']);
+  expect(await rejected('drain', nameOf(leaves))).toEqual([9, '', 'input_needed']);
+  expect(await rejected('forget', nameOf(leaves), '--write-off', '--when-settled')).toEqual([2, '', 'usage']);
   expect(await stateOf(nameOf(leaves))).toBe('live');
 });
 

@@ -40,8 +40,8 @@ test('the database hangs: requests go on within what is leased, their ends are d
   expect(await billed()).toBe(before);
   // Its leases end before others may take them.
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(503);
-  const refused = await node.chat(key, ask);
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  const rejected = await node.chat(key, ask);
+  expect([rejected.status, rejected.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
   proxy.thaw();
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
   const delivered = site.upstream.requests.length;
@@ -72,13 +72,13 @@ test('the database is gone: who has a lease is served and the node is ready unti
   await proxy.stop();
   const ready = async () => (await fetch(`${node.url}/readyz`)).status;
   // Found out by the first that needs it.
-  const refused = await node.chat(idle.key, ask);
-  expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('x-should-retry')]).toEqual([
+  const rejected = await node.chat(idle.key, ask);
+  expect([rejected.status, rejected.headers.get('retry-after'), rejected.headers.get('x-should-retry')]).toEqual([
     503,
     '5',
     'true',
   ]);
-  const { message } = ((await refused.json()) as { error: { message: string } }).error;
+  const { message } = ((await rejected.json()) as { error: { message: string } }).error;
   expect(message).toContain('the database cannot be reached / ');
   expect(message).toContain('数据库暂时无法访问');
   expect(message).not.toMatch(/ECONN|terminated|timeout|127\.0\.0\.1/i);
@@ -185,11 +185,11 @@ test('the database restarts under load: no request is lost, none is billed twice
   const key = await site.furnish(node);
   await warm(node, key);
   for (let round = 0; round < 4; round++) {
-    const asked = Array.from({ length: 20 }, () => node.chat(key, ask));
+    const requested = Array.from({ length: 20 }, () => node.chat(key, ask));
     await site.administer(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(site.url).pathname.slice(1)}'`,
     );
-    for (const answer of await Promise.all(asked)) expect([200, 503]).toContain(answer.status);
+    for (const answer of await Promise.all(requested)) expect([200, 503]).toContain(answer.status);
   }
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
   await expect.poll(billed, { timeout: 60_000 }).toBe(site.upstream.requests.length);

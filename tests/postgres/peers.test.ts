@@ -111,29 +111,29 @@ const addNode = (node: string, state = 'live', left = 0) =>
 
 interface Joined {
   readonly company: Peers;
-  readonly heard: HealthReport[];
+  readonly received: HealthReport[];
   readonly changed: () => number;
   readonly counts: number[];
-  readonly steady: () => number;
+  readonly monoNow: () => number;
 }
 
 async function join(node: string, ahead: number): Promise<Joined> {
-  const heard: HealthReport[] = [];
+  const received: HealthReport[] = [];
   const counts: number[] = [];
   let changed = 0;
-  const steady = () => performance.now() + ahead;
+  const monoNow = () => performance.now() + ahead;
   const database = await openPostgres({ engine: 'postgres', url: site.url }, { connections: 2 });
   const company = await startPeers({
     database,
     node,
     run: crypto.randomUUID(),
-    steady,
+    monoNow,
     follows: () => '7',
-    knownAt: () => steady() - 12,
+    knownAt: () => monoNow() - 12,
     changed: () => void changed++,
-    heard: (news) => void heard.push(news),
+    received: (news) => void received.push(news),
     nodes: (count) => void counts.push(count),
-    figures: () => ({ relays: 3, waiting: 0, trouble: null }),
+    stats: () => ({ relays: 3, waiting: 0, trouble: null }),
     report: () => undefined,
   });
   companies.push({
@@ -143,7 +143,7 @@ async function join(node: string, ahead: number): Promise<Joined> {
       void database.close();
     },
   });
-  return { company, heard, changed: () => changed, counts, steady };
+  return { company, received, changed: () => changed, counts, monoNow };
 }
 
 test('what one machine learns of a channel the others know, whatever their clocks say; a change is heard; each says how it stands', async () => {
@@ -152,22 +152,22 @@ test('what one machine learns of a channel the others know, whatever their clock
   const [alpha, beta] = [await join('alpha', 0), await join('beta', 5_000_000)];
   // Both hear when their ears have heard themselves.
   await until(() => alpha.changed() > 0 && beta.changed() > 0);
-  const coolUntil = alpha.steady() + 60_000;
-  alpha.company.tell({
+  const coolUntil = alpha.monoNow() + 60_000;
+  alpha.company.broadcast({
     channels: [{ channelId: 4, coolUntil: [0, coolUntil], failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 }],
     served: [['1:gpt:conversation', 4]],
     kept: [['resp_1', { channelId: 4, ownerId: 9 }]],
   });
-  await until(() => beta.heard.length > 0);
-  const [news] = beta.heard;
+  await until(() => beta.received.length > 0);
+  const [news] = beta.received;
   expect(news?.channels[0]).toMatchObject({ channelId: 4, failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 });
   const [never = -1, cools = 0] = news?.channels[0]?.coolUntil ?? [];
   expect(never).toBe(0);
-  expect(cools - beta.steady()).toBeGreaterThan(30_000);
-  expect(cools - beta.steady()).toBeLessThanOrEqual(60_000);
+  expect(cools - beta.monoNow()).toBeGreaterThan(30_000);
+  expect(cools - beta.monoNow()).toBeLessThanOrEqual(60_000);
   expect(news?.served).toEqual([['1:gpt:conversation', 4]]);
   expect(news?.kept).toEqual([['resp_1', { channelId: 4, ownerId: 9 }]]);
-  expect(alpha.heard).toEqual([]);
+  expect(alpha.received).toEqual([]);
 
   const before = beta.changed();
   await site.rows("INSERT INTO options (key, value, updated_at) VALUES ('heard', '1', 1)");
@@ -175,10 +175,16 @@ test('what one machine learns of a channel the others know, whatever their clock
 
   await until(() => alpha.counts.includes(2));
   const nodes = createNodes(site.database);
-  await until(async () => (await nodes.list()).nodes.every(({ relays, hears }) => relays === 3 && hears === true));
+  await until(async () =>
+    (await nodes.list()).nodes.every(
+      ({ relays: relayThreads, hears: isListening }) => relayThreads === 3 && isListening === true,
+    ),
+  );
   const { several, nodes: shown } = await nodes.list();
   expect(several).toBe(true);
-  expect(shown.map(({ name, state, waiting, trouble }) => ({ name, state, waiting, trouble }))).toEqual([
+  expect(
+    shown.map(({ name, state, waiting, trouble: failure }) => ({ name, state, waiting, trouble: failure })),
+  ).toEqual([
     { name: 'alpha', state: 'live', waiting: 0, trouble: null },
     { name: 'beta', state: 'live', waiting: 0, trouble: null },
   ]);
@@ -187,7 +193,7 @@ test('what one machine learns of a channel the others know, whatever their clock
 });
 
 test('limits are shared by all that may let somebody in and by those who have lately: never is more let in in a minute than they say', async () => {
-  const figures = JSON.stringify({ relays: 1 });
+  const stats = JSON.stringify({ relays: 1 });
   const members = createMembers(site.database);
   const [clock, settings] = [{ now: 1e9 }, { groupLimits: new Map(), modelRequests: null } as unknown as RelaySettings];
   const limits = { dayBudget: 0, monthBudget: 0, rpm: 10, tpm: 0, concurrency: 0 };
@@ -198,7 +204,7 @@ test('limits are shared by all that may let somebody in and by those who have la
   const machine = () => {
     const own = new Limits({
       state: { settings },
-      steady: () => clock.now,
+      monoNow: () => clock.now,
       nodes: () => nodes,
     });
     return (): number => {
@@ -219,7 +225,7 @@ test('limits are shared by all that may let somebody in and by those who have la
   const [alpha, beta] = [machine(), machine()];
   for (const node of ['alpha', 'beta']) {
     await addNode(node);
-    await site.rows('UPDATE nodes SET figures = $1', figures);
+    await site.rows('UPDATE nodes SET figures = $1', stats);
   }
   expect(await both(alpha)).toBe(5);
   await members.drain('alpha');
@@ -267,22 +273,23 @@ test('a flood of conversations is told in few pieces, and what is known of chann
   const side = (from: string) =>
     createHealthBroadcast({
       from,
-      say: async (payload) => void said.push(payload),
-      steady: () => 0,
+      notify: async (payload) => void said.push(payload),
+      monoNow: () => 0,
       wait: (_ms, done) => timers.push(done),
     });
   const [one, other] = [side('one'), side('other')];
   const word = { channelId: 1, coolUntil: [5], failures: 0, ejections: 0, ejectedUntil: 0, share: 0 };
-  for (let n = 0; n < 5000; n++) one.tell({ channels: [word], served: [[`${n}:${'ü'.repeat(100)}`, 1]], kept: [] });
-  one.tell({ channels: [], served: [['x'.repeat(20_000), 1]], kept: [] });
+  for (let n = 0; n < 5000; n++)
+    one.broadcast({ channels: [word], served: [[`${n}:${'ü'.repeat(100)}`, 1]], kept: [] });
+  one.broadcast({ channels: [], served: [['x'.repeat(20_000), 1]], kept: [] });
   expect(timers).toHaveLength(1);
   timers[0]?.();
   expect(said).toHaveLength(16);
   expect(said.every((text) => Buffer.byteLength(text) < 8000)).toBe(true);
-  const heard = said.map((text) => other.hear(text));
-  expect(heard.flatMap((news) => news?.channels ?? [])).toEqual([word]);
-  expect(heard[0]?.served[0]?.[0]).toMatch(/^4999:/);
-  expect(one.hear(said[0] ?? '')).toBeNull();
+  const received = said.map((text) => other.receive(text));
+  expect(received.flatMap((news) => news?.channels ?? [])).toEqual([word]);
+  expect(received[0]?.served[0]?.[0]).toMatch(/^4999:/);
+  expect(one.receive(said[0] ?? '')).toBeNull();
 });
 
 test('a node is drained, and forgotten when it is gone; what it may still owe is given up only on purpose', async () => {

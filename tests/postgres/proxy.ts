@@ -7,7 +7,7 @@ export interface Stretch {
   /** The same address, through here. */
   readonly url: string;
   /** What was asked for that nobody can have here. */
-  readonly refused: readonly string[];
+  readonly rejected: readonly string[];
   /** What becomes of the next COMMIT. */
   next: () => Fate;
   freeze(): void;
@@ -35,7 +35,7 @@ function withoutNotices(): (chunk: Buffer) => Buffer {
 }
 
 /** What PgBouncer lets in with its usual settings; it closes the door to whoever asks for more. */
-const asked = ['user', 'database', 'application_name', 'client_encoding', 'datestyle', 'timezone'];
+const requested = ['user', 'database', 'application_name', 'client_encoding', 'datestyle', 'timezone'];
 const protocol = 196_608;
 
 /** @returns what a session's own words ask for that a pooler which lends connections by the transaction cannot give. */
@@ -49,7 +49,7 @@ function beyondTransactions(): (chunk: Buffer) => string | null {
     rest = rest.subarray(size);
     isIn = version === protocol;
     const names = isIn ? words.filter((_, index) => index % 2 === 0 && words[index] !== '') : [];
-    return names.find((name) => !asked.includes(name.toLowerCase())) ?? null;
+    return names.find((name) => !requested.includes(name.toLowerCase())) ?? null;
   };
   const message = (): string | null | undefined => {
     const size = rest.length < 5 ? Number.POSITIVE_INFINITY : 1 + rest.readInt32BE(1);
@@ -73,12 +73,12 @@ function beyondTransactions(): (chunk: Buffer) => string | null {
 export async function startProxy(url: string, { mute = false } = {}): Promise<Stretch> {
   const to = new URL(url);
   const sockets = new Set<Socket>();
-  const refused: string[] = [];
+  const rejected: string[] = [];
   let frozen = false;
   const server = createServer((client) => {
     const upstream = connect(Number(to.port), to.hostname);
     const beyond = mute ? beyondTransactions() : () => null;
-    const heard = mute ? withoutNotices() : (chunk: Buffer) => chunk;
+    const received = mute ? withoutNotices() : (chunk: Buffer) => chunk;
     let isDeaf = false;
     /** What follows a late COMMIT. */
     let behind: Buffer[] | null = null;
@@ -107,7 +107,7 @@ export async function startProxy(url: string, { mute = false } = {}): Promise<St
     client.on('data', (chunk: Buffer) => {
       const wrong = beyond(chunk);
       if (wrong !== null) {
-        refused.push(wrong);
+        rejected.push(wrong);
         return void client.destroy();
       }
       if (behind !== null) return void behind.push(chunk);
@@ -122,7 +122,7 @@ export async function startProxy(url: string, { mute = false } = {}): Promise<St
       } else upstream.write(chunk);
     });
     upstream.on('data', (chunk: Buffer) => {
-      if (!isDeaf) client.write(heard(chunk));
+      if (!isDeaf) client.write(received(chunk));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -132,7 +132,7 @@ export async function startProxy(url: string, { mute = false } = {}): Promise<St
 
   const proxy: Stretch = {
     url: here.href,
-    refused,
+    rejected,
     next: () => 'passes',
     freeze() {
       frozen = true;

@@ -46,7 +46,7 @@ async function machine(settings = settingsWith({})): Promise<Machine> {
   const said: string[] = [];
   const { run, close } = createRedis({
     open: () => redisAt(redis.url),
-    say: (line) => void said.push(line),
+    print: (line) => void said.push(line),
     // A machine that is busy is not a server that is away.
     wait: (ms) => Bun.sleep(20 * ms),
   });
@@ -59,22 +59,22 @@ async function machine(settings = settingsWith({})): Promise<Machine> {
 /** Whoever has never been seen is counted as soon as the server answers, and behind whatever this machine had told it. */
 async function answers(rates: SiteRates): Promise<void> {
   const other = principal({ rpm: 1_000_000 });
-  const nobody = {
+  const noop = {
     ...other,
     user: { ...other.user, id: 0 },
     token: { ...other.token, id: 77 },
   } as unknown as Principal;
-  await expect.poll(() => rates.enter(nobody), { timeout: 60_000 }).not.toBeNull();
+  await expect.poll(() => rates.enter(noop), { timeout: 60_000 }).not.toBeNull();
 }
 
-async function tried(rates: SiteRates, who: Principal, tokens = 0, output = 0): Promise<SiteVisit | string> {
+async function attempts(rates: SiteRates, who: Principal, tokens = 0, output = 0): Promise<SiteVisit | string> {
   try {
     const site = await rates.enter(who);
     if (site === null) return 'nobody counts';
     try {
       await site.reserve(tokens, output);
     } catch (error) {
-      site.withdraw();
+      site.rollBack();
       throw error;
     }
     return site;
@@ -86,7 +86,9 @@ async function tried(rates: SiteRates, who: Principal, tokens = 0, output = 0): 
 test('300 requests at once on three machines: as many as the limit says, on whichever', async () => {
   const machines = await Promise.all([machine(), machine(), machine()]);
   const who = principal({ rpm: 20 });
-  const all = await Promise.all(Array.from({ length: 300 }, (_, n) => tried((machines[n % 3] as Machine).rates, who)));
+  const all = await Promise.all(
+    Array.from({ length: 300 }, (_, n) => attempts((machines[n % 3] as Machine).rates, who)),
+  );
   expect(all.filter((one) => typeof one === 'object')).toHaveLength(20);
   expect(all.filter((one) => one === 'limit_rpm')).toHaveLength(280);
 });
@@ -95,52 +97,54 @@ test('one window that refuses counts in none; what was not let in after all is t
   const settings = settingsWith({ groupLimits: new Map([['small', { rpm: 2, tpm: 0, concurrency: 0 }]]) });
   const [a, b] = [await machine(settings), await machine(settings)];
   const who = principal({ rpm: 3 }, 'small');
-  expect(typeof (await tried(a.rates, who))).toBe('object');
-  const second = await tried(b.rates, who);
-  for (let n = 0; n < 5; n++) expect(await tried(a.rates, who)).toBe('limit_rpm');
-  (second as SiteVisit).withdraw();
-  (second as SiteVisit).withdraw();
+  expect(typeof (await attempts(a.rates, who))).toBe('object');
+  const second = await attempts(b.rates, who);
+  for (let n = 0; n < 5; n++) expect(await attempts(a.rates, who)).toBe('limit_rpm');
+  (second as SiteVisit).rollBack();
+  (second as SiteVisit).rollBack();
   await answers(b.rates);
-  expect(typeof (await tried(a.rates, who))).toBe('object');
-  expect(await tried(b.rates, who)).toBe('limit_rpm');
+  expect(typeof (await attempts(a.rates, who))).toBe('object');
+  expect(await attempts(b.rates, who)).toBe('limit_rpm');
   // The key's own window has counted two, whatever the group's refused.
-  expect(typeof (await tried(b.rates, principal({ rpm: 3 })))).toBe('object');
-  expect(await tried(b.rates, principal({ rpm: 3 }))).toBe('limit_rpm');
+  expect(typeof (await attempts(b.rates, principal({ rpm: 3 })))).toBe('object');
+  expect(await attempts(b.rates, principal({ rpm: 3 }))).toBe('limit_rpm');
 });
 
 test('tokens: more than was asked is added, less is given back; a prompt larger than the limit goes alone', async () => {
   const [a, b] = [await machine(), await machine()];
   const who = principal({ tpm: 100 });
-  const first = (await tried(a.rates, who, 60)) as SiteVisit;
-  expect(await tried(b.rates, who, 60)).toBe('limit_tpm');
+  const first = (await attempts(a.rates, who, 60)) as SiteVisit;
+  expect(await attempts(b.rates, who, 60)).toBe('limit_tpm');
   first.ended(10, true);
   await answers(a.rates);
-  const second = (await tried(b.rates, who, 60)) as SiteVisit;
+  const second = (await attempts(b.rates, who, 60)) as SiteVisit;
   second.ended(95, true);
   await answers(b.rates);
-  expect(await tried(a.rates, who, 1)).toBe('limit_tpm');
+  expect(await attempts(a.rates, who, 1)).toBe('limit_tpm');
   const other = principal({ tpm: 100 }, 'other');
   const alone = { ...other, token: { ...other.token, id: 10 } } as unknown as Principal;
-  expect(typeof (await tried(a.rates, alone, 500))).toBe('object');
-  expect(await tried(b.rates, alone, 1)).toBe('limit_tpm');
+  expect(typeof (await attempts(a.rates, alone, 500))).toBe('object');
+  expect(await attempts(b.rates, alone, 1)).toBe('limit_tpm');
 });
 
 test('tokens: what an answer may have is taken at entry; one request at a time takes what is left', async () => {
   const [a, b] = [await machine(), await machine()];
   const who = principal({ tpm: 1000 });
-  const all = await Promise.all(Array.from({ length: 60 }, (_, n) => tried((n % 2 === 0 ? a : b).rates, who, 10, 100)));
+  const all = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => attempts((n % 2 === 0 ? a : b).rates, who, 10, 100)),
+  );
   const admitted = all.filter((one) => typeof one === 'object');
   expect(admitted).toHaveLength(10);
   for (const one of admitted) (one as SiteVisit).ended(20, true);
   for (const { rates } of [a, b]) await answers(rates);
   const other = { ...who, token: { ...who.token, id: 10 } } as unknown as Principal;
   for (const one of [who, other]) {
-    const large = await tried(a.rates, one, 50, 64_000);
+    const large = await attempts(a.rates, one, 50, 64_000);
     expect(typeof large).toBe('object');
-    expect(await tried(b.rates, one, 50, 64_000)).toBe('limit_tpm');
+    expect(await attempts(b.rates, one, 50, 64_000)).toBe('limit_tpm');
     (large as SiteVisit).ended(100, true);
     await answers(a.rates);
-    expect(typeof (await tried(b.rates, one, 50, 64_000))).toBe('object');
+    expect(typeof (await attempts(b.rates, one, 50, 64_000))).toBe('object');
   }
 });
 
@@ -148,9 +152,9 @@ test('model requests: failures leave the good ones, and the refusal says how lon
   const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 4, success: 2 } });
   const [a, b] = [await machine(settings), await machine(settings)];
   const who = principal(null);
-  for (const { rates } of [a, b]) ((await tried(rates, who)) as SiteVisit).ended(0, false);
+  for (const { rates } of [a, b]) ((await attempts(rates, who)) as SiteVisit).ended(0, false);
   for (const { rates } of [a, b]) await answers(rates);
-  for (const { rates } of [a, b]) expect(typeof (await tried(rates, who))).toBe('object');
+  for (const { rates } of [a, b]) expect(typeof (await attempts(rates, who))).toBe('object');
   await expect(a.rates.enter(who)).rejects.toMatchObject({
     code: 'limit_requests',
     params: { limit: 4, minutes: 1 },
@@ -164,10 +168,10 @@ test('model requests: failures leave the good ones, and the refusal says how lon
 test('away, frozen or emptied: nobody waits long or is refused for it, each machine keeps to its share, and all count together when it is back', async () => {
   const { rates, said } = await machine();
   const who = principal({ rpm: 4 });
-  expect(typeof (await tried(rates, who))).toBe('object');
+  expect(typeof (await attempts(rates, who))).toBe('object');
   const before = said.length;
   process.kill(redis.pid, 'SIGSTOP');
-  const frozen = [await tried(rates, who), await tried(rates, who)];
+  const frozen = [await attempts(rates, who), await attempts(rates, who)];
   // A server that is frozen does not end either.
   process.kill(redis.pid, 'SIGCONT');
   expect(frozen).toEqual(['nobody counts', 'nobody counts']);
@@ -180,15 +184,15 @@ test('away, frozen or emptied: nobody waits long or is refused for it, each mach
   await flush.send('FLUSHALL', []);
   await flush.send('SCRIPT', ['FLUSH']);
   flush.close();
-  expect(typeof (await tried(rates, who))).toBe('object');
+  expect(typeof (await attempts(rates, who))).toBe('object');
   await redis.stop();
-  expect(await tried(rates, who)).toBe('nobody counts');
+  expect(await attempts(rates, who)).toBe('nobody counts');
 });
 
 test('without anybody who counts for all, each of several machines lets in its part of a limit, and one at least', () => {
   let nodes = 3;
   const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 30, success: 0 } });
-  const limits = new Limits({ state: { settings }, steady: () => 1e9, nodes: () => nodes });
+  const limits = new Limits({ state: { settings }, monoNow: () => 1e9, nodes: () => nodes });
   const admitted = (who: Principal, site?: SiteVisit): number => {
     for (let n = 0; n < 100; n++) {
       try {
@@ -208,6 +212,6 @@ test('without anybody who counts for all, each of several machines lets in its p
   expect(admitted(principal({ rpm: 9 }))).toBe(6);
   // Where the site has counted, this machine does not refuse.
   expect(
-    admitted(principal({ rpm: 1 }), { reserve: () => null, ended: () => undefined, withdraw: () => undefined }),
+    admitted(principal({ rpm: 1 }), { reserve: () => null, ended: () => undefined, rollBack: () => undefined }),
   ).toBe(100);
 });

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { serverFacts } from '../../db/postgres/server-facts.ts';
+import { serverStatus } from '../../db/postgres/server-facts.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;
@@ -9,30 +9,30 @@ beforeAll(async () => {
 });
 afterAll(() => site.drop());
 
-const facts = (now = Date.now()) => serverFacts(site.database, now);
+const details = (now = Date.now()) => serverStatus(site.database, now);
 
 test('a server of Debian is told as it is', async () => {
-  expect(await facts()).toMatchObject({
+  expect(await details()).toMatchObject({
     fsync: 'on',
     isolation: 'read committed',
     standbyNames: '',
     standbys: 0,
-    hears: true,
+    isListening: true,
     direct: false,
     local: true,
     monthsMissing: [],
     strayLogs: 0,
     liveNodes: 0,
   });
-  const { schema, bytes, connections, mostConnections } = await facts();
+  const { schema, bytes, connections, maxConnections } = await details();
   expect(schema).toMatch(/^\d{4}-/);
   expect(bytes).toBeGreaterThan(1_000_000);
   expect(connections).toBeGreaterThan(0);
-  expect(mostConnections).toBeGreaterThan(connections);
+  expect(maxConnections).toBeGreaterThan(connections);
 });
 
 test('a clock that is wrong shows', async () => {
-  expect(Math.round((await facts(Date.now() + 3_600_000)).aheadMs / 60_000)).toBe(60);
+  expect(Math.round((await details(Date.now() + 3_600_000)).aheadMs / 60_000)).toBe(60);
 });
 
 test('whoever keeps a transaction open is named, in another database too', async () => {
@@ -48,7 +48,7 @@ test('whoever keeps a transaction open is named, in another database too', async
       "SELECT count(*) AS n FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND application_name = 'forgotten'",
     );
     expect(rows[0]?.n).toBe(1);
-    expect((await facts()).oldest).toMatchObject({ pid: expect.any(Number), seconds: expect.any(Number) });
+    expect((await details()).oldest).toMatchObject({ pid: expect.any(Number), seconds: expect.any(Number) });
   } finally {
     await client.query('ROLLBACK');
     await client.end();
@@ -64,5 +64,5 @@ test('a month that is missing is named, and rows that lie in none are counted', 
   expect(thisMonth).toContain(String(next.getUTCFullYear()));
   await site.rows(`DROP TABLE ${thisMonth}`);
   await site.rows('INSERT INTO logs (created_at, type, user_id) VALUES ($1, 1, 1)', Math.floor(Date.now() / 1000));
-  expect(await facts()).toMatchObject({ monthsMissing: [thisMonth], strayLogs: 1 });
+  expect(await details()).toMatchObject({ monthsMissing: [thisMonth], strayLogs: 1 });
 });

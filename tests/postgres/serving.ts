@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { type Client as Caller, openClient } from '../../cli/client.ts';
-import { asked, newDatabase } from '../support/engines.ts';
+import { newDatabase, requested } from '../support/engines.ts';
 import { completion, type Script, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 const main = resolve(import.meta.dirname, '../../cli/main.ts');
@@ -90,11 +90,11 @@ export async function openServingSite(): Promise<ServingSite> {
     folder,
     command: (args) => [process.execPath, main, ...args],
     environment: () => environment({}),
-    administer: asked,
+    administer: requested,
     async quiet() {
       // Whoever was about to come in is ended as well.
       const ending = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`;
-      while ((await asked(ending)).length > 0) await Bun.sleep(10);
+      while ((await requested(ending)).length > 0) await Bun.sleep(10);
     },
     async run(args, options = {}) {
       const child = spawn(args, options.dir ?? folder(), options, options.input);

@@ -69,17 +69,17 @@ test('a balance for ten requests admits ten of 300 over three nodes, the tenth i
   await setBalance(nodeOf(0), 10 * need);
   const gate = Promise.withResolvers<void>();
   site.upstream.script(answersAfter(gate.promise));
-  let refused = 0;
-  const asked = Array.from({ length: 300 }, async (_, n) => {
+  let rejected = 0;
+  const requested = Array.from({ length: 300 }, async (_, n) => {
     const answer = await insist(() => nodeOf(n).chat(key, ask));
     const body = await answer.text();
-    if (answer.status !== 200) refused++;
+    if (answer.status !== 200) rejected++;
     return { status: answer.status, body };
   });
   // All decisions are made while the ten that are in hold what they hold.
-  await expect.poll(() => refused, { timeout: 300_000 }).toBe(290);
+  await expect.poll(() => rejected, { timeout: 300_000 }).toBe(290);
   gate.resolve();
-  const answers = await Promise.all(asked);
+  const answers = await Promise.all(requested);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   const told = answers.filter(({ status }) => status !== 200);
   expect(new Set(told.map(({ status, body }) => `${status} ${JSON.parse(body).error.code}`))).toEqual(
@@ -136,7 +136,7 @@ test('a key that is used up is what 90 requests at once over three nodes are ref
       remain_quota: 60,
     } as never)) as { key: string; id: number };
     await known(limited.key);
-    const asked = Array.from({ length: 90 }, async (_, n) => {
+    const requested = Array.from({ length: 90 }, async (_, n) => {
       const free = nodeOf(n).chat(key, ask);
       const answer = await nodeOf(n).chat(limited.key, ask);
       const body = await answer.text();
@@ -144,7 +144,7 @@ test('a key that is used up is what 90 requests at once over three nodes are ref
       counts[what] = (counts[what] ?? 0) + 1;
       return (await free).status;
     });
-    expect(new Set(await Promise.all(asked))).toEqual(new Set([200]));
+    expect(new Set(await Promise.all(requested))).toEqual(new Set([200]));
     const [token] = await site.rows<{ used_quota: number }>(`SELECT used_quota FROM tokens WHERE id = ${limited.id}`);
     expect(token?.used_quota).toBeLessThanOrEqual(60);
   }
@@ -177,7 +177,7 @@ test('nodes are killed under load and start again: what clients saw is billed, o
   let seen = 0;
   for (let round = 0; round < 3; round++) {
     const victim = nodeOf(1 + (round % 2));
-    const asked = Array.from({ length: 60 }, (_, n) =>
+    const requested = Array.from({ length: 60 }, (_, n) =>
       nodeOf(n)
         .chat(key, ask)
         .then(async (answer) => {
@@ -185,9 +185,9 @@ test('nodes are killed under load and start again: what clients saw is billed, o
         })
         .catch(() => undefined),
     );
-    await Promise.race(asked);
+    await Promise.race(requested);
     victim.process.kill('SIGKILL');
-    await Promise.all(asked);
+    await Promise.all(requested);
     await victim.process.exited;
     nodes[nodes.indexOf(victim)] = await site.start({ dir: victim.dir, args: ['--relays', String(1 + (round % 2))] });
   }

@@ -36,13 +36,13 @@ const statuses = async ({ store }: TestNode, ...commands: Parameters<TestNode['s
   (await store.apply(commands)).results.map(({ status }) => status);
 
 test('exactness 11: a node that stands still before its COMMIT holds up nobody who settles for others', async () => {
-  const [standing, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [status, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let stands = false;
   const slow = site.node({
     name: 'slow',
     async committing() {
       if (!stands) return;
-      standing.resolve();
+      status.resolve();
       await gate.promise;
     },
   });
@@ -52,7 +52,7 @@ test('exactness 11: a node that stands still before its COMMIT holds up nobody w
   stands = true;
   // The same channel, model, hour and revenue; another user.
   const stood = slow.store.apply([settle('r', 1, 7)]);
-  await standing.promise;
+  await status.promise;
   const settled = statuses(quick, { ...settle('q', 2, 9), channelId: 1 });
   let answer: unknown = null;
   void settled.then((told) => {
@@ -102,14 +102,14 @@ test('exactness 11: a transaction that settles tells nobody: NOTIFY makes all co
   await statuses(node, grant('g', 1, 100));
   await node.store.move([leaseOf(1)], node.store.epoch());
   const listener = await connected();
-  const heard: string[] = [];
-  listener.on('notification', ({ channel }) => void heard.push(channel));
+  const received: string[] = [];
+  listener.on('notification', ({ channel }) => void received.push(channel));
   for (const channel of ['gateway_changes', 'gateway_nodes', 'gateway_heard', 'the_end'])
     await listener.query(`LISTEN ${channel}`);
   expect(await statuses(node, settle('r', 1, 7), settle('q', 2, 0))).toEqual(['done', 'done']);
   await site.rows('NOTIFY the_end');
-  await expect.poll(() => heard.includes('the_end'), { timeout: 60_000 }).toBe(true);
-  expect(heard).toEqual(['the_end']);
+  await expect.poll(() => received.includes('the_end'), { timeout: 60_000 }).toBe(true);
+  expect(received).toEqual(['the_end']);
   expect(sent.filter((text) => /notify/i.test(text))).toEqual([]);
   expect(sent.filter((text) => text.includes('INSERT INTO ends'))).toHaveLength(1);
 });

@@ -31,15 +31,15 @@ test('the site is set up at one node with the code that the other has printed, a
   const [first, second] = nodes;
   const code = /\b[0-9a-f]{16}\b/.exec(first.said())?.[0] ?? '';
   expect(code).not.toBe('');
-  const facts = { username: 'root', password: 'password1', confirmPassword: 'password1' };
-  expect(await send(second, 'POST', '/api/setup', { ...facts, code: '0123456789abcdef' })).toMatchObject({
+  const details = { username: 'root', password: 'password1', confirmPassword: 'password1' };
+  expect(await send(second, 'POST', '/api/setup', { ...details, code: '0123456789abcdef' })).toMatchObject({
     code: 'setup_code_required',
   });
   await expect
     .poll(() => site.rows("SELECT holder FROM memos WHERE purpose = 'set-up codes'"), { timeout: 60_000 })
     .toHaveLength(nodes.length);
-  expect(await send(second, 'POST', '/api/setup', { ...facts, code })).toMatchObject({ success: true });
-  expect(await send(first, 'POST', '/api/setup', { ...facts, code })).toMatchObject({ success: false });
+  expect(await send(second, 'POST', '/api/setup', { ...details, code })).toMatchObject({ success: true });
+  expect(await send(first, 'POST', '/api/setup', { ...details, code })).toMatchObject({ success: false });
 
   const inside = await send(first, 'POST', '/api/user/login', { username: 'root', password: 'password1' });
   expect(inside.success).toBe(true);

@@ -1,6 +1,6 @@
 /** Books on a real server: GATEWAY_TEST_DATABASE=postgres://… names one on which databases may be created. */
 import { Client } from 'pg';
-import { postgresFacts } from '../../db/ledger/postgres/facts.ts';
+import { postgresStats } from '../../db/ledger/postgres/facts.ts';
 import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
@@ -9,7 +9,7 @@ import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../../server/billing/ledger/verify.ts';
 import { recompute } from '../../server/contract/pricing/charge.ts';
 
-const usual = process.env.GATEWAY_TEST_DATABASE ?? '';
+const fallback = process.env.GATEWAY_TEST_DATABASE ?? '';
 let made = 0;
 
 async function asAdministrator(on: string, text: string): Promise<void> {
@@ -64,7 +64,7 @@ export interface TestNode {
 }
 
 /** @param server address of one on which databases may be created. */
-export async function openSite(server = usual): Promise<Site> {
+export async function openSite(server = fallback): Promise<Site> {
   if (!server.startsWith('postgres')) throw new Error('GATEWAY_TEST_DATABASE names no server');
   const name = `ledger_${process.pid}_${Date.now().toString(36)}_${made++}`;
   await asAdministrator(server, `CREATE DATABASE ${name}`);
@@ -128,7 +128,7 @@ export async function openSite(server = usual): Promise<Site> {
       );
       const wrong = logs.filter(({ other, quota }) => recompute(JSON.parse(other))?.quota !== quota);
       const names = wrong.map((row) => row.request_id);
-      return [...reportsOf(await postgresFacts(database)), logReport(logs.length, wrong.length, names)].filter(
+      return [...reportsOf(await postgresStats(database)), logReport(logs.length, wrong.length, names)].filter(
         (one) => one.violations > 0,
       );
     },
@@ -204,7 +204,7 @@ function openNode(
       epochs.push(epoch);
       onEpoch?.(epoch);
     },
-    onForgotten(commands, done) {
+    onUnlisted(commands, done) {
       forgotten.push(...commands);
       done();
     },

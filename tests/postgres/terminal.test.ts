@@ -72,8 +72,8 @@ test('a node finds the address of its database in a file, and what its configura
 test('an address that is none of ours is said to be that, before anything is opened', async () => {
   const { code, err } = await site.run(['user', 'list', '--database', 'mysql://root@127.0.0.1/x'], { dir: idle });
   expect([code, err]).toEqual([2, expect.stringContaining('postgres://user:password@host:port/database')]);
-  const away = await site.run(['user', 'list', '--database', 'postgres://a:b@127.0.0.1:1/x'], { dir: idle });
-  expect([away.code, away.err]).toEqual([7, expect.stringContaining('cannot be reached')]);
+  const unavailable = await site.run(['user', 'list', '--database', 'postgres://a:b@127.0.0.1:1/x'], { dir: idle });
+  expect([unavailable.code, unavailable.err]).toEqual([7, expect.stringContaining('cannot be reached')]);
 });
 
 test('the schema is told without touching it', async () => {

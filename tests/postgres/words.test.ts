@@ -6,7 +6,7 @@ import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
 import { postgresMigrations } from '../../db/schema/migrations.ts';
 import { AppError } from '../../server/contract/errors.ts';
-import { asked, newDatabase, testServer } from '../support/engines.ts';
+import { newDatabase, requested, testServer } from '../support/engines.ts';
 import { makeOld } from '../support/old-schema.ts';
 
 const told = async (url: string): Promise<AppError> => {
@@ -64,7 +64,7 @@ test('an address that is none', async () => {
 });
 
 test('TLS: wanted by the server, not trusted, trusted', async () => {
-  await asked('CREATE DATABASE secured').catch(() => undefined);
+  await requested('CREATE DATABASE secured').catch(() => undefined);
   const at = (query: string) =>
     changed((url) => {
       url.pathname = '/secured';
@@ -82,21 +82,21 @@ test('TLS: wanted by the server, not trusted, trusted', async () => {
 
 test('a standby that only reads will do for whoever only reads', async () => {
   const { url, drop } = await newDatabase();
-  await asked(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`);
+  await requested(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`);
   expect((await told(url)).code).toBe('database_read_only');
   await (await openDatabase({ engine: 'postgres', url }, { readonly: true })).close();
   await drop();
 });
 
 test('another encoding', async () => {
-  await asked("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+  await requested("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const error = await told(
     changed((url) => {
       url.pathname = '/latin';
     }),
   );
   expect([error.code, error.params.encoding]).toEqual(['database_encoding', 'LATIN1']);
-  await asked('DROP DATABASE latin');
+  await requested('DROP DATABASE latin');
 });
 
 async function opened(migrated: boolean) {

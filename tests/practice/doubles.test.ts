@@ -62,7 +62,12 @@ const gemini = (model: string, more: Members = {}, method = 'generateContent', h
 const responses = (more: Members = {}) => ask('openai', '/v1/responses', { model: 'gpt-5', input: 'hi', ...more });
 
 const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
-const asked = (id: string, more: Members = {}) => ({ role: 'assistant', content: '', tool_calls: [call(id)], ...more });
+const requested = (id: string, more: Members = {}) => ({
+  role: 'assistant',
+  content: '',
+  tool_calls: [call(id)],
+  ...more,
+});
 const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'done' });
 const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }];
 const messagesTools = [{ name: 'f', input_schema: { type: 'object', properties: {} } }];
@@ -100,13 +105,13 @@ test.each<[string, () => Promise<Response>, number, RegExp]>([
   ],
   [
     'openai: an id of 41 letters',
-    () => chat('openai', 'gpt-4o', { tools, messages: [turn, asked('a'.repeat(41)), result('a'.repeat(41))] }),
+    () => chat('openai', 'gpt-4o', { tools, messages: [turn, requested('a'.repeat(41)), result('a'.repeat(41))] }),
     400,
     /tool_calls/,
   ],
   [
     'openai: a call without its result',
-    () => chat('openai', 'gpt-4o', { tools, messages: [turn, asked('call_1'), turn] }),
+    () => chat('openai', 'gpt-4o', { tools, messages: [turn, requested('call_1'), turn] }),
     400,
     /must be followed by tool messages/,
   ],
@@ -240,7 +245,8 @@ test.each<[string, () => Promise<Response>, number, RegExp]>([
   ],
   [
     'mistral: an id of other than nine letters',
-    () => chat('mistral', 'mistral-large-latest', { tools, messages: [turn, asked('call_123'), result('call_123')] }),
+    () =>
+      chat('mistral', 'mistral-large-latest', { tools, messages: [turn, requested('call_123'), result('call_123')] }),
     400,
     /length of 9/,
   ],
@@ -269,7 +275,7 @@ test.each<[string, () => Promise<Response>, number, RegExp]>([
   ['xai: a penalty where it thinks', () => chat('xai', 'grok-4-0709', { presence_penalty: 1 }), 400, /presence/i],
   [
     'deepseek: thoughts that did not come back',
-    () => chat('deepseek', 'deepseek-v4-pro', { tools, messages: [turn, asked('call_1'), result('call_1')] }),
+    () => chat('deepseek', 'deepseek-v4-pro', { tools, messages: [turn, requested('call_1'), result('call_1')] }),
     400,
     /reasoning_content/,
   ],
@@ -387,8 +393,11 @@ test('so it is with Responses, and a compaction is known again too', async () =>
   const again = (item: Members, after: readonly Members[] = []) =>
     responses({ ...more, input: [turn, item, ...after, turn] });
   expect((await again(thought, said)).status).toBe(200);
-  const refused = await again({ ...thought, encrypted_content: 'gAAAA' }, said);
-  expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: 'invalid_encrypted_content' } }]);
+  const rejected = await again({ ...thought, encrypted_content: 'gAAAA' }, said);
+  expect([rejected.status, await rejected.json()]).toMatchObject([
+    400,
+    { error: { code: 'invalid_encrypted_content' } },
+  ]);
   const compacted = (await (await responses({ input: [turn, { type: 'compaction_trigger' }] })).json()) as {
     output: Members[];
   };
@@ -545,7 +554,7 @@ test('all who can be played can be started by name, and what they print is enoug
   expect(startStrictDouble({ name: 'nobody', port: 0, strict: true })).toBeNull();
   for (const strict of [true, false]) {
     const lines: string[] = [];
-    const running = startStrictDouble({ name: 'openai', port: 0, strict, say: (line) => lines.push(line) });
+    const running = startStrictDouble({ name: 'openai', port: 0, strict, print: (line) => lines.push(line) });
     if (running === null) throw new Error('openai');
     const answer = await fetch(`${running.url}/v1/chat/completions`, {
       method: 'POST',

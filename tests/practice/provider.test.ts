@@ -58,9 +58,9 @@ test('each provider that can be played answers a channel of its type, whole and 
 
 test('a strict provider refuses what its rows refuse and names the rule; one that is not strict takes it', async () => {
   const strict = play('openai', true);
-  const refused = await openai(strict.url, { model: 'o3-mini', temperature: 0.2 });
-  expect(refused.status).toBe(400);
-  expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining('temperature') } });
+  const rejected = await openai(strict.url, { model: 'o3-mini', temperature: 0.2 });
+  expect(rejected.status).toBe(400);
+  expect(await rejected.json()).toMatchObject({ error: { message: expect.stringContaining('temperature') } });
   expect(strict.lines.at(-1)).toContain('row/openai/models');
   expect((await openai(strict.url, { model: 'gpt-4o-mini', temperature: 0.2 })).status).toBe(200);
   const lenient = play('openai', false);

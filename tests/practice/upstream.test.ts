@@ -51,16 +51,16 @@ test('a share of errors is the same share every time', async () => {
 
 test('usage left out', async () => {
   expect(JSON.parse(await (await chat('practice-small@no-usage')).text()).usage).toBeUndefined();
-  const asked = { stream: true, stream_options: { include_usage: true } };
-  expect(await (await chat('practice-small', asked)).text()).toContain('"usage"');
-  expect(await (await chat('practice-small@no-usage', asked)).text()).not.toContain('"usage"');
+  const requested = { stream: true, stream_options: { include_usage: true } };
+  expect(await (await chat('practice-small', requested)).text()).toContain('"usage"');
+  expect(await (await chat('practice-small@no-usage', requested)).text()).not.toContain('"usage"');
 });
 
 test('a stream that breaks off', async () => {
   const answer = await chat('practice-small@cut-after=2', { stream: true });
   let text = '';
   const read = async () => {
-    for await (const piece of answer.body ?? []) text += new TextDecoder().decode(piece);
+    for await (const chunk of answer.body ?? []) text += new TextDecoder().decode(chunk);
   };
   await expect(read()).rejects.toThrow();
   expect(wordsOf(text)).toBe(2);
@@ -68,11 +68,11 @@ test('a stream that breaks off', async () => {
 });
 
 test('latency and speed', async () => {
-  const began = performance.now();
+  const started = performance.now();
   const answer = await chat('practice-small@latency=60,tokens-per-second=50,chunks=4', { stream: true });
-  expect(performance.now() - began).toBeGreaterThanOrEqual(55);
+  expect(performance.now() - started).toBeGreaterThanOrEqual(55);
   expect(wordsOf(await answer.text())).toBe(4);
-  expect(performance.now() - began).toBeGreaterThanOrEqual(55 + 4 * 18);
+  expect(performance.now() - started).toBeGreaterThanOrEqual(55 + 4 * 18);
 });
 
 test('what is not understood is refused', async () => {

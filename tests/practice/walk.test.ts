@@ -11,14 +11,14 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test.each(pairs)('three turns with tools and thoughts, %s and %s by turns', async (...pair) => {
-  const refused: string[] = [];
+  const rejected: string[] = [];
   const at = pairs.findIndex(([first, second]) => first === pair[0] && second === pair[1]);
   // All of them is what `npm run walk` does.
   for (const [place, talker] of talkers.entries())
     for (const within of isLong ? [false, true] : [(at + place) % 2 === 0]) {
       const result = await walk(world, talker, pair, within);
       expect(result.exchanges.length).toBeGreaterThan(0);
-      if (result.refused !== null) refused.push(`${result.name}: ${result.refused}`);
+      if (result.rejected !== null) rejected.push(`${result.name}: ${result.rejected}`);
     }
-  expect(refused).toEqual([]);
+  expect(rejected).toEqual([]);
 });

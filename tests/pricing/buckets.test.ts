@@ -17,9 +17,9 @@ import {
   ratiosOf,
   weightOf,
 } from '../../server/contract/pricing/buckets.ts';
-import { loggedPromptTokens, priceFacts, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
+import { loggedPromptTokens, priceFields, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
 import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
-import { holdEstimate } from '../../server/contract/pricing/hold.ts';
+import { reserveEstimate } from '../../server/contract/pricing/hold.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
@@ -42,9 +42,9 @@ test.each(bucketNames)('M14: a token of %s alone is charged, told in the log row
   const quota = quotaOf(usage, plain);
   expect(quota).toBeGreaterThan(0);
   expect(promptTokensOf(usage) + completionTokensOf(usage)).toBe(1);
-  const facts = JSON.parse(JSON.stringify(priceFacts(usage, plain))) as Record<string, unknown>;
-  expect(facts[bucketRow(name).fact]).toBe(1);
-  const bill = recompute(facts);
+  const details = JSON.parse(JSON.stringify(priceFields(usage, plain))) as Record<string, unknown>;
+  expect(details[bucketRow(name).field]).toBe(1);
+  const bill = recompute(details);
   expect(bill).toMatchObject({ quota, lines: [{ ...bucketRow(name).line, tokens: 1 }] });
   expect(quote(usage, plain)).toMatchObject({ quota, lines: bill?.lines });
 });
@@ -60,7 +60,7 @@ test.each(bucketNames)('M14: a hold covers what is counted as %s', (name) => {
       maxTokens: side === 'answer' ? 100 : 0,
       speaks: held === 'audio',
     };
-    expect(holdEstimate(prices, size)).toBeGreaterThanOrEqual(quotaOf(one(name, 100), prices));
+    expect(reserveEstimate(prices, size)).toBeGreaterThanOrEqual(quotaOf(one(name, 100), prices));
   }
 });
 
@@ -83,7 +83,7 @@ test('M14: what a row refers to is a row', () => {
     const against = price !== null && 'against' in price ? price.against : undefined;
     for (const other of [pricedAs(name), against ?? name, includes ?? name]) expect(bucketNames).toContain(other);
   }
-  for (const list of [bucketNames.map((name) => bucketRow(name).fact), ratioRows.map(({ fact }) => fact)])
+  for (const list of [bucketNames.map((name) => bucketRow(name).field), ratioRows.map(({ field }) => field)])
     expect(new Set(list).size).toBe(list.length);
 });
 
@@ -98,7 +98,7 @@ const sparse = fc.tuple(anyBuckets, fc.subarray([...bucketNames])).map(([counts,
 
 /** The log row as it was written out bucket by bucket. */
 function factsByHand(usage: Buckets): Record<string, unknown> {
-  const facts: Record<string, unknown> = {
+  const details: Record<string, unknown> = {
     completion_ratio: plain.completionRatio,
     cache_tokens: usage.cacheRead,
     cache_ratio: plain.cacheRatio,
@@ -106,29 +106,29 @@ function factsByHand(usage: Buckets): Record<string, unknown> {
     output: usage.output + usage.reasoning,
   };
   if (usage.cacheWrite5m + usage.cacheWrite1h > 0) {
-    facts.cache_creation_tokens = usage.cacheWrite5m + usage.cacheWrite1h;
-    facts.cache_creation_ratio = plain.cacheWriteRatio;
+    details.cache_creation_tokens = usage.cacheWrite5m + usage.cacheWrite1h;
+    details.cache_creation_ratio = plain.cacheWriteRatio;
     if (usage.cacheWrite1h > 0) {
-      facts.cache_write_1h = usage.cacheWrite1h;
-      facts.cache_creation_1h_ratio = plain.cacheWrite1hRatio;
+      details.cache_write_1h = usage.cacheWrite1h;
+      details.cache_creation_1h_ratio = plain.cacheWrite1hRatio;
     }
   }
-  if (usage.reasoning > 0) facts.reasoning_tokens = usage.reasoning;
+  if (usage.reasoning > 0) details.reasoning_tokens = usage.reasoning;
   if (usage.audioInput + usage.audioOutput > 0) {
-    facts.audio = true;
-    facts.audio_input = usage.audioInput;
-    facts.audio_output = usage.audioOutput;
-    facts.text_input = usage.input + usage.cacheRead;
-    facts.text_output = usage.output + usage.reasoning;
-    facts.audio_ratio = plain.audioRatio;
-    facts.audio_completion_ratio = plain.audioCompletionRatio;
+    details.audio = true;
+    details.audio_input = usage.audioInput;
+    details.audio_output = usage.audioOutput;
+    details.text_input = usage.input + usage.cacheRead;
+    details.text_output = usage.output + usage.reasoning;
+    details.audio_ratio = plain.audioRatio;
+    details.audio_completion_ratio = plain.audioCompletionRatio;
   }
   if (usage.imageInput > 0) {
-    facts.image = true;
-    facts.image_output = usage.imageInput;
-    facts.image_ratio = plain.imageRatio;
+    details.image = true;
+    details.image_output = usage.imageInput;
+    details.image_ratio = plain.imageRatio;
   }
-  return facts;
+  return details;
 }
 
 /** Buckets that had a place in a log row before there was a table. */
@@ -149,8 +149,8 @@ test('M14: the rows give the log row and the sums that were written out by hand'
     fc.property(sparse, (counts) => {
       const usage = { ...emptyUsage, ...counts };
       for (const name of bucketNames) if (!former.includes(name)) Object.assign(usage, { [name]: 0 });
-      const { model_ratio, model_price, group_ratio, ...facts } = priceFacts(usage, plain);
-      expect(facts).toEqual(factsByHand(usage));
+      const { model_ratio, model_price, group_ratio, ...details } = priceFields(usage, plain);
+      expect(details).toEqual(factsByHand(usage));
       const cache = usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h;
       const read = usage.input + cache + usage.audioInput + usage.imageInput;
       expect(promptTokensOf(usage)).toBe(read);

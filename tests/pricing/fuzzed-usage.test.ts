@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { priceFacts, promptTokensOf, quotaOf, recompute } from '../../server/contract/pricing/charge.ts';
+import { priceFields, promptTokensOf, quotaOf, recompute } from '../../server/contract/pricing/charge.ts';
 import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
@@ -130,7 +130,7 @@ test(`${rounds} invented usage objects: refused, or whole, within the largest co
       (promptTokensOf(usage) + written) * price.modelRatio * price.groupRatio * dearest * tier +
       calls * price.quotaPerUnit;
     if (!Number.isSafeInteger(charge) || charge < 0 || charge > bound) throw new Error(`${at} charged ${charge}`);
-    if (round % 10 === 0) expect([at, recompute(priceFacts(usage, price))?.quota]).toEqual([at, charge]);
+    if (round % 10 === 0) expect([at, recompute(priceFields(usage, price))?.quota]).toEqual([at, charge]);
   }
   expect(accepted).toBeGreaterThan(rounds / 50);
 });

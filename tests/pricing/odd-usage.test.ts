@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { priceFacts, promptTokensOf, quotaOf, recompute } from '../../server/contract/pricing/charge.ts';
+import { priceFields, promptTokensOf, quotaOf, recompute } from '../../server/contract/pricing/charge.ts';
 import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { codecs } from '../../server/protocols/registry.ts';
@@ -145,9 +145,9 @@ test.skipIf(!existsSync(recordings))(
           const usage = upstream.readUsage({ usage: told });
           if (usage === null) throw new Error(`${name}: ${JSON.stringify(told)}`);
           const listed = Array.isArray(told.iterations) ? (told.iterations as Record<string, number>[]) : [];
-          const sum = (key: string, least: number) =>
+          const sum = (key: string, min: number) =>
             Math.max(
-              least,
+              min,
               listed.reduce((all, one) => all + (one[key] ?? 0), 0),
             );
           const cache = isAnthropic
@@ -158,7 +158,7 @@ test.skipIf(!existsSync(recordings))(
             sum('input_tokens', input) + cache,
             sum('output_tokens', output),
           ]);
-          expect(recompute(priceFacts(usage, prices))?.quota).toBe(quotaOf(usage, prices));
+          expect(recompute(priceFields(usage, prices))?.quota).toBe(quotaOf(usage, prices));
           seen++;
           if (listed.length > 1) several++;
         }

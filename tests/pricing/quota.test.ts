@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { priceFacts, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
+import { priceFields, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
 import { completionRatioFor } from '../../server/contract/pricing/completion-rules.ts';
-import { holdEstimate } from '../../server/contract/pricing/hold.ts';
+import { reserveEstimate } from '../../server/contract/pricing/hold.ts';
 import { imageFactor, imagePrices } from '../../server/contract/pricing/images.ts';
 import type { Prices } from '../../server/contract/pricing/prices.ts';
 import { listedName } from '../../server/contract/pricing/tables.ts';
-import { underTerms } from '../../server/contract/pricing/terms.ts';
+import { withModifiers } from '../../server/contract/pricing/terms.ts';
 import { emptyUsage, ofParts } from '../../server/protocols/shared/usage.ts';
 
 const prices = (over: Partial<Prices>): Prices => ({
@@ -98,7 +98,7 @@ test.each([
 ] as const)('picture: %s', (_name, order, quota) => {
   const ordered = imagePrices(prices({ modelPrice: 0.04 }), 'dall-e-3', order);
   expect(quote(emptyUsage, ordered).quota).toBe(quota);
-  expect(recompute(priceFacts(emptyUsage, ordered))?.quota).toBe(quota);
+  expect(recompute(priceFields(emptyUsage, ordered))?.quota).toBe(quota);
 });
 
 test('a picture model that only has a ratio is charged its picture price, not tokens', () => {
@@ -108,9 +108,9 @@ test('a picture model that only has a ratio is charged its picture price, not to
 });
 
 test('holds', () => {
-  expect(holdEstimate(prices({ modelRatio: 1.25 }), { promptTokens: 120, maxTokens: 1000 })).toBe(1400);
+  expect(reserveEstimate(prices({ modelRatio: 1.25 }), { promptTokens: 120, maxTokens: 1000 })).toBe(1400);
   // The reference rounds down to 37; a hold may not fall short of the charge it stands for.
-  expect(holdEstimate(prices({ modelRatio: 0.075 }), { promptTokens: 0, maxTokens: 500 })).toBe(38);
+  expect(reserveEstimate(prices({ modelRatio: 0.075 }), { promptTokens: 0, maxTokens: 500 })).toBe(38);
 });
 
 test('the bill says what was multiplied', () => {
@@ -136,7 +136,7 @@ test('the bill says what was multiplied', () => {
 
 test('facts have the names of the wire contract', () => {
   const long = prices({ modelRatio: 2, completionRatio: 3 });
-  const facts = priceFacts(
+  const details = priceFields(
     {
       ...emptyUsage,
       input: 300,
@@ -149,7 +149,7 @@ test('facts have the names of the wire contract', () => {
     },
     prices({ userGroupRatio: 0.5, groupRatio: 0.5, tiers: [{ above: 300, prices: long }] }),
   );
-  expect(facts).toMatchObject({
+  expect(details).toMatchObject({
     model_ratio: 2,
     model_price: -1,
     completion_ratio: 3,
@@ -244,7 +244,7 @@ test('a charge can be recomputed from the facts of its log row', () => {
   fc.assert(
     fc.property(usage, anyPrices, (some, price) => {
       const used = { ...emptyUsage, ...some };
-      const stored = JSON.parse(JSON.stringify(priceFacts(used, price))) as Record<string, unknown>;
+      const stored = JSON.parse(JSON.stringify(priceFields(used, price))) as Record<string, unknown>;
       const bill = quote(used, price);
       expect(recompute(stored)).toMatchObject({ quota: bill.quota, lines: bill.lines });
     }),
@@ -276,8 +276,8 @@ test('M7, M8: so can a charge of several calls, other models and dearer terms, a
       surcharges,
       (parts, { toolCalls }, main, other, terms) => {
         const used = { ...emptyUsage, ...ofParts(parts), toolCalls };
-        const base = underTerms({ ...main, others: new Map([['other', other]]) }, uniqueNames(terms));
-        const stored = JSON.parse(JSON.stringify(priceFacts(used, base))) as Record<string, unknown>;
+        const base = withModifiers({ ...main, others: new Map([['other', other]]) }, uniqueNames(terms));
+        const stored = JSON.parse(JSON.stringify(priceFields(used, base))) as Record<string, unknown>;
         const bill = quote(used, base);
         expect(recompute(stored)).toMatchObject({ quota: bill.quota, lines: bill.lines });
         expect(bill.quota).toBe(quotaOf(used, base));
@@ -289,13 +289,14 @@ test('M7, M8: so can a charge of several calls, other models and dearer terms, a
 
 test('M7: a factor multiplies tokens and prices per call, and leaves tools alone', () => {
   // $2 in and $8 out for a million, twice that, plus a search for a cent.
-  const twice = underTerms(prices({ modelRatio: 1, completionRatio: 4, toolPrices: new Map([['web_search', 0.01]]) }), [
-    { name: 'service_tier:priority', ratio: 2 },
-  ]);
+  const twice = withModifiers(
+    prices({ modelRatio: 1, completionRatio: 4, toolPrices: new Map([['web_search', 0.01]]) }),
+    [{ name: 'service_tier:priority', ratio: 2 }],
+  );
   const used = { ...emptyUsage, input: 1_000_000, output: 1_000_000, toolCalls: { web_search: 1 } };
   expect(quotaOf(used, twice)).toBe(20 * 500_000 + 0.01 * 500_000);
   expect(quotaOf({ ...used, toolCalls: {} }, twice)).toBe(20 * 500_000);
-  const called = underTerms(prices({ modelPrice: 0.04 }), [{ name: 'service_tier:priority', ratio: 2 }]);
+  const called = withModifiers(prices({ modelPrice: 0.04 }), [{ name: 'service_tier:priority', ratio: 2 }]);
   expect(quotaOf({ ...emptyUsage, input: 1 }, called)).toBe(0.08 * 500_000);
 });
 
@@ -340,7 +341,7 @@ test('charges never shrink when usage grows, and a hold covers its own bound', (
       const small = quotaOf(used, price);
       expect(quotaOf({ ...used, output: used.output + more }, price)).toBeGreaterThanOrEqual(small === 1 ? 0 : small);
       // At the dearest price that may apply, which is the input's own unless reading a cache costs more.
-      const bound = holdEstimate(price, { promptTokens: used.input, maxTokens: used.output });
+      const bound = reserveEstimate(price, { promptTokens: used.input, maxTokens: used.output });
       const plain = quotaOf({ ...emptyUsage, input: used.input, output: used.output }, price);
       if (price.cacheRatio <= 1) expect(bound).toBe(plain);
       else expect(bound).toBeGreaterThanOrEqual(plain === 1 ? 0 : plain);

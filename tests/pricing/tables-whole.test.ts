@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { billedUsage, recompute } from '../../server/contract/pricing/charge.ts';
 import { completionRatioFor } from '../../server/contract/pricing/completion-rules.ts';
 import { ratioOf, toScaled } from '../../server/contract/pricing/decimal.ts';
-import { type HoldSize, holdEstimate } from '../../server/contract/pricing/hold.ts';
+import { type ReserveSize, reserveEstimate } from '../../server/contract/pricing/hold.ts';
 import type { Prices } from '../../server/contract/pricing/prices.ts';
 
 // What output costs against input, by the price lists of those who made the models.
@@ -94,7 +94,7 @@ const base: Prices = {
 const size = { promptTokens: 100, maxTokens: 10 };
 
 // prompt × dearest way in + output × dearest way out.
-const holds: readonly (readonly [string, Partial<Prices>, Partial<HoldSize>, number])[] = [
+const holds: readonly (readonly [string, Partial<Prices>, Partial<ReserveSize>, number])[] = [
   ['words', {}, {}, 140],
   ['sound written dearer than words', { audioRatio: 4, audioCompletionRatio: 2 }, { speaks: true }, 180],
   ['sound written cheaper than words', { audioRatio: 2, audioCompletionRatio: 1 }, { speaks: true }, 140],
@@ -113,24 +113,24 @@ const holds: readonly (readonly [string, Partial<Prices>, Partial<HoldSize>, num
   ['five minutes are dearer', { cacheWriteRatio: 3, cacheWrite1hRatio: 2 }, { caches: '1h' }, 340],
 ];
 test.each(holds)('a hold for %s', (_name, over, more, expected) => {
-  expect(holdEstimate({ ...base, ...over }, { ...size, ...more })).toBe(expected);
+  expect(reserveEstimate({ ...base, ...over }, { ...size, ...more })).toBe(expected);
 });
 
-const facts = { model_ratio: 1, completion_ratio: 2, group_ratio: 1, input: 10, output: 5 };
+const details = { model_ratio: 1, completion_ratio: 2, group_ratio: 1, input: 10, output: 5 };
 
 test('a log row that names no ratio for sound or pictures was charged as words', () => {
-  expect(recompute(facts)?.quota).toBe(20);
-  expect(recompute({ ...facts, audio_input: 7 })?.quota).toBe(27);
-  expect(recompute({ ...facts, audio_output: 7 })?.quota).toBe(34);
-  expect(recompute({ ...facts, image_output: 7 })?.quota).toBe(27);
-  expect(recompute({ ...facts, audio_input: 7, audio_ratio: 3 })?.quota).toBe(41);
-  expect(recompute({ ...facts, image_output: 7, image_ratio: 3 })?.quota).toBe(41);
+  expect(recompute(details)?.quota).toBe(20);
+  expect(recompute({ ...details, audio_input: 7 })?.quota).toBe(27);
+  expect(recompute({ ...details, audio_output: 7 })?.quota).toBe(34);
+  expect(recompute({ ...details, image_output: 7 })?.quota).toBe(27);
+  expect(recompute({ ...details, audio_input: 7, audio_ratio: 3 })?.quota).toBe(41);
+  expect(recompute({ ...details, image_output: 7, image_ratio: 3 })?.quota).toBe(41);
 });
 
 test('pictures that were read have an old name and a new one', () => {
-  expect(billedUsage({ ...facts, image_input: 4 })).toMatchObject({ imageInput: 4 });
-  expect(billedUsage({ ...facts, image_output: 5, image_input: 4 })).toMatchObject({ imageInput: 5 });
-  expect(billedUsage({ ...facts, cache_creation_tokens: 9, cache_write_1h: 4 })).toMatchObject({
+  expect(billedUsage({ ...details, image_input: 4 })).toMatchObject({ imageInput: 4 });
+  expect(billedUsage({ ...details, image_output: 5, image_input: 4 })).toMatchObject({ imageInput: 5 });
+  expect(billedUsage({ ...details, cache_creation_tokens: 9, cache_write_1h: 4 })).toMatchObject({
     cacheWrite5m: 5,
     cacheWrite1h: 4,
   });

@@ -180,15 +180,15 @@ const wholeLine = (text: string): string | undefined =>
   /^ {2}gateway [\s\S]+?(?=\n\S|\n$|$)/m.exec(text.replaceAll('\r', ''))?.[0].replaceAll('\n', '').trim();
 
 const names = Object.keys(screens);
-test.each(names.flatMap((name) => looks.map((look) => [name, ...look] as const)))(
+test.each(names.flatMap((name) => looks.map((check) => [name, ...check] as const)))(
   '%s on %s x %s (%s): answered, nothing wider than the screen, and its command makes the same',
-  async (name, ...look) => {
+  async (name, ...check) => {
     const screen = screens[name]?.();
     if (screen === undefined) throw new Error(name);
-    const zh = look[2].startsWith('zh');
+    const zh = check[2].startsWith('zh');
     const home = homeOf('form');
     await screen.prepare(home);
-    const terminal = open(home, screen.args, look);
+    const terminal = open(home, screen.args, check);
     await answer(terminal, screen.steps, zh);
     await terminal.until(screen.end[zh ? 0 : 1]);
     expect(await terminal.exited()).toBe(0);
@@ -206,7 +206,7 @@ test.each(names.flatMap((name) => looks.map((look) => [name, ...look] as const))
     await screen.prepare(other);
     const ran = Bun.spawnSync(['bash', '-c', `gateway() { "$PROGRAM" "$MAIN" "$@"; }\n${line}`], {
       cwd: other,
-      env: { ...environment(other, look[2]), PROGRAM: program[0], MAIN: program[1] },
+      env: { ...environment(other, check[2]), PROGRAM: program[0], MAIN: program[1] },
       timeout: 60_000,
     });
     if (name !== 'logs tail')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { gather } from '../../server/protocols/shared/blocks.ts';
+import { collect } from '../../server/protocols/shared/blocks.ts';
 import { toolRestorer } from '../../server/protocols/shared/restore.ts';
 import { scenarios } from './scenarios.ts';
 import { context, encoder, meaning, readStream, streamOf } from './support.ts';
@@ -117,7 +117,7 @@ test('a chat answer that ends without saying why has ended well, one that breaks
 test('two free-text calls of a whole answer stay two', () => {
   const call = (id: string) => ({ id, type: 'custom', custom: { name: 'patch', input: id } });
   const message = { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] };
-  const { parts } = gather(chat.upstream.decodeResponse({ choices: [{ message, finish_reason: 'tool_calls' }] }));
+  const { parts } = collect(chat.upstream.decodeResponse({ choices: [{ message, finish_reason: 'tool_calls' }] }));
   expect(parts).toMatchObject([
     { id: 'a', arguments: 'a', custom: true },
     { id: 'b', arguments: 'b', custom: true },
@@ -240,7 +240,7 @@ test.each(cited.flatMap(([name, events]) => targets.map((target) => [name, targe
       readStream(codec, encoder.encode(streamOf(codec, events))),
       codec.upstream.decodeResponse(whole),
     ]) {
-      const [part] = gather(again).parts;
+      const [part] = collect(again).parts;
       expect(part).toMatchObject({ text: 'It is so', citations: [{ url: 'https://a.example/', title: 'A' }] });
     }
   },
@@ -283,11 +283,11 @@ test.each(Object.keys(scenarios))('%s: Messages blocks come one after another', 
 const finish: ChatEvent = { type: 'finish', reason: { unified: 'stop', raw: null } };
 
 test('a refusal in many pieces is one block, pictures and the rest keep their turn', () => {
-  const picture = { type: 'image', source: { kind: 'base64', data: 'aGk=', mimeType: 'image/png' } } as const;
+  const image = { type: 'image', source: { kind: 'base64', data: 'aGk=', mimeType: 'image/png' } } as const;
   const stream = streamOf(messages, [
     { type: 'text-start', index: 0 },
     { type: 'text-delta', index: 0, text: 'Well' },
-    { type: 'media', part: picture },
+    { type: 'media', part: image },
     { type: 'refusal-delta', text: 'I ' },
     { type: 'refusal-delta', text: 'will not' },
     { type: 'text-delta', index: 0, text: ' then' },
@@ -325,7 +325,7 @@ test('thoughts: sealed ones arrive whole, foreign seals are marked, those that s
   const read = messages.upstream.decodeResponse(
     messages.translation.encodeResponse(readStream(messages, encoder.encode(stream)), context),
   );
-  expect(gather(read).parts).toMatchObject([
+  expect(collect(read).parts).toMatchObject([
     { redacted: 'sealed' },
     { text: 'hm', signature: 'own' },
     { text: 'ah', signature: 'gw1.r.foreign' },
@@ -402,11 +402,11 @@ test.each([
   ['pieces that say something else', { city: '' }, ['{"city":"Rome"}'], { city: 'Rome' }],
   ['the start alone', { city: 'Paris' }, [], { city: 'Paris' }],
   ['neither', {}, [], {}],
-])('Messages: arguments in %s are told once', (_name, input, pieces, expected) => {
+])('Messages: arguments in %s are told once', (_name, input, chunks, expected) => {
   const stream = sse(
     { type: 'message_start', message: { id: 'msg_1' } },
     { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'f', input } },
-    ...pieces.map((partial_json) => ({
+    ...chunks.map((partial_json) => ({
       type: 'content_block_delta',
       index: 0,
       delta: { type: 'input_json_delta', partial_json },
@@ -420,11 +420,11 @@ test.each([
 
 test('Messages: a refusal tells why, an error in the middle closes what is open', () => {
   const refusal = { type: 'refusal', category: null, explanation: 'Not this' };
-  const refused = readStream(
+  const rejected = readStream(
     messages,
     sse(frames.start, frames.end({ stop_reason: 'refusal', stop_details: refusal }, {}), frames.last),
   );
-  expect(chat.translation.encodeResponse(refused, context)).toMatchObject({
+  expect(chat.translation.encodeResponse(rejected, context)).toMatchObject({
     choices: [{ message: { content: null, refusal: 'Not this' }, finish_reason: 'content_filter' }],
   });
   const text = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'half' } };
@@ -458,7 +458,7 @@ test('calls come back under the names and in the kind that the client knows', ()
     { type: 'tool-call-delta', index: 1, arguments: 'begin"}' },
     { type: 'tool-call-end', index: 1 },
   ];
-  expect(gather(events.flatMap((event) => [...(restore?.(event) ?? [])])).parts).toMatchObject([
+  expect(collect(events.flatMap((event) => [...(restore?.(event) ?? [])])).parts).toMatchObject([
     { name: 'files.read', arguments: '{"p":1}' },
     { name: 'apply_patch', arguments: '*** begin', custom: true },
   ]);

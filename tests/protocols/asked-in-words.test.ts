@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatEvent, Message, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
-import { gather } from '../../server/protocols/shared/blocks.ts';
+import { collect } from '../../server/protocols/shared/blocks.ts';
 import { writtenTool } from '../../server/protocols/shared/fit.ts';
 import { inWords } from '../../server/protocols/shared/format-words.ts';
 import { taggedThoughts } from '../../server/protocols/shared/tagged-thoughts.ts';
@@ -19,7 +19,7 @@ function request(messages: readonly Message[]) {
   return { ...decoded, messages, responseFormat: format };
 }
 
-function asked(dialect: ProtocolId, [provider, model]: readonly [string, string], body: object) {
+function requested(dialect: ProtocolId, [provider, model]: readonly [string, string], body: object) {
   const dropped: string[] = [];
   const decoded = codecFor('openai-chat').translation.decodeRequest(
     { messages: [{ role: 'user', content: 'hi' }], ...body },
@@ -64,7 +64,7 @@ describe('a schema that no member takes', () => {
     ['openai-chat', ['deepseek', 'deepseek-chat'], 'response_format', { type: 'json_object' }],
     ['openai-chat', ['groq', 'llama-3.3-70b-versatile'], 'response_format', { type: 'json_object' }],
   ] as const)('is put into words for %s at %s, and declared', (dialect, place, member, expected) => {
-    const { made, dropped, words } = asked(dialect, place, wished);
+    const { made, dropped, words } = requested(dialect, place, wished);
     expect(made[member]).toEqual(expected);
     expect(words).toContain('days');
     expect(words.match(/Answer with JSON/g)).toHaveLength(1);
@@ -79,11 +79,11 @@ describe('a schema that no member takes', () => {
   });
 
   test('JSON without a schema is asked for in words of Anthropic’s models, and no words stand where a member does', () => {
-    const plain = asked('anthropic-messages', ['anthropic', 'claude-opus-4-8'], {
+    const plain = requested('anthropic-messages', ['anthropic', 'claude-opus-4-8'], {
       response_format: { type: 'json_object' },
     });
     expect(plain.words).toContain('Answer with JSON only.');
-    const newer = asked('anthropic-messages', ['anthropic', 'claude-opus-4-8'], wished);
+    const newer = requested('anthropic-messages', ['anthropic', 'claude-opus-4-8'], wished);
     expect(newer.words).not.toContain('Answer with JSON');
     expect(newer.made.output_config).toEqual({ format: { type: 'json_schema', schema } });
   });
@@ -91,17 +91,17 @@ describe('a schema that no member takes', () => {
 
 const start: ChatEvent = { type: 'response-start', id: null, model: 'm', created: 1 };
 const finish: ChatEvent = { type: 'finish', reason: { unified: 'stop', raw: 'stop' } };
-const spoken = (...pieces: readonly string[]): readonly ChatEvent[] => [
+const spoken = (...chunks: readonly string[]): readonly ChatEvent[] => [
   start,
   { type: 'text-start', index: 0 },
-  ...pieces.map((piece) => ({ type: 'text-delta', index: 0, text: piece }) as const),
+  ...chunks.map((chunk) => ({ type: 'text-delta', index: 0, text: chunk }) as const),
   { type: 'text-end', index: 0 },
   finish,
 ];
 
 describe('thoughts between marks', () => {
-  const partsOf = (...pieces: readonly string[]) =>
-    gather(spoken(...pieces).flatMap(taggedThoughts())).parts.map((part) =>
+  const partsOf = (...chunks: readonly string[]) =>
+    collect(spoken(...chunks).flatMap(taggedThoughts())).parts.map((part) =>
       part.type === 'text' || part.type === 'reasoning' ? [part.type, part.text] : [part.type],
     );
   const whole = '<think>\nFirst < I think.</think>\n\n{"a": "</think>"}';
@@ -130,14 +130,14 @@ describe('a tool that must be called, at a model without tools', () => {
 
   test('is asked for as the form of the answer, and what is written becomes the call', () => {
     const choice = { type: 'function', function: { name: 'plan' } };
-    const { made, dropped } = asked('openai-chat', sonar, { tools, tool_choice: choice });
+    const { made, dropped } = requested('openai-chat', sonar, { tools, tool_choice: choice });
     expect(made).not.toHaveProperty('tools');
     expect(made.response_format).toMatchObject({ type: 'json_schema', json_schema: { schema } });
     expect(dropped).toEqual([
       '/tools: not taken by this model',
       '/tool_choice: the arguments of plan are asked for as the answer',
     ]);
-    const { parts, finish: end } = gather(spoken('{"days"', ':3}').flatMap(writtenCall('plan', 'call_1')));
+    const { parts, finish: end } = collect(spoken('{"days"', ':3}').flatMap(writtenCall('plan', 'call_1')));
     expect(parts).toEqual([{ type: 'tool-call', id: 'call_1', name: 'plan', arguments: '{"days":3}' }]);
     expect(end.unified).toBe('tool_calls');
   });

@@ -48,11 +48,11 @@ test.each([
   ['required', false, { type: 'any', disable_parallel_tool_use: true }],
   [{ type: 'function', function: { name: 'f' } }, false, { type: 'tool', name: 'f', disable_parallel_tool_use: true }],
 ])('chat’s choice %j with parallel calls %j is messages’ %j', (choice, parallel, expected) => {
-  const asked = chat({
+  const requested = chat({
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(parallel === undefined ? {} : { parallel_tool_calls: parallel }),
   });
-  const { body, dropped } = told('openai-chat', 'anthropic-messages', asked);
+  const { body, dropped } = told('openai-chat', 'anthropic-messages', requested);
   expect(body.tool_choice).toEqual(expected);
   expect(dropped.filter((loss) => loss.startsWith('/tool_choice'))).toEqual([]);
 });
@@ -64,8 +64,8 @@ test.each([
     { type: 'tool', name: 'f' },
   ],
 ])('a tool that must be called is forced instead of thinking, and that is declared: %j', (choice, expected) => {
-  const asked = chat({ tool_choice: choice, reasoning_effort: 'high', max_tokens: 8000 });
-  const { body, dropped } = told('openai-chat', 'anthropic-messages', asked);
+  const requested = chat({ tool_choice: choice, reasoning_effort: 'high', max_tokens: 8000 });
+  const { body, dropped } = told('openai-chat', 'anthropic-messages', requested);
   expect(body.thinking).toBeUndefined();
   expect(body.tool_choice).toEqual(expected);
   expect(dropped).toContain('/reasoning: no tool can be forced while thinking, and one is');
@@ -87,8 +87,8 @@ test.each([
     thinking: 'effort' as const,
     refusesThinking: new Set(['forcedToolChoice' as const]),
   };
-  const asked = chat({ tool_choice: 'required', reasoning_effort: 'high' });
-  const request = codecFor('openai-chat').translation.decodeRequest(asked, { model: 'm', stream: false });
+  const requested = chat({ tool_choice: 'required', reasoning_effort: 'high' });
+  const request = codecFor('openai-chat').translation.decodeRequest(requested, { model: 'm', stream: false });
   const dropped: string[] = [];
   const { thinking, reasoning_effort, tool_choice } = codecFor('openai-chat').translation.encodeRequest(
     request,
@@ -112,8 +112,8 @@ test('what holds a call to its schema is told to messages too', () => {
     });
   expect(strict(true)).toMatchObject({ body: { tools: [{ name: 'f', strict: true }] }, dropped: [] });
   expect((strict(false).body.tools as object[])[0]).not.toHaveProperty('strict');
-  for (const refused of [{ type: 'object' }, { ...closed, properties: { n: { type: 'integer', minimum: 1 } } }]) {
-    const { body, dropped } = strict(true, refused);
+  for (const rejected of [{ type: 'object' }, { ...closed, properties: { n: { type: 'integer', minimum: 1 } } }]) {
+    const { body, dropped } = strict(true, rejected);
     expect((body.tools as object[])[0]).not.toHaveProperty('strict');
     expect(dropped).toEqual(['/tools/0/strict: this schema cannot be enforced by the upstream']);
   }

@@ -32,9 +32,9 @@ test('their own dialect gets them as they are', () => {
 
 test('of tools that a client of responses runs it is said what they are', () => {
   const request = { model: 'm', input: 'hi', tools: [{ type: 'local_shell' }, { type: 'apply_patch' }] };
-  const asked = codecs['openai-responses'].translation.decodeRequest(request, { model: 'm', stream: false });
+  const requested = codecs['openai-responses'].translation.decodeRequest(request, { model: 'm', stream: false });
   const dropped: string[] = [];
-  codecs['openai-chat'].translation.encodeRequest(asked, dropped, unknownTarget);
+  codecs['openai-chat'].translation.encodeRequest(requested, dropped, unknownTarget);
   expect(dropped).toEqual([
     '/tools/0: local_shell has a form that only its own dialect knows',
     '/tools/1: apply_patch has a form that only its own dialect knows',

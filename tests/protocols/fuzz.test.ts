@@ -40,7 +40,7 @@ const prices = ['gpt-4o', 'gpt-4o-audio-preview', 'claude-sonnet-4-5', 'gemini-2
   (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default', acceptUnset: true }) as Prices,
 );
 function checkUsage(usage: Usage): void {
-  const { raw: _, toolCalls, parts = [], terms: _terms, cacheBeside: _beside, ...buckets } = usage;
+  const { raw: _, toolCalls, parts = [], modifiers: _terms, cacheBeside: _beside, ...buckets } = usage;
   const shares = parts.map(({ kind: _kind, model: _model, ...share }) => share);
   const counts = [buckets, toolCalls, ...shares].flatMap((share) => Object.values(share));
   for (const count of counts) {
@@ -275,15 +275,15 @@ test('damaged requests: what the outline lets through is JSON, and the other way
 });
 
 test('bytes of any kind: what came in goes out, in frames or as the rest', () => {
-  const piece = fc.oneof(
+  const chunk = fc.oneof(
     fc.uint8Array({ maxLength: 40 }),
     fc.constantFrom('data: {"a":1}\n\n', ': x\r\n\r\n', 'event: y\n', '\n', '\r').map((text) => encoder.encode(text)),
   );
-  fuzz(2500, fc.array(piece, { maxLength: 12 }), (pieces) => {
+  fuzz(2500, fc.array(chunk, { maxLength: 12 }), (chunks) => {
     const splitter = new SseSplitter();
-    const seen = pieces.flatMap((bytes) => splitter.push(bytes));
+    const seen = chunks.flatMap((bytes) => splitter.push(bytes));
     const rest = splitter.end();
-    const bytes = Buffer.concat(pieces);
+    const bytes = Buffer.concat(chunks);
     const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
     expect(seen.map((frame) => frame.text).join('') + lenient.decode(rest)).toHaveLength(lenient.decode(bytes).length);
     const texts = createSseTextSplitter();

@@ -9,20 +9,20 @@ import { fixtures } from './fixtures.ts';
 
 /** Recorded requests of agents and SDKs, where they are at hand. */
 const folder = resolve(import.meta.dirname, '../../../shared/client-captures');
-interface Asked {
+interface Requested {
   readonly name: string;
   readonly from: ProtocolId;
   readonly body: Readonly<Record<string, unknown>>;
 }
 const recorded = (existsSync(folder) ? readdirSync(folder) : [])
   .filter((file) => file.endsWith('.json'))
-  .flatMap((file): Asked[] => {
+  .flatMap((file): Requested[] => {
     const { url, body } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as { url?: string; body?: unknown };
     const route = relayRouteFor(String(url).split('?')[0] ?? '')?.route;
     if (route?.operation !== 'chat' || typeof body !== 'object' || body === null) return [];
     return [{ name: file, from: route.protocol, body: body as Record<string, unknown> }];
   });
-const written = fixtures.flatMap(({ name, dialect, request }): Asked[] =>
+const written = fixtures.flatMap(({ name, dialect, request }): Requested[] =>
   request === null ? [] : [{ name, from: dialect, body: request }],
 );
 
@@ -73,11 +73,14 @@ const harmless: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The request as an upstream of the other dialect gets it, and what is listed as lost. */
-function tell(from: ProtocolId, to: ProtocolId, body: unknown): { readonly told: string; readonly listed: string } {
+function send(from: ProtocolId, to: ProtocolId, body: unknown): { readonly told: string; readonly listed: string } {
   const dropped: string[] = [];
   try {
-    const asked = codecs[from].translation.decodeRequest(body as Record<string, unknown>, { model: 'm', stream: true });
-    const told = JSON.stringify(codecs[to].translation.encodeRequest(asked, dropped));
+    const requested = codecs[from].translation.decodeRequest(body as Record<string, unknown>, {
+      model: 'm',
+      stream: true,
+    });
+    const told = JSON.stringify(codecs[to].translation.encodeRequest(requested, dropped));
     return { told, listed: JSON.stringify(dropped) };
   } catch (error) {
     return { told: String(error), listed: '' };
@@ -87,8 +90,8 @@ function tell(from: ProtocolId, to: ProtocolId, body: unknown): { readonly told:
 type Change = (edit: (node: unknown) => unknown) => unknown;
 
 /** @returns places of the members that can go without anybody noticing. */
-function silentLosses({ from, body }: Asked, to: ProtocolId): string[] {
-  const whole = tell(from, to, body);
+function silentLosses({ from, body }: Requested, to: ProtocolId): string[] {
+  const whole = send(from, to, body);
   const lost = new Set<string>();
   const walk = (node: unknown, path: readonly string[], change: Change): void => {
     if (typeof node !== 'object' || node === null || path.length > 7) return;
@@ -102,7 +105,7 @@ function silentLosses({ from, body }: Asked, to: ProtocolId): string[] {
             : { ...(outer as object), [key]: inner((outer as Record<string, unknown>)[key]) },
         );
       if (!inList) {
-        const without = tell(
+        const without = send(
           from,
           to,
           change((outer) => Object.fromEntries(Object.entries(outer as object).filter(([name]) => name !== key))),
@@ -121,12 +124,12 @@ function silentLosses({ from, body }: Asked, to: ProtocolId): string[] {
 }
 
 const dialects = Object.keys(codecs) as ProtocolId[];
-const cases = [...written, ...recorded].flatMap((asked) =>
-  dialects.filter((to) => to !== asked.from).map((to) => [asked.name, to, asked] as const),
+const cases = [...written, ...recorded].flatMap((requested) =>
+  dialects.filter((to) => to !== requested.from).map((to) => [requested.name, to, requested] as const),
 );
 
-test.each(cases)('%s, told in %s: what is lost is listed', (_name, to, asked) => {
-  const places = silentLosses(asked, to);
+test.each(cases)('%s, told in %s: what is lost is listed', (_name, to, requested) => {
+  const places = silentLosses(requested, to);
   expect(places.filter((place) => !harmless.some(([known]) => known.test(place)))).toEqual([]);
 });
 
@@ -180,13 +183,13 @@ test.each([
     ['/messages/0/content/0', '/messages/1/content/0/name'],
   ],
 ] as const)('%s to %s: %j', (from, to, body, expected) => {
-  const listed = JSON.parse(tell(from, to, { model: 'm', max_tokens: 9, ...body }).listed) as string[];
+  const listed = JSON.parse(send(from, to, { model: 'm', max_tokens: 9, ...body }).listed) as string[];
   for (const place of expected) expect(listed.some((entry) => entry.startsWith(place))).toBe(true);
 });
 
 test('a custom tool keeps its grammar among its own', () => {
   const format = { type: 'grammar', syntax: 'lark', definition: 'start: x' };
-  const { told, listed } = tell('openai-responses', 'openai-responses', {
+  const { told, listed } = send('openai-responses', 'openai-responses', {
     input: 'x',
     tools: [{ type: 'custom', name: 'patch', format }],
   });

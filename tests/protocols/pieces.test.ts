@@ -4,27 +4,27 @@ import { codecFor } from '../../server/protocols/registry.ts';
 import { unknownTarget } from '../../server/protocols/target.ts';
 
 const turn = { role: 'user', parts: [{ text: 'hi' }] };
-const heard = (parts: readonly object[]) =>
+const received = (parts: readonly object[]) =>
   codecFor('gemini-generate').translation.decodeRequest(
     { contents: [turn, { role: 'model', parts }, turn] },
     { model: 'm', stream: false },
   ).messages[1]?.parts;
 
 test('a thought that a Gemini client heard in pieces is the one thought that was signed', () => {
-  const pieces = [
+  const chunks = [
     { text: 'First ', thought: true },
     { text: 'I weigh', thought: true, thoughtSignature: 'sig' },
     { text: 'Hello' },
   ];
-  expect(heard(pieces)).toMatchObject([
+  expect(received(chunks)).toMatchObject([
     { type: 'reasoning', text: 'First I weigh' },
     { type: 'text', text: 'Hello' },
   ]);
 });
 
 test('words that a Gemini client heard in pieces are the one text that was said', () => {
-  const pieces = [{ text: 'I will ' }, { text: 'look' }, { functionCall: { name: 'f', args: {} } }, { text: 'Well' }];
-  expect(heard(pieces)).toMatchObject([
+  const chunks = [{ text: 'I will ' }, { text: 'look' }, { functionCall: { name: 'f', args: {} } }, { text: 'Well' }];
+  expect(received(chunks)).toMatchObject([
     { type: 'text', text: 'I will look' },
     { type: 'tool-call', name: 'f' },
     { type: 'text', text: 'Well' },
@@ -33,7 +33,7 @@ test('words that a Gemini client heard in pieces are the one text that was said'
 
 test('two thoughts that are signed each stay two', () => {
   const parts = ['a', 'b'].map((text) => ({ text, thought: true, thoughtSignature: text }));
-  expect(heard(parts)).toHaveLength(2);
+  expect(received(parts)).toHaveLength(2);
 });
 
 test('an item that means nothing to the upstream leaves no empty turn', () => {

@@ -74,8 +74,8 @@ test.each([
     { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '' } }] },
   ],
   ['messages', messages, { role: 'assistant', content: [use('a')] }],
-] as const)('%s: a call whose result was lost is answered in its place', (_name, tell, call) => {
-  const { made } = tell({ messages: [{ role: 'user', content: 'go' }, call, { role: 'user', content: 'next' }] });
+] as const)('%s: a call whose result was lost is answered in its place', (_name, send, call) => {
+  const { made } = send({ messages: [{ role: 'user', content: 'go' }, call, { role: 'user', content: 'next' }] });
   const place = JSON.stringify(made.messages[2]);
   expect(place).toContain('"a"');
   expect(place.toLowerCase()).toContain('no result was given');
@@ -167,21 +167,21 @@ test('tool choice, schemas and single calls', () => {
     { type: 'function', function: { name: 'f' } },
     { type: 'function', function: { name: 'g' } },
   ];
-  const asked = { messages: [{ role: 'user', content: 'hi' }], tools };
-  expect(chat({ ...asked, tool_choice: 'none' }).made).toMatchObject({
+  const requested = { messages: [{ role: 'user', content: 'hi' }], tools };
+  expect(chat({ ...requested, tool_choice: 'none' }).made).toMatchObject({
     tool_choice: { type: 'none' },
     tools: [{}, {}],
   });
-  expect(chat({ ...asked, tool_choice: 'required', parallel_tool_calls: false }).made.tool_choice).toEqual({
+  expect(chat({ ...requested, tool_choice: 'required', parallel_tool_calls: false }).made.tool_choice).toEqual({
     type: 'any',
     disable_parallel_tool_use: true,
   });
-  expect(chat({ ...asked, tool_choice: { type: 'function', function: { name: 'g' } } }).made.tool_choice).toEqual({
+  expect(chat({ ...requested, tool_choice: { type: 'function', function: { name: 'g' } } }).made.tool_choice).toEqual({
     type: 'tool',
     name: 'g',
   });
   const some = chat({
-    ...asked,
+    ...requested,
     tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tools[1]] } },
   }).made;
   expect([some.tool_choice, some.tools]).toEqual([
@@ -190,9 +190,11 @@ test('tool choice, schemas and single calls', () => {
   ]);
   const schema = { type: 'object', properties: { n: { type: 'number' } } };
   const format = { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
-  const there = chat({ ...asked, response_format: format }).made;
+  const there = chat({ ...requested, response_format: format }).made;
   expect(there.output_config.format).toEqual({ type: 'json_schema', schema });
-  expect(messages({ ...asked, tools: [], output_config: there.output_config }).made.response_format).toEqual(format);
+  expect(messages({ ...requested, tools: [], output_config: there.output_config }).made.response_format).toEqual(
+    format,
+  );
 });
 
 test('what the other side has no place for is written down', () => {
@@ -229,12 +231,15 @@ test('what the other side has no place for is written down', () => {
 });
 
 test('a wish to search the web is kept, whatever it is called', () => {
-  const asked = { messages: [{ role: 'user', content: 'news?' }], web_search_options: { search_context_size: 'low' } };
-  const { made, dropped } = chat(asked);
+  const requested = {
+    messages: [{ role: 'user', content: 'news?' }],
+    web_search_options: { search_context_size: 'low' },
+  };
+  const { made, dropped } = chat(requested);
   expect(made.tools).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
   expect(dropped).toEqual([]);
-  const same = told('openai-chat', 'openai-chat', { model: 'm', ...asked });
-  expect(same).toEqual({ made: { model: 'm', ...asked }, dropped: [] });
+  const same = told('openai-chat', 'openai-chat', { model: 'm', ...requested });
+  expect(same).toEqual({ made: { model: 'm', ...requested }, dropped: [] });
 });
 
 test.each([
@@ -343,12 +348,12 @@ test.each([
   ['hello', [{ type: 'text', text: 'hello' }]],
   ['', []],
 ])('words of Cohere’s clients in one piece, or none: %j', (content, parts) => {
-  const asked = { model: 'command-a', messages: [{ role: 'user', content }] };
-  const { messages: heard } = codecs['cohere-chat'].translation.decodeRequest(asked, {
+  const requested = { model: 'command-a', messages: [{ role: 'user', content }] };
+  const { messages: received } = codecs['cohere-chat'].translation.decodeRequest(requested, {
     model: 'command-a',
     stream: false,
   });
-  expect(heard.flatMap((message) => message.parts)).toEqual(parts);
+  expect(received.flatMap((message) => message.parts)).toEqual(parts);
 });
 
 test.each([true, false])('Cohere hears nothing of a failed tool, and its client of that alone: %j', (failed) => {
@@ -369,7 +374,7 @@ test('Ollama: results belong to their calls by id, by name, or in order', () => 
     ...(id === undefined ? {} : { id }),
     function: { name, arguments: {} },
   });
-  const heard = (calls: readonly object[], results: readonly object[]) =>
+  const received = (calls: readonly object[], results: readonly object[]) =>
     codecs['ollama-chat'].translation
       .decodeRequest(
         {
@@ -391,19 +396,19 @@ test('Ollama: results belong to their calls by id, by name, or in order', () => 
     ['tool-call', 'call_0'],
     ['tool-call', 'call_1'],
   ];
-  expect(heard([call('f'), call('g')], [{ tool_name: 'g' }, {}])).toEqual([
+  expect(received([call('f'), call('g')], [{ tool_name: 'g' }, {}])).toEqual([
     ...called,
     ['tool-result', 'call_1'],
     ['tool-result', 'call_0'],
   ]);
   // Of two calls of one name the first is answered first; nobody asked for the third.
-  expect(heard([call('f'), call('f')], [{ tool_name: 'f' }, { tool_name: 'f' }, { tool_name: 'f' }])).toEqual([
+  expect(received([call('f'), call('f')], [{ tool_name: 'f' }, { tool_name: 'f' }, { tool_name: 'f' }])).toEqual([
     ...called,
     ['tool-result', 'call_0'],
     ['tool-result', 'call_1'],
     ['tool-result', 'call_2'],
   ]);
-  expect(heard([call('f', 'a'), call('g', 'b')], [{ tool_call_id: 'b' }, {}])).toEqual([
+  expect(received([call('f', 'a'), call('g', 'b')], [{ tool_call_id: 'b' }, {}])).toEqual([
     ['tool-call', 'a'],
     ['tool-call', 'b'],
     ['tool-result', 'b'],
@@ -423,8 +428,8 @@ test('Ollama: options that have a place of their own are not carried along besid
     frequency_penalty: 0.2,
     mirostat: 1,
   };
-  const asked = { model: 'm', messages: [{ role: 'user', content: 'hi' }], options };
-  const { extra } = codecs['ollama-chat'].translation.decodeRequest(asked, { model: 'm', stream: false });
+  const requested = { model: 'm', messages: [{ role: 'user', content: 'hi' }], options };
+  const { extra } = codecs['ollama-chat'].translation.decodeRequest(requested, { model: 'm', stream: false });
   expect(extra).toEqual({ options: { mirostat: 1 } });
 });
 

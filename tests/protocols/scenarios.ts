@@ -9,9 +9,9 @@ const said = (index: number, ...words: string[]): ChatEvent[] => [
   ...words.map((text): ChatEvent => ({ type: 'text-delta', index, text })),
   { type: 'text-end', index },
 ];
-const called = (index: number, id: string, name: string, ...pieces: string[]): ChatEvent[] => [
+const called = (index: number, id: string, name: string, ...chunks: string[]): ChatEvent[] => [
   { type: 'tool-call-start', index, id, name },
-  ...pieces.map((piece): ChatEvent => ({ type: 'tool-call-delta', index, arguments: piece })),
+  ...chunks.map((chunk): ChatEvent => ({ type: 'tool-call-delta', index, arguments: chunk })),
   { type: 'tool-call-end', index },
 ];
 const ended = (unified: 'stop' | 'length' | 'tool_calls' | 'content_filter', counts = usage({})): ChatEvent[] => [

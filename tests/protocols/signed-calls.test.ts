@@ -57,8 +57,8 @@ test('G1: the signature stands on the first piece of its call, beside id and nam
     function: { name: 'weather', arguments: '' },
     extra_content: { google: { thought_signature: 'c2lnLTE=' } },
   });
-  expect(others.every((piece) => !('extra_content' in piece))).toBe(true);
-  expect(pieces(signedCalls).every((piece) => typeof piece.function === 'object')).toBe(true);
+  expect(others.every((chunk) => !('extra_content' in chunk))).toBe(true);
+  expect(pieces(signedCalls).every((chunk) => typeof chunk.function === 'object')).toBe(true);
 });
 
 test('G1: a signature that is known late comes in a piece that every client can read', () => {

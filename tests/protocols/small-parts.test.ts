@@ -11,7 +11,7 @@ import { readAnnotations, urlCitations } from '../../server/protocols/shared/cit
 import { budgetOf, effortOf } from '../../server/protocols/shared/effort.ts';
 import { namedBehind } from '../../server/protocols/shared/model-card.ts';
 import { modelSuffix } from '../../server/protocols/shared/suffix.ts';
-import { detailCount, emptyUsage, readTerms, termValue, tokenCounts } from '../../server/protocols/shared/usage.ts';
+import { detailCount, emptyUsage, readModifiers, termValue, tokenCounts } from '../../server/protocols/shared/usage.ts';
 import { context } from './support.ts';
 
 const citation = (more: object) => ({
@@ -59,10 +59,10 @@ test.each([
 ])('the term %j is %j', (value, expected) => expect(termValue(value)).toBe(expected));
 
 test('terms that an answer reports, and nothing where it reports none', () => {
-  expect(readTerms({ service_tier: 'Flex', speed: undefined, region: 'us' })).toEqual({
-    terms: { service_tier: 'flex', region: 'us' },
+  expect(readModifiers({ service_tier: 'Flex', speed: undefined, region: 'us' })).toEqual({
+    modifiers: { service_tier: 'flex', region: 'us' },
   });
-  expect(readTerms({ service_tier: null, speed: '' })).toBeUndefined();
+  expect(readModifiers({ service_tier: null, speed: '' })).toBeUndefined();
 });
 
 test.each([
@@ -187,8 +187,8 @@ test('Gemini: a call that is required may be of any tool', () => {
     tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }],
   };
   const sent = (tool_choice: string) => {
-    const asked = { ...request, tool_choice };
-    const decoded = codecs['openai-chat'].translation.decodeRequest(asked, { model: 'm', stream: false });
+    const requested = { ...request, tool_choice };
+    const decoded = codecs['openai-chat'].translation.decodeRequest(requested, { model: 'm', stream: false });
     return codecs['gemini-generate'].translation.encodeRequest(decoded, []);
   };
   expect(JSON.stringify(sent('required'))).toContain('"mode":"ANY"');

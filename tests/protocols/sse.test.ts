@@ -63,9 +63,9 @@ test('a frame without end is refused, not kept for ever', () => {
 });
 
 test('without another limit a frame may have 16 MiB', () => {
-  const longest = 16 * 1024 * 1024;
-  expect(new SseSplitter().push(new Uint8Array(longest))).toEqual([]);
-  expect(() => new SseSplitter().push(new Uint8Array(longest + 1))).toThrow(RangeError);
+  const maxLength = 16 * 1024 * 1024;
+  expect(new SseSplitter().push(new Uint8Array(maxLength))).toEqual([]);
+  expect(() => new SseSplitter().push(new Uint8Array(maxLength + 1))).toThrow(RangeError);
 });
 
 test('events that one newline separates are told apart by the first that has data, however the stream is cut', () => {

@@ -1,7 +1,7 @@
 /** Writes and reads streams of a dialect, and says what they mean. */
 import type { ChatEvent } from '../../server/protocols/canonical.ts';
 import type { Codec } from '../../server/protocols/codec.ts';
-import { gather } from '../../server/protocols/shared/blocks.ts';
+import { collect } from '../../server/protocols/shared/blocks.ts';
 import { parseFrame, SseSplitter } from '../../server/protocols/shared/sse.ts';
 
 export const context = { model: 'm', responseId: 'req1', created: 1, includeUsage: true };
@@ -38,7 +38,7 @@ export function readStream(codec: Codec, given: Uint8Array, cuts: readonly numbe
 
 /** What a person or program at the end gets to know. */
 export function meaning(events: readonly ChatEvent[]) {
-  const { parts, finish, usage } = gather(events);
+  const { parts, finish, usage } = collect(events);
   const words = (type: string): string =>
     parts.flatMap((part) => (part.type === type && 'text' in part ? [part.text] : [])).join('');
   return {

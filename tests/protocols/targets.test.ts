@@ -32,9 +32,14 @@ const effort = (word: string) => ({ effort: word, budget: null, includeThoughts:
 const budget = (tokens: number) => ({ effort: null, budget: tokens, includeThoughts: null });
 
 /** A request told to a model of a provider. */
-function told(to: ProtocolId, [provider, model]: readonly [string, string], asked: Partial<ChatRequest>) {
+function told(to: ProtocolId, [provider, model]: readonly [string, string], requested: Partial<ChatRequest>) {
   const dropped: string[] = [];
-  const request = { ...bare, dialect: to === bare.dialect ? ('openai-chat' as const) : bare.dialect, ...asked, model };
+  const request = {
+    ...bare,
+    dialect: to === bare.dialect ? ('openai-chat' as const) : bare.dialect,
+    ...requested,
+    model,
+  };
   const made = codecs[to].translation.encodeRequest(request, dropped, targetFor(provider, model));
   return { made: JSON.parse(JSON.stringify(made)) as Record<string, never>, dropped };
 }
@@ -154,11 +159,11 @@ describe('W13: an answer without a limit is as long as the model can write', () 
     ['claude-opus-4-1', effort('high'), 32_000],
     ['claude-3-5-sonnet-20241022', null, 8192],
     ['some-model', null, 8192],
-  ])('%s with %j: %i', (model, reasoning, most) => {
+  ])('%s with %j: %i', (model, reasoning, max) => {
     const { made } = told('anthropic-messages', ['anthropic', model], { reasoning });
-    expect(made.max_tokens).toBe(most);
+    expect(made.max_tokens).toBe(max);
     const thinking = made.thinking as { budget_tokens?: number } | undefined;
-    if (thinking?.budget_tokens !== undefined) expect(thinking.budget_tokens).toBeLessThanOrEqual(most - 1024);
+    if (thinking?.budget_tokens !== undefined) expect(thinking.budget_tokens).toBeLessThanOrEqual(max - 1024);
   });
 
   test('a thought fits below what the client allows, or raises it as far as the model goes', () => {
@@ -245,7 +250,7 @@ describe('what cannot be asked together', () => {
   });
 
   test('pictures for a model that reads words alone', () => {
-    const picture = {
+    const image = {
       type: 'image',
       source: { kind: 'url', url: 'https://example.com/a.png', mimeType: null },
     } as const;
@@ -255,8 +260,8 @@ describe('what cannot be asked together', () => {
       name: null,
     } as const;
     const messages = [
-      { role: 'user', parts: [picture, { type: 'text', text: 'what is it?' }, note] },
-      { role: 'user', parts: [picture] },
+      { role: 'user', parts: [image, { type: 'text', text: 'what is it?' }, note] },
+      { role: 'user', parts: [image] },
     ] as const;
     const { made, dropped } = told('openai-chat', ['deepseek', 'deepseek-v4-pro'], { messages });
     expect(JSON.stringify(made.messages)).not.toContain('example.com');
@@ -265,11 +270,11 @@ describe('what cannot be asked together', () => {
   });
 
   test('several answers, and penalties', () => {
-    const asked = { candidates: 2, presencePenalty: 0.5, frequencyPenalty: 0 };
-    const { made, dropped } = told('gemini-generate', ['gemini', 'gemini-3.1-pro-preview'], asked);
+    const requested = { candidates: 2, presencePenalty: 0.5, frequencyPenalty: 0 };
+    const { made, dropped } = told('gemini-generate', ['gemini', 'gemini-3.1-pro-preview'], requested);
     expect(made.generationConfig).toBeUndefined();
     expect(dropped).toEqual(['/presence_penalty: not taken by this model', '/n: one answer only']);
-    expect(told('gemini-generate', ['gemini', 'gemini-2.0-flash'], asked).made.generationConfig).toEqual({
+    expect(told('gemini-generate', ['gemini', 'gemini-2.0-flash'], requested).made.generationConfig).toEqual({
       candidateCount: 2,
       presencePenalty: 0.5,
       frequencyPenalty: 0,
@@ -301,21 +306,23 @@ test('W14: a call in the history bears a signature wherever one is wanted', () =
 });
 
 test('a tool that cannot be forced is offered, where forcing is refused', () => {
-  const asked = { tools: [tool], toolChoice: 'required' } as const satisfies Partial<ChatRequest>;
-  const five = told('anthropic-messages', ['anthropic', 'claude-opus-5-5'], asked);
+  const requested = { tools: [tool], toolChoice: 'required' } as const satisfies Partial<ChatRequest>;
+  const five = told('anthropic-messages', ['anthropic', 'claude-opus-5-5'], requested);
   expect(five.made.tool_choice).toEqual({ type: 'auto' });
   expect(five.dropped).toEqual(['/tool_choice: this model cannot be made to call a tool']);
-  expect(told('anthropic-messages', ['anthropic', 'claude-opus-4-8'], asked).made.tool_choice).toEqual({ type: 'any' });
+  expect(told('anthropic-messages', ['anthropic', 'claude-opus-4-8'], requested).made.tool_choice).toEqual({
+    type: 'any',
+  });
   // It would think although nobody asked.
-  expect(told('anthropic-messages', ['anthropic', 'claude-opus-5'], asked).made).toMatchObject({
+  expect(told('anthropic-messages', ['anthropic', 'claude-opus-5'], requested).made).toMatchObject({
     tool_choice: { type: 'any' },
     thinking: { type: 'disabled' },
   });
 });
 
 test.each(dialects)('%s: a model that nobody knows is told what was said', (to) => {
-  const asked = { temperature: 0.5, maxTokens: 900_000 };
-  const { made, dropped } = told(to, ['custom', 'my-own-model'], asked);
+  const requested = { temperature: 0.5, maxTokens: 900_000 };
+  const { made, dropped } = told(to, ['custom', 'my-own-model'], requested);
   const text = JSON.stringify(made);
   expect(text).toContain('0.5');
   expect(text).toContain('900000');

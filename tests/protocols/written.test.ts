@@ -5,10 +5,10 @@ import { reshapeFor } from '../../server/protocols/gemini-generate/json-list.ts'
 import { codecs } from '../../server/protocols/registry.ts';
 import { streamOf } from './support.ts';
 
-const listed = (pieces: readonly string[]): unknown => {
+const listed = (chunks: readonly string[]): unknown => {
   const shape = reshapeFor('/v1beta/models/m:streamGenerateContent');
   if (shape === null) throw new Error('no list');
-  return JSON.parse(pieces.map((piece) => shape.push(piece)).join('') + shape.end());
+  return JSON.parse(chunks.map((chunk) => shape.push(chunk)).join('') + shape.end());
 };
 
 test('a stream as a list is JSON, however many answers it has and wherever they are cut', () => {

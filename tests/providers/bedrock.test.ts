@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Adapter, Place, Whole, WholeFacts } from '../../server/providers/adapter.ts';
+import type { Adapter, BodyInput, Place, Whole } from '../../server/providers/adapter.ts';
 import { bedrock, bedrockModel } from '../../server/providers/adapters/bedrock.ts';
 import { vertex } from '../../server/providers/adapters/vertex.ts';
 import { providers } from '../../server/providers/catalogue.ts';
@@ -86,7 +86,7 @@ const bodies: [string, Record<string, unknown>][] = [
 interface Call {
   readonly place: Place;
   readonly body: Record<string, unknown>;
-  readonly facts: WholeFacts;
+  readonly details: BodyInput;
 }
 
 const call = (slug: string, model: string, body: Record<string, unknown>, dropped: string[]): Call => {
@@ -105,11 +105,11 @@ const call = (slug: string, model: string, body: Record<string, unknown>, droppe
       other: 'us-east5',
     },
     body,
-    facts: { key: 'k|us-east-1', betas: header, dropped },
+    details: { key: 'k|us-east-1', betas: header, dropped },
   };
 };
-const shaped = (adapter: Adapter, { place, body, facts }: Call): Whole | null | undefined =>
-  adapter.body?.(place)?.whole?.(body, facts);
+const shaped = (adapter: Adapter, { place, body, details }: Call): Whole | null | undefined =>
+  adapter.body?.(place)?.whole?.(body, details);
 
 /** Refuses as Bedrock is reported to, by rules written down from those reports and AWS's table, not from our rows. */
 function refusals(model: string, body: Record<string, unknown>): string[] {
@@ -157,14 +157,14 @@ test.each(bodies.flatMap(([name, body]) => models.map((model) => [name, model, b
 test('W4: of tools that all run elsewhere nothing is left', () => {
   const elsewhere = [{ type: 'web_search_20250305', name: 'web_search' }];
   const dropped: string[] = [];
-  const asked = { ...own, tools: elsewhere, tool_choice: { type: 'auto' } };
-  const body = shaped(bedrock, call('aws', 'claude-opus-4-5', asked, dropped))?.body ?? {};
+  const requested = { ...own, tools: elsewhere, tool_choice: { type: 'auto' } };
+  const body = shaped(bedrock, call('aws', 'claude-opus-4-5', requested, dropped))?.body ?? {};
   expect(Object.keys(body)).not.toContain('tools');
   expect(Object.keys(body)).not.toContain('tool_choice');
   expect(dropped.join()).toContain('/tools');
   const some = shaped(
     bedrock,
-    call('aws', 'claude-opus-4-5', { ...asked, tools: [...elsewhere, ...own.tools.slice(0, 1)] }, []),
+    call('aws', 'claude-opus-4-5', { ...requested, tools: [...elsewhere, ...own.tools.slice(0, 1)] }, []),
   );
   expect(some?.body).toMatchObject({ tools: own.tools.slice(0, 1), tool_choice: { type: 'auto' } });
 });
@@ -186,13 +186,13 @@ test('W4: what Bedrock takes stays', () => {
 test('W4: Bedrock is told of no scope, wherever a cache has one', () => {
   const cache_control = { type: 'ephemeral', scope: 'global' };
   const said = { type: 'text', text: 'hi', cache_control };
-  const asked = {
+  const requested = {
     ...own,
     system: [said],
     messages: [{ role: 'user', content: [said] }],
     tools: [{ ...own.tools[0], cache_control }],
   };
-  const body = shaped(bedrock, call('aws', 'claude-opus-4-5', asked, []))?.body ?? {};
+  const body = shaped(bedrock, call('aws', 'claude-opus-4-5', requested, []))?.body ?? {};
   const cached = { cache_control: { type: 'ephemeral' } };
   expect(body).toMatchObject({ system: [cached], messages: [{ content: [cached] }], tools: [cached] });
   expect(JSON.stringify(body)).not.toContain('scope');
@@ -210,8 +210,8 @@ test.each([
 
 test('W4: Vertex knows both features of computer use, and none that was made up', () => {
   const betas = 'computer-use-2025-01-24,computer-use-2025-11-24,computer-use-1999-01-01';
-  const asked = call('vertex', 'claude-opus-4-5', own, []);
-  const made = shaped(vertex, { ...asked, facts: { ...asked.facts, betas } });
+  const requested = call('vertex', 'claude-opus-4-5', own, []);
+  const made = shaped(vertex, { ...requested, details: { ...requested.details, betas } });
   const told = made?.headers?.['anthropic-beta']?.split(',').filter((beta) => beta.startsWith('computer'));
   expect(told).toEqual(['computer-use-2025-01-24', 'computer-use-2025-11-24']);
 });

@@ -131,10 +131,10 @@ const recorded = (existsSync(folder) ? readdirSync(folder) : []).flatMap((file) 
 });
 
 test('W6: recorded requests of real clients are not refused', () => {
-  const refused = recorded.flatMap(([file, dialect, body]) =>
-    refusals(encode(decode(body, dialect)).body).map((fault) => `${file}: ${fault}`),
+  const rejected = recorded.flatMap(([file, dialect, body]) =>
+    refusals(encode(decode(body, dialect)).body).map((error) => `${file}: ${error}`),
   );
-  expect(refused).toEqual([]);
+  expect(rejected).toEqual([]);
 });
 
 test('a conversation that ends with a call is told that it got no result', () => {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { openFrontDoor } from '../../server/http/front-door.ts';
+import { openHttpServer } from '../../server/http/front-door.ts';
 import { completion, sendJson } from '../support/upstream.ts';
 import { hi, providerBench, sendEvents } from './bench.ts';
 
@@ -69,7 +69,7 @@ test('a list comes in pieces, as the answer is made', async () => {
     await seen;
     response.end(`data: ${JSON.stringify(last)}\n\n`);
   });
-  const door = openFrontDoor({
+  const door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     relay: bench.gateway.relay,
@@ -98,9 +98,9 @@ test('errors in a list: before the stream, and in its middle', async () => {
   bench.script((response) =>
     sendJson(response, { error: { code: 400, message: 'bad part', status: 'INVALID_ARGUMENT' } }, 400),
   );
-  const refused = await bench.post(stream('gemini-2.5-flash'), key, { contents });
-  expect(refused.status).toBe(400);
-  expect(await refused.json()).toEqual([
+  const rejected = await bench.post(stream('gemini-2.5-flash'), key, { contents });
+  expect(rejected.status).toBe(400);
+  expect(await rejected.json()).toEqual([
     { error: expect.objectContaining({ message: expect.stringContaining('bad part') }) },
   ]);
   const unknown = await bench.post(stream('nobody-has-it', '', 'v1'), key, { contents });
@@ -135,20 +135,20 @@ test('a list that waits stays alive with blanks', async () => {
   expect(wordsOf(JSON.parse(whole))).toBe('lo');
 });
 
-const picture = 'aW1hZ2U=';
+const image = 'aW1hZ2U=';
 
 test('Imagen: sizes become shapes, bytes come back', async () => {
   const key = await bench.channel('gemini', 'imagen-4.0-generate-001');
   bench.script((response) =>
-    sendJson(response, { predictions: [{ bytesBase64Encoded: picture, mimeType: 'image/png', prompt: 'a red dot' }] }),
+    sendJson(response, { predictions: [{ bytesBase64Encoded: image, mimeType: 'image/png', prompt: 'a red dot' }] }),
   );
   const ask = { model: 'imagen-4.0-generate-001', prompt: 'a dot', n: 2, size: '1536x1024', output_format: 'jpeg' };
   expect(await (await bench.post('/v1/images/generations', key, ask)).json()).toEqual({
     created: expect.any(Number),
-    data: [{ b64_json: picture, revised_prompt: 'a red dot' }],
+    data: [{ b64_json: image, revised_prompt: 'a red dot' }],
   });
   const asUrl = await bench.post('/v1/images/generations', key, { ...ask, size: 'auto', response_format: 'url' });
-  expect(await asUrl.json()).toMatchObject({ data: [{ url: `data:image/png;base64,${picture}` }] });
+  expect(await asUrl.json()).toMatchObject({ data: [{ url: `data:image/png;base64,${image}` }] });
   expect(bench.sent(0).path).toBe('/v1beta/models/imagen-4.0-generate-001:predict');
   expect(bench.sent(0).headers['x-goog-api-key']).toBe('sk-upstream-secret-key');
   expect(bench.sent(0).body).toEqual({
@@ -180,7 +180,7 @@ test.each([
 test('models that draw while they talk are asked for a picture', async () => {
   const model = 'gemini-2.5-flash-image';
   const key = await bench.channel('gemini', model, { other: 'v1' });
-  const parts = [{ text: 'here it is' }, { inlineData: { mimeType: 'image/png', data: picture } }];
+  const parts = [{ text: 'here it is' }, { inlineData: { mimeType: 'image/png', data: image } }];
   bench.script((response) =>
     sendJson(response, {
       candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }],
@@ -189,7 +189,7 @@ test('models that draw while they talk are asked for a picture', async () => {
   );
   const ask = { model, prompt: 'a dot', size: '1024x1792' };
   expect(await (await bench.post('/v1/images/generations', key, ask)).json()).toMatchObject({
-    data: [{ b64_json: picture }],
+    data: [{ b64_json: image }],
     usage: { input_tokens: 10, output_tokens: 1290, total_tokens: 1300 },
   });
   expect(bench.sent().path).toBe(`/v1/models/${model}:generateContent`);
@@ -199,9 +199,9 @@ test('models that draw while they talk are asked for a picture', async () => {
   });
   expect(await bench.log()).toMatchObject({ prompt_tokens: 10, completion_tokens: 1290, usage_source: 'reported' });
   bench.script((response) => sendJson(response, { candidates: [{ finishReason: 'IMAGE_SAFETY' }] }));
-  const refused = await bench.post('/v1/images/generations', key, ask);
-  expect(refused.status).toBe(400);
-  expect(await refused.text()).toContain('IMAGE_SAFETY');
+  const rejected = await bench.post('/v1/images/generations', key, ask);
+  expect(rejected.status).toBe(400);
+  expect(await rejected.text()).toContain('IMAGE_SAFETY');
 });
 
 test('Imagen on Vertex, at the project’s place', async () => {
@@ -219,12 +219,12 @@ test('Imagen on Vertex, at the project’s place', async () => {
       response,
       path === '/token'
         ? { access_token: 'ya29', expires_in: 3600 }
-        : { predictions: [{ bytesBase64Encoded: picture, mimeType: 'image/png' }] },
+        : { predictions: [{ bytesBase64Encoded: image, mimeType: 'image/png' }] },
     ),
   );
   const ask = { model: 'imagen-3.0-generate-002', prompt: 'a dot' };
   expect(await (await bench.post('/v1/images/generations', key, ask)).json()).toMatchObject({
-    data: [{ b64_json: picture }],
+    data: [{ b64_json: image }],
   });
   expect(bench.sent(1).path).toBe(
     '/v1/projects/proj/locations/europe-west1/publishers/google/models/imagen-3.0-generate-002:predict',
@@ -269,6 +269,6 @@ test('PaLM: context and turns of two authors, one piece told as a stream', async
   bench.script((response) =>
     sendJson(response, { error: { code: 400, message: 'too long', status: 'INVALID_ARGUMENT' } }, 400),
   );
-  const refused = await bench.gateway.chat(key, { model: 'PaLM-2', messages: hi });
-  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('too long')]);
+  const rejected = await bench.gateway.chat(key, { model: 'PaLM-2', messages: hi });
+  expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining('too long')]);
 });

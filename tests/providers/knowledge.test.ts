@@ -23,7 +23,7 @@ describe('rows', () => {
     }
   });
 
-  const asked = () => {
+  const requested = () => {
     const names = allProviders.flatMap(({ slug, models }) => models.map((model) => ({ slug, model })));
     const more =
       'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest kimi-k2-instruct'.split(
@@ -35,7 +35,7 @@ describe('rows', () => {
 
   test('each says something that no other says: without it somebody is told otherwise', () => {
     const open = new Set(modelRows);
-    for (const { slug, model } of asked()) {
+    for (const { slug, model } of requested()) {
       const rows = rowsFor(slug, model);
       const whole = targetOf(model, rows);
       for (const row of rows) {
@@ -242,15 +242,15 @@ describe('provider rules', () => {
 
   test('JSON is asked for in words too, where these are demanded', () => {
     const messages = [{ role: 'user', content: 'hi' }];
-    const asked = { messages, response_format: { type: 'json_object' } };
+    const requested = { messages, response_format: { type: 'json_object' } };
     for (const provider of ['deepseek', 'ali']) {
-      const { within, dropped } = applied(provider, asked);
+      const { within, dropped } = applied(provider, requested);
       expect(within.messages).toEqual([{ role: 'system', content: 'Answer in JSON.' }, ...messages]);
       expect(dropped).toHaveLength(1);
       expect(applied(provider, { messages }).within.messages).toBe(messages);
-      const spoken = { ...asked, messages: [{ role: 'user', content: 'as JSON, please' }] };
+      const spoken = { ...requested, messages: [{ role: 'user', content: 'as JSON, please' }] };
       expect(applied(provider, spoken).within).toBe(spoken);
-      expect(applied(provider, asked, 'm', false).within).toBe(asked);
+      expect(applied(provider, requested, 'm', false).within).toBe(requested);
     }
   });
 
@@ -269,13 +269,13 @@ describe('provider rules', () => {
       dropped: ['/stop: no more than 1'],
     });
     const tools = [{ type: 'function', function: { name: 'f' } }];
-    const asked = { reasoning_effort: 'high', tools };
-    expect(applied('openai', asked, 'gpt-5.5').within).toEqual({ tools });
-    expect(applied('openai', { ...asked, reasoning_effort: 'none' }, 'gpt-5.5').within).toHaveProperty(
+    const requested = { reasoning_effort: 'high', tools };
+    expect(applied('openai', requested, 'gpt-5.5').within).toEqual({ tools });
+    expect(applied('openai', { ...requested, reasoning_effort: 'none' }, 'gpt-5.5').within).toHaveProperty(
       'reasoning_effort',
     );
-    expect(applied('openai', { ...asked, tools: [] }, 'gpt-5.5').within).toHaveProperty('reasoning_effort');
-    expect(applied('openai', asked, 'gpt-5.2').within).toBe(asked);
+    expect(applied('openai', { ...requested, tools: [] }, 'gpt-5.5').within).toHaveProperty('reasoning_effort');
+    expect(applied('openai', requested, 'gpt-5.2').within).toBe(requested);
   });
 
   test('a body that no rule bites is the same one: no edit, and nothing is looked at twice', () => {
@@ -328,6 +328,6 @@ test.each([
   ['groq', 'moonshotai/kimi-k2-instruct', 16_384],
   ['moonshot', 'kimi-k2-0711-preview', 16_384],
   ['mistral', 'mistral-large-2411', 16_384],
-])('%s writes no more with %s than %i tokens', (provider, model, most) => {
-  expect(targetFor(provider, model).outputCap).toBe(most);
+])('%s writes no more with %s than %i tokens', (provider, model, max) => {
+  expect(targetFor(provider, model).outputCap).toBe(max);
 });

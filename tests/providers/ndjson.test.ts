@@ -15,17 +15,17 @@ test('lines come out as they went in, wherever the pieces are cut; what is left 
       (lines, rest, cuts) => {
         const whole = bytes(lines.map((one) => `${one}\n`).join('') + rest);
         const framing = ndjsonFraming();
-        const heard: string[] = [];
+        const received: string[] = [];
         for (let at = 0, n = 0; at < whole.length; n++) {
           const next = at + (cuts[n % cuts.length] ?? 1);
           for (const frame of framing.advance(whole.slice(at, next)).frames()) {
             const event = `data: ${frame.data}\n\n`;
             expect([frame.event, frame.text, textOf(frame.bytes)]).toEqual(['', event, event]);
-            heard.push(frame.data);
+            received.push(frame.data);
           }
           at = next;
         }
-        expect(heard).toEqual(lines);
+        expect(received).toEqual(lines);
         expect(textOf(framing.end())).toBe(rest === '' ? '' : `data: ${rest}`);
       },
     ),

@@ -137,8 +137,8 @@ test.each([
   [{ effort: 'high' }, 'high'],
   [{ effort: 'xhigh' }, 'high'],
 ])('a wish to think of %j is %j', (reasoning, expected) => {
-  const wish = reasoning === null ? null : ({ budget: null, ...reasoning } as unknown as ChatRequest['reasoning']);
-  expect(encodeRequest(request({ reasoning: wish }), []).think).toBe(expected);
+  const requested = reasoning === null ? null : ({ budget: null, ...reasoning } as unknown as ChatRequest['reasoning']);
+  expect(encodeRequest(request({ reasoning: requested }), []).think).toBe(expected);
 });
 
 test('tools: none when none is wanted, a choice that cannot be told is declared', () => {

@@ -151,9 +151,9 @@ test('an Anthropic client reaches it too', async () => {
 test('errors: before the answer, inside of the stream', async () => {
   const key = await bench.channel('ollama', model);
   bench.script((response) => sendJson(response, { error: 'invalid options: temperature' }, 400));
-  const refused = await bench.gateway.chat(key, { model, messages: hi });
-  expect(refused.status).toBe(400);
-  expect(await refused.text()).toContain('invalid options: temperature');
+  const rejected = await bench.gateway.chat(key, { model, messages: hi });
+  expect(rejected.status).toBe(400);
+  expect(await rejected.text()).toContain('invalid options: temperature');
   bench.script((response) => sendLines(response, [{ error: 'out of memory' }]));
   expect((await bench.gateway.chat(key, { model, messages: hi, stream: true })).status).toBe(502);
   expect(await bench.log()).toMatchObject({ type: 5, quota: 0 });

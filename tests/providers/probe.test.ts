@@ -10,7 +10,8 @@ const providerOf = (slug: string): Provider => {
   if (found === undefined) throw new Error(slug);
   return found;
 };
-const asked = (slug: string, model: string) => probeFor(providerOf(slug), { model, upstream: model, stream: false });
+const requested = (slug: string, model: string) =>
+  probeFor(providerOf(slug), { model, upstream: model, stream: false });
 
 /** Works that are ordered and fetched later are never tested by asking. */
 const orders = new Set(['midjourney', 'midjourney-plus', 'suno']);
@@ -84,11 +85,11 @@ test.each([
   ['siliconflow', 'netease-youdao/bce-embedding-base_v1', '/v1/embeddings', {}],
   ['siliconflow', 'black-forest-labs/FLUX.1-schnell', '/v1/images/generations', {}],
 ])('W16: %s %s is asked by %s with %j', (slug, model, path, body) =>
-  expect(asked(slug, model)).toMatchObject({ path, body: { model, ...body } }),
+  expect(requested(slug, model)).toMatchObject({ path, body: { model, ...body } }),
 );
 
 test.each(['gpt-4o-realtime-preview', 'whisper-1', 'sora-2'])('W16: %s cannot be asked in one small request', (model) =>
-  expect(asked('openai', model)).toBeNull(),
+  expect(requested('openai', model)).toBeNull(),
 );
 
 test('W16: what counts is what a name is mapped to', () => {

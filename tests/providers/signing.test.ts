@@ -70,7 +70,7 @@ test('tokens: HS256 and RS256 verify', async () => {
 });
 
 test('TC3 changes with everything that is signed', () => {
-  const facts = {
+  const details = {
     host: 'hunyuan.tencentcloudapi.com',
     service: 'hunyuan',
     action: 'ChatCompletions',
@@ -79,12 +79,12 @@ test('TC3 changes with everything that is signed', () => {
     secretKey: 'key',
     at: 1_551_113_065,
   };
-  const first = signTc3(facts);
+  const first = signTc3(details);
   expect(first).toMatch(
     /^TC3-HMAC-SHA256 Credential=id\/2019-02-25\/hunyuan\/tc3_request, SignedHeaders=content-type;host;x-tc-action, Signature=[0-9a-f]{64}$/,
   );
   for (const change of [{ body: '[]' }, { host: 'x' }, { secretKey: 'x' }, { at: 1 }, { action: 'X' }])
-    expect(signTc3({ ...facts, ...change })).not.toBe(first);
+    expect(signTc3({ ...details, ...change })).not.toBe(first);
 });
 
 test('the binary event stream reads the same however it is cut, and refuses damage', () => {
@@ -92,12 +92,12 @@ test('the binary event stream reads the same however it is cut, and refuses dama
     awsMessage({ ':event-type': 'chunk' }, JSON.stringify({ n: 1 })),
     awsMessage({ ':event-type': 'chunk', ':content-type': 'application/json' }, JSON.stringify({ n: 2 })),
   ]);
-  const tell = ({ headers, payload }: { headers: ReadonlyMap<string, string>; payload: Uint8Array }) => ({
+  const send = ({ headers, payload }: { headers: ReadonlyMap<string, string>; payload: Uint8Array }) => ({
     event: headers.get(':event-type') ?? '',
     data: Buffer.from(payload).toString(),
   });
   for (let cut = 0; cut <= bytes.length; cut++) {
-    const framing = awsFraming(tell);
+    const framing = awsFraming(send);
     const frames = [bytes.subarray(0, cut), bytes.subarray(cut)].flatMap((part) => framing.advance(part).frames());
     expect(frames.map((frame) => [frame.event, frame.data])).toEqual([
       ['chunk', '{"n":1}'],
@@ -107,6 +107,6 @@ test('the binary event stream reads the same however it is cut, and refuses dama
   for (const place of [0, 5, 9, 14, 40, bytes.length - 1]) {
     const damaged = Buffer.from(bytes);
     damaged[place] = (damaged[place] ?? 0) ^ 0xff;
-    expect(() => awsFraming(tell).advance(damaged)).toThrow(RangeError);
+    expect(() => awsFraming(send).advance(damaged)).toThrow(RangeError);
   }
 });

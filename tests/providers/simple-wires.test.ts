@@ -124,14 +124,14 @@ test('a whole answer ends well unless it says otherwise; the last frame is known
 
 const request = (over: Partial<ChatRequest>) =>
   ({ messages: [], tools: [], stream: false, user: null, ...over }) as unknown as ChatRequest;
-const says = (role: Message['role'], ...texts: string[]): Message =>
+const isSet = (role: Message['role'], ...texts: string[]): Message =>
   ({ role, parts: texts.map((text) => ({ type: 'text', text })) }) as Message;
 
 test('Dify is asked in one text and tells tokens, thoughts and troubles in its own words', () => {
   const found = dify.protocol?.({ operation: 'chat', model: 'm', keyKind: 'secret' })?.wire;
   if (found === undefined || found === null) throw new Error('no wire');
   const { encodeRequest, upstream } = found;
-  const body = encodeRequest(request({ messages: [says('user', 'hi')] }), []);
+  const body = encodeRequest(request({ messages: [isSet('user', 'hi')] }), []);
   expect(body).toEqual({
     inputs: {},
     query: 'hi',
@@ -180,15 +180,15 @@ test('a conversation as one text names its speakers and declares what it leaves 
   const dropped: string[] = [];
   const image = { role: 'user', parts: [{ type: 'image' }, { type: 'text', text: 'b' }] } as unknown as Message;
   const messages = [
-    says('system', 's'),
-    says('developer', 'd'),
-    says('user', 'a', 'a2'),
-    says('assistant', 'x'),
+    isSet('system', 's'),
+    isSet('developer', 'd'),
+    isSet('user', 'a', 'a2'),
+    isSet('assistant', 'x'),
     image,
   ];
   expect(transcriptOf(request({ messages, tools: [{}] as never }), dropped)).toBe(
     'SYSTEM: s\n\nSYSTEM: d\n\nUSER: a\na2\n\nASSISTANT: x\n\nUSER: b',
   );
   expect(dropped).toEqual(['/tools: not known to the upstream', '/messages/4: image cannot be told to the upstream']);
-  expect(transcriptOf(request({ messages: [says('assistant', 'alone')] }), [])).toBe('alone');
+  expect(transcriptOf(request({ messages: [isSet('assistant', 'alone')] }), [])).toBe('alone');
 });

@@ -4,7 +4,7 @@ import type { ChatRequest } from '../../server/protocols/canonical.ts';
 import { sparkWire } from '../../server/providers/adapters/spark-wire.ts';
 
 const { encodeRequest, upstream } = sparkWire;
-const tell = (...frames: readonly object[]) => {
+const send = (...frames: readonly object[]) => {
   const reader = upstream.reader();
   return frames.flatMap((frame) => reader.feed({ event: '', data: JSON.stringify(frame) }));
 };
@@ -18,7 +18,7 @@ test.each([
   [{}, null],
   [null, null],
 ])('the counts %j are believed as %j', (text, expected) => {
-  const told = tell(usage(text)).find((event) => event.type === 'usage');
+  const told = send(usage(text)).find((event) => event.type === 'usage');
   expect(told?.type === 'usage' ? [told.usage.input, told.usage.output] : null).toEqual(expected);
 });
 
@@ -38,15 +38,15 @@ test.each([
   [11203, 429, null],
   [99999, 502, null],
 ])('the code %d is status %d', (code, status, type) => {
-  expect(tell({ header: { code, message: 'no' } })).toEqual([
+  expect(send({ header: { code, message: 'no' } })).toEqual([
     { type: 'error', error: { status, type, code: String(code), message: 'no' } },
   ]);
-  expect(tell({ header: { code } })).toMatchObject([{ error: { message: 'the model failed' } }]);
+  expect(send({ header: { code } })).toMatchObject([{ error: { message: 'the model failed' } }]);
 });
 
 test('words of one frame are joined, calls have arguments even where none are told', () => {
   const text = [{ content: 'a', reasoning_content: 't' }, { content: 'b' }, { function_call: { name: 'f' } }];
-  const events = tell({ header: { code: 0, status: 1 }, payload: { choices: { text } } });
+  const events = send({ header: { code: 0, status: 1 }, payload: { choices: { text } } });
   expect(events.flatMap((event) => (event.type === 'text-delta' ? [event.text] : []))).toEqual(['ab']);
   expect(events.flatMap((event) => (event.type === 'reasoning-delta' ? [event.text] : []))).toEqual(['t']);
   expect(events.find((event) => event.type === 'tool-call-delta')).toMatchObject({ arguments: '{}' });
@@ -54,16 +54,16 @@ test('words of one frame are joined, calls have arguments even where none are to
 
 test('a request: speakers, what calls and results become, what has no name there', () => {
   const dropped: string[] = [];
-  const says = (role: string, ...parts: object[]) => ({ role, parts });
+  const isSet = (role: string, ...parts: object[]) => ({ role, parts });
   const text = (words: string) => ({ type: 'text', text: words });
   const request = {
     messages: [
-      says('system', text('s')),
-      says('developer', text('d')),
-      says('user', text('u'), { type: 'image' }, text('v')),
-      says('assistant', { type: 'reasoning', text: 'r' }, { type: 'tool-call', name: 'f', arguments: '{}' }),
-      says('tool', { type: 'tool-result', content: [text('seen'), { type: 'image' }] }),
-      says('assistant', { type: 'reasoning', text: 'r' }),
+      isSet('system', text('s')),
+      isSet('developer', text('d')),
+      isSet('user', text('u'), { type: 'image' }, text('v')),
+      isSet('assistant', { type: 'reasoning', text: 'r' }, { type: 'tool-call', name: 'f', arguments: '{}' }),
+      isSet('tool', { type: 'tool-result', content: [text('seen'), { type: 'image' }] }),
+      isSet('assistant', { type: 'reasoning', text: 'r' }),
     ],
     tools: [
       { kind: 'function', name: 'f', description: 'does', schema: { type: 'object', properties: {} } },

@@ -6,7 +6,7 @@ import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts
 import { targetFor } from '../../server/providers/knowledge/target.ts';
 
 const user = { role: 'user', content: 'hi' };
-const begun = { role: 'assistant', content: '{' };
+const startedOf = { role: 'assistant', content: '{' };
 
 function told(dialect: ProtocolId, [provider, model]: readonly [string, string], messages: readonly unknown[]) {
   const dropped: string[] = [];
@@ -21,19 +21,19 @@ test.each([
   ['anthropic-messages', ['aws', 'claude-sonnet-5']],
   ['openai-chat', ['perplexity', 'sonar']],
 ] as const)('words to go on from are followed by a wish to go on: %s, %s', (dialect, place) => {
-  const { roles, dropped } = told(dialect, place, [user, begun]);
+  const { roles, dropped } = told(dialect, place, [user, startedOf]);
   expect(roles).toEqual(['user', 'assistant', 'user']);
   expect(dropped).toEqual(['/messages/1: this model does not go on from it, and is asked to continue']);
 });
 
 test('a model that goes on from them gets them last', () => {
-  const { roles, dropped } = told('anthropic-messages', ['anthropic', 'claude-sonnet-4-5'], [user, begun]);
+  const { roles, dropped } = told('anthropic-messages', ['anthropic', 'claude-sonnet-4-5'], [user, startedOf]);
   expect(roles).toEqual(['user', 'assistant']);
   expect(dropped).toEqual([]);
 });
 
 test('what one side says in a row is one message where sides must take turns', () => {
-  const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
+  const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
   const { body, roles, dropped } = told(
     'openai-chat',
     ['perplexity', 'sonar'],
@@ -43,7 +43,7 @@ test('what one side says in a row is one message where sides must take turns', (
       { role: 'assistant', content: 'a' },
       { role: 'assistant', content: 'b' },
       { role: 'user', content: 'c' },
-      { role: 'user', content: [{ type: 'text', text: 'd' }, picture] },
+      { role: 'user', content: [{ type: 'text', text: 'd' }, image] },
     ],
   );
   const rules = rulesFor('perplexity', 'openai-chat', false, 'sonar');
@@ -52,6 +52,6 @@ test('what one side says in a row is one message where sides must take turns', (
   expect(roles).toEqual(['system', 'system', 'assistant', 'user']);
   expect((body.messages as readonly { content: unknown }[])[2]?.content).toBe('a\n\nb');
   expect(dropped).toContain('/messages: what one side says in a row is one message here');
-  const calm = [user, begun, user];
+  const calm = [user, startedOf, user];
   expect(withinRules({ messages: calm }, rules, []).messages).toBe(calm);
 });

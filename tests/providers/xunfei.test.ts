@@ -10,12 +10,12 @@ const bench = providerBench({ limits: { headersTimeoutMs: 1000 } });
 const secret = 'APP|SECRET|KEY';
 const model = 'SparkDesk-v3.5';
 
-interface Asked {
+interface Requested {
   readonly url: URL;
   readonly body: Record<string, unknown>;
 }
 
-let asked: Asked[];
+let requested: Requested[];
 let closed: number;
 /** What a question is answered with. */
 let script: (send: (body: unknown) => void, close: () => void) => void;
@@ -24,7 +24,7 @@ let refusal: Response | null;
 let spark: ReturnType<typeof Bun.serve<URL>>;
 
 beforeEach(() => {
-  asked = [];
+  requested = [];
   closed = 0;
   refusal = null;
   spark = Bun.serve<URL>({
@@ -35,7 +35,7 @@ beforeEach(() => {
     },
     websocket: {
       message(socket, data) {
-        asked.push({ url: socket.data, body: JSON.parse(String(data)) });
+        requested.push({ url: socket.data, body: JSON.parse(String(data)) });
         script(
           (body) => void socket.send(JSON.stringify(body, null, 1)),
           () => socket.close(),
@@ -127,7 +127,7 @@ test('a question over the socket: address, signature, message, streamed answer',
   expect(saidIn(chunks, 'reasoning_content')).toBe('hmm');
   expect(saidIn(chunks, 'content')).toBe('hello');
   expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
-  const [{ url, body }] = asked as [Asked];
+  const [{ url, body }] = requested as [Requested];
   expect(body).toEqual({
     header: { app_id: 'APP', uid: 'u-1' },
     parameter: { chat: { domain: 'generalv3.5', temperature: 0.5, max_tokens: 50 } },
@@ -157,7 +157,7 @@ test('one piece is gathered; functions are offered and called', async () => {
     message: { tool_calls: [{ function: call }] },
     finish_reason: 'tool_calls',
   });
-  expect(asked[0]?.body.payload).toMatchObject({ functions: { text: [fn] } });
+  expect(requested[0]?.body.payload).toMatchObject({ functions: { text: [fn] } });
 });
 
 test.each([
@@ -228,7 +228,7 @@ test('nobody listens, or nobody answers the handshake', async () => {
 test('a key of two parts is trouble of the key', async () => {
   const key = await channel(model, { key: 'APP|SECRET' });
   expect((await bench.gateway.chat(key, { model, messages: hi })).status).toBe(400);
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });
 
 test.each([

@@ -262,7 +262,7 @@ interface Caller {
   readonly key: string;
   readonly userId: number;
   readonly ip?: string;
-  readonly says?: string;
+  readonly isSet?: string;
   readonly playsIn?: string;
 }
 const caller = async (fields: TokenFields = {}, quota?: number): Promise<Caller> => {
@@ -270,12 +270,12 @@ const caller = async (fields: TokenFields = {}, quota?: number): Promise<Caller>
   return { key: (await tokenOf(userId, fields)).key, userId };
 };
 
-function requestOf(row: Row, form: Form | null, { key, userId, says, playsIn }: Caller): Request {
+function requestOf(row: Row, form: Form | null, { key, userId, isSet, playsIn }: Caller): Request {
   const { headers = {}, query } = form?.place(key) ?? {};
   const url = `http://gateway${row.path}${query === undefined ? '' : `${row.path.includes('?') ? '&' : '?'}${query}`}`;
   const fields = {
     ...row.body,
-    ...(says === undefined ? {} : { prompt: says }),
+    ...(isSet === undefined ? {} : { prompt: isSet }),
     ...(playsIn === undefined ? {} : { group: playsIn }),
   };
   const session: Record<string, string> = row.session && form === null ? { cookie: `session=${userId}` } : {};
@@ -295,7 +295,7 @@ function requestOf(row: Row, form: Form | null, { key, userId, says, playsIn }: 
   const mark = 'xxmarkxx';
   const part = (name: string, value: string) =>
     `--${mark}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
-  const body = `${part('model', 'm')}${part('prompt', says ?? 'hi')}${part('file"; filename="a.png', 'x')}--${mark}--\r\n`;
+  const body = `${part('model', 'm')}${part('prompt', isSet ?? 'hi')}${part('file"; filename="a.png', 'x')}--${mark}--\r\n`;
   return new Request(url, {
     method: 'POST',
     headers: { 'content-type': `multipart/form-data; boundary=${mark}`, ...headers },
@@ -640,7 +640,7 @@ const rules: readonly Rule[] = [
         CheckSensitiveOnPromptEnabled: 'true',
         SensitiveWords: blocked,
       });
-      return { ...(await caller()), says: `some ${blocked.toUpperCase()}, please` };
+      return { ...(await caller()), isSet: `some ${blocked.toUpperCase()}, please` };
     },
     restore: () => optionRule({ SensitiveWords: '' }),
   },
@@ -659,7 +659,7 @@ const rules: readonly Rule[] = [
 
 test('a good key opens every route from every place', async () => {
   const who = await caller();
-  const refused: unknown[] = [];
+  const rejected: unknown[] = [];
   for (const [row, form] of [...all(keyed), ...playing()]) {
     const sent = upstream.requests.length;
     const response = await ask(row, form, who);
@@ -667,9 +667,9 @@ test('a good key opens every route from every place', async () => {
     const reached = upstream.requests.length > sent;
     // Who pays gets as far as the upstream.
     const well = row.stages === 'paid' ? reached : !(response.status in { 401: 1, 403: 1, 429: 1 });
-    if (!well) refused.push([row.name, form?.name ?? 'session', response.status, body]);
+    if (!well) rejected.push([row.name, form?.name ?? 'session', response.status, body]);
   }
-  expect(refused.map((one) => JSON.stringify(one)).slice(0, 8)).toEqual([]);
+  expect(rejected.map((one) => JSON.stringify(one)).slice(0, 8)).toEqual([]);
   expect(await gateway.balance()).toBe(1_000_000_000);
 });
 

@@ -30,10 +30,10 @@ test('a token’s daily budget: 225 a call, so the third is too much; the answer
   const { key } = await gateway.token({ day_budget: 400 });
   expect((await gateway.chat(key, ask)).status).toBe(200);
   expect((await gateway.chat(key, ask)).status).toBe(200);
-  const refused = await errorOf(await gateway.chat(key, ask));
-  expect(refused).toMatchObject({ status: 429, code: 'token_budget_day' });
-  expect(refused.waits).toBeGreaterThan(0);
-  expect(refused.waits).toBeLessThanOrEqual(86_400);
+  const rejected = await errorOf(await gateway.chat(key, ask));
+  expect(rejected).toMatchObject({ status: 429, code: 'token_budget_day' });
+  expect(rejected.waits).toBeGreaterThan(0);
+  expect(rejected.waits).toBeLessThanOrEqual(86_400);
   await gateway.ledger.drain();
   expect((await gateway.services.tokens.list(null, 0, 10)).items[0]).toMatchObject({ day_used: 450, day_budget: 400 });
 });
@@ -68,7 +68,7 @@ test('whoever was turned away without money counts at no other machine of the si
   const visit = {
     reserve: () => null,
     ended: () => void told.push('ended'),
-    withdraw: () => void told.push('withdrawn'),
+    rollBack: () => void told.push('withdrawn'),
   };
   gateway = await createTestGateway({ quota: 0, relay: { rates: { enter: async () => visit } } });
   await gateway.channel(upstream.url);
@@ -104,15 +104,15 @@ test('the site’s rule counts failed requests', async () => {
 test.each([
   [{ max_tokens: 100_000 }, (body: Record<string, number>) => body.max_tokens],
   [{ max_completion_tokens: 50_000, n: 2 }, (body: Record<string, number>) => (body.max_completion_tokens ?? 0) * 2],
-])('%j is lowered to what can be paid for, and nothing else is changed', async (limit, asked) => {
+])('%j is lowered to what can be paid for, and nothing else is changed', async (limit, requested) => {
   await open(1000);
   const { key } = await gateway.token();
   const body = `{"model":"gpt-4o-mini",  "messages":[{"role":"user","content":"hi"}],${JSON.stringify(limit).slice(1, -1)}, "x": 1}`;
   expect((await gateway.chat(key, body)).status).toBe(200);
   const sent = JSON.parse(upstream.requests[0]?.body.toString() ?? '{}') as Record<string, number>;
   // Half of 1000 quota pays for 500 / 0.075 / 4 output tokens, less the prompt.
-  expect(asked(sent)).toBeGreaterThan(1600);
-  expect(asked(sent)).toBeLessThanOrEqual(1666);
+  expect(requested(sent)).toBeGreaterThan(1600);
+  expect(requested(sent)).toBeLessThanOrEqual(1666);
   expect(upstream.requests[0]?.body.toString()).toContain('"model":"gpt-4o-mini",  "messages":[');
 });
 

@@ -60,10 +60,10 @@ test('owners that the store does not know yet are asked for once more, and no ot
     done();
   };
   const affinity = createAffinity(() => 0, null, { store, wait });
-  await affinity.learn(['r1', 'r2']);
+  await affinity.load(['r1', 'r2']);
   expect(asked).toEqual([['r1', 'r2'], ['r2']]);
   expect([affinity.kept('r1')?.channelId, affinity.kept('r2')?.channelId]).toEqual([5, 6]);
-  expect(affinity.learn(['r1'])).toBeNull();
+  expect(affinity.load(['r1'])).toBeNull();
 });
 
 test.each([

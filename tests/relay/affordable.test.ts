@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Prices } from '../../server/contract/pricing/prices.ts';
-import { affordableOutput, leastWorth } from '../../server/relay/admission/answer-limit.ts';
-import { type Estimate, holdFor } from '../../server/relay/admission/meter.ts';
+import { affordableOutput, minWorth } from '../../server/relay/admission/answer-limit.ts';
+import { type Estimate, reserveFor } from '../../server/relay/admission/meter.ts';
 
 const prices = (over: Partial<Prices>): Prices => ({
   modelRatio: 1,
@@ -26,8 +26,16 @@ const prices = (over: Partial<Prices>): Prices => ({
 });
 
 function estimate(over: Partial<Estimate>): Estimate {
-  const made = { prices: prices({}), promptTokens: 10, maxTokens: 100, hold: 0, usual: 10, answer: null, ...over };
-  return { ...made, hold: holdFor(made, made.maxTokens) };
+  const made = {
+    prices: prices({}),
+    promptTokens: 10,
+    maxTokens: 100,
+    reserveAmount: 0,
+    fallback: 10,
+    answer: null,
+    ...over,
+  };
+  return { ...made, reserveAmount: reserveFor(made, made.maxTokens) };
 }
 
 test('one more token than what is affordable is not', () => {
@@ -41,8 +49,8 @@ test('one more token than what is affordable is not', () => {
       (promptTokens, maxTokens, modelRatio, completionRatio, available) => {
         const one = estimate({ promptTokens, maxTokens, prices: prices({ modelRatio, completionRatio }) });
         const found = affordableOutput(one, available);
-        if (found > 0) expect(holdFor(one, found)).toBeLessThanOrEqual(available);
-        if (found < maxTokens) expect(holdFor(one, found + 1)).toBeGreaterThan(available);
+        if (found > 0) expect(reserveFor(one, found)).toBeLessThanOrEqual(available);
+        if (found < maxTokens) expect(reserveFor(one, found + 1)).toBeGreaterThan(available);
         expect(found).toBeLessThanOrEqual(maxTokens);
       },
     ),
@@ -75,5 +83,5 @@ test.each([
   [limit(100_000), { thinking: { type: 'disabled', budget_tokens: 0 } }, 16],
   [limit(100_000), { thinking: { budget_tokens: '2000' } }, 16],
 ])('the shortest answer of worth of %j with %j is %d', (answer, body, expected) => {
-  expect(leastWorth(estimate({ answer }), body)).toBe(expected);
+  expect(minWorth(estimate({ answer }), body)).toBe(expected);
 });

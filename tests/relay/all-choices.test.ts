@@ -1,13 +1,13 @@
 /** An answer with several choices: each is counted where the upstream reports no usage, and each is searched for words that must not be delivered. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { FrontDoor } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/front-door.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
-let door: FrontDoor;
+let door: HttpServer;
 let key: string;
 
 beforeEach(async () => {
@@ -32,7 +32,7 @@ interface Dialect {
   readonly channel: Record<string, unknown>;
   ask(stream: boolean): { readonly path: string; readonly body: Record<string, unknown> };
   /** A frame with a piece of one choice. */
-  piece(choice: number, text: string): string;
+  chunk(choice: number, text: string): string;
   end(choice: number): string;
   readonly terminal: string;
   whole(texts: readonly string[]): unknown;
@@ -48,7 +48,7 @@ const dialects: Readonly<Record<'chat' | 'completions' | 'gemini', Dialect>> = {
       path: '/v1/chat/completions',
       body: { model, stream, n: 3, messages: [{ role: 'user', content: 'hi' }] },
     }),
-    piece: (choice, content) => chatChunk(choice, { content }),
+    chunk: (choice, content) => chatChunk(choice, { content }),
     end: (choice) => chatChunk(choice, {}, 'stop'),
     terminal: 'data: [DONE]\n\n',
     whole: (texts) => ({
@@ -63,7 +63,7 @@ const dialects: Readonly<Record<'chat' | 'completions' | 'gemini', Dialect>> = {
   completions: {
     channel: {},
     ask: (stream) => ({ path: '/v1/completions', body: { model, stream, n: 3, prompt: 'hi' } }),
-    piece: (index, text) => data({ id: 'c', choices: [{ index, text, finish_reason: null }] }),
+    chunk: (index, text) => data({ id: 'c', choices: [{ index, text, finish_reason: null }] }),
     end: (index) => data({ id: 'c', choices: [{ index, text: '', finish_reason: 'stop' }] }),
     terminal: 'data: [DONE]\n\n',
     whole: (texts) => ({ id: 'c', choices: texts.map((text, index) => ({ index, text, finish_reason: 'stop' })) }),
@@ -74,7 +74,7 @@ const dialects: Readonly<Record<'chat' | 'completions' | 'gemini', Dialect>> = {
       path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
       body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { candidateCount: 3 } },
     }),
-    piece: (index, text) => data({ candidates: [{ index, content: { role: 'model', parts: [{ text }] } }] }),
+    chunk: (index, text) => data({ candidates: [{ index, content: { role: 'model', parts: [{ text }] } }] }),
     end: (index) => data({ candidates: [{ index, finishReason: 'STOP' }] }),
     terminal: '',
     whole: (texts) => ({
@@ -90,13 +90,13 @@ const names = Object.keys(dialects) as (keyof typeof dialects)[];
 
 function post({ path, body }: { readonly path: string; readonly body: unknown }) {
   const leave = new AbortController();
-  const asked = fetch(`http://127.0.0.1:${door.port}${path}`, {
+  const requested = fetch(`http://127.0.0.1:${door.port}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', 'accept-language': 'en' },
     body: JSON.stringify(body),
     signal: leave.signal,
   });
-  return { asked, leave: () => leave.abort() };
+  return { asked: requested, leave: () => leave.abort() };
 }
 
 function reading(answer: Response) {
@@ -142,14 +142,14 @@ test.each(names)('%s: every choice of a stream without usage is counted', async 
   const dialect = dialects[name];
   await gateway.channel(upstream.url, dialect.channel);
   const stream = playing();
-  const { asked } = post(dialect.ask(true));
+  const { asked: requested } = post(dialect.ask(true));
   const up = await stream;
   for (let round = 0; round < 5; round++)
-    for (const choice of [1, 2, 0]) up.write(dialect.piece(choice, words(4, 'word')));
+    for (const choice of [1, 2, 0]) up.write(dialect.chunk(choice, words(4, 'word')));
   for (const choice of [0, 1, 2]) up.write(dialect.end(choice));
   up.write(dialect.terminal);
   up.end();
-  await (await asked).text();
+  await (await requested).text();
   expect(await lastLog()).toMatchObject({ completion_tokens: 60, usage_source: 'estimated', end_reason: 'completed' });
 });
 
@@ -157,10 +157,10 @@ test.each(names)('%s: every choice is counted for a client that leaves before th
   const dialect = dialects[name];
   await gateway.channel(upstream.url, dialect.channel);
   const stream = playing();
-  const { asked, leave } = post(dialect.ask(true));
+  const { asked: requested, leave } = post(dialect.ask(true));
   const up = await stream;
-  for (const choice of [0, 1, 2]) up.write(dialect.piece(choice, words(100, `w${choice}`)));
-  const { text } = reading(await asked);
+  for (const choice of [0, 1, 2]) up.write(dialect.chunk(choice, words(100, `w${choice}`)));
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('w2');
   leave();
   expect(await lastLog()).toMatchObject({ completion_tokens: 300, end_reason: 'client_gone' });
@@ -169,13 +169,13 @@ test.each(names)('%s: every choice is counted for a client that leaves before th
 test('a translated answer counts the choices that its dialect has no place for, and delivers the first alone', async () => {
   await gateway.channel(upstream.url, dialects.gemini.channel);
   const stream = playing();
-  const { asked } = post(dialects.chat.ask(true));
+  const { asked: requested } = post(dialects.chat.ask(true));
   const up = await stream;
   // Gemini sends one candidate a frame.
-  for (const choice of [1, 0, 2]) up.write(dialects.gemini.piece(choice, words(10, `w${choice}`)));
+  for (const choice of [1, 0, 2]) up.write(dialects.gemini.chunk(choice, words(10, `w${choice}`)));
   for (const choice of [0, 1, 2]) up.write(dialects.gemini.end(choice));
   up.end();
-  const text = await (await asked).text();
+  const text = await (await requested).text();
   expect(text).toContain('w0');
   expect(text).not.toContain('w1');
   expect(await lastLog()).toMatchObject({ completion_tokens: 30, usage_source: 'estimated' });
@@ -184,15 +184,15 @@ test('a translated answer counts the choices that its dialect has no place for, 
 test('a translated whole answer counts every choice', async () => {
   await gateway.channel(upstream.url, dialects.chat.channel);
   upstream.script((answer) => sendJson(answer, dialects.chat.whole([words(10, 'a'), words(20, 'b')])));
-  const { asked } = post(dialects.gemini.ask(false));
-  expect(await (await asked).text()).not.toContain('b b');
+  const { asked: requested } = post(dialects.gemini.ask(false));
+  expect(await (await requested).text()).not.toContain('b b');
   expect(await lastLog()).toMatchObject({ completion_tokens: 30, usage_source: 'estimated' });
 });
 
 test('thoughts, refusals, calls with their names, and transcripts of every choice are counted', async () => {
   await gateway.channel(upstream.url, dialects.chat.channel);
   const stream = playing();
-  const { asked, leave } = post(dialects.chat.ask(true));
+  const { asked: requested, leave } = post(dialects.chat.ask(true));
   const up = await stream;
   for (const choice of [0, 1]) {
     up.write(chatChunk(choice, { reasoning_content: 'one two ' }));
@@ -202,7 +202,7 @@ test('thoughts, refusals, calls with their names, and transcripts of every choic
     up.write(chatChunk(choice, { tool_calls: [{ index: 0, id: `call_${choice}`, function: called }] }));
   }
   up.write(chatChunk(0, { content: ' last' }));
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('last');
   leave();
   // Eight words and the member of the arguments, twice, and the last.
@@ -230,11 +230,11 @@ test('a stream whose further choices outgrow the balance is cut', async () => {
   await gateway.channel(upstream.url, { models: 'some-model' });
   const stream = playing();
   const { path, body } = dialects.chat.ask(true);
-  const { asked } = post({ path, body: { ...body, model: 'some-model' } });
+  const { asked: requested } = post({ path, body: { ...body, model: 'some-model' } });
   const up = await stream;
-  up.write(dialects.chat.piece(0, 'x '));
-  const { over } = reading(await asked);
-  for (let round = 0; round < 40; round++) up.write(dialects.chat.piece(1 + (round % 2), words(10_000, 'ab')));
+  up.write(dialects.chat.chunk(0, 'x '));
+  const { over } = reading(await requested);
+  for (let round = 0; round < 40; round++) up.write(dialects.chat.chunk(1 + (round % 2), words(10_000, 'ab')));
   up.end();
   await over;
   expect(await lastLog()).toMatchObject({ end_reason: 'quota_cut' });
@@ -248,16 +248,16 @@ test.each(names)(
     await gateway.option('StopOnSensitiveEnabled', 'true');
     await gateway.channel(upstream.url, dialect.channel);
     const stream = playing();
-    const { asked } = post(dialect.ask(true));
+    const { asked: requested } = post(dialect.ask(true));
     const up = await stream;
-    up.write(dialect.piece(0, 'all is well, '));
-    const answer = await asked;
+    up.write(dialect.chunk(0, 'all is well, '));
+    const answer = await requested;
     const { text, over } = reading(answer);
-    up.write(dialect.piece(2, 'a forb'));
-    up.write(dialect.piece(0, 'idd is no word '));
-    up.write(dialect.piece(1, 'and so '));
-    up.write(dialect.piece(2, 'idden fruit'));
-    up.write(dialect.piece(0, 'behind it'));
+    up.write(dialect.chunk(2, 'a forb'));
+    up.write(dialect.chunk(0, 'idd is no word '));
+    up.write(dialect.chunk(1, 'and so '));
+    up.write(dialect.chunk(2, 'idden fruit'));
+    up.write(dialect.chunk(0, 'behind it'));
     up.end();
     await over;
     expect(text()).toContain('idd is no word');
@@ -273,11 +273,11 @@ test('pieces of different choices make no word together', async () => {
   const dialect = dialects.chat;
   await gateway.channel(upstream.url, dialect.channel);
   const stream = playing();
-  const { asked } = post(dialect.ask(true));
+  const { asked: requested } = post(dialect.ask(true));
   const up = await stream;
-  up.write(dialect.piece(0, 'a forb') + dialect.piece(1, 'idden road') + dialect.end(0) + dialect.end(1));
+  up.write(dialect.chunk(0, 'a forb') + dialect.chunk(1, 'idden road') + dialect.end(0) + dialect.end(1));
   up.write(dialect.terminal);
   up.end();
-  expect(await (await asked).text()).toContain('idden road');
+  expect(await (await requested).text()).toContain('idden road');
   expect(await lastLog()).toMatchObject({ end_reason: 'completed' });
 });

@@ -37,21 +37,21 @@ const token = (id: number, quotaLimit: number, used = 0) => ({
 
 test('a hold takes of the budgets, the key and the balance, or of none of them', () => {
   const balances = new Balances();
-  balances.money.accounts.seeUser(user(1, 100));
+  balances.money.accounts.observeUser(user(1, 100));
   const limits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 500, monthBudget: 0 };
-  balances.money.accounts.seeToken({ ...token(7, 400), limits });
+  balances.money.accounts.observeToken({ ...token(7, 400), limits });
   const account = balances.account(1, 7);
   const left = () => [account.budgetRoom(limits), account.available()];
-  expect(account.hold(300, { budget: 300, limits })).toEqual({ ok: false, who: 'user', remain: 100 });
+  expect(account.reserve(300, { budget: 300, limits })).toEqual({ ok: false, who: 'user', remain: 100 });
   expect(left()).toEqual([500, 100]);
-  expect(account.hold(60, { budget: 501, limits })).toMatchObject({
+  expect(account.reserve(60, { budget: 501, limits })).toMatchObject({
     ok: false,
     who: 'budget',
     period: 'day',
     remain: 500,
   });
   expect(left()).toEqual([500, 100]);
-  expect(account.hold(60, { budget: 60, limits })).toEqual({ ok: true });
+  expect(account.reserve(60, { budget: 60, limits })).toEqual({ ok: true });
   expect(left()).toEqual([440, 40]);
   account.settle({ held: 60, charged: 10, budget: 60 });
   expect(left()).toEqual([490, 90]);
@@ -59,10 +59,12 @@ test('a hold takes of the budgets, the key and the balance, or of none of them',
 
 test('1,000 requests against the balance for 10: 10 are admitted', () => {
   const balances = new Balances();
-  balances.money.accounts.seeUser(user(1, 1005));
-  const admitted = Array.from({ length: 1000 }, () => balances.account(1, 0).hold(100)).filter((answer) => answer.ok);
+  balances.money.accounts.observeUser(user(1, 1005));
+  const admitted = Array.from({ length: 1000 }, () => balances.account(1, 0).reserve(100)).filter(
+    (answer) => answer.ok,
+  );
   expect(admitted).toHaveLength(10);
-  expect(balances.account(1, 0).hold(100)).toEqual({ ok: false, who: 'user', remain: 5 });
+  expect(balances.account(1, 0).reserve(100)).toEqual({ ok: false, who: 'user', remain: 5 });
 });
 
 type Step = { readonly kind: 'hold' | 'settle' | 'credit'; readonly amount: number; readonly part: number };
@@ -76,8 +78,8 @@ test('whatever happens, nobody holds more than there is, in the account and unde
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const balances = new Balances();
-      balances.money.accounts.seeUser(user(1, 1000));
-      balances.money.accounts.seeToken(token(7, 700));
+      balances.money.accounts.observeUser(user(1, 1000));
+      balances.money.accounts.observeToken(token(7, 700));
       let balance = 1000;
       let used = 0;
       let version = 0;
@@ -86,7 +88,7 @@ test('whatever happens, nobody holds more than there is, in the account and unde
       for (const { kind, amount, part } of steps) {
         if (kind === 'hold') {
           const room = Math.min(balance - held(), 700 - used - held());
-          const answer = balances.account(1, 7).hold(amount);
+          const answer = balances.account(1, 7).reserve(amount);
           expect(answer.ok).toBe(amount <= room && (amount === 0 || balance > 0));
           if (answer.ok) open.push(amount);
         } else if (kind === 'settle' && open.length > 0) {
@@ -111,9 +113,9 @@ test('whatever happens, nobody holds more than there is, in the account and unde
 
 test('a refund gives the balance and the key’s quota back, once', () => {
   const balances = new Balances();
-  balances.money.accounts.seeUser(user(1, 1000));
-  balances.money.accounts.seeToken(token(7, 300));
-  balances.account(1, 7).hold(200);
+  balances.money.accounts.observeUser(user(1, 1000));
+  balances.money.accounts.observeToken(token(7, 300));
+  balances.account(1, 7).reserve(200);
   balances.account(1, 7).settle({ held: 200, charged: 200 });
   const event = { kind: 'balance', userId: 1, delta: 200, version: 1, token: { id: 7, used: -200 } } as const;
   balances.money.accounts.credit(event);
@@ -124,7 +126,7 @@ test('a refund gives the balance and the key’s quota back, once', () => {
 
 test('M2: credits that come out of the order of their versions all count, once', () => {
   const balances = new Balances();
-  balances.money.accounts.seeUser(user(1, 100));
+  balances.money.accounts.observeUser(user(1, 100));
   const credit = (version: number, delta: number) =>
     balances.money.accounts.credit({ kind: 'balance', userId: 1, delta, version });
   for (const [version, delta] of [
@@ -143,14 +145,14 @@ test('M2: credits that come out of the order of their versions all count, once',
 
 test('M2: a user or key that is removed and comes back while requests run has not got their money twice', () => {
   const balances = new Balances();
-  balances.money.accounts.seeUser(user(1, 100));
-  balances.money.accounts.seeToken(token(7, 90));
-  expect(balances.account(1, 7).hold(80).ok).toBe(true);
-  balances.money.accounts.forgetUser(1);
-  balances.money.accounts.forgetToken(7);
-  expect([balances.account(1, 0).available(), balances.account(1, 0).hold(1).ok]).toEqual([0, false]);
-  balances.money.accounts.seeUser(user(1, 100));
-  balances.money.accounts.seeToken(token(7, 90));
+  balances.money.accounts.observeUser(user(1, 100));
+  balances.money.accounts.observeToken(token(7, 90));
+  expect(balances.account(1, 7).reserve(80).ok).toBe(true);
+  balances.money.accounts.evictUser(1);
+  balances.money.accounts.evictToken(7);
+  expect([balances.account(1, 0).available(), balances.account(1, 0).reserve(1).ok]).toEqual([0, false]);
+  balances.money.accounts.observeUser(user(1, 100));
+  balances.money.accounts.observeToken(token(7, 90));
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([20, 10]);
   balances.account(1, 7).settle({ held: 80, charged: 80 });
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([20, 10]);
@@ -158,36 +160,40 @@ test('M2: a user or key that is removed and comes back while requests run has no
 
 test('what open requests may cost together stays within the balance, or so many times the balance', () => {
   const balances = new Balances();
-  balances.money.accounts.seeUser(user(1, 100));
-  expect(balances.account(1, 0).hold(10, { most: 60 }).ok).toBe(true);
-  expect(balances.account(1, 0).hold(10, { most: 60 })).toEqual({ ok: false, who: 'user', remain: 40 });
+  balances.money.accounts.observeUser(user(1, 100));
+  expect(balances.account(1, 0).reserve(10, { max: 60 }).ok).toBe(true);
+  expect(balances.account(1, 0).reserve(10, { max: 60 })).toEqual({ ok: false, who: 'user', remain: 40 });
   expect([
     balances.account(1, 0).spare(1, false),
     balances.account(1, 0).spare(4, false),
     balances.account(1, 0).available(),
   ]).toEqual([40, 340, 90]);
-  for (let n = 0; n < 5; n++) expect(balances.account(1, 0).hold(10, { most: 60, overcommit: 4 }).ok).toBe(true);
-  expect(balances.account(1, 0).hold(10, { most: 60, overcommit: 4 })).toEqual({ ok: false, who: 'user', remain: 40 });
+  for (let n = 0; n < 5; n++) expect(balances.account(1, 0).reserve(10, { max: 60, overcommit: 4 }).ok).toBe(true);
+  expect(balances.account(1, 0).reserve(10, { max: 60, overcommit: 4 })).toEqual({
+    ok: false,
+    who: 'user',
+    remain: 40,
+  });
   // Of a request that was let in, more is held without asking what it may cost.
-  expect(balances.account(1, 0).hold(40, { most: 0 }).ok).toBe(true);
-  expect(balances.account(1, 0).hold(1, { most: 0 }).ok).toBe(false);
-  for (let n = 0; n < 6; n++) balances.account(1, 0).settle({ held: 10, charged: 0, most: 60 });
-  balances.account(1, 0).settle({ held: 40, charged: 0, most: 0 });
+  expect(balances.account(1, 0).reserve(40, { max: 0 }).ok).toBe(true);
+  expect(balances.account(1, 0).reserve(1, { max: 0 }).ok).toBe(false);
+  for (let n = 0; n < 6; n++) balances.account(1, 0).settle({ held: 10, charged: 0, max: 60 });
+  balances.account(1, 0).settle({ held: 40, charged: 0, max: 0 });
   expect([balances.account(1, 0).spare(1, false), balances.account(1, 0).available()]).toEqual([100, 100]);
 });
 
 test('the house pays whatever the balance is; the key’s limit holds', () => {
   const balances = new Balances();
-  balances.money.accounts.seeUser(user(1, 0));
-  balances.money.accounts.seeToken(token(7, 90));
-  expect(balances.account(1, 7).hold(80, { most: 80, overcommit: 1, house: true }).ok).toBe(true);
-  expect(balances.account(1, 7).hold(80, { most: 80, overcommit: 1, house: true })).toEqual({
+  balances.money.accounts.observeUser(user(1, 0));
+  balances.money.accounts.observeToken(token(7, 90));
+  expect(balances.account(1, 7).reserve(80, { max: 80, overcommit: 1, selfUse: true }).ok).toBe(true);
+  expect(balances.account(1, 7).reserve(80, { max: 80, overcommit: 1, selfUse: true })).toEqual({
     ok: false,
     who: 'token',
     remain: 10,
   });
-  balances.account(1, 7).settle({ held: 80, charged: 70, most: 80, house: true });
-  expect(balances.account(1, 0).standing()).toEqual({ limit: 70, used: 70 });
+  balances.account(1, 7).settle({ held: 80, charged: 70, max: 80, selfUse: true });
+  expect(balances.account(1, 0).limits()).toEqual({ limit: 70, used: 70 });
   expect([
     balances.account(1, 7).available(true),
     balances.account(1, 7).spare(1, true),

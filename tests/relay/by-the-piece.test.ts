@@ -87,7 +87,7 @@ test('as many calls of a priced tool are held for as the request allows, 1,000 a
     await ask('/v1/chat/completions', { model: 'gpt-4o-mini', max_tokens: 1, messages: [], tools });
     return held;
   };
-  const most = await heldFor('1000');
-  expect(most - (await heldFor('0999'))).toBe(5000);
-  expect(await heldFor('5000')).toBe(most);
+  const max = await heldFor('1000');
+  expect(max - (await heldFor('0999'))).toBe(5000);
+  expect(await heldFor('5000')).toBe(max);
 });

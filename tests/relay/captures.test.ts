@@ -144,8 +144,11 @@ test.each(captures.map((capture) => [capture.file, capture] as const))(
 function lossesOf(capture: Capture, from: ProtocolId, to: ProtocolId): string[] {
   const dropped: string[] = [];
   const stream = relayRouteFor(pathOf(capture))?.route.stream ?? capture.body.stream === true;
-  const asked = codecs[from].translation.decodeRequest(withoutAgentLine(capture), { model: modelOf(capture), stream });
-  codecs[to].translation.encodeRequest(asked, dropped, targetFor('practice', asked.model));
+  const requested = codecs[from].translation.decodeRequest(withoutAgentLine(capture), {
+    model: modelOf(capture),
+    stream,
+  });
+  codecs[to].translation.encodeRequest(requested, dropped, targetFor('practice', requested.model));
   return dropped;
 }
 

@@ -53,8 +53,8 @@ test('what the upstream says is told, without its key', async () => {
 test('W16: without a name the cheapest suitable model is asked, and a picture is never bought', async () => {
   const both = await gateway.channel(practice.url, { type: 199, models: 'dall-e-3,o3-deep-research,gpt-4.1-nano' });
   expect(await gateway.services.channels.test(both, '', false)).toMatchObject({ ok: true });
-  const pictures = await gateway.channel(practice.url, { type: 199, models: 'dall-e-3' });
-  expect(await gateway.services.channels.test(pictures, '', false)).toMatchObject({
+  const images = await gateway.channel(practice.url, { type: 199, models: 'dall-e-3' });
+  expect(await gateway.services.channels.test(images, '', false)).toMatchObject({
     ok: false,
     message: '没有能低成本测试的模型，请指定一个',
   });
@@ -71,8 +71,8 @@ test('the administrator reads the upstream’s own status and words, its callers
   expect(result.message).toBe(`HTTP 401: ${message}`);
   await gateway.option('SelfUseModeEnabled', 'true');
   const { key } = await gateway.token();
-  const asked = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] });
-  const text = await asked.text();
+  const requested = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] });
+  const text = await requested.text();
   expect(text).toContain('Incorrect API key of ***');
   expect(text).not.toContain('org-AbC');
   await upstream.stop();

@@ -2,26 +2,26 @@
 import { GoogleGenAI } from '@google/genai';
 import OpenAI, { AzureOpenAI } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { FrontDoor } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/front-door.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
-let door: FrontDoor;
+let door: HttpServer;
 let key: string;
 const embedding = {
   object: 'list',
   data: [{ object: 'embedding', index: 0, embedding: [0.5] }],
   usage: { prompt_tokens: 1, total_tokens: 1 },
 };
-const usual: Parameters<Upstream['script']>[0] = (response, { path }) =>
+const fallback: Parameters<Upstream['script']>[0] = (response, { path }) =>
   sendJson(response, path.includes('embeddings') ? embedding : completion(3, 2));
 
 beforeAll(async () => {
   gateway = await createTestGateway();
-  upstream = await startUpstream(usual);
+  upstream = await startUpstream(fallback);
   await gateway.channel(upstream.url, { type: 1, models: 'gpt-4o,gpt-4.1,text-embedding-3-small' });
   await gateway.channel(upstream.url, { type: 14, models: 'claude' });
   await gateway.option('SelfUseModeEnabled', 'true');
@@ -33,7 +33,7 @@ afterAll(async () => {
   await gateway.close();
   await upstream.stop();
 });
-beforeEach(() => upstream.script(usual));
+beforeEach(() => upstream.script(fallback));
 
 const base = () => `http://127.0.0.1:${door.port}`;
 const messages = [{ role: 'user' as const, content: 'hi' }];
@@ -44,8 +44,8 @@ test("W14: OpenAI's client at Google's address for it", async () => {
   expect(answer.choices[0]?.message.content).toBe('hello world');
   expect((await client.models.list()).data.map(({ id }) => id)).toContain('gpt-4o');
   expect(upstream.requests.at(-1)?.path).toBe('/v1/chat/completions');
-  const refused = client.chat.completions.create({ model: 'nobody-has-it', messages });
-  await expect(refused).rejects.toThrow(/nobody-has-it/);
+  const rejected = client.chat.completions.create({ model: 'nobody-has-it', messages });
+  await expect(rejected).rejects.toThrow(/nobody-has-it/);
 });
 
 test("W14: Azure's client, deployments with dots and all", async () => {
@@ -75,8 +75,8 @@ test('W14: a deployment is the model, whatever the body says or leaves out', asy
     expect((await gateway.logs())[0]).toMatchObject({ model_name: 'gpt-4.1' });
   }
   expect((await ask({ messages })).status).toBe(200);
-  const nobody = await fetch(`${base()}/openai/deployments/gpt-4.1/chat/completions`, { method: 'POST', body: '{}' });
-  expect(nobody.status).toBe(401);
+  const noop = await fetch(`${base()}/openai/deployments/gpt-4.1/chat/completions`, { method: 'POST', body: '{}' });
+  expect(noop.status).toBe(401);
 });
 
 test("W14: Azure's undated address", async () => {

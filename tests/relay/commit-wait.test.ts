@@ -31,39 +31,39 @@ afterEach(async () => {
 
 const pragma = (text: string) => gateway.raw().pragma(text);
 const listening = (stream: boolean, headers: Record<string, string> = {}) => {
-  const heard = { text: '', ended: false, status: 0 };
+  const received = { text: '', ended: false, status: 0 };
   const over = gateway
     .chat(key, { model: 'gpt-4o-mini', stream, messages: [{ role: 'user', content: 'hi' }] }, headers)
     .then(async (response) => {
-      heard.status = response.status;
+      received.status = response.status;
       const decoder = new TextDecoder();
-      for await (const piece of response.body ?? []) heard.text += decoder.decode(piece, { stream: true });
-      heard.ended = true;
+      for await (const chunk of response.body ?? []) received.text += decoder.decode(chunk, { stream: true });
+      received.ended = true;
     });
-  return { heard, over };
+  return { heard: received, over };
 };
 
 test('R3: a stream gets signs of life and not its last frame, which comes with the commit', async () => {
   pragma('query_only = ON');
-  const { heard, over } = listening(true);
-  await expect.poll(() => heard.text.match(/^: /gm)?.length ?? 0, { timeout: 10_000 }).toBeGreaterThan(1);
-  expect(heard.text).toContain('hello');
-  expect(heard.text).not.toContain('[DONE]');
+  const { heard: received, over } = listening(true);
+  await expect.poll(() => received.text.match(/^: /gm)?.length ?? 0, { timeout: 10_000 }).toBeGreaterThan(1);
+  expect(received.text).toContain('hello');
+  expect(received.text).not.toContain('[DONE]');
   pragma('query_only = OFF');
   await over;
-  expect(heard.text.endsWith('data: [DONE]\n\n')).toBe(true);
+  expect(received.text.endsWith('data: [DONE]\n\n')).toBe(true);
   expect(await gateway.verify()).toEqual([]);
 });
 
 test('R3: a whole answer goes ahead but for its last byte', async () => {
   pragma('query_only = ON');
-  const { heard, over } = listening(false);
-  await expect.poll(() => heard.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
-  expect(heard.status).toBe(200);
-  expect(() => JSON.parse(heard.text)).toThrow();
+  const { heard: received, over } = listening(false);
+  await expect.poll(() => received.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect(received.status).toBe(200);
+  expect(() => JSON.parse(received.text)).toThrow();
   pragma('query_only = OFF');
   await over;
-  expect(JSON.parse(heard.text)).toEqual(completion(1000, 500));
+  expect(JSON.parse(received.text)).toEqual(completion(1000, 500));
   expect((await gateway.logs())[0]).toMatchObject({ quota: 225 });
 });
 
@@ -72,8 +72,8 @@ test('exactness 6: whoever ends what a dead thread had open finds a request unti
   await listening(false).over;
   const rows = open.free();
   pragma('query_only = ON');
-  const { heard, over } = listening(false);
-  await expect.poll(() => heard.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  const { heard: received, over } = listening(false);
+  await expect.poll(() => received.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
   expect(open.free()).toBe(rows - 1);
   pragma('query_only = OFF');
   await over;
@@ -81,13 +81,13 @@ test('exactness 6: whoever ends what a dead thread had open finds a request unti
 });
 
 test('R3: an operator who prefers speed sets a ceiling; ends before their bill are counted', async () => {
-  const quick = await createTestGateway({ engine: 'sqlite', limits: { commitCeilingMs: 50 } });
+  const quick = await createTestGateway({ engine: 'sqlite', limits: { maxCommitWaitMs: 50 } });
   await quick.channel(upstream.url);
   const token = await quick.token();
   quick.raw().pragma('query_only = ON');
   const response = await quick.chat(token.key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
   expect(response.status).toBe(200);
-  expect(quick.relay.unbilled()).toEqual({ late: 1, refused: 0 });
+  expect(quick.relay.unbilled()).toEqual({ late: 1, rejected: 0 });
   quick.raw().pragma('query_only = OFF');
   expect(await quick.verify()).toEqual([]);
   await quick.close();
@@ -102,5 +102,5 @@ test('R1: a settlement that the rules turn down is not passed over in silence', 
       ? settled({ ...command, amount: command.amount + 1, log: null }).then(() => settled(command))
       : settled(command);
   await listening(false).over;
-  expect(relay.unbilled()).toEqual({ late: 0, refused: 1 });
+  expect(relay.unbilled()).toEqual({ late: 0, rejected: 1 });
 });

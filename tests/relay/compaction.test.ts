@@ -27,9 +27,9 @@ const dialectOf = (path: string): ProtocolId =>
 /** Answers whatever is asked with a few words; knows nothing of compaction. */
 const plain = (response: ServerResponse, { path, body }: Received): unknown => {
   if (path.endsWith('/compact')) return sendJson(response, { error: { message: 'no such path' } }, 404);
-  const asked = JSON.parse(body.toString()) as { stream?: boolean };
+  const requested = JSON.parse(body.toString()) as { stream?: boolean };
   const codec = codecs[dialectOf(path)];
-  if (asked.stream !== true && !path.includes('stream'))
+  if (requested.stream !== true && !path.includes('stream'))
     return sendJson(response, codec.translation.encodeResponse(answer, context));
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.end(streamOf(codec, answer));
@@ -112,7 +112,7 @@ async function compactedByCall(input: readonly Item[], model = 'm'): Promise<Ite
 }
 
 const lastBody = (): string => upstream.requests.at(-1)?.body.toString() ?? '';
-const factsOf = async (): Promise<readonly Record<string, unknown>[]> =>
+const detailsOf = async (): Promise<readonly Record<string, unknown>[]> =>
   (await gateway.logs()).map(({ other }) => JSON.parse(other || '{}') as Record<string, unknown>);
 
 describe.each(dialects)('G8: %s', (dialect) => {
@@ -129,9 +129,9 @@ describe.each(dialects)('G8: %s', (dialect) => {
       expect(lastBody()).toContain(round === 1 ? 'the file says hello' : 'Hello');
       kept = [user(`round ${round}`), item];
     }
-    const facts = await factsOf();
-    expect(facts).toHaveLength(3);
-    for (const fact of facts) expect(fact).toMatchObject({ compaction: 'summary' });
+    const details = await detailsOf();
+    expect(details).toHaveLength(3);
+    for (const field of details) expect(field).toMatchObject({ compaction: 'summary' });
     // And the conversation goes on.
     const { status } = await ask('/v1/responses', { model: 'm', input: [...kept, user('go on')], tools, stream: true });
     expect(status).toBe(200);
@@ -148,7 +148,7 @@ describe.each(dialects)('G8: %s', (dialect) => {
       expect(output.filter(({ type }) => type === 'message')).toEqual(kept.filter(({ role }) => role === 'user'));
       kept = [...output, user(`round ${round}`)];
     }
-    expect(await factsOf()).toHaveLength(3);
+    expect(await detailsOf()).toHaveLength(3);
   });
 });
 
@@ -225,9 +225,9 @@ test('G8: an upstream that knows how gets the bytes as they came, and its answer
   expect(JSON.parse(told.text)).toMatchObject({ output: [nativeItem] });
   expect(lastBody()).toBe(call);
   expect(upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/responses/compact']);
-  const facts = await factsOf();
-  expect(facts).toHaveLength(2);
-  for (const fact of facts) expect(fact).toMatchObject({ compaction: 'native' });
+  const details = await detailsOf();
+  expect(details).toHaveLength(2);
+  for (const field of details) expect(field).toMatchObject({ compaction: 'native' });
   const logs = await gateway.logs();
   expect(logs.map(({ prompt_tokens, completion_tokens }) => [prompt_tokens, completion_tokens])).toEqual([
     [100, 20],
@@ -245,7 +245,7 @@ test('G8: an upstream that knew nothing of it is not asked natively again, until
   await gateway.sync();
   await compactedByItem(history);
   expect(upstream.requests).toHaveLength(5);
-  expect(await factsOf()).toHaveLength(3);
+  expect(await detailsOf()).toHaveLength(3);
 });
 
 test('G8: a key in trouble is no sign that it is not known', async () => {
@@ -273,6 +273,6 @@ test('G8: what another provider sealed is left out where nobody can open it, and
   await channel('anthropic-messages');
   expect((await ask('/v1/responses', { model: 'm', input: [nativeItem, user('go on')] })).status).toBe(200);
   expect(lastBody()).not.toContain('gAAAA-not-ours');
-  const [fact] = await factsOf();
-  expect(JSON.stringify(fact?.dropped)).toContain('/messages/0');
+  const [field] = await detailsOf();
+  expect(JSON.stringify(field?.dropped)).toContain('/messages/0');
 });

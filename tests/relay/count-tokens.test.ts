@@ -65,11 +65,11 @@ test.each([
     'totalTokens',
   ],
   ['/v1/responses/input_tokens', { model: 'gpt', input: 'hi' }, '/v1/responses/input_tokens', 'input_tokens'],
-])('W12: %s is asked upstream', async (path, body, asked, member) => {
+])('W12: %s is asked upstream', async (path, body, requested, member) => {
   upstream.script(counting);
   const { told, sent } = await count(path, body);
   expect(told[member]).toBe(4711);
-  expect(sent[0]?.path).toBe(asked);
+  expect(sent[0]?.path).toBe(requested);
   if ('model' in body && body.model === 'mapped')
     expect(JSON.parse(sent[0]?.body.toString('utf8') ?? '{}').model).toBe('claude-real');
 });
@@ -83,13 +83,13 @@ const failures: readonly (readonly [string, Script, number])[] = [
 ];
 test.each(failures)(
   'W12: the count is made here when the upstream %s, and the channel stays in use',
-  async (_name, script, asked) => {
+  async (_name, script, requested) => {
     upstream.script(script);
     const { status, told } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
     expect([status, told]).toEqual([200, { input_tokens: 11 }]);
     expect(gateway.troubles).toEqual([]);
     const { told: again, sent } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
-    expect([again, sent.length]).toEqual([{ input_tokens: 11 }, asked]);
+    expect([again, sent.length]).toEqual([{ input_tokens: 11 }, requested]);
   },
 );
 

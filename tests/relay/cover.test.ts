@@ -57,11 +57,11 @@ test('overcommitted, a balance for one longest answer admits four streams unedit
     script(1);
     upstream.requests.length = 0;
     const body = JSON.stringify(ask);
-    const asked = Array.from({ length: 6 }, () => gateway.chat(key, body).then((response) => response.text()));
+    const requested = Array.from({ length: 6 }, () => gateway.chat(key, body).then((response) => response.text()));
     while (upstream.requests.length < (overcommit === '1' ? 1 : 4))
       await new Promise((resolve) => setImmediate(resolve));
     release();
-    await Promise.all(asked);
+    await Promise.all(requested);
     const unedited = upstream.requests.filter((request) => !request.body.includes('max_tokens'));
     expect(unedited).toHaveLength(whole);
     if (overcommit === '1') await gateway.close();
@@ -164,17 +164,17 @@ test.each([
 test.each([
   [99, 4],
   [100, 1],
-])('who owes overrun of %d of 100 has %d streams at once for one balance', async (owed, whole) => {
+])('who owes overrun of %d of 100 has %d streams at once for one balance', async (pending, whole) => {
   const key = await open(5000, '4');
   await gateway.option('OverrunLine', '100');
   // Another machine has found that the money had been lent; here some is left of it.
-  const event = { kind: 'balance', userId: gateway.userId, delta: 0, overrun: owed, version: 1000 } as const;
+  const event = { kind: 'balance', userId: gateway.userId, delta: 0, overrun: pending, version: 1000 } as const;
   gateway.balances.money.accounts.credit(event);
   script(1);
   const body = JSON.stringify(ask);
-  const asked = Array.from({ length: 6 }, () => gateway.chat(key, body).then((response) => response.text()));
+  const requested = Array.from({ length: 6 }, () => gateway.chat(key, body).then((response) => response.text()));
   while (upstream.requests.length < whole) await new Promise((resolve) => setImmediate(resolve));
   release();
-  await Promise.all(asked);
+  await Promise.all(requested);
   expect(upstream.requests.filter((request) => !request.body.includes('max_tokens'))).toHaveLength(whole);
 });

@@ -59,10 +59,10 @@ test.each([
   const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] });
   expect(response.status).toBe(200);
   expect(gateway.troubles).toMatchObject([{ channelId: id, kind: 'key', status: given.status }]);
-  const [trouble] = gateway.troubles;
-  if (trouble === undefined) throw new Error('no trouble');
+  const [failure] = gateway.troubles;
+  if (failure === undefined) throw new Error('no trouble');
   await gateway.option('AutomaticDisableChannelEnabled', 'true');
-  expect(await gateway.services.channels.troubled(trouble)).toContain(`HTTP ${given.status}`);
+  expect(await gateway.services.channels.troubled(failure)).toContain(`HTTP ${given.status}`);
   await gateway.services.channels.remove(id);
   await gateway.services.channels.remove(other);
   await gateway.sync();

@@ -7,7 +7,7 @@ let gateway: TestGateway;
 let upstream: Upstream;
 let server: ReturnType<typeof Bun.serve>;
 let key: string;
-let heard: Request | undefined;
+let received: Request | undefined;
 
 beforeEach(async () => {
   gateway = await createTestGateway();
@@ -17,7 +17,7 @@ beforeEach(async () => {
     port: 0,
     idleTimeout: 0,
     fetch: (request) => {
-      heard = request;
+      received = request;
       return gateway.relay.handle(request, '/v1/chat/completions', { ip: () => '127.0.0.1' });
     },
   });
@@ -39,7 +39,7 @@ const ask = (stream: boolean, signal: AbortSignal) =>
     body: JSON.stringify({ model: 'gpt-4o-mini', stream, messages: [{ role: 'user', content: 'hi' }] }),
     signal,
   });
-const noticed = () => expect.poll(() => heard?.signal.aborted, { timeout: 5000 }).toBe(true);
+const noticed = () => expect.poll(() => received?.signal.aborted, { timeout: 5000 }).toBe(true);
 const ended = () => expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
 
 test('a stream is read on after the client has gone, and charged by what the upstream reports', async () => {
@@ -78,10 +78,10 @@ test('an answer in one piece is waited for after the client has gone, and nothin
     sendJson(response, { choices: [{ message: { content: 'hello' }, finish_reason: 'stop' }], usage });
   });
   const leave = new AbortController();
-  const asked = ask(false, leave.signal).catch(() => null);
+  const requested = ask(false, leave.signal).catch(() => null);
   await expect.poll(() => upstream.requests.length).toBe(1);
   leave.abort();
-  await asked;
+  await requested;
   await noticed();
   gone = true;
   await ended();
@@ -121,10 +121,10 @@ test('a failure after the client has gone is not tried again', async () => {
     sendJson(response, { error: { message: 'busy' } }, 500);
   });
   const leave = new AbortController();
-  const asked = ask(false, leave.signal).catch(() => null);
+  const requested = ask(false, leave.signal).catch(() => null);
   await expect.poll(() => upstream.requests.length).toBe(1);
   leave.abort();
-  await asked;
+  await requested;
   await noticed();
   gone = true;
   await ended();

@@ -4,7 +4,7 @@ import { Health } from '../../server/relay/routing/health.ts';
 
 test('a host that never recovers is probed every five minutes at the latest', () => {
   let now = 0;
-  const health = new Health({ now: () => now, random: () => 0, trouble: () => undefined });
+  const health = new Health({ now: () => now, random: () => 0, failure: () => undefined });
   const channel = { id: 1, keys: ['k'], setting: {} } as unknown as ChannelSnapshot;
   const failure = { class: 'host', status: 502, error: null, retryAfter: null, reason: 'status' } as const;
   const waits: number[] = [];

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ChatEvent } from '../../server/protocols/canonical.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
-import { saysNothing } from '../../server/relay/upstream/whole.ts';
+import { isEmpty } from '../../server/relay/upstream/whole.ts';
 
 const finish = { type: 'finish', reason: { unified: 'stop', raw: 'stop' } } as ChatEvent;
 const word = { type: 'text-delta', index: 0, text: 'hi' } as ChatEvent;
@@ -14,6 +14,6 @@ test.each([
   ['an end without usage', [finish], null, true],
   ['an end with usage', [finish], used(0), false],
   ['a word', [word, finish], null, false],
-] as const)('%s: %s', (_name, events, usage, isEmpty) => {
-  expect(saysNothing(events, usage)).toBe(isEmpty);
+] as const)('%s: %s', (_name, events, usage, expected) => {
+  expect(isEmpty(events, usage)).toBe(expected);
 });

@@ -45,7 +45,7 @@ const asks: Readonly<Record<ProtocolId, (model: string) => { path: string; body:
 };
 
 /** @returns what the client makes of it; it hears an error, or its connection breaks off. */
-async function heard(client: ProtocolId, model: ProtocolId, answer: (response: ServerResponse) => void) {
+async function received(client: ProtocolId, model: ProtocolId, answer: (response: ServerResponse) => void) {
   answering = answer;
   const { path, body } = asks[client](model);
   const response = await gateway.relay.handle(
@@ -63,11 +63,11 @@ async function heard(client: ProtocolId, model: ProtocolId, answer: (response: S
   return { status: response.status, text, events, log };
 }
 
-const say = (text: string, finish: object = {}) => ({
+const print = (text: string, finish: object = {}) => ({
   candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, ...finish }],
 });
 const usageMetadata = { promptTokenCount: 120, candidatesTokenCount: 30, totalTokenCount: 150 };
-const whole = [say('Hel{'), say('"lo\\ '), { ...say('world', { finishReason: 'STOP' }), usageMetadata }];
+const whole = [print('Hel{'), print('"lo\\ '), { ...print('world', { finishReason: 'STOP' }), usageMetadata }];
 /** In pieces that end anywhere. */
 const listed =
   (items: readonly object[], size: number, space = 0) =>
@@ -83,7 +83,7 @@ test.each(dialects)('%s client: a list instead of events is read to its end', as
     [1000, 0],
     [7, 2],
   ] as const) {
-    const { status, events, log } = await heard(client, 'gemini-generate', listed(whole, size, space));
+    const { status, events, log } = await received(client, 'gemini-generate', listed(whole, size, space));
     expect([status, meaning(events).text, events.at(-1)?.type]).toEqual([200, 'Hel{"lo\\ world', 'finish']);
     expect(log).toMatchObject({ end_reason: 'completed', usage_source: 'reported', prompt_tokens: 120 });
     expect(log).toMatchObject({ completion_tokens: 30, is_stream: true });
@@ -91,23 +91,23 @@ test.each(dialects)('%s client: a list instead of events is read to its end', as
 });
 
 test.each(dialects)('%s client: a list that was cut is no whole answer', async (client) => {
-  const { text, events, log } = await heard(client, 'gemini-generate', listed(whole.slice(0, 2), 1000));
+  const { text, events, log } = await received(client, 'gemini-generate', listed(whole.slice(0, 2), 1000));
   expect(text).toContain('Hel{');
   expect(events.at(-1)?.type).toBe('error');
   expect(log).toMatchObject({ end_reason: 'upstream_broken' });
 });
 
 test.each(dialects)('%s client: one whole answer instead of events is told as a stream', async (client) => {
-  const { events } = await heard(client, 'gemini-generate', (response) => {
+  const { events } = await received(client, 'gemini-generate', (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ ...say('hello', { finishReason: 'STOP' }), usageMetadata }, null, 2));
+    response.end(JSON.stringify({ ...print('hello', { finishReason: 'STOP' }), usageMetadata }, null, 2));
   });
   expect(meaning(events)).toMatchObject({ text: 'hello', finish: 'stop', output: 30 });
 });
 
 test.each(dialects)('%s client: an error in a list is an error', async (client) => {
   const error = { error: { code: 400, message: 'too long', status: 'INVALID_ARGUMENT' } };
-  const { status } = await heard(client, 'gemini-generate', listed([error], 1000));
+  const { status } = await received(client, 'gemini-generate', listed([error], 1000));
   expect(status).toBe(400);
 });
 
@@ -121,7 +121,7 @@ const framesOf = (dialect: ProtocolId): string[] =>
 
 test.each(pairs)('%s client, %s upstream: words without an end are told as broken off', async (client, model) => {
   const frames = framesOf(model);
-  const { events, log } = await heard(client, model, (response) => {
+  const { events, log } = await received(client, model, (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(frames.slice(0, frames.findIndex((frame) => frame.includes('world')) + 1).join(''));
   });
@@ -131,7 +131,7 @@ test.each(pairs)('%s client, %s upstream: words without an end are told as broke
 });
 
 test.each(dialects)('%s client: counts alone are no answer', async (client) => {
-  const { status } = await heard(client, 'gemini-generate', (response) => {
+  const { status } = await received(client, 'gemini-generate', (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(`data: ${JSON.stringify({ usageMetadata: { promptTokenCount: 120 } })}\n\n`);
   });
@@ -150,19 +150,19 @@ test.each(failing)('an end by which the model says that it failed is told with i
     response.end(answers.map((answer) => `data: ${JSON.stringify(answer)}\n\n`).join(''));
   };
   for (const client of others) {
-    const { status, text, log } = await heard(client, 'gemini-generate', (response) => events(response, [failed]));
+    const { status, text, log } = await received(client, 'gemini-generate', (response) => events(response, [failed]));
     expect([client, status, text]).toEqual([client, 422, expect.stringContaining(finishMessage)]);
     expect(log).toMatchObject({ end_reason: 'upstream_failed', quota: 0 });
     expect(log?.content).toContain(finishMessage);
-    const whole = await heard(client, 'gemini-generate', (response) => {
+    const whole = await received(client, 'gemini-generate', (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify(failed));
     });
     expect([whole.status, whole.text]).toEqual([422, expect.stringContaining(finishMessage)]);
-    const late = await heard(client, 'gemini-generate', (response) => events(response, [thought, failed]));
-    expect([client, late.events.at(-1)?.type]).toEqual([client, 'error']);
+    const timedOut = await received(client, 'gemini-generate', (response) => events(response, [thought, failed]));
+    expect([client, timedOut.events.at(-1)?.type]).toEqual([client, 'error']);
   }
-  const own = await heard('gemini-generate', 'gemini-generate', (response) => events(response, [failed]));
+  const own = await received('gemini-generate', 'gemini-generate', (response) => events(response, [failed]));
   expect([own.status, own.text]).toEqual([200, expect.stringContaining(finishMessage)]);
 });
 
@@ -171,7 +171,7 @@ test.each([
   ['safety', 'content_filter'],
 ])('a chat answer that ends with %s ends for everybody with %s', async (finish_reason, expected) => {
   for (const client of dialects.filter((dialect) => dialect !== 'openai-chat')) {
-    const { events } = await heard(client, 'openai-chat', (response) => {
+    const { events } = await received(client, 'openai-chat', (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const choices = [{ index: 0, delta: { content: 'Hel' }, finish_reason }];
       response.end(`data: ${JSON.stringify({ id: 'x', choices })}\n\ndata: [DONE]\n\n`);
@@ -191,7 +191,7 @@ const started = [
 
 test.each(dialects)('%s client: a last event is an end, also where no reason was given', async (client) => {
   for (const delta of [{ stop_reason: null }, {}]) {
-    const { events, text, log } = await heard(client, 'anthropic-messages', (response) => {
+    const { events, text, log } = await received(client, 'anthropic-messages', (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(
         anthropic(...started, { type: 'message_delta', delta, usage: { output_tokens: 30 } }, { type: 'message_stop' }),

@@ -1,7 +1,7 @@
 /** A path belongs to one endpoint alone, so that it does not matter which of them is looked for first. */
 import { expect, test } from 'vitest';
 import { isBillingPath } from '../../server/relay/endpoints/billing.ts';
-import { isFactPath, isModelsPath } from '../../server/relay/endpoints/models.ts';
+import { isModelListPath, isModelsPath } from '../../server/relay/endpoints/models.ts';
 import { taskFor } from '../../server/relay/endpoints/tasks/routes.ts';
 import { relayRouteFor, relayRoutes } from '../../server/relay/intake/routes.ts';
 
@@ -12,7 +12,7 @@ const paths = relayRoutes.flatMap(({ path }) =>
 
 test.each(paths)('%s is a request for a model and nothing else', (path) => {
   expect(relayRouteFor(path)).toBeDefined();
-  expect([taskFor(path), isModelsPath(path), isBillingPath(path), isFactPath(path)]).toEqual([
+  expect([taskFor(path), isModelsPath(path), isBillingPath(path), isModelListPath(path)]).toEqual([
     null,
     false,
     false,

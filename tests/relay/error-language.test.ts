@@ -44,16 +44,16 @@ test.each(
     refusals.map(([what, credential, model]) => [path, what, credential, model] as const),
   ),
 )('A10: %s, %s: one language for whoever names one', async (path, _what, credential, model) => {
-  const asked = credential === '' ? `sk-${key}` : credential;
+  const requested = credential === '' ? `sk-${key}` : credential;
   for (const language of ['en-US,en;q=0.9', 'fr, en;q=0.5']) {
-    const text = await told(path, language, asked, model);
+    const text = await told(path, language, requested, model);
     expect([language, han.test(text)]).toEqual([language, false]);
   }
-  const chinese = await told(path, 'zh-CN,zh;q=0.9,en;q=0.8', asked, model);
+  const chinese = await told(path, 'zh-CN,zh;q=0.9,en;q=0.8', requested, model);
   expect([han.test(chinese), english.test(chinese)]).toEqual([true, false]);
   // Programs that name none may look for words of either.
   for (const language of [null, '*']) {
-    const text = await told(path, language, asked, model);
+    const text = await told(path, language, requested, model);
     expect([han.test(text), english.test(text)]).toEqual([true, true]);
   }
 });

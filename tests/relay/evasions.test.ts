@@ -24,7 +24,7 @@ test.each(clientDialects)(
     for (const one of fc.sample(promptCases(dialect), { numRuns: count, seed })) {
       const played = await stage.play(one);
       sums.requests++;
-      if (played.least !== null) sums.arrived++;
+      if (played.min !== null) sums.arrived++;
       if (played.status === 403) sums.refused++;
       const hit = hitOf(one, played);
       if (hit === null) continue;

@@ -148,7 +148,7 @@ const ask = (path: string, body: string) =>
     { ip: () => '127.0.0.1' },
   );
 
-const asked = async (client: ProtocolId, model: ProtocolId, stream: boolean) => {
+const requested = async (client: ProtocolId, model: ProtocolId, stream: boolean) => {
   const [whole, streamed] = answers[model];
   answering = (response) => {
     const lines = model === 'ollama-chat' ? 'application/x-ndjson' : 'text/event-stream';
@@ -167,7 +167,7 @@ const asked = async (client: ProtocolId, model: ProtocolId, stream: boolean) => 
 const unescaped = (text: string): string => text.replaceAll('\\', '');
 
 test.each(both)('%s client, %s upstream, stream %s: numbers keep their digits', async (client, model, stream) => {
-  const { sent, told } = await asked(client, model, stream);
+  const { sent, told } = await requested(client, model, stream);
   for (const digits of [values, found, limits]) expect(sent).toContain(digits);
   expect(told).toContain(values);
 });
@@ -239,7 +239,8 @@ test('items that are put in their places leave the numbers beside them alone', a
     '/v1/responses',
     `{"model":"m","input":[{"type":"item_reference","id":"${id}"}],"tools":${tools}}`,
     {
-      recall: async () => new Map([[id, `{"type":"message","role":"user","content":"${values.replaceAll('"', '')}"}`]]),
+      loadItems: async () =>
+        new Map([[id, `{"type":"message","role":"user","content":"${values.replaceAll('"', '')}"}`]]),
     },
   );
   expect(json?.text).toContain(limits);

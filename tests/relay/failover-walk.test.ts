@@ -332,10 +332,10 @@ const spoken = (path: string): Dialect =>
 beforeAll(async () => {
   upstream = await startUpstream((response, { path, body }) => {
     const dialect = spoken(path);
-    const refused = refusals[dialect](JSON.parse(body.toString('utf8')) as Item);
-    faults.push(...refused.map((fault) => `${dialect}: ${fault}`));
-    if (refused.length > 0)
-      return sendJson(response, { error: { message: refused.join('; '), type: 'invalid_request_error' } }, 400);
+    const rejected = refusals[dialect](JSON.parse(body.toString('utf8')) as Item);
+    faults.push(...rejected.map((error) => `${dialect}: ${error}`));
+    if (rejected.length > 0)
+      return sendJson(response, { error: { message: rejected.join('; '), type: 'invalid_request_error' } }, 400);
     sendJson(response, answers[dialect](turn < 2));
   });
   gateway = await createTestGateway();

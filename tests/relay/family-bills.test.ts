@@ -34,35 +34,35 @@ afterAll(async () => {
 /** Dollars as the family's console computes them, from nothing but the row: render.js, renderModelPrice and its kin. */
 function familyCost({ prompt_tokens: prompt, completion_tokens: completion, other: text }: Row): number {
   const other = JSON.parse(text) as Record<string, number> & { claude?: boolean; audio?: boolean; image?: boolean };
-  const fact = (name: string, absent: number): number => other[name] ?? absent;
-  const group = fact('group_ratio', 1);
-  if (fact('model_price', -1) !== -1) return fact('model_price', 0) * group;
-  const input = (fact('model_ratio', 0) * 2) / perMillion;
-  const output = input * fact('completion_ratio', 1);
-  const cached = fact('cache_tokens', 0);
-  const cacheRatio = fact('cache_ratio', 1);
+  const field = (name: string, absent: number): number => other[name] ?? absent;
+  const group = field('group_ratio', 1);
+  if (field('model_price', -1) !== -1) return field('model_price', 0) * group;
+  const input = (field('model_ratio', 0) * 2) / perMillion;
+  const output = input * field('completion_ratio', 1);
+  const cached = field('cache_tokens', 0);
+  const cacheRatio = field('cache_ratio', 1);
   if (other.audio === true) {
-    const sound = input * fact('audio_ratio', 1);
+    const sound = input * field('audio_ratio', 1);
     return (
       group *
-      ((fact('text_input', 0) - cached + cached * cacheRatio) * input +
-        fact('text_output', 0) * output +
-        fact('audio_input', 0) * sound +
-        fact('audio_output', 0) * sound * fact('audio_completion_ratio', 1))
+      ((field('text_input', 0) - cached + cached * cacheRatio) * input +
+        field('text_output', 0) * output +
+        field('audio_input', 0) * sound +
+        field('audio_output', 0) * sound * field('audio_completion_ratio', 1))
     );
   }
-  const pictures = other.image === true ? fact('image_output', 0) : 0;
+  const images = other.image === true ? field('image_output', 0) : 0;
   const read =
     other.claude === true
-      ? prompt + cached * cacheRatio + fact('cache_creation_tokens', 0) * fact('cache_creation_ratio', 1)
-      : pictures > 0
-        ? prompt - pictures + pictures * fact('image_ratio', 1)
+      ? prompt + cached * cacheRatio + field('cache_creation_tokens', 0) * field('cache_creation_ratio', 1)
+      : images > 0
+        ? prompt - images + images * field('image_ratio', 1)
         : prompt - cached + cached * cacheRatio;
   return group * (read * input + completion * output);
 }
 
 const next = randomOf(200);
-const upTo = (most: number): number => Math.floor(next() * most) + 1;
+const upTo = (max: number): number => Math.floor(next() * max) + 1;
 
 const ask = async (path: string, body: object, usage: object, answer: object): Promise<Row> => {
   upstream.script((response) => sendJson(response, { ...answer, usage }));
@@ -124,14 +124,14 @@ const kinds: Readonly<Record<string, () => Promise<Row>>> = {
     });
   },
   pictures: () => {
-    const [words, pictures] = [upTo(300), upTo(900)];
+    const [words, images] = [upTo(300), upTo(900)];
     return ask(
       '/v1/images/generations',
       { model: 'gpt-image-1', prompt: 'a cat' },
       {
-        input_tokens: words + pictures,
+        input_tokens: words + images,
         output_tokens: upTo(4000),
-        input_tokens_details: { text_tokens: words, image_tokens: pictures },
+        input_tokens_details: { text_tokens: words, image_tokens: images },
       },
       { created: 1, data: [{ b64_json: 'AAAA' }] },
     );

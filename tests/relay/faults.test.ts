@@ -24,15 +24,15 @@ interface Scene {
 async function within(timeoutMs: number, play: (scene: Scene) => Promise<void>, watched = false): Promise<void> {
   /** Told when the gateway has read something of an upstream's body. */
   const read = Promise.withResolvers<void>();
-  const watchedFetch = async (...asked: Parameters<typeof fetch>): Promise<Response> => {
-    const response = await fetch(...asked);
-    const heard = new TransformStream<Uint8Array, Uint8Array>({
+  const watchedFetch = async (...requested: Parameters<typeof fetch>): Promise<Response> => {
+    const response = await fetch(...requested);
+    const received = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, through) {
         through.enqueue(chunk);
         read.resolve();
       },
     });
-    return new Response(response.body?.pipeThrough(heard) ?? null, response);
+    return new Response(response.body?.pipeThrough(received) ?? null, response);
   };
   const gateway = await createTestGateway({
     limits: { headersTimeoutMs: timeoutMs, idleMs: timeoutMs },
@@ -316,32 +316,32 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-const cases = Object.entries(faults).flatMap(([name, fault]) =>
-  (fault.dialects ?? dialects).flatMap((dialect) =>
+const cases = Object.entries(faults).flatMap(([name, error]) =>
+  (error.dialects ?? dialects).flatMap((dialect) =>
     [true, false]
-      .filter((stream) => fault.only === undefined || (fault.only === 'stream') === stream)
-      .map((stream) => [name, dialect, stream ? 'streamed' : 'whole', fault] as const),
+      .filter((stream) => error.only === undefined || (error.only === 'stream') === stream)
+      .map((stream) => [name, dialect, stream ? 'streamed' : 'whole', error] as const),
   ),
 );
 
 // Most of them wait.
-test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
+test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, error) => {
   const judge = async (scene: Scene) => {
     const { gateway, upstream } = scene;
     const stream = form === 'streamed';
-    upstream.script((response) => void fault.play(response, dialect, stream, scene));
+    upstream.script((response) => void error.play(response, dialect, stream, scene));
     const before = await gateway.balance();
     const { status, text, headers } = await ask(scene, dialect, stream);
-    const inVain = fault.partly === true && !stream;
+    const inVain = error.partly === true && !stream;
     // Only one dialect knows this status.
-    const told = fault.status === 529 && dialect !== 'anthropic-messages' ? 503 : fault.status;
+    const told = error.status === 529 && dialect !== 'anthropic-messages' ? 503 : error.status;
     expect(status).toBe(inVain ? 502 : told);
     for (const hidden of [secret, '10.1.2.3', upstream.url.slice(7)]) expect(text).not.toContain(hidden);
     const [log, ...others] = await gateway.logs();
     expect(others).toEqual([]);
     const paid = before - (await gateway.balance());
     const ends = stream && status === 200 ? readStream(codecs[dialect], encoder.encode(text)) : [];
-    if (fault.good) {
+    if (error.good) {
       expect(log).toMatchObject({ type: 2, end_reason: 'completed', usage_source: 'reported', quota: paid });
       const events = stream ? ends : codecs[dialect].upstream.decodeResponse(JSON.parse(text));
       expect(events.at(-1)?.type).toBe('finish');
@@ -353,7 +353,7 @@ test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) =>
       expect(log).toMatchObject({ end_reason: 'upstream_broken', quota: paid });
       if (log?.type === 5) expect(paid).toBe(0);
       else expect(log).toMatchObject({ type: 2, usage_source: 'partial' });
-    } else if (fault.partly) {
+    } else if (error.partly) {
       expect(text).toContain('world');
       expect(ends.at(-1)?.type).toBe('error');
       expect(log).toMatchObject({ type: 2, end_reason: 'upstream_broken', quota: paid });
@@ -363,12 +363,12 @@ test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) =>
       expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
       expect(paid).toBe(0);
     }
-    if (fault.status === 429) expect(headers.get('retry-after')).toBe('7');
+    if (error.status === 429) expect(headers.get('retry-after')).toBe('7');
     expect(gateway.relay.open()).toBe(0);
     await vi.waitFor(() => expect(upstream.requests.every(({ closed }) => closed)).toBe(true), { timeout: patient });
     expect(await gateway.verify()).toEqual([]);
   };
-  await within(fault.silent === true ? impatient : patient, judge, fault.watched);
+  await within(error.silent === true ? impatient : patient, judge, error.watched);
 });
 
 const absurd: readonly unknown[] = [undefined, null, -5, 1e300, 'NaN', {}, []];

@@ -107,9 +107,9 @@ test('G4: a window that reopens may be waited for', async () => {
 
 test('G4: the official SDKs ask once', async () => {
   const { key } = await gateway.token();
-  let asked = 0;
+  let requested = 0;
   const counted = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    asked++;
+    requested++;
     const request = new Request(String(url), init);
     return gateway.relay.handle(request, new URL(request.url).pathname, { ip: () => '127.0.0.1' });
   };
@@ -118,5 +118,5 @@ test('G4: the official SDKs ask once', async () => {
   const anthropic = new Anthropic({ apiKey: `sk-${key}`, baseURL: 'http://gateway', fetch: counted });
   const message = { model: 'nobody-has-it', max_tokens: 9, messages: [{ role: 'user' as const, content: 'hi' }] };
   await expect(anthropic.messages.create(message)).rejects.toThrow('does not exist');
-  expect(asked).toBe(2);
+  expect(requested).toBe(2);
 });

@@ -115,10 +115,10 @@ test('G2: a turn that was nothing but a foreign thought goes as a whole', async 
 });
 
 test('G2: a budget for thinking goes where the call it would stand before has lost its thought', async () => {
-  const wish = '"thinking":{"type":"enabled","budget_tokens":2000},';
+  const requested = '"thinking":{"type":"enabled","budget_tokens":2000},';
   const clearing =
     '"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919"}]},';
-  const { body, dropped } = await sent('/v1/messages', turns([thinking(''), call], wish + clearing));
+  const { body, dropped } = await sent('/v1/messages', turns([thinking(''), call], requested + clearing));
   expect(JSON.parse(body)).not.toHaveProperty('thinking');
   expect(JSON.parse(body).context_management).toEqual({ edits: [{ type: 'clear_tool_uses_20250919' }] });
   expect(dropped).toContain('/thinking: the history calls a tool without the signed thought before it');
@@ -127,8 +127,8 @@ test('G2: a budget for thinking goes where the call it would stand before has lo
 });
 
 test('G2: a call that another upstream made without a thought takes the budget away too', async () => {
-  const wish = '"thinking":{"type":"enabled","budget_tokens":2000},';
-  const { body, dropped } = await sent('/v1/messages', turns(['{"type":"text","text":"I look"}', call], wish));
+  const requested = '"thinking":{"type":"enabled","budget_tokens":2000},';
+  const { body, dropped } = await sent('/v1/messages', turns(['{"type":"text","text":"I look"}', call], requested));
   expect(JSON.parse(body)).not.toHaveProperty('thinking');
   expect(JSON.parse(body).messages[1].content).toHaveLength(2);
   expect(dropped).toEqual(['/thinking: the history calls a tool without the signed thought before it']);
@@ -139,13 +139,13 @@ const said = '{"type":"message","role":"user","content":"hi" }';
 const own = '{"type":"reasoning","id":"rs_68af01c2","summary":[],"encrypted_content":"gAAAAABqYUYA"}';
 
 test('G2: items of a Responses history that another upstream sealed go; its own stay', async () => {
-  const strangers = [
+  const anonymous = [
     '{"type":"reasoning","id":"rs_1_0","summary":[],"encrypted_content":"gw1.a.EqoB"}',
     '{"type":"reasoning","id":"rs_20261122_1","summary":[{"type":"summary_text","text":"hm"}]}',
   ];
   const { body, dropped } = await sent(
     '/v1/responses',
-    items([said, strangers[0] ?? '', own, strangers[1] ?? '', said]),
+    items([said, anonymous[0] ?? '', own, anonymous[1] ?? '', said]),
   );
   expect(body).toBe(items([said, own, said]));
   expect(dropped).toEqual([1, 3].map((at) => `/input/${at}: a thought without this provider's seal`));
@@ -275,19 +275,19 @@ test.each([
 ])(
   'G2: what %s signed is refused once, and the conversation goes on without it',
   async (_name, path, body, expected, refusal) => {
-    const usual = upstream.requests.length;
-    let refused = 0;
+    const fallback = upstream.requests.length;
+    let rejected = 0;
     upstream.script((response) => {
-      refused++;
+      rejected++;
       sendJson(
         response,
-        refused === 1 ? refusal : path.endsWith('messages') ? answers.messages : answers.responses,
-        refused === 1 ? 400 : 200,
+        rejected === 1 ? refusal : path.endsWith('messages') ? answers.messages : answers.responses,
+        rejected === 1 ? 400 : 200,
       );
     });
     const first = await sent(path, body);
     expect(first.body).toBe(body);
-    expect(upstream.requests.slice(usual).map((one) => one.body.toString('utf8'))).toEqual([body, expected]);
+    expect(upstream.requests.slice(fallback).map((one) => one.body.toString('utf8'))).toEqual([body, expected]);
     expect(first.dropped).toHaveLength(1);
     expect(gateway.troubles).toEqual([]);
   },

@@ -3,28 +3,28 @@ import { expect, test } from 'vitest';
 import { scanForm } from '../../server/relay/intake/form-scan.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const longest = 16 * 1024;
+const maxLength = 16 * 1024;
 const head = 'Content-Disposition: form-data; name="model"';
 
 test('headers of a part that never end are refused, and so are those that end too late', () => {
-  const refused = expect.objectContaining({ code: 'body_invalid' });
-  const begun = () => {
+  const rejected = expect.objectContaining({ code: 'body_invalid' });
+  const startedOf = () => {
     const scan = scanForm('b');
     scan.push(bytes('--b\r\n'));
     return scan;
   };
-  const open = begun();
+  const open = startedOf();
   open.push(bytes(`${head}\r\nX: ${'a'.repeat(1000)}`));
-  expect(() => open.push(bytes('a'.repeat(longest)))).toThrow(refused);
-  expect(() => begun().push(bytes(`${head}\r\nX: ${'a'.repeat(longest)}\r\n\r\n`))).toThrow(refused);
-  const whole = begun();
+  expect(() => open.push(bytes('a'.repeat(maxLength)))).toThrow(rejected);
+  expect(() => startedOf().push(bytes(`${head}\r\nX: ${'a'.repeat(maxLength)}\r\n\r\n`))).toThrow(rejected);
+  const whole = startedOf();
   whole.push(bytes(`${head}\r\n\r\nm\r\n--b--\r\n`));
   whole.end();
   expect(whole.fields.get('model')).toBe('m');
 });
 
 test('an empty line may stand in front of the first boundary, and nothing else', () => {
-  const refused = expect.objectContaining({ code: 'body_invalid' });
+  const rejected = expect.objectContaining({ code: 'body_invalid' });
   const read = (before: string) => {
     const scan = scanForm('b');
     scan.push(bytes(`${before}--b\r\n${head}\r\n\r\nm\r\n--b--\r\n`));
@@ -32,7 +32,7 @@ test('an empty line may stand in front of the first boundary, and nothing else',
     return scan.fields.get('model');
   };
   expect([read(''), read('\r\n')]).toEqual(['m', 'm']);
-  for (const before of ['\r\v', '\r\r', '\n', 'x', '\r\n\r\n']) expect(() => read(before)).toThrow(refused);
+  for (const before of ['\r\v', '\r\r', '\n', 'x', '\r\n\r\n']) expect(() => read(before)).toThrow(rejected);
 });
 
 test('a header of a part that is none is named as what is wrong', () => {

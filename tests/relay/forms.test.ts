@@ -66,10 +66,10 @@ describe('M3: a fault behind 9 MiB', () => {
     'a boundary inside': `--${mark}`,
   };
   test.each(Object.entries(faults))('%s ends the upstream call unbilled', async (_, rest) => {
-    const begun = Promise.withResolvers<void>();
+    const startedOf = Promise.withResolvers<void>();
     const broken = Promise.withResolvers<boolean>();
     const server = createServer((request, response) => {
-      begun.resolve();
+      startedOf.resolve();
       request.on('data', () => undefined);
       request.on('error', () => undefined);
       request.on('close', () => broken.resolve(!request.complete));
@@ -81,10 +81,10 @@ describe('M3: a fault behind 9 MiB', () => {
     const response = await transcribe(field('model', 'cheap') + file('file', large) + rest);
     expect(response.status).toBe(400);
     expect(await codeOf(response)).toBe('body_invalid');
-    await begun.promise;
+    await startedOf.promise;
     expect(await broken.promise, 'the upstream sees that the body is not whole').toBe(true);
     expect(await gateway.balance()).toBe(before);
-    expect(gateway.relay.standings([id])).toEqual([{ condition: 'up', waitMs: 0 }]);
+    expect(gateway.relay.channelStatuses([id])).toEqual([{ condition: 'up', waitMs: 0 }]);
     expect(gateway.relay.open()).toBe(0);
     expect(await gateway.verify()).toEqual([]);
     server.closeAllConnections();

@@ -161,23 +161,23 @@ test('where something is free, whoever has nothing left is heard; what is not fr
 });
 
 test('whoever got nothing of what lies on other machines is asked about before the next body is read', async () => {
-  const asked: number[] = [];
+  const requested: number[] = [];
   let loan: 'exhausted' | 'elsewhere' | 'lent' = 'exhausted';
   await open({
     quota: 1000,
     leased: true,
     relay: {
-      lender: {
-        lend: async (_to, more) => {
-          asked.push(more);
+      leaseSource: {
+        acquire: async (_to, more) => {
+          requested.push(more);
           if (loan === 'lent') {
             const { accounts, memory } = gateway.balances.money;
             const { userId } = gateway;
-            createLeasedBalances({ accounts, memory }).lend({ kind: 'account', userId, id: userId }, 1000);
+            createLeasedBalances({ accounts, memory }).addLease({ kind: 'account', userId, id: userId }, 1000);
           }
           return loan;
         },
-        standing: async () => ({ limit: 0, used: 0 }),
+        limits: async () => ({ limit: 0, used: 0 }),
       },
     },
   });
@@ -187,11 +187,11 @@ test('whoever got nothing of what lies on other machines is asked about before t
     return [await codeOf(response), read];
   };
   expect(await outcome()).toEqual(['user_exhausted', true]);
-  asked.length = 0;
+  requested.length = 0;
   expect(await outcome()).toEqual(['user_exhausted', false]);
   loan = 'elsewhere';
   expect(await outcome()).toEqual(['balance_elsewhere', false]);
-  expect(asked).toEqual([1, 1]);
+  expect(requested).toEqual([1, 1]);
   loan = 'lent';
   expect((await outcome())[1]).toBe(true);
 });

@@ -30,9 +30,9 @@ test.each([
     (one: ReturnType<typeof listening>) => one.reports.kept('id', kept),
     { channels: [], served: [], kept: [['id', kept]] },
   ],
-] as const)('%s alone is told, once', (_name, say, news) => {
+] as const)('%s alone is told, once', (_name, print, news) => {
   const one = listening();
-  say(one);
+  print(one);
   expect(one.told).toEqual([]);
   one.passes();
   expect(one.told).toEqual([news]);

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
-import type { Trouble } from '../../server/contract/trouble.ts';
+import type { ChannelFailure } from '../../server/contract/trouble.ts';
 import { createAffinity } from '../../server/relay/routing/affinity.ts';
 import { Health } from '../../server/relay/routing/health.ts';
 import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-reports.ts';
@@ -39,12 +39,12 @@ const failure = (more: Partial<UpstreamFailure>): UpstreamFailure => ({
 });
 
 let now: number;
-let troubles: Trouble[];
+let failures: ChannelFailure[];
 let health: Health;
 beforeEach(() => {
   now = 1_000_000;
-  troubles = [];
-  health = new Health({ now: () => now, random: () => 0, trouble: (trouble) => troubles.push(trouble) });
+  failures = [];
+  health = new Health({ now: () => now, random: () => 0, failure: (trouble) => failures.push(trouble) });
 });
 
 test('five failures of a host in a row eject it, one probe tries it again', () => {
@@ -95,7 +95,7 @@ test('a host that keeps failing its probes is reported once', () => {
     health.begin(a);
     health.failed(a, 0, failure({}));
   }
-  expect(troubles.map(({ kind }) => kind)).toEqual(['host']);
+  expect(failures.map(({ kind }) => kind)).toEqual(['host']);
 });
 
 test.each([
@@ -107,13 +107,13 @@ test.each([
   health.failed(a, 0, failure({ class: 'key', status: 429, ...more }));
   expect(health.condition(a)).toBe('cooling');
   expect(health.waitMs(a)).toBe(wait);
-  expect(troubles).toEqual([]);
+  expect(failures).toEqual([]);
 });
 
 test('where keys are drawn, each has its share', () => {
   const a = channel(1, { keys: ['k0', 'k1', 'k2', 'k3'], setting: { key_mode: 'random' } });
   let drawn = 0;
-  const drawing = new Health({ now: () => now, random: () => drawn, trouble: () => undefined });
+  const drawing = new Health({ now: () => now, random: () => drawn, failure: () => undefined });
   const keyAt = (chance: number) => {
     drawn = chance;
     return drawing.pickKey(a).key;
@@ -125,13 +125,13 @@ test('keys take turns, those that cool down are left out, the channel waits only
   const a = channel(1, { keys: ['k0', 'k1', 'k2'] });
   expect([1, 2, 3, 4].map(() => health.pickKey(a).key)).toEqual(['k0', 'k1', 'k2', 'k0']);
   health.failed(a, 1, failure({ class: 'key', status: 401 }));
-  expect(troubles).toMatchObject([{ keyIndex: 1, lastKey: false, status: 401 }]);
+  expect(failures).toMatchObject([{ keyIndex: 1, lastKey: false, status: 401 }]);
   expect(new Set([1, 2, 3, 4].map(() => health.pickKey(a).index))).toEqual(new Set([0, 2]));
   expect(health.hasSpareKey(a)).toBe(true);
   expect(health.condition(a)).toBe('up');
   health.failed(a, 0, failure({ class: 'key', status: 429, retryAfter: 5 }));
   health.failed(a, 2, failure({ class: 'key', status: 401 }));
-  expect(troubles.at(-1)).toMatchObject({ keyIndex: 2, lastKey: true });
+  expect(failures.at(-1)).toMatchObject({ keyIndex: 2, lastKey: true });
   expect(health.condition(a)).toBe('cooling');
   expect(health.hasSpareKey(a)).toBe(false);
   // The one that is ready first.
@@ -184,7 +184,7 @@ test('what one thread learns of channels and conversations others know when it h
       due = done;
     },
   );
-  const one = new Health({ now: () => now, random: () => 0, trouble: () => undefined, changed: reports.channel });
+  const one = new Health({ now: () => now, random: () => 0, failure: () => undefined, changed: reports.channel });
   const remembering = createAffinity(() => now, reports);
   const a = channel(1);
   for (let n = 0; n < 5; n++) one.failed(a, 0, failure({}));
@@ -194,8 +194,8 @@ test('what one thread learns of channels and conversations others know when it h
   expect(told).toHaveLength(1);
   const there = createAffinity(() => now);
   for (const news of told) {
-    for (const word of news.channels) health.hear(word);
-    there.hear(news);
+    for (const word of news.channels) health.receive(word);
+    there.receive(news);
   }
   expect([health.condition(a), health.waitMs(a)]).toEqual(['ejected', 30_000]);
   expect([there.find('talk'), there.kept('resp_1')]).toMatchObject([7, { channelId: 7, ownerId: 2 }]);
@@ -209,6 +209,6 @@ test('what one thread learns of channels and conversations others know when it h
   one.succeeded(a, 0);
   one.succeeded(a, 0);
   due();
-  for (const word of told[1]?.channels ?? []) health.hear(word);
+  for (const word of told[1]?.channels ?? []) health.receive(word);
   expect([told.length, health.condition(a), health.waitMs(a)]).toEqual([2, 'up', 0]);
 });

@@ -36,28 +36,28 @@ const rows = { users: [user], tokens: [token] };
 
 const server = () => {
   const balances = new Balances();
-  balances.money.accounts.seeUser(user);
-  balances.money.accounts.seeToken(token);
+  balances.money.accounts.observeUser(user);
+  balances.money.accounts.observeToken(token);
   return balances;
 };
 
 test('R16: what requests of the server before hold, and may come to hold, cannot be spent by the one after it', () => {
   const before = server();
-  expect(before.account(1, 7).hold(100, { most: 600 }).ok).toBe(true);
+  expect(before.account(1, 7).reserve(100, { max: 600 }).ok).toBe(true);
   const after = server();
   const elsewhere = createHeldElsewhere(after.money);
   elsewhere.set(openMoneyOf(before.money, rows));
-  expect(after.account(1, 0).hold(401)).toEqual({ ok: false, who: 'user', remain: 400 });
-  expect(after.account(1, 7).hold(301)).toEqual({ ok: false, who: 'token', remain: 300 });
+  expect(after.account(1, 0).reserve(401)).toEqual({ ok: false, who: 'user', remain: 400 });
+  expect(after.account(1, 7).reserve(301)).toEqual({ ok: false, who: 'token', remain: 300 });
   // All of it together is what there is.
-  expect(after.account(1, 0).hold(400).ok).toBe(true);
-  expect(before.account(1, 7).hold(500, { most: 0 }).ok).toBe(true);
+  expect(after.account(1, 0).reserve(400).ok).toBe(true);
+  expect(before.account(1, 7).reserve(500, { max: 0 }).ok).toBe(true);
 });
 
 test('R16: what has ended there comes free here, and what it cost is gone', () => {
   const before = server();
-  before.account(1, 7).hold(600);
-  before.account(1, 0).hold(300);
+  before.account(1, 7).reserve(600);
+  before.account(1, 0).reserve(300);
   const after = server();
   const elsewhere = createHeldElsewhere(after.money);
   elsewhere.set(openMoneyOf(before.money, rows));

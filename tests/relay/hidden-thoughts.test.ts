@@ -1,7 +1,7 @@
 /** Models that think before they answer: what was thought is paid for, also by a client that leaves before the upstream reports it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
-import type { FrontDoor } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/front-door.ts';
 import { ClientDisconnect } from '../../server/relay/upstream/client-disconnect.ts';
 import type { OpenStream } from '../../server/relay/upstream/open-stream.ts';
 import { thoughtTime } from '../../server/relay/upstream/thinking.ts';
@@ -11,7 +11,7 @@ import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
-let door: FrontDoor;
+let door: HttpServer;
 let key: string;
 /** Added to the relay's clock. */
 let aheadMs: number;
@@ -183,7 +183,7 @@ const wires: Readonly<Record<Dialect, Wire>> = {
   },
 };
 
-const askedIn: Readonly<Record<Dialect, (name?: string, more?: object) => { path: string; body: object }>> = {
+const featuresIn: Readonly<Record<Dialect, (name?: string, more?: object) => { path: string; body: object }>> = {
   'openai-chat': (name = model, more = {}) => ({
     path: '/v1/chat/completions',
     body: { model: name, stream: true, messages: [{ role: 'user', content: 'hi' }], ...more },
@@ -214,13 +214,13 @@ const addChannel = (dialect: Dialect, models = model) =>
 
 function post({ path, body }: { readonly path: string; readonly body: object }) {
   const leave = new AbortController();
-  const asked = fetch(`http://127.0.0.1:${door.port}${path}`, {
+  const requested = fetch(`http://127.0.0.1:${door.port}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
     signal: leave.signal,
   });
-  return { asked, leave: () => leave.abort() };
+  return { asked: requested, leave: () => leave.abort() };
 }
 
 function reading(answer: Response) {
@@ -276,19 +276,19 @@ const thinkers: Readonly<Record<Dialect, string>> = {
   'anthropic-messages': 'claude-opus-5',
   'gemini-generate': 'gemini-3-pro-preview',
 };
-const pairs = dialects.flatMap((spoken) => [spoken, other[spoken]].map((heard) => [spoken, heard] as const));
+const pairs = dialects.flatMap((spoken) => [spoken, other[spoken]].map((received) => [spoken, received] as const));
 
 test.each(pairs)(
   'an upstream that speaks %s reports after a client that hears %s left with the last word: the report is charged',
-  async (spoken, heard) => {
+  async (spoken, received) => {
     const name = thinkers[spoken];
     await addChannel(spoken, name);
     const wire = wires[spoken];
     const stream = playing();
-    const { asked, leave } = post(askedIn[heard](name));
+    const { asked: requested, leave } = post(featuresIn[received](name));
     const up = await stream;
     up.write(wire.begin + wire.first + wire.second);
-    const { text } = reading(await asked);
+    const { text } = reading(await requested);
     await expect.poll(text).toContain('three four ');
     leave();
     await soon();
@@ -309,20 +309,20 @@ const longThought = 100;
 
 test.each(pairs)(
   'an upstream that speaks %s and never reports, a client that hears %s: thoughts are charged by their time',
-  async (spoken, heard) => {
+  async (spoken, received) => {
     await stop();
     await start(200);
     const name = thinkers[spoken];
     await addChannel(spoken, name);
     const wire = wires[spoken];
     const stream = playing();
-    const { asked, leave } = post(askedIn[heard](name));
+    const { asked: requested, leave } = post(featuresIn[received](name));
     const up = await stream;
     up.write(wire.begin);
     await soon();
     aheadMs += longThought * 1000;
     up.write(wire.first + wire.second);
-    const { text } = reading(await asked);
+    const { text } = reading(await requested);
     await expect.poll(text).toContain('three four ');
     leave();
     const log = await lastLog();
@@ -341,11 +341,11 @@ test('an estimated thought costs no more than what is held', async () => {
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked, leave } = post(askedIn['openai-chat'](model, { max_completion_tokens: 3000 }));
+  const { asked: requested, leave } = post(featuresIn['openai-chat'](model, { max_completion_tokens: 3000 }));
   const up = await stream;
   aheadMs += 1_000_000;
   up.write(wire.begin + wire.first);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   leave();
   expect(await lastLog()).toMatchObject({ completion_tokens: 3000, end_reason: 'client_gone' });
@@ -358,11 +358,11 @@ test('a thought is charged once for each choice that was asked for', async () =>
   const wire = wires['openai-chat'];
   const thoughtOf = async (more: object) => {
     const stream = playing();
-    const { asked, leave } = post(askedIn['openai-chat'](model, more));
+    const { asked: requested, leave } = post(featuresIn['openai-chat'](model, more));
     const up = await stream;
     aheadMs += 10_000;
     up.write(wire.begin + wire.first);
-    const { text } = reading(await asked);
+    const { text } = reading(await requested);
     await expect.poll(text).toContain('one two ');
     leave();
     return JSON.parse((await lastLog())?.other ?? '{}').estimated_thought;
@@ -379,14 +379,14 @@ test('thoughts that come as a summary count less than the time they took: the la
   await addChannel('openai-responses');
   const wire = wires['openai-responses'];
   const stream = playing();
-  const { asked, leave } = post(askedIn['openai-responses'](model, { reasoning: { summary: 'auto' } }));
+  const { asked: requested, leave } = post(featuresIn['openai-responses'](model, { reasoning: { summary: 'auto' } }));
   const up = await stream;
   up.write(
     wire.begin +
       named('response.output_item.added', { output_index: 1, item: { id: 'rs_1', type: 'reasoning', summary: [] } }) +
       named('response.reasoning_summary_text.delta', { output_index: 1, delta: 'a b c d ' }),
   );
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('a b c d ');
   aheadMs += longThought * 1000;
   up.write(wire.first);
@@ -405,10 +405,10 @@ test('thoughts that are shown in full are counted, and not charged by their time
   const name = 'deepseek-reasoner';
   await addChannel('openai-chat', name);
   const stream = playing();
-  const { asked, leave } = post(askedIn['openai-chat'](name));
+  const { asked: requested, leave } = post(featuresIn['openai-chat'](name));
   const up = await stream;
   up.write(chunk({ reasoning_content: 'a b c d ' }));
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('a b c d ');
   aheadMs += longThought * 1000;
   up.write(chunk({ content: 'one two ' }));
@@ -422,11 +422,13 @@ test('thoughts that a request hides are charged by their time where they are usu
   await start(200);
   await addChannel('openai-chat', 'deepseek-reasoner');
   const stream = playing();
-  const { asked, leave } = post(askedIn['openai-chat']('deepseek-reasoner', { include_reasoning: false }));
+  const { asked: requested, leave } = post(
+    featuresIn['openai-chat']('deepseek-reasoner', { include_reasoning: false }),
+  );
   const up = await stream;
   aheadMs += longThought * 1000;
   up.write(chunk({ content: 'one two ' }));
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   leave();
   const log = await lastLog();
@@ -442,10 +444,10 @@ test.each([
   await addChannel('anthropic-messages', 'claude-sonnet-4-5');
   const wire = wires['anthropic-messages'];
   const stream = playing();
-  const { asked, leave } = post(askedIn['anthropic-messages']('claude-sonnet-4-5', more));
+  const { asked: requested, leave } = post(featuresIn['anthropic-messages']('claude-sonnet-4-5', more));
   const up = await stream;
   up.write(wire.begin + wire.first);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   leave();
   if (drained) {
@@ -462,10 +464,10 @@ test('a model of an unknown name is read on for where it is asked to think', asy
   await addChannel('openai-chat', 'my-model');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked, leave } = post(askedIn['openai-chat']('my-model', { reasoning_effort: 'high' }));
+  const { asked: requested, leave } = post(featuresIn['openai-chat']('my-model', { reasoning_effort: 'high' }));
   const up = await stream;
   up.write(wire.begin + wire.first);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   leave();
   await soon();
@@ -478,11 +480,11 @@ test('a thought that only the stream shows, sealed, is read on for', async () =>
   await addChannel('anthropic-messages', 'claude-sonnet-4-5');
   const wire = wires['anthropic-messages'];
   const stream = playing();
-  const { asked, leave } = post(askedIn['anthropic-messages']('claude-sonnet-4-5'));
+  const { asked: requested, leave } = post(featuresIn['anthropic-messages']('claude-sonnet-4-5'));
   const up = await stream;
   const sealed = { type: 'redacted_thinking', data: 'abc' };
   up.write(wire.begin + named('content_block_start', { index: 1, content_block: sealed }) + wire.first);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   leave();
   await soon();
@@ -495,12 +497,12 @@ test('who leaves before the first word pays what the upstream reports soon after
   await addChannel('openai-responses');
   const wire = wires['openai-responses'];
   const stream = playing();
-  const { asked, leave } = post(askedIn['openai-responses']());
+  const { asked: requested, leave } = post(featuresIn['openai-responses']());
   const up = await stream;
   up.write(wire.begin);
   await soon();
   leave();
-  await asked.catch(() => undefined);
+  await requested.catch(() => undefined);
   await soon();
   up.write(wire.first + wire.second + wire.finish + wire.usage);
   up.end();
@@ -515,11 +517,11 @@ test('an upstream that breaks off after words is paid for what it thought', asyn
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked } = post(askedIn['openai-chat']());
+  const { asked: requested } = post(featuresIn['openai-chat']());
   const up = await stream;
   aheadMs += longThought * 1000;
   up.write(wire.begin + wire.first);
-  const { text, over } = reading(await asked);
+  const { text, over } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   up.destroy();
   await over;
@@ -534,11 +536,11 @@ test('a stream that is ended at a blocked word is cancelled at once, and its tho
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked } = post(askedIn['openai-chat']());
+  const { asked: requested } = post(featuresIn['openai-chat']());
   const up = await stream;
   aheadMs += longThought * 1000;
   up.write(wire.begin + wire.first);
-  const { text, over } = reading(await asked);
+  const { text, over } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   up.write(chunk({ content: 'forbidden' }));
   await over;
@@ -554,10 +556,10 @@ test('reading on ends when the relay is cut, and the reservation stays until the
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked, leave } = post(askedIn['openai-chat']());
+  const { asked: requested, leave } = post(featuresIn['openai-chat']());
   const up = await stream;
   up.write(wire.begin + wire.first);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   const available = () => gateway.balances.account(gateway.userId, 0).available(false);
   const held = available();

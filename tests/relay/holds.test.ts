@@ -1,11 +1,11 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ledgerFacts } from '../../db/ledger/sqlite/facts.ts';
+import { ledgerStats } from '../../db/ledger/sqlite/facts.ts';
 import { sqliteOf } from '../../db/open.ts';
 import type { Account } from '../../server/billing/balances/account.ts';
 import { Balances } from '../../server/billing/balances/balances.ts';
 import { reportsOf } from '../../server/billing/ledger/verify.ts';
-import { capsuleOf } from '../../server/domain/secrets/vault.ts';
+import { sealedBlobOf } from '../../server/domain/secrets/vault.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countedBound, countedTexts, promptBound, readPrompt, sumOf } from '../../server/relay/intake/prompt.ts';
 import { createRelay, type Relay } from '../../server/relay/relay.ts';
@@ -14,7 +14,7 @@ import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
-import { beside } from '../support/relay-memory.ts';
+import { paired } from '../support/relay-memory.ts';
 import { mediaAnswer, mediaOrder } from './mixtures/media.ts';
 import { startTalkUpstream, type TalkSum, talk } from './mixtures/talks.ts';
 
@@ -70,7 +70,7 @@ const talkModel = 'gpt-4o-realtime-preview';
 
 let gateway: TestGateway;
 /** Four, as in threads of their own: they have the money's memory in common, and nothing else. */
-let relays: { readonly relay: Relay; readonly follow: () => void }[];
+let relayThreads: { readonly relay: Relay; readonly follow: () => void }[];
 let talks: ReturnType<typeof startTalkUpstream>;
 let seen: Map<number, Seen>;
 /** By the marks that requests carry. */
@@ -99,7 +99,7 @@ const wishOf = (content: Content): Wish => ({
 });
 
 /** A request of any kind, with its own mark in the words. */
-const wish = (random: () => number, mark: string): Wish => wishOf(contentOf(random, mark));
+const requested = (random: () => number, mark: string): Wish => wishOf(contentOf(random, mark));
 
 function contentOf(random: () => number, mark: string): Content {
   const among = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -337,9 +337,9 @@ class WatchedBalances extends Balances {
     const record = seen.get(tokenId);
     if (record === undefined || this.watched.has(account)) return account;
     this.watched.add(account);
-    const [spare, available, hold] = [account.spare, account.available, account.hold].map((one) =>
+    const [spare, available, reserve] = [account.spare, account.available, account.reserve].map((one) =>
       one.bind(account),
-    ) as [Account['spare'], Account['available'], Account['hold']];
+    ) as [Account['spare'], Account['available'], Account['reserve']];
     account.spare = (...terms) => {
       record.spare = spare(...terms);
       return record.spare;
@@ -348,8 +348,8 @@ class WatchedBalances extends Balances {
       record.available = available(...terms);
       return record.available;
     };
-    account.hold = (...terms) => {
-      const answer = hold(...terms);
+    account.reserve = (...terms) => {
+      const answer = reserve(...terms);
       if (answer.ok) record.admitted = true;
       return answer;
     };
@@ -358,7 +358,7 @@ class WatchedBalances extends Balances {
 }
 
 /** Where works are kept is not what this is about, and each would be a commit. */
-const nobody = async () => undefined;
+const noop = async () => undefined;
 
 beforeAll(async () => {
   gateway = await createTestGateway({ engine: 'sqlite' });
@@ -374,8 +374,8 @@ beforeAll(async () => {
     await gateway.channel('http://upstream.test', fields);
   talks = startTalkUpstream();
   await gateway.channel(talks.url, { models: talkModel });
-  relays = [1, 2, 3, 4].map((thread) => {
-    const { money, follow } = beside(gateway.balances.money, thread);
+  relayThreads = [1, 2, 3, 4].map((thread) => {
+    const { money, follow } = paired(gateway.balances.money, thread);
     const relay = createRelay({
       state: gateway.state,
       balances: new WatchedBalances(money),
@@ -383,14 +383,14 @@ beforeAll(async () => {
       counter,
       fetch: upstream,
       now: Date.now,
-      steady: () => performance.now(),
+      monoNow: () => performance.now(),
       random: Math.random,
       keyHmac: gateway.vault.keyHmac,
-      capsule: capsuleOf(gateway.vault),
-      tasks: { ...gateway.services.tasks, addDrawing: nobody, addSong: nobody },
+      sealedBlob: sealedBlobOf(gateway.vault),
+      tasks: { ...gateway.services.tasks, addDrawing: noop, addSong: noop },
       findSession: async () => 0,
-      trouble: () => undefined,
-      limits: { ...defaultLimits, commitCeilingMs: 60_000 },
+      failure: () => undefined,
+      limits: { ...defaultLimits, maxCommitWaitMs: 60_000 },
     });
     return { relay, follow };
   });
@@ -460,7 +460,7 @@ async function ask(key: number, { path, type, bytes }: Wish): Promise<{ status: 
     headers: { authorization: `Bearer sk-key${key}`, 'content-type': type, 'content-length': String(bytes.length) },
     body: new Uint8Array(bytes),
   });
-  const one = relays[key % relays.length];
+  const one = relayThreads[key % relayThreads.length];
   one?.follow();
   const response = await one?.relay.handle(request, path, { ip: () => '127.0.0.1' });
   return { status: response?.status ?? 0, text: (await response?.text()) ?? '' };
@@ -472,7 +472,7 @@ async function converse(sum: TalkSum, userId: number, key: number): Promise<void
     headers: { authorization: `Bearer sk-key${key}`, 'openai-beta': `talk ${key}` },
   });
   const free = () => gateway.balances.account(userId, key).available();
-  const one = relays[key % relays.length];
+  const one = relayThreads[key % relayThreads.length];
   if (one === undefined) throw new Error('no relay');
   one.follow();
   const reached = await one.relay.realtime(request, { ip: () => '127.0.0.1' });
@@ -480,8 +480,8 @@ async function converse(sum: TalkSum, userId: number, key: number): Promise<void
     return talk(randomOf(key), reached, { mark: `talk ${key}`, upstream: talks, free, sum });
   expect(reached.status).toBe(403);
   sum.turns++;
-  sum.refused++;
-  if (free() > 10_000) sum.refusedForNothing++;
+  sum.rejected++;
+  if (free() > 10_000) sum.rejectedWrongly++;
 }
 
 const quotaOf = (model: Model, prompt: number, output: number): number =>
@@ -499,19 +499,19 @@ interface Sum {
   requests: number;
   served: number;
   shortened: number;
-  refused: number;
+  rejected: number;
   changedForNothing: number;
-  refusedForNothing: number;
+  rejectedWrongly: number;
 }
 
 const saidOf = ({
   requests,
   served,
   shortened,
-  refused,
+  rejected,
   overrun: beyond,
 }: Sum & { readonly overrun: number }): string =>
-  `${requests} requests: ${served} served, ${shortened} shortened, ${refused} refused, overrun ${beyond}`;
+  `${requests} requests: ${served} served, ${shortened} shortened, ${rejected} refused, overrun ${beyond}`;
 
 /** Only a stream whose every token is seen may cost more than there is: it can be cut. */
 const roomOf = ({ spare, available }: Seen, { model, stream }: Wish): number =>
@@ -528,28 +528,28 @@ function judge(sum: Sum, one: Wish, key: number, status: number): void {
   if (one.model === null) {
     if (record.received !== null && record.received !== record.sent) sum.changedForNothing++;
     if (record.admitted) return;
-    sum.refused++;
-    if (one.need > 0 && Math.ceil(one.need) <= room) sum.refusedForNothing++;
+    sum.rejected++;
+    if (one.need > 0 && Math.ceil(one.need) <= room) sum.rejectedWrongly++;
     return;
   }
   const { cap, floor } = models[one.model];
   const { bytes, counted } = prompts(one);
   if (!record.admitted) {
-    sum.refused++;
+    sum.rejected++;
     expect(status).toBe(403);
-    const least = Math.min(floor, one.limit > 0 ? one.limit : cap) * one.choices;
+    const min = Math.min(floor, one.limit > 0 ? one.limit : cap) * one.choices;
     // The next whole quota, for what is charged is rounded.
     // What may be cut begins with little, but with no more than there is.
     const begins = Math.min(room, record.available);
-    if (begins > 0 && quotaOf(one.model, counted, least) + 1 <= begins) sum.refusedForNothing++;
+    if (begins > 0 && quotaOf(one.model, counted, min) + 1 <= begins) sum.rejectedWrongly++;
     return;
   }
   const ours = /,?"stream_options":\{"include_usage":true\}/;
   const changed = record.received !== null && record.received.replace(ours, '') !== record.sent;
   if (!changed) return;
   sum.shortened++;
-  const most = quotaOf(one.model, bytes, Math.min(one.limit > 0 ? one.limit : cap, 1e9) * one.choices);
-  if (most <= room) sum.changedForNothing++;
+  const max = quotaOf(one.model, bytes, Math.min(one.limit > 0 ? one.limit : cap, 1e9) * one.choices);
+  if (max <= room) sum.changedForNothing++;
 }
 
 const lows = (): unknown[] => gateway.raw().prepare('SELECT * FROM lows').all();
@@ -569,42 +569,43 @@ async function mixtures(
     turns: 0,
     answered: 0,
     shortened: 0,
-    refused: 0,
+    rejected: 0,
     changedForNothing: 0,
-    refusedForNothing: 0,
+    rejectedWrongly: 0,
   };
-  const sum: Sum = { requests: 0, served: 0, shortened: 0, refused: 0, changedForNothing: 0, refusedForNothing: 0 };
+  const sum: Sum = { requests: 0, served: 0, shortened: 0, rejected: 0, changedForNothing: 0, rejectedWrongly: 0 };
   const before = overrun();
   let worst = 0;
   for (let from = 0; from < count; from += together) {
-    const began = new Map<number, number>();
+    const started = new Map<number, number>();
     await Promise.all(
       Array.from({ length: Math.min(together, count - from) }, async () => {
         const id = 1000 + serial++;
-        const wishes = Array.from({ length: 2 + Math.floor(random() * 3) }, () => {
+        const settings = Array.from({ length: 2 + Math.floor(random() * 3) }, () => {
           const key = 1_000_000 + serial++;
-          const one = wish(random, `#${key}#`);
+          const one = requested(random, `#${key}#`);
           parts.set(`#${key}#`, one.part);
           return { key, one };
         });
         const balance = Math.floor(10 ** (random() * 6.5));
-        began.set(id, balance);
+        started.set(id, balance);
         const talker = random() < talkShare ? [1_000_000 + serial++] : [];
-        await newUser(id, balance, [...wishes.map(({ key }) => key), ...talker]);
+        await newUser(id, balance, [...settings.map(({ key }) => key), ...talker]);
         await Promise.all([
-          ...wishes.map(async ({ key, one }) => judge(sum, one, key, (await ask(key, one)).status)),
+          ...settings.map(async ({ key, one }) => judge(sum, one, key, (await ask(key, one)).status)),
           ...talker.map((key) => converse(spoken, id, key)),
         ]);
       }),
     );
-    while (relays.some(({ relay }) => relay.open() > 0)) await Bun.sleep(1);
+    while (relayThreads.some(({ relay }) => relay.open() > 0)) await Bun.sleep(1);
     parts.clear();
     await gateway.ledger.drain();
-    const owed = gateway
+    const pending = gateway
       .raw()
       .prepare<{ id: number; overrun: number }>('SELECT id, overrun FROM accounts WHERE overrun > 0')
       .all();
-    for (const { id, overrun: owes } of owed) if (began.has(id)) worst = Math.max(worst, owes / (began.get(id) ?? 1));
+    for (const { id, overrun: owes } of pending)
+      if (started.has(id)) worst = Math.max(worst, owes / (started.get(id) ?? 1));
   }
   return { ...sum, overrun: overrun() - before, worst, talks: spoken };
 }
@@ -615,10 +616,10 @@ describe('thousands of mixtures of parallel requests', () => {
     const told = await mixtures(count, 20_261_122);
     figure(`${saidOf(told)}, balances below zero ${lows().length}`);
     expect(lows()).toEqual([]);
-    expect(told).toMatchObject({ overrun: 0, changedForNothing: 0, refusedForNothing: 0 });
-    expect(told.talks).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
-    expect(Math.min(told.served, told.shortened, told.refused)).toBeGreaterThan(count / 8);
-    expect(Math.min(told.talks.answered, told.talks.shortened, told.talks.refused)).toBeGreaterThan(count / 80);
+    expect(told).toMatchObject({ overrun: 0, changedForNothing: 0, rejectedWrongly: 0 });
+    expect(told.talks).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
+    expect(Math.min(told.served, told.shortened, told.rejected)).toBeGreaterThan(count / 8);
+    expect(Math.min(told.talks.answered, told.talks.shortened, told.talks.rejected)).toBeGreaterThan(count / 80);
   });
 
   test('overcommitted four times, the loss stays within three balances', async () => {
@@ -628,14 +629,14 @@ describe('thousands of mixtures of parallel requests', () => {
     await gateway.option('HoldOvercommit', '1');
     figure(`overcommitted four times: ${saidOf(told)}, balances below zero ${lows().length}`);
     expect(lows()).toEqual([]);
-    expect(told).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
-    expect(told.talks).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
+    expect(told).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
+    expect(told.talks).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
     expect(told.worst).toBeLessThanOrEqual(3);
   });
 
   test('the books agree', () => {
     // The keys of these users are in no table.
-    const wrong = reportsOf(ledgerFacts(sqliteOf(gateway.database).raw)).filter(
+    const wrong = reportsOf(ledgerStats(sqliteOf(gateway.database).raw)).filter(
       ({ violations, examples }) => violations > 0 && !/^tokens/.test(examples[0] ?? ''),
     );
     expect(wrong).toEqual([]);

@@ -147,10 +147,10 @@ describe('A12: names in addresses', () => {
       expect(compileSettings(stored).geminiVersion('gemini-2.5-flash')).toBe('v1beta');
       const provider = providerByType(24);
       if (provider === undefined) throw new Error('no such provider');
-      const facts = { baseUrl: '', model: 'gemini-2.5-flash', other: version };
-      expect(endpointFor(provider, 'generate', facts)).toBeNull();
-      expect(endpointFor(provider, 'generate', { ...facts, other: 'v1', model: '..' })).toBeNull();
-      expect(endpointFor(provider, 'generate', { ...facts, other: 'v1', model: 'a$&b' })).toContain(
+      const details = { baseUrl: '', model: 'gemini-2.5-flash', other: version };
+      expect(endpointFor(provider, 'generate', details)).toBeNull();
+      expect(endpointFor(provider, 'generate', { ...details, other: 'v1', model: '..' })).toBeNull();
+      expect(endpointFor(provider, 'generate', { ...details, other: 'v1', model: 'a$&b' })).toContain(
         '/v1/models/a%24%26b:',
       );
     },

@@ -24,12 +24,12 @@ const messagesAnswer = {
   stop_reason: 'end_turn',
   usage: { input_tokens: 5, output_tokens: 1 },
 };
-const say = (answer: unknown) => bench.script((response) => sendJson(response, answer));
+const print = (answer: unknown) => bench.script((response) => sendJson(response, answer));
 const droppedOf = async () => ((await bench.log()).other.dropped ?? []) as string[];
 
 test('W1: the temperature of a chat client does not reach a model that refuses it', async () => {
   const key = await bench.channel('anthropic', 'claude-opus-4-8');
-  say(messagesAnswer);
+  print(messagesAnswer);
   const response = await bench.post('/v1/chat/completions', key, {
     model: 'claude-opus-4-8',
     messages: hi,
@@ -63,7 +63,7 @@ test('W2: a chat client’s own stream reaches Mistral without what it refuses, 
       },
     ]),
   );
-  const asked = {
+  const requested = {
     model: 'mistral-large-latest',
     stream: true,
     max_completion_tokens: 40,
@@ -71,7 +71,7 @@ test('W2: a chat client’s own stream reaches Mistral without what it refuses, 
     user: 'ann',
     messages: hi,
   };
-  const response = await bench.post('/v1/chat/completions', key, asked);
+  const response = await bench.post('/v1/chat/completions', key, requested);
   expect(await response.text()).toContain('yes');
   expect(bench.sent().body).toEqual({
     model: 'mistral-large-latest',
@@ -86,10 +86,10 @@ test('W2: a chat client’s own stream reaches Mistral without what it refuses, 
 
 test('W2: a body that Mistral takes as it is passes byte for byte', async () => {
   const key = await bench.channel('mistral', 'mistral-large-latest');
-  say(chatAnswer);
-  const asked = { temperature: 0.5, model: 'mistral-large-latest', messages: [...hi], safe_prompt: true };
-  await bench.post('/v1/chat/completions', key, asked);
-  expect(bench.upstream.requests[0]?.body.toString()).toBe(JSON.stringify(asked));
+  print(chatAnswer);
+  const requested = { temperature: 0.5, model: 'mistral-large-latest', messages: [...hi], safe_prompt: true };
+  await bench.post('/v1/chat/completions', key, requested);
+  expect(bench.upstream.requests[0]?.body.toString()).toBe(JSON.stringify(requested));
 });
 
 const thinkingTurns = [
@@ -120,7 +120,7 @@ test.each([
   ['deepseek', 'deepseek-v4-pro'],
 ] as const)('W8, W9: the second turn of an agent at %s', async (slug, model) => {
   const key = await bench.channel(slug, model);
-  say(chatAnswer);
+  print(chatAnswer);
   const response = await bench.post('/v1/messages', key, agentBody(model));
   expect(response.status).toBe(200);
   const body = bench.sent().body as Record<string, unknown> & { messages: Record<string, unknown>[] };
@@ -164,7 +164,7 @@ test.each([
 
 test('W13: a Responses client without a limit gets as much as the model writes', async () => {
   const key = await bench.channel('anthropic', 'claude-opus-5-5');
-  say(messagesAnswer);
+  print(messagesAnswer);
   await bench.post('/v1/responses', key, { model: 'claude-opus-5-5', input: 'hi', reasoning: { effort: 'high' } });
   expect(bench.sent().body).toMatchObject({
     max_tokens: 128_000,
@@ -180,8 +180,8 @@ test('a client that meant another model is fitted to the one it gets, member by 
   const key = await bench.channel('anthropic', 'claude-sonnet-4-5', {
     model_mapping: JSON.stringify({ 'claude-sonnet-4-5': 'claude-opus-4-8' }),
   });
-  say(messagesAnswer);
-  const asked = {
+  print(messagesAnswer);
+  const requested = {
     model: 'claude-sonnet-4-5',
     max_tokens: 20_000,
     temperature: 1,
@@ -190,8 +190,8 @@ test('a client that meant another model is fitted to the one it gets, member by 
     metadata: { user_id: 'u' },
     some_new_member: { kept: true },
   };
-  await bench.post('/v1/messages', key, asked);
-  const { temperature: _, ...rest } = asked;
+  await bench.post('/v1/messages', key, requested);
+  const { temperature: _, ...rest } = requested;
   expect(bench.sent().body).toEqual({
     ...rest,
     model: 'claude-opus-4-8',
@@ -203,9 +203,9 @@ test('a client that meant another model is fitted to the one it gets, member by 
 
 test('a mapped chat model that takes another name for the limit, and no temperature', async () => {
   const key = await bench.channel('openai', 'gpt-4o', { model_mapping: JSON.stringify({ 'gpt-4o': 'gpt-5' }) });
-  say(chatAnswer);
-  const asked = { model: 'gpt-4o', messages: hi, max_tokens: 50, temperature: 0.2, logit_bias: { 1: 2 } };
-  await bench.post('/v1/chat/completions', key, asked);
+  print(chatAnswer);
+  const requested = { model: 'gpt-4o', messages: hi, max_tokens: 50, temperature: 0.2, logit_bias: { 1: 2 } };
+  await bench.post('/v1/chat/completions', key, requested);
   expect(bench.sent().body).toEqual({
     model: 'gpt-5',
     messages: hi,
@@ -219,38 +219,38 @@ test('a mapped model that takes the same changes nothing but the name', async ()
   const key = await bench.channel('anthropic', 'claude-opus-4-8', {
     model_mapping: JSON.stringify({ 'claude-opus-4-8': 'claude-opus-4-7' }),
   });
-  say(messagesAnswer);
-  const asked = { model: 'claude-opus-4-8', max_tokens: 999_999, temperature: 0.4, messages: hi };
-  await bench.post('/v1/messages', key, asked);
-  expect(bench.upstream.requests[0]?.body.toString()).toBe(JSON.stringify({ ...asked, model: 'claude-opus-4-7' }));
+  print(messagesAnswer);
+  const requested = { model: 'claude-opus-4-8', max_tokens: 999_999, temperature: 0.4, messages: hi };
+  await bench.post('/v1/messages', key, requested);
+  expect(bench.upstream.requests[0]?.body.toString()).toBe(JSON.stringify({ ...requested, model: 'claude-opus-4-7' }));
 });
 
 test('what passes through is not touched', async () => {
   const key = await bench.channel('mistral', 'mistral-large-latest', {
     setting: JSON.stringify({ pass_through: true }),
   });
-  say(chatAnswer);
-  const asked = { model: 'mistral-large-latest', messages: hi, seed: 1, user: 'ann' };
-  await bench.post('/v1/chat/completions', key, asked);
-  expect(bench.upstream.requests[0]?.body.toString()).toBe(JSON.stringify(asked));
+  print(chatAnswer);
+  const requested = { model: 'mistral-large-latest', messages: hi, seed: 1, user: 'ann' };
+  await bench.post('/v1/chat/completions', key, requested);
+  expect(bench.upstream.requests[0]?.body.toString()).toBe(JSON.stringify(requested));
 });
 
 test('an operator’s rule is followed by the next request', async () => {
   const key = await bench.channel('openai', 'my-model-7');
-  say(chatAnswer);
-  const asked = {
+  print(chatAnswer);
+  const requested = {
     model: 'my-model-7',
     max_tokens: 50_000,
     temperature: 0.5,
     messages: [{ role: 'user', content: 'hi' }],
   };
-  await bench.post('/v1/messages', key, asked);
+  await bench.post('/v1/messages', key, requested);
   expect(bench.sent().body).toMatchObject({ max_tokens: 50_000, temperature: 0.5 });
   await bench.gateway.option(
     'model_rules',
     JSON.stringify([{ models: '^my-model', provider: 'openai', outputCap: 8192, refuses: ['temperature'] }]),
   );
-  await bench.post('/v1/messages', key, asked);
+  await bench.post('/v1/messages', key, requested);
   expect(bench.sent(1).body).toMatchObject({ max_tokens: 8192 });
   expect(bench.sent(1).body).not.toHaveProperty('temperature');
   expect(await droppedOf()).toEqual([
@@ -277,7 +277,7 @@ test.each([
   ['openai', 'my-model-high', { model: 'my-model-high' }],
 ])('%s: what the name %s wishes for', async (slug, model, expected) => {
   const key = await bench.channel(slug, model);
-  say(chatAnswer);
+  print(chatAnswer);
   await bench.post('/v1/chat/completions', key, { model, messages: hi });
   expect(bench.sent().body).toEqual({ ...expected, messages: hi });
 });

@@ -24,16 +24,16 @@ const delta = (content: string) => frame({ choices: [{ index: 0, delta: { conten
 const stop = frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
 const usage = (output: number) =>
   frame({ choices: [], usage: { prompt_tokens: 10, completion_tokens: output, total_tokens: 10 + output } });
-const asked = { model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] };
+const requested = { model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] };
 
 const listening = (key: string) => {
-  const heard = { text: '', ended: false };
-  const over = gateway.chat(key, asked).then(async (response) => {
+  const received = { text: '', ended: false };
+  const over = gateway.chat(key, requested).then(async (response) => {
     const decoder = new TextDecoder();
-    for await (const piece of response.body ?? []) heard.text += decoder.decode(piece, { stream: true });
-    heard.ended = true;
+    for await (const chunk of response.body ?? []) received.text += decoder.decode(chunk, { stream: true });
+    received.ended = true;
   });
-  return { heard, over };
+  return { heard: received, over };
 };
 
 test.each([
@@ -47,10 +47,10 @@ test.each([
   });
   const { key } = await gateway.token();
   gateway.raw().pragma('query_only = ON');
-  const { heard, over } = listening(key);
-  const pings = () => heard.text.match(/^: /gm)?.length ?? 0;
-  await expect.poll(() => heard.ended || pings() > 2, { timeout: 10_000 }).toBe(true);
-  expect(heard.ended).toBe(false);
+  const { heard: received, over } = listening(key);
+  const pings = () => received.text.match(/^: /gm)?.length ?? 0;
+  await expect.poll(() => received.ended || pings() > 2, { timeout: 10_000 }).toBe(true);
+  expect(received.ended).toBe(false);
   gateway.raw().pragma('query_only = OFF');
   await over;
   expect((await gateway.logs())[0]).toMatchObject({ prompt_tokens: 10, completion_tokens: 3, end_reason: reason });
@@ -72,16 +72,16 @@ test('a hold that grew with its stream is given back whole', async () => {
   let finish: () => void = () => undefined;
   const available = () => gateway.balances.account(gateway.userId, id).available();
   const whole = available();
-  const { heard, over } = listening(key);
-  await expect.poll(() => heard.text).toContain('begin');
+  const { heard: received, over } = listening(key);
+  await expect.poll(() => received.text).toContain('begin');
   const atFirst = whole - available();
   (await promise)();
-  await expect.poll(() => heard.text.length, { timeout: 10_000 }).toBeGreaterThan(290_000);
+  await expect.poll(() => received.text.length, { timeout: 10_000 }).toBeGreaterThan(290_000);
   expect(whole - available()).toBeGreaterThan(atFirst);
   finish();
   await over;
   const [log] = await gateway.logs();
   expect(log).toMatchObject({ completion_tokens: 60_000 });
   expect(whole - available()).toBe(log?.quota ?? 0);
-  expect(gateway.balances.account(gateway.userId, 0).standing().limit).toBe(whole);
+  expect(gateway.balances.account(gateway.userId, 0).limits().limit).toBe(whole);
 });

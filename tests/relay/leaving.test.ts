@@ -1,14 +1,14 @@
 /** Who leaves, when, and what it costs: every dialect, verbatim and told anew, at every point of a stream; and answers in one piece. */
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { FrontDoor } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/front-door.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
-let door: FrontDoor;
+let door: HttpServer;
 let key: string;
 
 beforeEach(async () => {
@@ -161,7 +161,7 @@ const wires: Readonly<Record<Dialect, Wire>> = {
   },
 };
 
-const askedIn: Readonly<Record<Dialect, (stream: boolean) => { path: string; body: unknown }>> = {
+const featuresIn: Readonly<Record<Dialect, (stream: boolean) => { path: string; body: unknown }>> = {
   'openai-chat': (stream) => ({
     path: '/v1/chat/completions',
     body: { model, stream, messages: [{ role: 'user', content: 'hi' }] },
@@ -186,13 +186,13 @@ const channels: Readonly<Record<Dialect, Record<string, unknown>>> = {
 
 function post(path: string, body: unknown) {
   const leave = new AbortController();
-  const asked = fetch(`http://127.0.0.1:${door.port}${path}`, {
+  const requested = fetch(`http://127.0.0.1:${door.port}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
     signal: leave.signal,
   });
-  return { asked, leave: () => leave.abort() };
+  return { asked: requested, leave: () => leave.abort() };
 }
 
 /** Reads what comes, as far as anybody looks. */
@@ -240,7 +240,7 @@ const other: Readonly<Record<Dialect, Dialect>> = {
 };
 const points = ['first delta', 'middle', 'finish before usage', 'usage before the terminal frame'] as const;
 const table = dialects.flatMap((spoken) =>
-  [spoken, other[spoken]].flatMap((heard) => points.map((point) => [spoken, heard, point] as const)),
+  [spoken, other[spoken]].flatMap((received) => points.map((point) => [spoken, received, point] as const)),
 );
 
 /** gpt-4o-mini: 0.075 a token read, four times that a token written. */
@@ -248,15 +248,15 @@ const price = (read: number, written: number) => Math.round((read + 4 * written)
 
 test.each(table)(
   'M6: an upstream that speaks %s, a client that hears %s and leaves after: %s',
-  async (spoken, heard, point) => {
+  async (spoken, received, point) => {
     await gateway.channel(upstream.url, channels[spoken]);
     const wire = wires[spoken];
     const stream = playing();
-    const { path, body } = askedIn[heard](true);
-    const { asked, leave } = post(path, body);
+    const { path, body } = featuresIn[received](true);
+    const { asked: requested, leave } = post(path, body);
     const up = await stream;
     up.write(wire.begin + wire.first);
-    const { text } = reading(await asked);
+    const { text } = reading(await requested);
     await expect.poll(text).toContain('one two ');
     if (point !== 'first delta') {
       up.write(wire.second);
@@ -273,7 +273,7 @@ test.each(table)(
     if (point === 'usage before the terminal frame') {
       up.write(wire.usage);
       await soon();
-    } else if (heard === spoken && (spoken === 'openai-chat' || spoken === 'gemini-generate')) {
+    } else if (received === spoken && (spoken === 'openai-chat' || spoken === 'gemini-generate')) {
       // The end is not told as long as nobody knows what it costs.
       await soon();
       expect(text()).not.toMatch(/"finish_?[rR]eason":"(?!null)/);
@@ -299,11 +299,11 @@ test('M6: the end waits for its bill, and goes out with it before anything else 
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](true);
-  const { asked } = post(path, body);
+  const { path, body } = featuresIn['openai-chat'](true);
+  const { asked: requested } = post(path, body);
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
   expect(text()).not.toContain('"stop"');
   up.write(wire.usage);
@@ -319,17 +319,17 @@ test('M6: the end waits for its bill, and goes out with it before anything else 
 test('M6: an answer that comes with its end in one frame waits as well', async () => {
   await gateway.channel(upstream.url);
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](true);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['openai-chat'](true);
+  const { asked: requested, leave } = post(path, body);
   const up = await stream;
   up.write(chunk({ role: 'assistant', content: 'yes' }, 'stop'));
   // Nothing may go out, not even the status.
-  expect(await Promise.race([asked, soon()])).toBeUndefined();
+  expect(await Promise.race([requested, soon()])).toBeUndefined();
   leave();
   await soon();
   up.write(wires['openai-chat'].usage);
   up.end();
-  await asked.catch(() => undefined);
+  await requested.catch(() => undefined);
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
 });
 
@@ -341,11 +341,11 @@ test('M6: a bill that never comes is not waited for longer than is granted', asy
   door = openRelayDoor(gateway.relay);
   await gateway.channel(upstream.url);
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](true);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['openai-chat'](true);
+  const { asked: requested, leave } = post(path, body);
   const up = await stream;
   up.write(wires['openai-chat'].first + wires['openai-chat'].finish);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text, { timeout: 5000 }).toContain('"stop"');
   leave();
   expect(await row()).toMatchObject({ completion_tokens: 2, end_reason: 'client_gone', usage_source: 'estimated' });
@@ -355,13 +355,13 @@ test('M6: a bill that never comes is not waited for longer than is granted', asy
 test('M6: of several choices one may end before the others: they go on', async () => {
   await gateway.channel(upstream.url);
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](true);
-  const { asked } = post(path, { ...(body as object), n: 2 });
+  const { path, body } = featuresIn['openai-chat'](true);
+  const { asked: requested } = post(path, { ...(body as object), n: 2 });
   const up = await stream;
   const second = (delta: unknown, finish: string | null = null) =>
     data({ id: 'chatcmpl-1', choices: [{ index: 1, delta, finish_reason: finish }], usage: null });
   up.write(wires['openai-chat'].first + wires['openai-chat'].finish);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   up.write(second({ content: 'another ' }));
   await expect.poll(text).toContain('another ');
   expect(text()).toContain('"stop"');
@@ -378,11 +378,11 @@ test('M6: whoever leaves between two blocks is not read on for when the next one
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const wire = wires['anthropic-messages'];
   const stream = playing();
-  const { path, body } = askedIn['anthropic-messages'](true);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['anthropic-messages'](true);
+  const { asked: requested, leave } = post(path, body);
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('content_block_stop');
   leave();
   await soon();
@@ -395,8 +395,8 @@ test('M6: whoever leaves between two blocks is not read on for when the next one
 test('M6: thoughts the client saw are counted once, also where a part of the usage was reported', async () => {
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](true);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['openai-chat'](true);
+  const { asked: requested, leave } = post(path, body);
   const up = await stream;
   up.write(
     named('message_start', {
@@ -412,7 +412,7 @@ test('M6: thoughts the client saw are counted once, also where a part of the usa
       named('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } }) +
       named('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'a b c d e ' } }),
   );
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('a b c d e');
   leave();
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 5, usage_source: 'partial' });
@@ -421,13 +421,13 @@ test('M6: thoughts the client saw are counted once, also where a part of the usa
 test('M6: whoever leaves before the first word pays for what the upstream read', async () => {
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const stream = playing();
-  const { path, body } = askedIn['anthropic-messages'](true);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['anthropic-messages'](true);
+  const { asked: requested, leave } = post(path, body);
   const up = await stream;
   up.write(wires['anthropic-messages'].begin);
   await soon();
   leave();
-  await asked.catch(() => undefined);
+  await requested.catch(() => undefined);
   expect(await row()).toMatchObject({
     prompt_tokens: 11,
     completion_tokens: 1,
@@ -450,12 +450,12 @@ test('M6: an answer in one piece that is on its way is paid for, whoever leaves'
     answer.write(whole.slice(0, 20));
     answered.resolve(() => answer.end(whole.slice(20)));
   });
-  const { path, body } = askedIn['openai-chat'](false);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['openai-chat'](false);
+  const { asked: requested, leave } = post(path, body);
   const finish = await answered.promise;
   await soon();
   leave();
-  await asked.catch(() => undefined);
+  await requested.catch(() => undefined);
   await soon();
   finish();
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 7, end_reason: 'client_gone' });
@@ -465,13 +465,13 @@ test('M6: an answer that is gathered for the client is read to its bill when onl
   await gateway.channel(upstream.url, channels['openai-chat']);
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](false);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['openai-chat'](false);
+  const { asked: requested, leave } = post(path, body);
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
   await soon();
   leave();
-  await asked.catch(() => undefined);
+  await requested.catch(() => undefined);
   await soon();
   up.write(wire.usage + wire.terminal);
   up.end();
@@ -488,11 +488,11 @@ test('M6: sound that nobody waited for is paid for', async () => {
     answer.writeHead(200, { 'content-type': 'audio/mpeg' });
     answer.flushHeaders();
   });
-  const { asked, leave } = post('/v1/audio/speech', { model: 'tts-1', input: 'hello', voice: 'alloy' });
+  const { asked: requested, leave } = post('/v1/audio/speech', { model: 'tts-1', input: 'hello', voice: 'alloy' });
   await expect.poll(() => upstream.requests.length).toBe(1);
   await soon();
   leave();
-  await asked.then(
+  await requested.then(
     (answer) => answer.body?.cancel(),
     () => undefined,
   );
@@ -510,38 +510,38 @@ test('M6: pictures whose maker answered are paid for by the piece', async () => 
     answer.writeHead(200, { 'content-type': 'application/json' });
     answer.write('{"created":1,');
   });
-  const { asked, leave } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
+  const { asked: requested, leave } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
   await expect.poll(() => upstream.requests.length).toBe(2);
   await soon();
   leave();
-  await asked.catch(() => undefined);
+  await requested.catch(() => undefined);
   expect(await row()).toMatchObject({ quota: full, end_reason: 'client_gone' });
 });
 
 /** Speaks bytes. */
 function byHand(version: string) {
   const socket = connect(door.port, '127.0.0.1');
-  const { path, body } = askedIn['openai-chat'](true);
+  const { path, body } = featuresIn['openai-chat'](true);
   const text = JSON.stringify(body);
   socket.write(
     `POST ${path} HTTP/${version}\r\nHost: gateway\r\nAuthorization: Bearer sk-${key}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
   );
-  let heard = '';
+  let received = '';
   socket.on('data', (bytes) => {
-    heard += bytes.toString();
+    received += bytes.toString();
   });
   socket.on('error', () => undefined);
-  return { socket, heard: () => heard };
+  return { socket, heard: () => received };
 }
 
 test.each(['1.0', '1.1'])('M6: a client of HTTP %s that closes before the bill', async (version) => {
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { socket, heard } = byHand(version);
+  const { socket, heard: received } = byHand(version);
   const up = await stream;
   up.write(wire.begin + wire.first);
-  await expect.poll(heard).toContain('one two ');
+  await expect.poll(received).toContain('one two ');
   up.write(wire.finish);
   await soon();
   socket.destroy();
@@ -555,10 +555,10 @@ test('M6: a client that closes its half has left, and pays for what it got', asy
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { socket, heard } = byHand('1.1');
+  const { socket, heard: received } = byHand('1.1');
   const up = await stream;
   up.write(wire.begin + wire.first);
-  await expect.poll(heard).toContain('one two ');
+  await expect.poll(received).toContain('one two ');
   socket.end();
   const log = await row();
   expect(log).toMatchObject({ completion_tokens: 2, end_reason: 'client_gone' });
@@ -569,12 +569,12 @@ test('M6: whoever leaves before the first word of a stream that is read on leave
   await gateway.channel(upstream.url, { setting: '{"drain":true}' });
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](true);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['openai-chat'](true);
+  const { asked: requested, leave } = post(path, body);
   const up = await stream;
   await soon();
   leave();
-  await asked.catch(() => undefined);
+  await requested.catch(() => undefined);
   await soon();
   up.write(wire.begin + wire.first + wire.second + wire.finish + wire.usage + wire.terminal);
   up.end();
@@ -584,8 +584,8 @@ test('M6: whoever leaves before the first word of a stream that is read on leave
 test('M6: speech in a stream is counted by its length where nobody tells what it cost', async () => {
   await gateway.channel(upstream.url, { models: 'gpt-4o-audio-preview' });
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](true);
-  const { asked, leave } = post(path, {
+  const { path, body } = featuresIn['openai-chat'](true);
+  const { asked: requested, leave } = post(path, {
     ...(body as object),
     model: 'gpt-4o-audio-preview',
     modalities: ['text', 'audio'],
@@ -595,7 +595,7 @@ test('M6: speech in a stream is counted by its length where nobody tells what it
   up.write(chunk({ role: 'assistant', audio: { id: 'audio_1', transcript: 'one two ' } }));
   up.write(chunk({ audio: { id: 'audio_1', data: second } }));
   up.write(chunk({ audio: { id: 'audio_1', data: second } }));
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(() => text().length).toBeGreaterThan(100_000);
   leave();
   const log = await row();
@@ -608,14 +608,14 @@ test('M6: usage in the middle of a stream is no bill', async () => {
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { path, body } = askedIn['openai-chat'](true);
-  const { asked, leave } = post(path, body);
+  const { path, body } = featuresIn['openai-chat'](true);
+  const { asked: requested, leave } = post(path, body);
   const up = await stream;
   up.write(
     chunk({ content: 'one two ' }, null, { usage: { prompt_tokens: 11, completion_tokens: 1, total_tokens: 12 } }),
   );
   up.write(wire.second);
-  const { text } = reading(await asked);
+  const { text } = reading(await requested);
   await expect.poll(text).toContain('three four');
   up.write(wire.finish);
   await soon();

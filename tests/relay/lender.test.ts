@@ -22,22 +22,23 @@ let scarce: LeaseOutcome;
 /** Resolves each loan. */
 let gate: Promise<void>;
 
-const lender: LeaseSource = {
-  async lend(to, _more, more) {
+const leaseSource: LeaseSource = {
+  async acquire(to, _more, more) {
     await gate;
     const { accounts, memory } = gateway.balances.money;
     const leased = createLeasedBalances({ accounts, memory });
     const amount = Math.min(free, more);
     const loan: LeaseOutcome = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'lent';
-    if (!to.house && amount > 0) {
+    if (!to.selfUse && amount > 0) {
       free -= amount;
-      leased.lend({ kind: 'account', userId: to.userId, id: to.userId }, amount);
+      leased.addLease({ kind: 'account', userId: to.userId, id: to.userId }, amount);
     }
-    if (to.tokenId !== 0) leased.lend({ kind: 'token', userId: to.userId, id: to.tokenId }, Math.min(allowed, more));
+    if (to.tokenId !== 0)
+      leased.addLease({ kind: 'token', userId: to.userId, id: to.tokenId }, Math.min(allowed, more));
     loans.push({ to, more, loan });
     return loan;
   },
-  standing: async () => ({ limit: 7_000_000, used: 1_000_000 }),
+  limits: async () => ({ limit: 7_000_000, used: 1_000_000 }),
 };
 
 beforeEach(async () => {
@@ -47,7 +48,7 @@ beforeEach(async () => {
   scarce = 'exhausted';
   gate = Promise.resolve();
   upstream = await startUpstream(() => undefined);
-  gateway = await createTestGateway({ leased: true, relay: { lender } });
+  gateway = await createTestGateway({ leased: true, relay: { leaseSource } });
   await gateway.channel(upstream.url);
 });
 afterEach(async () => {
@@ -92,10 +93,10 @@ test('many at once wait for one loan that is enough for them all', async () => {
   const { key } = await gateway.token();
   const opened = Promise.withResolvers<void>();
   gate = opened.promise;
-  const asked = Array.from({ length: 20 }, () => gateway.chat(key, ask));
+  const requested = Array.from({ length: 20 }, () => gateway.chat(key, ask));
   await new Promise((resolve) => setTimeout(resolve, 20));
   opened.resolve();
-  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  const statuses = (await Promise.all(requested)).map(({ status }) => status);
   expect(statuses).toEqual(Array(20).fill(200));
   // The first asked alone, the others while it did.
   expect(loans.length).toBeLessThanOrEqual(2);
@@ -111,19 +112,19 @@ test('when all there was has been lent, the request is made shorter; when there 
   expect(JSON.parse(String(upstream.requests[0]?.body)).max_tokens).toBeLessThan(4000);
   free = 0;
   gateway.balances.account(gateway.userId, 0).settle({ held: 0, charged: left() });
-  const refused = await gateway.chat(key, ask);
-  expect(refused.status).toBe(403);
-  expect(await refused.json()).toMatchObject({ error: { code: 'user_exhausted' } });
+  const rejected = await gateway.chat(key, ask);
+  expect(rejected.status).toBe(403);
+  expect(await rejected.json()).toMatchObject({ error: { code: 'user_exhausted' } });
 });
 
 test('what other machines have in hand is for later: 503 with Retry-After, and no upstream was asked', async () => {
   const { key } = await gateway.token();
   free = 0;
   scarce = 'elsewhere';
-  const refused = await gateway.chat(key, ask);
-  expect(refused.status).toBe(503);
-  expect(refused.headers.get('retry-after')).toBe('2');
-  expect(await refused.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
+  const rejected = await gateway.chat(key, ask);
+  expect(rejected.status).toBe(503);
+  expect(rejected.headers.get('retry-after')).toBe('2');
+  expect(await rejected.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
   expect(upstream.requests).toHaveLength(0);
 });
 
@@ -141,7 +142,7 @@ const steals = (times: number) => {
     if (!steals && left > 0 && room > 0) {
       left--;
       steals = true;
-      expect(account.hold(room)).toEqual({ ok: true });
+      expect(account.reserve(room)).toEqual({ ok: true });
       steals = false;
     }
     lock(stripe);
@@ -157,7 +158,10 @@ test('what was lent and taken by another thread is borrowed again; the request g
   expect(loans).toHaveLength(2);
   // It lay here already, and was taken between the look and the hold.
   const more = gateway.balances.money;
-  createLeasedBalances(more).lend({ kind: 'account', userId: gateway.userId, id: gateway.userId }, loans[0]?.more ?? 0);
+  createLeasedBalances(more).addLease(
+    { kind: 'account', userId: gateway.userId, id: gateway.userId },
+    loans[0]?.more ?? 0,
+  );
   steals(1);
   expect((await gateway.chat(key, ask)).status).toBe(200);
   expect(JSON.parse(String(upstream.requests[1]?.body))).toEqual(ask);
@@ -166,9 +170,9 @@ test('what was lent and taken by another thread is borrowed again; the request g
 test('when other threads take it again and again, that is for later, and no upstream was asked', async () => {
   const { key } = await gateway.token();
   steals(1000);
-  const refused = await gateway.chat(key, ask);
-  expect(refused.status).toBe(503);
-  expect(await refused.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
+  const rejected = await gateway.chat(key, ask);
+  expect(rejected.status).toBe(503);
+  expect(await rejected.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
   expect(upstream.requests).toHaveLength(0);
 });
 
@@ -196,10 +200,10 @@ test('budgets are borrowed as a limit is; a refusal names the one that is used u
     ['month', 31 * 86_400],
   ] as const) {
     scarce = loan;
-    const refused = await gateway.chat(key, ask);
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({ error: { code: `token_budget_${loan}` } });
-    const waits = Number(refused.headers.get('retry-after'));
+    const rejected = await gateway.chat(key, ask);
+    expect(rejected.status).toBe(429);
+    expect(await rejected.json()).toMatchObject({ error: { code: `token_budget_${loan}` } });
+    const waits = Number(rejected.headers.get('retry-after'));
     expect(waits).toBeGreaterThan(0);
     expect(waits).toBeLessThanOrEqual(seconds);
   }
@@ -208,9 +212,9 @@ test('budgets are borrowed as a limit is; a refusal names the one that is used u
 test('a key has its budget again and another thread has taken what was lent of the balance: that is for later', async () => {
   const { key } = await gateway.token({ day_budget: 500_000 });
   [scarce, free] = ['day', 0];
-  const refused = await gateway.chat(key, ask);
-  expect(refused.status).toBe(503);
-  expect(await refused.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
+  const rejected = await gateway.chat(key, ask);
+  expect(rejected.status).toBe(503);
+  expect(await rejected.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
   expect(upstream.requests).toHaveLength(0);
 });
 
@@ -222,22 +226,22 @@ test('a key that is used up is refused as that, also when its balance was taken 
   allowed = 10;
   // The first loan's part of the balance goes back to the books before the request takes it.
   free = 0;
-  const lend = vi.spyOn(lender, 'lend').mockImplementationOnce(async () => {
-    leased.lend({ kind: 'token', userId: gateway.userId, id }, 10);
+  const acquire = vi.spyOn(leaseSource, 'acquire').mockImplementationOnce(async () => {
+    leased.addLease({ kind: 'token', userId: gateway.userId, id }, 10);
     return 'token-exhausted';
   });
-  lend.mockImplementationOnce(async () => {
-    leased.lend({ kind: 'account', userId: gateway.userId, id: gateway.userId }, 1000);
+  acquire.mockImplementationOnce(async () => {
+    leased.addLease({ kind: 'account', userId: gateway.userId, id: gateway.userId }, 1000);
     leased.reclaim({ kind: 'token', userId: gateway.userId, id }, 10);
     return 'token-exhausted';
   });
-  const refused = await gateway.chat(key, { ...ask, max_tokens: 5 });
-  expect([refused.status, (await refused.json()).error.code]).toEqual([403, 'token_exhausted']);
-  expect(lend).toHaveBeenCalledTimes(2);
+  const rejected = await gateway.chat(key, { ...ask, max_tokens: 5 });
+  expect([rejected.status, (await rejected.json()).error.code]).toEqual([403, 'token_exhausted']);
+  expect(acquire).toHaveBeenCalledTimes(2);
   // Whoever was refused is looked at before the request is read, and nothing of the balance lies here.
   leased.reclaim({ kind: 'account', userId: gateway.userId, id: gateway.userId }, 1000);
-  leased.lend({ kind: 'token', userId: gateway.userId, id }, 10);
-  lend.mockImplementation(async () => 'token-exhausted');
+  leased.addLease({ kind: 'token', userId: gateway.userId, id }, 10);
+  acquire.mockImplementation(async () => 'token-exhausted');
   const again = await gateway.chat(key, ask);
   expect([again.status, (await again.json()).error.code]).toEqual([403, 'token_exhausted']);
   expect(upstream.requests).toHaveLength(0);
@@ -266,8 +270,8 @@ test('what is idle is taken back, what is held is not', () => {
   const { accounts, memory } = gateway.balances.money;
   const leased = createLeasedBalances({ accounts, memory });
   const subject = { kind: 'account', userId: gateway.userId, id: gateway.userId } as const;
-  expect(leased.lend(subject, 1000)).toBe(true);
-  expect(gateway.balances.account(gateway.userId, 0).hold(400)).toEqual({ ok: true });
+  expect(leased.addLease(subject, 1000)).toBe(true);
+  expect(gateway.balances.account(gateway.userId, 0).reserve(400)).toEqual({ ok: true });
   expect(leased.reclaim(subject, 10_000)).toBe(600);
   expect(leased.reclaim(subject, 10_000)).toBe(0);
   gateway.balances.account(gateway.userId, 0).settle({ held: 400, charged: 150 });
@@ -278,24 +282,24 @@ test('what is idle is taken back, what is held is not', () => {
 });
 
 test('users are asked for each alone; what a key may use of the house is asked for once, whoever asks', async () => {
-  const asked: Lessee[] = [];
+  const requested: Lessee[] = [];
   const room = new Map<string, number>();
-  const nameOf = ({ userId, tokenId, house }: Lessee) => `${house ? 'house' : userId}/${tokenId}`;
+  const nameOf = ({ userId, tokenId, selfUse }: Lessee) => `${selfUse ? 'house' : userId}/${tokenId}`;
   const { acquire } = createLeaseClient({
-    ...lender,
-    async lend(to, more) {
-      asked.push(to);
+    ...leaseSource,
+    async acquire(to, more) {
+      requested.push(to);
       room.set(nameOf(to), (room.get(nameOf(to)) ?? 0) + more);
       return 'lent';
     },
   });
   const wants = (to: Lessee) => acquire(to, 10, () => room.get(nameOf(to)) ?? 0);
-  const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, house: false })) as [Lessee, Lessee];
+  const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, selfUse: false })) as [Lessee, Lessee];
   expect(await Promise.all([wants(ann), wants(bob)])).toEqual(['lent', 'lent']);
-  expect(asked).toEqual([ann, bob]);
-  asked.length = 0;
-  const [first, second] = [1, 2].map((userId) => ({ userId, tokenId: 7, house: true })) as [Lessee, Lessee];
+  expect(requested).toEqual([ann, bob]);
+  requested.length = 0;
+  const [first, second] = [1, 2].map((userId) => ({ userId, tokenId: 7, selfUse: true })) as [Lessee, Lessee];
   expect(await Promise.all([wants(first), wants(second)])).toEqual(['lent', 'lent']);
   // What the first was lent is enough for both.
-  expect(asked).toEqual([first]);
+  expect(requested).toEqual([first]);
 });

@@ -4,7 +4,7 @@ import { createWindows, ringCells } from '../../server/billing/balances/rate-win
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
-import { holdEstimate } from '../../server/contract/pricing/hold.ts';
+import { reserveEstimate } from '../../server/contract/pricing/hold.ts';
 import type { Prices } from '../../server/contract/pricing/prices.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import type { TokenLimits } from '../../server/contract/snapshot.ts';
@@ -12,7 +12,7 @@ import { affordableOutput } from '../../server/relay/admission/answer-limit.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import { createSiteRates } from '../../server/relay/admission/site-rates.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
-import { noPrompt, usualPromptTokens } from '../../server/relay/intake/prompt.ts';
+import { estimatedPromptTokens, noPrompt } from '../../server/relay/intake/prompt.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 
 const noLimits: TokenLimits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 0, monthBudget: 0 };
@@ -59,7 +59,7 @@ interface Use {
   readonly tokens: number;
   readonly output?: number;
   /** Of the key's budgets. */
-  readonly hold: number;
+  readonly reserve: number;
 }
 interface End {
   readonly tokens: number;
@@ -72,45 +72,45 @@ function setUp(options: Record<string, string> = {}) {
   const settings = compileSettings(new Map(Object.entries(options)));
   const money = createMoney();
   const balances = new Balances(money, () => clock.now);
-  const limits = new Limits({ state: { settings }, steady: () => clock.now, money });
+  const limits = new Limits({ state: { settings }, monoNow: () => clock.now, money });
   const accountOf = ({ user, token }: Principal) => {
-    money.accounts.seeUser(user);
+    money.accounts.observeUser(user);
     if (token !== null) money.accounts.seenToken(token);
     return balances.account(user.id, token?.id ?? 0);
   };
-  const admit = (who: Principal, { tokens, output = 0, hold }: Use) => {
+  const admit = (who: Principal, { tokens, output = 0, reserve }: Use) => {
     const account = accountOf(who);
     const admission = limits.enter(who, {});
     const keyLimits = who.token?.limits ?? null;
     try {
       admission.reserve({ tokens, output });
-      const answer = account.hold(0, { budget: hold, limits: keyLimits });
+      const answer = account.reserve(0, { budget: reserve, limits: keyLimits });
       if (!answer.ok && answer.who === 'budget')
         throw new AppError(answer.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
           remain: answer.remain,
-          need: hold,
+          need: reserve,
           seconds: answer.seconds,
         });
     } catch (error) {
-      admission.withdraw();
+      admission.rollBack();
       throw error;
     }
     return {
-      extend: (more: number) => account.hold(0, { budget: more, limits: keyLimits }).ok,
+      extend: (more: number) => account.reserve(0, { budget: more, limits: keyLimits }).ok,
       ended(end: End) {
         admission.ended(end.tokens, end.success);
-        account.settle({ held: 0, charged: end.charged, budget: hold });
+        account.settle({ held: 0, charged: end.charged, budget: reserve });
       },
       withdraw() {
-        admission.withdraw();
-        account.settle({ held: 0, charged: 0, budget: hold });
+        admission.rollBack();
+        account.settle({ held: 0, charged: 0, budget: reserve });
       },
     };
   };
   /** Error code and params, or the admission. */
-  const ask = (who: Principal, asked: Use = { tokens: 10, hold: 10 }) => {
+  const ask = (who: Principal, requested: Use = { tokens: 10, reserve: 10 }) => {
     try {
-      return { admission: admit(who, asked), error: null };
+      return { admission: admit(who, requested), error: null };
     } catch (error) {
       return { admission: null, error: error as { code: string; params: Record<string, number | string> } };
     }
@@ -143,24 +143,24 @@ test('requests per minute: never more than the limit in any minute, and the wait
 test('tokens per minute follow what was really used', () => {
   const { clock, ask } = setUp();
   const who = principal({ tpm: 100 });
-  ask(who, { tokens: 40, hold: 0 }).admission?.ended({ tokens: 90, charged: 0, success: true });
-  expect(ask(who, { tokens: 20, hold: 0 }).error).toMatchObject({ code: 'limit_tpm', params: { limit: 100 } });
+  ask(who, { tokens: 40, reserve: 0 }).admission?.ended({ tokens: 90, charged: 0, success: true });
+  expect(ask(who, { tokens: 20, reserve: 0 }).error).toMatchObject({ code: 'limit_tpm', params: { limit: 100 } });
   clock.now += 63_000;
-  const { admission } = ask(who, { tokens: 100, hold: 0 });
-  expect(ask(who, { tokens: 1, hold: 0 }).error?.code).toBe('limit_tpm');
+  const { admission } = ask(who, { tokens: 100, reserve: 0 });
+  expect(ask(who, { tokens: 1, reserve: 0 }).error?.code).toBe('limit_tpm');
   admission?.ended({ ...done, tokens: 30 });
-  expect(ask(who, { tokens: 70, hold: 0 }).error).toBeNull();
+  expect(ask(who, { tokens: 70, reserve: 0 }).error).toBeNull();
 });
 
 test('a prompt larger than the limit may go when nothing else is counted', () => {
   const { ask } = setUp();
-  expect(ask(principal({ tpm: 100 }), { tokens: 500, hold: 0 }).error).toBeNull();
+  expect(ask(principal({ tpm: 100 }), { tokens: 500, reserve: 0 }).error).toBeNull();
 });
 
 test('requests that answer at the same time never pass the tokens per minute by more than one of them', () => {
   const { ask, clock } = setUp();
   const who = principal({ tpm: 1000 });
-  const all = Array.from({ length: 60 }, () => ask(who, { tokens: 10, output: 100, hold: 0 }));
+  const all = Array.from({ length: 60 }, () => ask(who, { tokens: 10, output: 100, reserve: 0 }));
   const admitted = all.flatMap(({ admission }) => (admission === null ? [] : [admission]));
   // Nine whole ones, and one that takes what is left.
   expect(admitted).toHaveLength(10);
@@ -168,13 +168,13 @@ test('requests that answer at the same time never pass the tokens per minute by 
   clock.now += 1000;
   for (const admission of admitted) admission.ended({ ...done, tokens: 20 });
   // What was not used is free again.
-  expect(ask(who, { tokens: 10, output: 100, hold: 0 }).error).toBeNull();
+  expect(ask(who, { tokens: 10, output: 100, reserve: 0 }).error).toBeNull();
 });
 
 test('a long limit for the answer is no reason to be refused: one request at a time takes what is left', () => {
   const { ask, clock } = setUp();
   const who = principal({ tpm: 1000 });
-  const large = { tokens: 50, output: 64_000, hold: 0 };
+  const large = { tokens: 50, output: 64_000, reserve: 0 };
   for (let n = 0; n < 5; n++) {
     const { admission } = ask(who, large);
     expect(ask(who, large).error?.code).toBe('limit_tpm');
@@ -184,7 +184,7 @@ test('a long limit for the answer is no reason to be refused: one request at a t
   // 750 are used, and what is left does for some more.
   const sixth = ask(who, large).admission;
   sixth?.withdraw();
-  const small = ask(who, { tokens: 50, output: 100, hold: 0 }).admission;
+  const small = ask(who, { tokens: 50, output: 100, reserve: 0 }).admission;
   const last = ask(who, large).admission;
   expect([sixth, small, last]).not.toContain(null);
   small?.ended({ ...done, tokens: 60 });
@@ -194,7 +194,7 @@ test('a long limit for the answer is no reason to be refused: one request at a t
   clock.now += 61_000;
   expect(ask(who, large).error).toBeNull();
   last?.ended({ ...done, tokens: 5000 });
-  expect(ask(who, { tokens: 1, hold: 0 }).error?.code).toBe('limit_tpm');
+  expect(ask(who, { tokens: 1, reserve: 0 }).error?.code).toBe('limit_tpm');
 });
 
 test('what was counted before a request was read is not counted again when it is', () => {
@@ -210,10 +210,10 @@ test('what was counted before a request was read is not counted again when it is
   second.reserve({ tokens: 60, output: 10 });
   second.release();
   second.reserve({ tokens: 60, output: 10 });
-  first.withdraw();
-  second.withdraw();
-  expect(ask(who, { tokens: 100, hold: 100 }).error).toBeNull();
-  expect(ask(who, { tokens: 0, hold: 0 }).error?.code).toBe('limit_tpm');
+  first.rollBack();
+  second.rollBack();
+  expect(ask(who, { tokens: 100, reserve: 100 }).error).toBeNull();
+  expect(ask(who, { tokens: 0, reserve: 0 }).error?.code).toBe('limit_tpm');
 });
 
 test('requests at the same time; each end makes room once', () => {
@@ -237,24 +237,24 @@ test('daily and monthly budgets: what runs is held, what was used counts, the pe
   const today = Date.UTC(2026, 0, 31) / 1000;
   const month = Date.UTC(2026, 0, 1) / 1000;
   const who = principal({ dayBudget: 100, monthBudget: 250 }, { at: today, used: 30 }, { at: month, used: 130 });
-  const first = ask(who, { tokens: 0, hold: 60 });
-  expect(ask(who, { tokens: 0, hold: 20 }).error).toMatchObject({
+  const first = ask(who, { tokens: 0, reserve: 60 });
+  expect(ask(who, { tokens: 0, reserve: 20 }).error).toMatchObject({
     code: 'token_budget_day',
     params: { remain: 10, need: 20, seconds: 3600 },
   });
   first.admission?.ended({ tokens: 0, charged: 15, success: true });
-  const second = ask(who, { tokens: 0, hold: 55 });
+  const second = ask(who, { tokens: 0, reserve: 55 });
   expect(second.admission?.extend(1)).toBe(false);
   second.admission?.ended({ tokens: 0, charged: 55, success: true });
   clock.now += 3600_000;
   // A new day is a new month here.
-  expect(ask(who, { tokens: 0, hold: 100 }).error).toBeNull();
+  expect(ask(who, { tokens: 0, reserve: 100 }).error).toBeNull();
 });
 
 test('the month holds when the day would not', () => {
   const { ask } = setUp();
   const who = principal({ monthBudget: 100 }, never, { at: Date.UTC(2026, 0, 1) / 1000, used: 100 });
-  expect(ask(who, { tokens: 0, hold: 0 }).error).toMatchObject({
+  expect(ask(who, { tokens: 0, reserve: 0 }).error).toMatchObject({
     code: 'token_budget_month',
     params: { remain: 0, seconds: 3600 },
   });
@@ -316,8 +316,15 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
       userGroup: 'default',
       acceptUnset: false,
     }) as Prices;
-    const cost = (maxTokens: number) => holdEstimate(prices, { promptTokens: 100, maxTokens });
-    const estimate = { prices, promptTokens: 100, maxTokens: 4096, hold: cost(4096), usual: 100, answer: null };
+    const cost = (maxTokens: number) => reserveEstimate(prices, { promptTokens: 100, maxTokens });
+    const estimate = {
+      prices,
+      promptTokens: 100,
+      maxTokens: 4096,
+      reserveAmount: cost(4096),
+      fallback: 100,
+      answer: null,
+    };
     for (let available = 0; available < 40_000; available += 97) {
       const tokens = affordableOutput(estimate, available);
       if (tokens > 0) expect(cost(tokens)).toBeLessThanOrEqual(available);
@@ -332,19 +339,19 @@ test('the room of a budget is what neither was used nor is held', () => {
   const who = principal({ dayBudget: 100, monthBudget: 90 });
   const room = () => accountOf(who).budgetRoom(who.token?.limits ?? null);
   expect(room()).toBe(90);
-  const { admission } = ask(who, { tokens: 0, hold: 30 });
+  const { admission } = ask(who, { tokens: 0, reserve: 30 });
   expect(room()).toBe(60);
   admission?.ended({ ...done, charged: 20 });
   expect(room()).toBe(70);
 });
 
 test('where machines count together, a request that used what it had asked for needs no second word', async () => {
-  const asked: (readonly [string, readonly string[], readonly unknown[]])[] = [];
+  const requested: (readonly [string, readonly string[], readonly unknown[]])[] = [];
   const settings = compileSettings(new Map());
   const rates = createSiteRates({
     settings: () => settings,
     run: async (...one) => {
-      asked.push(one);
+      requested.push(one);
       return [0, 7000];
     },
   });
@@ -352,11 +359,11 @@ test('where machines count together, a request that used what it had asked for n
   const exact = await rates.enter(who);
   await exact?.reserve(30, 10);
   exact?.ended(40, true);
-  expect(asked.map(([script]) => script)).toEqual(['enter', 'enter']);
+  expect(requested.map(([script]) => script)).toEqual(['enter', 'enter']);
   const less = await rates.enter(who);
   await less?.reserve(30, 10);
   less?.ended(30, true);
-  expect(asked.slice(2)).toEqual([
+  expect(requested.slice(2)).toEqual([
     ['enter', ['t5:requests', 't5:tokens'], [60_000, 5, 1, 1, 60_000, 100, 0, 1]],
     ['enter', ['t5:tokens'], [60_000, 100, 40, 30]],
     ['change', ['t5:tokens'], [60_000, -10, 7000, 0]],
@@ -365,7 +372,7 @@ test('where machines count together, a request that used what it had asked for n
   const unlimited = await rates.enter(principal({ rpm: 5 }));
   expect(unlimited?.reserve(30, 10)).toBeNull();
   unlimited?.ended(30, true);
-  expect(asked.slice(5).map(([script, keys]) => [script, ...keys])).toEqual([
+  expect(requested.slice(5).map(([script, keys]) => [script, ...keys])).toEqual([
     ['enter', 't5:requests', 't5:tokens'],
     ['change', 't5:tokens'],
   ]);
@@ -380,9 +387,9 @@ test('whoever is refused where machines count together waits a second at least',
 });
 
 test('a prompt is guessed at a token for two units, with framing for each text', () => {
-  const guessed = (texts: readonly string[], media = 0) => usualPromptTokens({ ...noPrompt, texts, media });
+  const guessed = (texts: readonly string[], media = 0) => estimatedPromptTokens({ ...noPrompt, texts, media });
   expect([guessed([]), guessed(['abcd']), guessed(['abcd', 'abc'])]).toEqual([0, 6, 12]);
-  const picture = guessed([], 1);
-  expect(picture).toBeGreaterThan(0);
-  expect(guessed(['abcd'], 2)).toBe(6 + 2 * picture);
+  const image = guessed([], 1);
+  expect(image).toBeGreaterThan(0);
+  expect(guessed(['abcd'], 2)).toBe(6 + 2 * image);
 });

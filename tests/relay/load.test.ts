@@ -41,15 +41,15 @@ const mebibyte = 1024 * 1024;
 test('a reader that stalls holds the upstream back instead of filling memory', async () => {
   let sent = 0;
   let closed = false;
-  const piece = Buffer.from(frame('x'.repeat(16 * 1024)));
+  const chunk = Buffer.from(frame('x'.repeat(16 * 1024)));
   upstream.script(async (response) => {
     response.on('close', () => {
       closed = true;
     });
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     while (!closed && sent < 1024 * mebibyte) {
-      sent += piece.length;
-      if (!response.write(piece)) await new Promise((resolve) => response.once('drain', resolve));
+      sent += chunk.length;
+      if (!response.write(chunk)) await new Promise((resolve) => response.once('drain', resolve));
     }
   });
   const socket = plainAsk('hi');

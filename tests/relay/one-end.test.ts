@@ -19,13 +19,13 @@ const frames = [
 
 let gateway: TestGateway;
 let upstream: Upstream;
-let fault = '';
+let error = '';
 const throwAt = (step: string) => {
-  if (fault === step) throw new Error(step);
+  if (error === step) throw new Error(step);
 };
 
 beforeEach(async () => {
-  fault = '';
+  error = '';
   gateway = await createTestGateway({
     quota: 1_000_000,
     relay: {
@@ -33,8 +33,8 @@ beforeEach(async () => {
         throwAt('match');
         return null;
       },
-      watch: { heard: () => throwAt('read'), lasting: () => throwAt('deliver'), over: () => undefined },
-      around: (dispatch) => async (call, abort, firstByteMs) => {
+      watch: { onReceived: () => throwAt('read'), lasting: () => throwAt('deliver'), over: () => undefined },
+      wrap: (dispatch) => async (call, abort, firstByteMs) => {
         throwAt('send');
         return dispatch(call, abort, firstByteMs);
       },
@@ -69,7 +69,7 @@ const spies: Readonly<Record<string, () => void>> = {
       throw new Error('plan');
     }),
   reserve: () =>
-    void vi.spyOn(Account.prototype, 'hold').mockImplementationOnce(() => {
+    void vi.spyOn(Account.prototype, 'reserve').mockImplementationOnce(() => {
       throw new Error('reserve');
     }),
 };
@@ -83,7 +83,7 @@ test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] a
   async (step, stream) => {
     const { key } = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
     const before = gateway.balances.account(gateway.userId, 0).available();
-    fault = step;
+    error = step;
     spies[step]?.();
     const body = { model: 'gpt-4o-mini', stream, max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] };
     const response = await gateway.chat(key, body);
@@ -96,7 +96,7 @@ test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] a
     expect(gateway.balances.account(gateway.userId, 0).available()).toBe(before - spent);
     if (!charged.includes(step)) expect([spent, response.status]).toEqual([0, 500]);
     // And the next one is served as if nothing had been.
-    fault = '';
+    error = '';
     const next = await gateway.chat(key, body);
     expect(next.status).toBe(200);
     expect(await next.text()).toContain(stream ? '[DONE]' : 'choices');
@@ -110,7 +110,7 @@ test('an order of work whose call throws ends once', async () => {
   await gateway.option('ModelPrice', '{"mj_imagine":0.1}');
   const { key } = await gateway.token();
   const before = gateway.balances.account(gateway.userId, 0).available();
-  fault = 'send';
+  error = 'send';
   const request = new Request('http://gateway/mj/submit/imagine', {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'mj-api-secret': `sk-${key}` },

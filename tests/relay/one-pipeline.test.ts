@@ -116,13 +116,13 @@ const open = async () => {
   });
   return gateway.relay.realtime(request, { ip: () => '127.0.0.1' });
 };
-const hear = (conversation: Conversation) => {
-  const heard: { type: string }[] = [];
+const receive = (conversation: Conversation) => {
+  const received: { type: string }[] = [];
   conversation.open({
-    send: (data) => heard.push(JSON.parse(String(data)) as { type: string }),
+    send: (data) => received.push(JSON.parse(String(data)) as { type: string }),
     close: () => undefined,
   });
-  return heard;
+  return received;
 };
 
 test('H2: a conversation whose first channel refuses the socket is held at the next', async () => {
@@ -130,9 +130,9 @@ test('H2: a conversation whose first channel refuses the socket is held at the n
   await gateway.option('RetryTimes', '0');
   const [first, second] = await pair(1, model, speaking.url);
   const conversation = (await open()) as Conversation;
-  const heard = hear(conversation);
+  const received = receive(conversation);
   conversation.message('{"type":"response.create"}');
-  await expect.poll(() => heard.at(-1)?.type, { timeout: 5000 }).toBe('response.done');
+  await expect.poll(() => received.at(-1)?.type, { timeout: 5000 }).toBe('response.done');
   conversation.close();
   await expect.poll(() => gateway.relay.open()).toBe(0);
   expect(speaking.seen[0]?.headers.get('authorization')).toBe('Bearer sk-other-secret-key');
@@ -156,10 +156,10 @@ test('H2: a refused key of a conversation waits, however it was refused', async 
   const [first = 0] = await pair(1, model, speaking.url);
   bad.script((response) => sendJson(response, { error: { message: 'no', code: 'invalid_api_key' } }, 401));
   const conversation = (await open()) as Conversation;
-  hear(conversation);
+  receive(conversation);
   conversation.close();
   await expect.poll(() => gateway.relay.open()).toBe(0);
-  expect(gateway.relay.standings([first])).toMatchObject([{ condition: 'cooling' }]);
+  expect(gateway.relay.channelStatuses([first])).toMatchObject([{ condition: 'cooling' }]);
   expect(gateway.troubles).toMatchObject([{ channelId: first, kind: 'key', status: 401 }]);
 });
 
@@ -171,7 +171,7 @@ test('H2: whatever fails at a channel counts towards its ejection', async () => 
     await draw();
     await open();
   }
-  expect(gateway.relay.standings([channel])).toMatchObject([{ condition: 'ejected' }]);
+  expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'ejected' }]);
   expect(bad.requests.map(({ path }) => path.split('?')[0])).toEqual([
     '/v1/chat/completions',
     '/mj/submit/imagine',

@@ -4,10 +4,10 @@ import { AppError } from '../../server/contract/errors.ts';
 import { plainPath } from '../../server/relay/intake/routes.ts';
 import { clientError, refusalFor } from '../../server/relay/shared/render-error.ts';
 import { sealed } from '../../server/relay/shared/sealed.ts';
-import { createLine } from '../../server/threads/relay/admission-queue.ts';
-import { createStarvation } from '../../server/threads/relay/descriptors-exhausted.ts';
+import { createAdmissionQueue } from '../../server/threads/relay/admission-queue.ts';
+import { createExhaustionWatch } from '../../server/threads/relay/descriptors-exhausted.ts';
 import { overloadLimits } from '../../server/threads/relay/environment.ts';
-import { createOverload, mostOpenFor } from '../../server/threads/relay/load-shedding.ts';
+import { createOverload, maxOpenFor } from '../../server/threads/relay/load-shedding.ts';
 import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
@@ -72,7 +72,7 @@ function createTurns() {
 }
 
 /** Somebody looks at the console every so often: it is heard in one turn and answered in the next. */
-const lookEveryMs = 50;
+const checkEveryMs = 50;
 
 /** The ledger: it collects while it commits, and shares the core with the relay. */
 function createBills(eachMs: number) {
@@ -100,7 +100,7 @@ function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
   const beats = createBeats();
   const bills = createBills(eachBillMs);
   const overload = createOverload(
-    { delayMs, mostOpen: Number.POSITIVE_INFINITY },
+    { delayMs, maxOpen: Number.POSITIVE_INFINITY },
     {
       now: () => now,
       afterTurn: turns.after,
@@ -113,10 +113,10 @@ function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
   let turnMs = 0;
   const play = async ({ factor, ms }: Load) => {
     const answered: { readonly cameAt: number; readonly ms: number }[] = [];
-    const refusedAt: number[] = [];
+    const rejectedAt: number[] = [];
     const looks: number[] = [];
     let looking: number[] = [];
-    const began = now;
+    const started = now;
     let due = 0;
     let came = 0;
     let looked = 0;
@@ -126,10 +126,10 @@ function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
     };
     const meet = (cameAt: number) => {
       open++;
-      if (overload.crowded(open)) {
+      if (overload.isOverloaded(open)) {
         open--;
         now += refuseMs;
-        refusedAt.push(now - began);
+        rejectedAt.push(now - started);
         return;
       }
       const turn = overload.wait();
@@ -140,14 +140,14 @@ function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
     const settled = (cameAt: number) => () => {
       now += stepMs;
       open--;
-      answered.push({ cameAt: cameAt - began, ms: now - cameAt });
+      answered.push({ cameAt: cameAt - started, ms: now - cameAt });
     };
-    while (now - began < ms) {
+    while (now - started < ms) {
       const startedAt = now;
-      const heard = looking;
+      const received = looking;
       looking = [];
-      for (const to = Math.floor((now - began) / lookEveryMs); looked < to; looked++)
-        looking.push(began + (looked + 1) * lookEveryMs);
+      for (const to = Math.floor((now - started) / checkEveryMs); looked < to; looked++)
+        looking.push(started + (looked + 1) * checkEveryMs);
       due += factor * perMs * turnMs;
       const batch = Math.floor(due) - came;
       came += batch;
@@ -161,7 +161,7 @@ function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
       bills.turn(now);
       await turns.end();
       now = Math.max(now, startedAt + 1);
-      for (const asked of heard) looks.push(now - asked);
+      for (const requested of received) looks.push(now - requested);
       turnMs = now - startedAt;
       beats.at(now);
     }
@@ -171,10 +171,10 @@ function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
       p99: p99Of(later),
       console: p99Of(looks),
       served: answered.length / ms / perMs,
-      refused: refusedAt.length,
+      refused: rejectedAt.length,
       came,
-      firstRefusal: refusedAt[0] ?? Number.POSITIVE_INFINITY,
-      lastRefusal: refusedAt.at(-1) ?? 0,
+      firstRefusal: rejectedAt[0] ?? Number.POSITIVE_INFINITY,
+      lastRefusal: rejectedAt.at(-1) ?? 0,
     };
   };
   return { play, rests: beats.rests };
@@ -238,7 +238,7 @@ async function beginning(delayMs: number, { slow, withinMs }: { readonly slow: n
   let waiting = 0;
   let streams: { next: number; left: number }[] = [];
   const overload = createOverload(
-    { delayMs, mostOpen: Number.POSITIVE_INFINITY },
+    { delayMs, maxOpen: Number.POSITIVE_INFINITY },
     {
       now: () => now,
       afterTurn: turns.after,
@@ -247,15 +247,15 @@ async function beginning(delayMs: number, { slow, withinMs }: { readonly slow: n
       every: beats.every,
     },
   );
-  let refused = 0;
+  let rejected = 0;
   const begin = () => {
     now += (readMs + 2 * stepMs) * slow;
     streams.push({ next: now + upstreamMs, left: framesEach });
   };
   const meet = () => {
-    if (overload.crowded(streams.length + waiting + 1)) {
+    if (overload.isOverloaded(streams.length + waiting + 1)) {
       now += refuseMs * slow;
-      refused++;
+      rejected++;
       return;
     }
     const turn = overload.wait();
@@ -281,7 +281,7 @@ async function beginning(delayMs: number, { slow, withinMs }: { readonly slow: n
     now = Math.max(now, startedAt + 1);
     beats.at(now);
   }
-  return refused;
+  return rejected;
 }
 
 const slowly = [1, 4, 8, 12].flatMap((slow) => [50, 500, 1500].map((withinMs) => ({ slow, withinMs })));
@@ -294,8 +294,8 @@ test.each(slowly)(
 );
 
 test('R8: with less the slow machine turns away whom it could serve, with more the crowd is noticed too late', async () => {
-  const refused = await Promise.all(slowly.map((load) => beginning(100, load)));
-  expect(refused.some((count) => count > 0)).toBe(true);
+  const rejected = await Promise.all(slowly.map((load) => beginning(100, load)));
+  expect(rejected.some((count) => count > 0)).toBe(true);
   const { play } = playing({ delayMs: 500 });
   await play({ factor: 0.5, ms: 3000 });
   expect((await play({ factor: 1.2, ms: 6000 })).firstRefusal).toBeGreaterThan(2000);
@@ -316,11 +316,11 @@ test('R8: what can just be served is not turned away, nor is a crowd that comes 
   expect(rests()).toBe(true);
 });
 
-const late = (beatsTogether: number) => {
+const timedOut = (beatsTogether: number) => {
   let now = 0;
   let beat: () => void = () => undefined;
   const overload = createOverload(
-    { delayMs: 30, mostOpen: Number.POSITIVE_INFINITY },
+    { delayMs: 30, maxOpen: Number.POSITIVE_INFINITY },
     {
       now: () => now,
       afterTurn: () => undefined,
@@ -332,7 +332,7 @@ const late = (beatsTogether: number) => {
       },
     },
   );
-  overload.crowded(1);
+  overload.isOverloaded(1);
   for (let n = 0; n < 10; n++) {
     now += 300;
     for (let beats = 0; beats < beatsTogether; beats++) beat();
@@ -340,22 +340,22 @@ const late = (beatsTogether: number) => {
   const letIn = (open: number) =>
     Array.from({ length: 1000 }, () => {
       now += 0.1;
-      return overload.crowded(open);
-    }).filter((crowded) => !crowded).length;
+      return overload.isOverloaded(open);
+    }).filter((isOverloaded) => !isOverloaded).length;
   return { letIn };
 };
 
 test('R8: beats that were missed and come together do not hide that the loop is late; few are never a crowd', () => {
-  expect(late(2).letIn(5000)).toBeLessThan(30);
-  expect(late(2).letIn(64)).toBe(1000);
+  expect(timedOut(2).letIn(5000)).toBeLessThan(30);
+  expect(timedOut(2).letIn(64)).toBe(1000);
   // All in time.
-  expect(late(15).letIn(5000)).toBe(1000);
+  expect(timedOut(15).letIn(5000)).toBe(1000);
 });
 
 test('R8: the line is taken up in its order, for so long in each turn, while all others have theirs', async () => {
   let now = 0;
   const turns = createTurns();
-  const line = createLine({ now: () => now, afterTurn: turns.after });
+  const line = createAdmissionQueue({ now: () => now, afterTurn: turns.after });
   const taken: number[] = [];
   const join = (n: number) =>
     void line.join().then(() => {
@@ -386,7 +386,7 @@ test('R8: nobody waits while the loop comes round; who came before is not overta
   let beat: () => void = () => undefined;
   const turns = createTurns();
   const overload = createOverload(
-    { delayMs: 150, mostOpen: Number.POSITIVE_INFINITY },
+    { delayMs: 150, maxOpen: Number.POSITIVE_INFINITY },
     {
       now: () => now,
       afterTurn: turns.after,
@@ -399,7 +399,7 @@ test('R8: nobody waits while the loop comes round; who came before is not overta
     },
   );
   const meet = () => {
-    expect(overload.crowded(1)).toBe(false);
+    expect(overload.isOverloaded(1)).toBe(false);
     return overload.wait();
   };
   expect(meet()).toBe(null);
@@ -456,7 +456,7 @@ test.each([
   let beat: () => void = () => undefined;
   const turns = createTurns();
   const overload = createOverload(
-    { delayMs: 150, mostOpen: Number.POSITIVE_INFINITY },
+    { delayMs: 150, maxOpen: Number.POSITIVE_INFINITY },
     {
       now: () => now,
       afterTurn: turns.after,
@@ -468,38 +468,38 @@ test.each([
       },
     },
   );
-  overload.crowded(1);
+  overload.isOverloaded(1);
   for (let n = 0; n < 3; n++) {
     now += 300;
     beat();
   }
-  const began = now;
-  const refusedAt: number[] = [];
+  const started = now;
+  const rejectedAt: number[] = [];
   for (let turn = 0; turn < 300; turn++) {
     for (let n = 0; n < 30; n++) {
       if (turn % every === 0 && n === 30 - every) now += 5;
-      if (overload.crowded(5000)) refusedAt.push(now - began);
+      if (overload.isOverloaded(5000)) rejectedAt.push(now - started);
     }
     await turns.end();
     now += 15;
     beat();
   }
-  expect(refusedAt.length).toBeGreaterThan(0);
-  expect(refusedAt.at(-1)).toBeLessThan(2000);
+  expect(rejectedAt.length).toBeGreaterThan(0);
+  expect(rejectedAt.at(-1)).toBeLessThan(2000);
 });
 
 test('R8: there are never more open than descriptors carry', () => {
   const overload = createOverload(
-    { delayMs: 30, mostOpen: 3 },
+    { delayMs: 30, maxOpen: 3 },
     { now: () => 0, afterTurn: () => undefined, open: () => 0, billMs: () => 0, every: () => () => undefined },
   );
-  expect([1, 2, 3, 4].map((open) => overload.crowded(open))).toEqual([false, false, false, true]);
-  expect([mostOpenFor(256), mostOpenFor(1024), mostOpenFor(null)]).toEqual([96, 480, Number.POSITIVE_INFINITY]);
+  expect([1, 2, 3, 4].map((open) => overload.isOverloaded(open))).toEqual([false, false, false, true]);
+  expect([maxOpenFor(256), maxOpenFor(1024), maxOpenFor(null)]).toEqual([96, 480, Number.POSITIVE_INFINITY]);
   expect(overloadLimits({ GATEWAY_SHED_DELAY_MS: '0', GATEWAY_MAX_OPEN: '7' }, 256)).toEqual({
     delayMs: Number.POSITIVE_INFINITY,
-    mostOpen: 7,
+    maxOpen: 7,
   });
-  expect(overloadLimits({}, 256)).toEqual({ delayMs: 150, mostOpen: 96 });
+  expect(overloadLimits({}, 256)).toEqual({ delayMs: 150, maxOpen: 96 });
 });
 
 test.each([
@@ -508,7 +508,7 @@ test.each([
   ['/v1beta/models/gpt-4o-mini:generateContent', { error: { code: 503, status: 'UNAVAILABLE' } }],
   ['/mj/submit/imagine', { type: 'new_api_error' }],
 ])('R8: %s is told to come back, before anybody looks who it is', async (path, told) => {
-  gateway = await createTestGateway({ relay: { crowded: () => true } });
+  gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const { relay } = gateway;
   const request = new Request(`http://gateway${path}`, { method: 'POST', body: 'not even JSON' });
   // Tasks are ordered and asked for by paths of one kind: whoever orders one is told a step later.
@@ -518,11 +518,11 @@ test.each([
   expect(await response.json()).toMatchObject(told);
   expect(request.bodyUsed).toBe(false);
   expect(relay.open()).toBe(0);
-  expect(relay.figures().refusals).toMatchObject({ overloaded: 1 });
+  expect(relay.stats().refusals).toMatchObject({ overloaded: 1 });
 });
 
 test('R8: asking what there is costs nearly nothing, and a list that is missing stops whole programs', async () => {
-  gateway = await createTestGateway({ relay: { crowded: () => true } });
+  gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const ask = (path: string) => gateway?.relay.reject(new Request(`http://gateway${path}`), path, peer);
   expect(['/v1/models', '/v1beta/models', '/v1/dashboard/billing/usage', '/mj/task/1/fetch'].map(ask)).toEqual([
     null,
@@ -535,11 +535,11 @@ test('R8: asking what there is costs nearly nothing, and a list that is missing 
 });
 
 test('R8: a newcomer who is let in is asked about once', async () => {
-  const asked: number[] = [];
+  const requested: number[] = [];
   gateway = await createTestGateway({
     relay: {
-      crowded: (open) => {
-        asked.push(open);
+      isOverloaded: (open) => {
+        requested.push(open);
         return false;
       },
     },
@@ -548,7 +548,7 @@ test('R8: a newcomer who is let in is asked about once', async () => {
   const request = new Request(`http://gateway${path}`, { method: 'POST', body: '{}' });
   expect(gateway.relay.reject(request, path, peer)).toBe(null);
   await gateway.relay.handle(request, path, peer);
-  expect(asked).toEqual([1]);
+  expect(requested).toEqual([1]);
 });
 
 /** Secrets and models stand in addresses; languages and dialects have forms of their own. */
@@ -563,7 +563,7 @@ const tellings = [
 ] as const;
 
 test.each(tellings)('R8: %s%s %o: thousands are told what one alone is told', async (path, query, headers) => {
-  gateway = await createTestGateway({ relay: { crowded: () => true } });
+  gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const ids = new Set<string>();
   for (let n = 0; n < 7; n++) {
     const request = new Request(`http://gateway${path}${query}`, { method: 'POST', headers, body: '{}' });
@@ -581,7 +581,7 @@ test.each(tellings)('R8: %s%s %o: thousands are told what one alone is told', as
 });
 
 test('R8: the id that somebody was told when turned away is found among the log', async () => {
-  gateway = await createTestGateway({ relay: { crowded: () => true } });
+  gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const path = '/v1/chat/completions';
   const { key } = await gateway.token({ name: 'mine' });
   const headers = { authorization: `Bearer sk-${key}` };
@@ -593,18 +593,18 @@ test('R8: the id that somebody was told when turned away is found among the log'
 test('R12: that descriptors ran out is said once a minute', () => {
   const said: string[] = [];
   let now = 0;
-  const starved = createStarvation(
+  const exhausted = createExhaustionWatch(
     (line) => void said.push(line),
     () => now,
     () => {
       throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' });
     },
   );
-  expect([starved(), starved(), said.length]).toEqual([true, true, 1]);
+  expect([exhausted(), exhausted(), said.length]).toEqual([true, true, 1]);
   now = 60_000;
-  expect([starved(), said.length]).toEqual([true, 2]);
+  expect([exhausted(), said.length]).toEqual([true, 2]);
   expect(
-    createStarvation(
+    createExhaustionWatch(
       () => undefined,
       () => 0,
     )(),

@@ -41,7 +41,7 @@ const events = (list: readonly object[]): Buffer =>
 
 beforeEach(async () => {
   hours = 0;
-  gateway = await createTestGateway({ relay: { steady: () => performance.now() + hours * 3_600_000 } });
+  gateway = await createTestGateway({ relay: { monoNow: () => performance.now() + hours * 3_600_000 } });
   upstream = await startUpstream((answer, { path }) =>
     sendJson(answer, path.endsWith('/messages') ? message : response),
   );

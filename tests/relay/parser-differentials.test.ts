@@ -32,7 +32,7 @@ async function gate(path: string, type: string, body: BodyInit): Promise<ParsedR
 }
 
 /** In pieces of so many bytes. */
-const pieces = (bytes: Uint8Array, size: number): ReadableStream<Uint8Array> => {
+const chunks = (bytes: Uint8Array, size: number): ReadableStream<Uint8Array> => {
   let at = 0;
   return new ReadableStream({
     pull(controller) {
@@ -73,7 +73,7 @@ describe('M3: forms', () => {
     const parsed = await gate(edits, form.type, bytesOf(form));
     if (small(form)) {
       for (const size of [1, 7]) {
-        expect((await gate(edits, form.type, pieces(bytesOf(form), size))) === null, `pieces of ${size}`).toBe(
+        expect((await gate(edits, form.type, chunks(bytesOf(form), size))) === null, `pieces of ${size}`).toBe(
           parsed === null,
         );
       }

@@ -13,8 +13,8 @@ import { passingStream, responseStream } from '../support/response-stream.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
 
-const bytesOf = (piece: Piece | null): Uint8Array =>
-  typeof piece === 'string' ? encoder.encode(piece) : (piece ?? new Uint8Array(0));
+const bytesOf = (chunk: Piece | null): Uint8Array =>
+  typeof chunk === 'string' ? encoder.encode(chunk) : (chunk ?? new Uint8Array(0));
 
 /** @param unread runs pass as far as they may; else each frame is looked at. */
 function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean) {
@@ -50,7 +50,7 @@ function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean)
       finish: relay.finish(),
       error: relay.error,
       billed: relay.billed,
-      saidSince: relay.saidSinceUsage(),
+      saidSince: relay.deliveredSinceUsage(),
       responseId: relay.responseId,
       thinking: relay.thought,
       words: { said: texts.join(''), choices, units, thoughtUnits, spokenSeconds, calls },
@@ -184,8 +184,8 @@ test('a client that takes nothing holds back the finish reason that came with th
   const opened = await passingStream(said('a'), [`${said('b')}${said('c')}${said('', 'stop')}`]);
   const stream = responseStream(opened, { billMs: 100 });
   void stream.pipeTo({
-    write(piece) {
-      written.push(typeof piece === 'string' ? piece : Buffer.from(piece).toString());
+    write(chunk) {
+      written.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
       return written.length === 2 ? taken.promise : null;
     },
     flush: () => null,

@@ -50,7 +50,7 @@ const claude = (content: unknown) => [
   '/v1/messages',
   { model: 'claude-3-5-haiku-20241022', max_tokens: 16, messages: [{ role: 'user', content }] },
 ];
-const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(90_000, 7)]).toString('base64');
+const image = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(90_000, 7)]).toString('base64');
 
 describe('words that do not fit the balance are refused', () => {
   test.each<readonly [string, readonly unknown[]]>([
@@ -90,7 +90,7 @@ describe('words that do not fit the balance are refused', () => {
     [
       'as a real picture in the input of a call',
       claude([
-        { type: 'tool_use', id: 't', name: 'x', input: { data: picture, source: { type: 'base64', data: picture } } },
+        { type: 'tool_use', id: 't', name: 'x', input: { data: image, source: { type: 'base64', data: image } } },
       ]),
     ],
     [
@@ -119,7 +119,7 @@ describe('words that do not fit the balance are refused', () => {
 
 test('a real picture at its place is no words, and fits a small balance', async () => {
   const key = await open(6000);
-  const [path, body] = chat([{ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }]);
+  const [path, body] = chat([{ type: 'image_url', image_url: { url: `data:image/png;base64,${image}` } }]);
   expect((await post(key, String(path), body)).status).toBe(200);
 });
 

@@ -416,10 +416,10 @@ test('thoughts can be put into the text', async () => {
   const key = await channel('deepseek', 'deepseek-reasoner', { setting: '{"thinking_to_content":true}' });
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const piece = (delta: object, finish: string | null = null) =>
+    const chunk = (delta: object, finish: string | null = null) =>
       `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
     response.end(
-      `${piece({ reasoning_content: 'hmm' })}${piece({ content: 'yes' })}${piece({}, 'stop')}data: [DONE]\n\n`,
+      `${chunk({ reasoning_content: 'hmm' })}${chunk({ content: 'yes' })}${chunk({}, 'stop')}data: [DONE]\n\n`,
     );
   });
   const text = await (await gateway.chat(key, ask('deepseek-reasoner', { stream: true }))).text();

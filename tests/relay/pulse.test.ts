@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 test('what looks at the same interval shares its timer, which ends with the last of them', () => {
   const pulse = new Pulse();
   const seen: string[] = [];
-  const looking = (name: string) => ({ look: () => void seen.push(name) });
+  const looking = (name: string) => ({ check: () => void seen.push(name) });
   const [one, two, other, again] = ['one', 'two', 'other', 'again'].map(looking) as [
     Looking,
     Looking,

@@ -64,12 +64,12 @@ describe.each(targets.map((target) => [aliasOf(target), target] as const))('%s',
     'hears again what it said, with the settings of the package (streamed: %s)',
     async (stream) => {
       const exchanges = await converse(target, stream);
-      expect(exchanges.map(({ refused }) => refused)).toEqual(exchanges.map(() => null));
+      expect(exchanges.map(({ rejected }) => rejected)).toEqual(exchanges.map(() => null));
       const [first, second] = exchanges;
       const last = exchanges.at(-1);
       if (first?.said == null || second?.said == null || last === undefined) throw new Error('nobody was asked');
-      const heard = JSON.stringify(last.body);
-      for (const words of second.said.words) expect(heard).toContain(JSON.stringify(words).slice(1, -1));
+      const received = JSON.stringify(last.body);
+      for (const words of second.said.words) expect(received).toContain(JSON.stringify(words).slice(1, -1));
       const thoughts = first.said.thoughts.join('');
       // Gemini is never told its thoughts again.
       if (thoughts !== '' && target.double !== 'gemini')
@@ -103,7 +103,7 @@ const naming = (id: string) => ({
 });
 
 describe('an item that is not kept', () => {
-  const refused = async (answer: Response, id: string) => {
+  const rejected = async (answer: Response, id: string) => {
     expect(answer.status).toBe(400);
     expect(answer.headers.get('x-should-retry')).toBe('false');
     const { error } = (await answer.json()) as { error: { code: string; message: string } };
@@ -114,16 +114,16 @@ describe('an item that is not kept', () => {
 
   test('is refused, never lost: nobody made it', async () => {
     const id = 'msg_20260101000000000abcdefgh_0';
-    await refused(await responses(naming(id)), id);
+    await rejected(await responses(naming(id)), id);
   });
 
   test('is refused where another upstream made it', async () => {
-    await refused(await responses(naming('msg_68a1b2c3')), 'msg_68a1b2c3');
+    await rejected(await responses(naming('msg_68a1b2c3')), 'msg_68a1b2c3');
   });
 
   test('store: false keeps nothing', async () => {
     const id = await itemOf({ store: false });
-    await refused(await responses(naming(id)), id);
+    await rejected(await responses(naming(id)), id);
   });
 
   test('somebody else’s is nobody’s', async () => {
@@ -138,14 +138,14 @@ describe('an item that is not kept', () => {
     });
     const { key } = await services.tokens.create(other, { name: 't', unlimited_quota: true });
     await world.gateway.sync();
-    await refused(await responses(naming(id), key), id);
+    await rejected(await responses(naming(id), key), id);
     expect((await responses(naming(id))).status).toBe(200);
   });
 
   test('nothing is kept where the operator keeps nothing', async () => {
     await world.gateway.option('ResponseItemDays', '0');
     const id = await itemOf();
-    await refused(await responses(naming(id)), id);
+    await rejected(await responses(naming(id)), id);
     await world.gateway.option('ResponseItemDays', '30');
   });
 });
@@ -155,7 +155,7 @@ test('goes on at other upstreams than the one that made it, at those of its own 
   for (const target of [targets[2], native]) {
     const answer = await responses({ ...naming(id), model: nameOf(target) });
     const [exchange] = world.take();
-    expect(exchange?.refused).toBeNull();
+    expect(exchange?.rejected).toBeNull();
     expect(answer.status).toBe(200);
     expect(JSON.stringify(exchange?.body)).toContain('assistant');
     expect(JSON.stringify(exchange?.body)).not.toContain('item_reference');
@@ -166,12 +166,12 @@ test('a short request cannot name more than a long one may hold', async () => {
   const id = 'msg_20260101000000000abcdefgh_0';
   const matched = relayRouteFor('/v1/responses');
   if (matched === undefined) throw new Error('no such route');
-  const recall = async () => new Map([[id, JSON.stringify({ id, type: 'message', content: 'x'.repeat(1000) })]]);
+  const loadItems = async () => new Map([[id, JSON.stringify({ id, type: 'message', content: 'x'.repeat(1000) })]]);
   const named = (times: number) =>
     recalledBody(
       matched.route,
       { body: { input: Array.from({ length: times }, () => ({ type: 'item_reference', id })) }, json: null },
-      { recall, bodyLimit: 5000 },
+      { loadItems, bodyLimit: 5000 },
     );
   expect(await named(4)).not.toBeNull();
   await expect(named(5)).rejects.toMatchObject({ code: 'body_too_large' });

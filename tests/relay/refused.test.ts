@@ -1,7 +1,7 @@
 /** Requests that were turned away: the id their caller was told leads to a row. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
-import { createRefusedRows } from '../../server/relay/delivery/refused-rows.ts';
+import { createRejectionLog } from '../../server/relay/delivery/refused-rows.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -28,7 +28,7 @@ async function rowOf(response: Response): Promise<Log> {
   return (await gateway.call('log.get', { ref: id })) as Log;
 }
 
-const facts = (row: Log) => JSON.parse(row.other) as Record<string, unknown>;
+const details = (row: Log) => JSON.parse(row.other) as Record<string, unknown>;
 
 test.each<[string, (key: string) => Promise<Response>]>([
   ['model_not_found', (key) => gateway.chat(key, ask('unheard-of'))],
@@ -48,24 +48,24 @@ test.each<[string, (key: string) => Promise<Response>]>([
     end_reason: 'refused',
     prompt_tokens: 0,
   });
-  expect(facts(row)).toMatchObject({ refused: code, status, request_path: '/v1/chat/completions' });
+  expect(details(row)).toMatchObject({ refused: code, status, request_path: '/v1/chat/completions' });
   expect(row.content).toContain(row.request_id);
   expect(upstream.requests).toHaveLength(0);
 });
 
 test('a model the key may not use, a key without quota, a window that is full', async () => {
   const narrow = await gateway.token({ model_limits_enabled: true, model_limits: 'other' });
-  const refused = await rowOf(await gateway.chat(narrow.key, ask()));
-  expect(refused).toMatchObject({ model_name: 'gpt-4o-mini', end_reason: 'refused' });
-  expect(facts(refused).refused).toBe('model_not_allowed');
+  const rejected = await rowOf(await gateway.chat(narrow.key, ask()));
+  expect(rejected).toMatchObject({ model_name: 'gpt-4o-mini', end_reason: 'refused' });
+  expect(details(rejected).refused).toBe('model_not_allowed');
 
   const empty = await gateway.token({ unlimited_quota: false, remain_quota: 0 });
-  expect(facts(await rowOf(await gateway.chat(empty.key, ask()))).refused).toBe('token_exhausted');
+  expect(details(await rowOf(await gateway.chat(empty.key, ask()))).refused).toBe('token_exhausted');
 
   const slow = await gateway.token({ rpm_limit: 1 });
   expect((await gateway.chat(slow.key, ask())).status).toBe(200);
   const limited = await rowOf(await gateway.chat(slow.key, ask()));
-  expect(String(facts(limited).refused)).toMatch(/^limit|rate/);
+  expect(String(details(limited).refused)).toMatch(/^limit|rate/);
 });
 
 test('they are no usage: no statistics, no counters, no quota, and the books balance', async () => {
@@ -83,7 +83,7 @@ test('they are no usage: no statistics, no counters, no quota, and the books bal
 test('a stranger leaves where they called from, for operators alone', async () => {
   const row = await rowOf(await gateway.chat('nobody', ask()));
   expect(row).toMatchObject({ user_id: 0, username: '', token_id: 0 });
-  expect(facts(row)).toMatchObject({ refused: 'token_invalid', admin_info: { ip: '127.0.0.1' } });
+  expect(details(row)).toMatchObject({ refused: 'token_invalid', admin_info: { ip: '127.0.0.1' } });
   const page = await gateway.services.logs.page({}, 1, 10, false);
   expect(page.items.map(({ other }) => other).join()).not.toContain('127.0.0.1');
 });
@@ -98,10 +98,10 @@ test('who has no key and asks for nothing we know leaves nothing', async () => {
 
 test('an attack leaves a sample, of each key and of all, and says how many it stands for', async () => {
   const rows: Record<string, unknown>[] = [];
-  let steady = 0;
+  let monoNow = 0;
   let ok = true;
   const user = (id: number) => ({ user: { id, username: `u${id}`, group: 'default' }, token: { id, name: 't' } });
-  const refused = createRefusedRows({
+  const rejected = createRejectionLog({
     ledger: {
       healthy: () => (ok ? { ok: true } : { ok: false, reason: 'disk' }),
       execute: async (command) => {
@@ -109,12 +109,12 @@ test('an attack leaves a sample, of each key and of all, and says how many it st
         return { status: 'done' };
       },
     },
-    authorise: { ownerOf: (request) => user(Number(new URL(request.url).searchParams.get('user'))) as never },
+    authorize: { ownerOf: (request) => user(Number(new URL(request.url).searchParams.get('user'))) as never },
     now: () => 0,
-    steady: () => steady,
+    monoNow: () => monoNow,
   });
-  const refuse = (id: number) =>
-    refused.note({
+  const reject = (id: number) =>
+    rejected.note({
       request: new Request(`http://gateway/?user=${id}`),
       path: '/v1/chat/completions',
       peer: { ip: () => '' },
@@ -122,20 +122,20 @@ test('an attack leaves a sample, of each key and of all, and says how many it st
       error: null,
       shown: () => ({ status: 429, type: '', code: 'rate_limited', message: '', requestId: `r${id}` }),
     });
-  for (let n = 0; n < 1000; n++) refuse(1);
+  for (let n = 0; n < 1000; n++) reject(1);
   expect(rows).toHaveLength(20);
-  steady = 5000;
-  refuse(1);
+  monoNow = 5000;
+  reject(1);
   expect(rows.at(-1)).toMatchObject({ userId: 1, skipped: 980 });
   rows.length = 0;
-  steady = 60_000;
-  for (let id = 2; id < 10_000; id++) refuse(id);
+  monoNow = 60_000;
+  for (let id = 2; id < 10_000; id++) reject(id);
   expect(rows).toHaveLength(200);
-  steady += 1000;
-  for (let id = 2; id < 10_000; id++) refuse(id);
+  monoNow += 1000;
+  for (let id = 2; id < 10_000; id++) reject(id);
   expect(rows).toHaveLength(210);
   ok = false;
-  steady += 60_000;
-  refuse(3);
+  monoNow += 60_000;
+  reject(3);
   expect(rows).toHaveLength(210);
 });

@@ -1,7 +1,7 @@
 /** Money in memory that several threads share: exact when they contend, and whole when one of them dies. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { HoldAnswer } from '../../server/billing/balances/account.ts';
+import type { ReserveResult } from '../../server/billing/balances/account.ts';
 import { Balances, createMoney, type Money } from '../../server/billing/balances/balances.ts';
 import {
   allotRows,
@@ -17,7 +17,7 @@ import {
   createMemory,
   groupStripe,
   type Memory,
-  mostThreads,
+  maxThreads,
   userStripe,
 } from '../../server/billing/balances/shared-memory.ts';
 import { createAccounts, KeySlot, RateSlot, UserSlot } from '../../server/billing/balances/slots.ts';
@@ -29,7 +29,7 @@ import { compileSettings, type RelaySettings } from '../../server/relay/state/se
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { endLost } from '../../server/threads/relay/lost-thread.ts';
 import { randomOf } from '../support/random.ts';
-import { beside } from '../support/relay-memory.ts';
+import { paired } from '../support/relay-memory.ts';
 import type { Order } from './threads-worker.ts';
 
 const never = { at: 0, used: 0 };
@@ -72,10 +72,10 @@ interface Site {
 }
 
 function siteOf(balance: number, key: ReturnType<typeof token>, options: Record<string, string> = {}): Site {
-  const money = createMoney(createMemory(mostThreads));
+  const money = createMoney(createMemory(maxThreads));
   const balances = new Balances(money);
-  balances.money.accounts.seeUser(user(balance));
-  balances.money.accounts.seeToken(key);
+  balances.money.accounts.observeUser(user(balance));
+  balances.money.accounts.observeToken(key);
   money.accounts.prepare(compileSettings(new Map(Object.entries(options))));
   return {
     money,
@@ -103,7 +103,7 @@ function spawn(site: Site, what: Order['what'], times: number, seed = 1) {
       worker.postMessage({
         thread: index + 1,
         memory: memory.parts(),
-        places: accounts.places([1], [7]),
+        places: accounts.slotIndexes([1], [7]),
         rows,
         what,
         principal,
@@ -221,7 +221,7 @@ describe('a thread that dies', () => {
         await Bun.sleep(random() * 30);
         worker.terminate();
         await gone;
-        site.money.memory.bury(index + 1);
+        site.money.memory.recoverOwn(index + 1);
       }
       expectWhole(
         site,
@@ -231,12 +231,12 @@ describe('a thread that dies', () => {
   });
 
   test('its locks are free when it is buried, and nobody else’s', () => {
-    const memory = createMemory(mostThreads);
+    const memory = createMemory(maxThreads);
     const [dead, living] = [1, 2].map((thread) => attachMemory(memory.parts(), thread)) as [Memory, Memory];
     for (const stripe of [3, 4]) dead.lock(stripe);
     living.lock(5);
     expect([3, 4, 5].map((stripe) => memory.tryLock(stripe, 0))).toEqual([false, false, false]);
-    memory.bury(1);
+    memory.recoverOwn(1);
     expect([3, 4, 5].map((stripe) => memory.tryLock(stripe, 0))).toEqual([true, true, false]);
   });
 
@@ -244,7 +244,7 @@ describe('a thread that dies', () => {
     const site = busy();
     const { memory, accounts } = site.money;
     const random = randomOf(5);
-    const state = createRelayState({ ...accounts, seeUser: () => undefined, seeToken: () => undefined });
+    const state = createRelayState({ ...accounts, observeUser: () => undefined, observeToken: () => undefined });
     state.apply({
       kind: 'snapshot',
       seq: 1,
@@ -270,7 +270,7 @@ describe('a thread that dies', () => {
       const step = () => {
         if (left-- <= 0) throw new Error('dead');
       };
-      const { money } = beside(site.money, 1, rows, (plain) => ({
+      const { money } = paired(site.money, 1, rows, (plain) => ({
         ...plain,
         put(cell, value) {
           step();
@@ -285,7 +285,7 @@ describe('a thread that dies', () => {
           step();
           plain.note(first, count);
         },
-        unlock: (stripe) => void (left >= 0 && plain.unlock(stripe)),
+        release: (stripe) => void (left >= 0 && plain.release(stripe)),
       }));
       try {
         live(
@@ -365,10 +365,10 @@ test('exactness 9: what others write too is written under its lock, the user’s
         if (got) taken(stripe);
         return got;
       },
-      unlock(stripe) {
+      release(stripe) {
         held.splice(held.lastIndexOf(stripe), 1);
         if (held.length === 0) noted = [];
-        plain.unlock(stripe);
+        plain.release(stripe);
       },
       put(cell, value) {
         stored(cell);
@@ -393,10 +393,10 @@ test('exactness 9: what others write too is written under its lock, the user’s
   };
   const rows = [allotRows(site.money.memory)];
   const settings = compileSettings(new Map(Object.entries(site.options)));
-  const { money } = beside(site.money, 1, rows, watched);
+  const { money } = paired(site.money, 1, rows, watched);
   for (const seed of [1, 2, 3]) live(site, money, settings, randomOf(seed), () => undefined, `${seed} `);
   const leased = createLeasedBalances(money);
-  leased.lend({ kind: 'account', userId: 1, id: 1 }, 10);
+  leased.addLease({ kind: 'account', userId: 1, id: 1 }, 10);
   leased.reclaim({ kind: 'token', userId: 1, id: 7 }, 10);
   expect(written.user).toBeGreaterThan(100);
   expect(written.group).toBeGreaterThan(20);
@@ -412,7 +412,7 @@ function live(
   mark: string,
 ): void {
   const balances = new Balances(money);
-  const limits = new Limits({ state: { settings }, steady: () => 1e9, money });
+  const limits = new Limits({ state: { settings }, monoNow: () => 1e9, money });
   const account = balances.account(1, 7);
   const open: { readonly row: OpenRequest; readonly ref: string; readonly admission: Admission; held: number }[] = [];
   for (const ref of ['a', 'b', 'c']) {
@@ -423,13 +423,13 @@ function live(
       startedMs: 0,
       streams: true,
       promptTokens: 4000,
-      house: false,
+      selfUse: false,
       epoch: 0,
     });
     if (row === null) throw new Error('no rows');
     const admission = limits.enter(site.principal, { open: row });
     admission.reserve({ tokens: 5 });
-    account.hold(1000, { most: 5000, budget: 5000, limits: site.principal.token?.limits ?? null, open: row });
+    account.reserve(1000, { max: 5000, budget: 5000, limits: site.principal.token?.limits ?? null, open: row });
     open.push({ row, ref, admission, held: 1000 });
     if (random() < 0.5) {
       row.servedBy(3);
@@ -437,11 +437,11 @@ function live(
     }
   }
   for (const one of open) {
-    if (random() < 0.5 && account.hold(500, { most: 0, open: one.row }).ok) one.held += 500;
+    if (random() < 0.5 && account.reserve(500, { max: 0, open: one.row }).ok) one.held += 500;
     const charged = 1 + Math.floor(random() * 1000);
     account.locked(() => {
       one.admission.ended(5, true);
-      account.settle({ held: one.held, most: 5000, budget: 5000, charged, open: one.row });
+      account.settle({ held: one.held, max: 5000, budget: 5000, charged, open: one.row });
     });
     send(one.ref, charged);
     if (random() < 0.7) money.open.over(one.row);
@@ -466,16 +466,16 @@ test('what several threads say in turns is what one says', () => {
       id++;
       const model = new Balances();
       for (const balances of [model, alone.balances]) {
-        balances.money.accounts.seeUser(user(1000, id));
-        balances.money.accounts.seeToken(token(700, null, id, id));
+        balances.money.accounts.observeUser(user(1000, id));
+        balances.money.accounts.observeToken(token(700, null, id, id));
       }
-      const several = rows.map((own, index) => new Balances(beside(main, index + 1, own).money));
+      const several = rows.map((own, index) => new Balances(paired(main, index + 1, own).money));
       const open: number[] = [];
       for (const { kind, by, amount, part } of steps) {
         const one = several[by] as Balances;
         if (kind === 'hold') {
-          const told: HoldAnswer = model.account(id, id).hold(amount);
-          expect(one.account(id, id).hold(amount)).toEqual(told);
+          const told: ReserveResult = model.account(id, id).reserve(amount);
+          expect(one.account(id, id).reserve(amount)).toEqual(told);
           if (told.ok) open.push(amount);
         } else if (open.length > 0) {
           const held = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
@@ -519,9 +519,9 @@ test('visits are counted of users who come when they are counted already, in oth
   const memory = createMemory(1);
   const accounts = createAccounts(memory);
   accounts.prepare({ groupLimits: new Map(), modelRequests: { periodMs: 60_000, total: 1, success: 1 } });
-  accounts.seeUser(user(100));
+  accounts.observeUser(user(100));
   const other = createAccounts(attachMemory(memory.parts(), 1));
-  other.bind(accounts.places([1], []));
+  other.bind(accounts.slotIndexes([1], []));
   expect([other.visitor(1), other.visitor(2)]).toEqual([accounts.user(1), 0]);
   expect(accounts.user(1)).toBeGreaterThan(0);
 });

@@ -158,9 +158,9 @@ test('a failing channel is left for the next, and a client mistake is not', asyn
       400,
     ),
   );
-  const refused = await gateway.chat(key, ask);
-  expect(refused.status).toBe(400);
-  expect(await refused.json()).toMatchObject({
+  const rejected = await gateway.chat(key, ask);
+  expect(rejected.status).toBe(400);
+  expect(await rejected.json()).toMatchObject({
     error: { code: 'context_length_exceeded', type: 'invalid_request_error' },
   });
   expect((await gateway.logs())[0]).toMatchObject({ type: 5, quota: 0 });
@@ -266,9 +266,9 @@ test('bytes that are no text are refused', async () => {
 test('an unset price is refused in both languages, and accepted in self-use mode', async () => {
   await gateway.channel(upstream.url, { models: 'brand-new-model' });
   const { key } = await gateway.token();
-  const refused = await gateway.chat(key, { ...ask, model: 'brand-new-model' });
-  expect(refused.status).toBe(400);
-  const { error } = (await refused.json()) as { error: { message: string } };
+  const rejected = await gateway.chat(key, { ...ask, model: 'brand-new-model' });
+  expect(rejected.status).toBe(400);
+  const { error } = (await rejected.json()) as { error: { message: string } };
   expect(error.message).toContain('倍率或价格未配置');
   expect(error.message).toContain('not configured');
   await gateway.option('SelfUseModeEnabled', 'true');

@@ -5,15 +5,15 @@ import { completion, startUpstream, type Upstream } from '../support/upstream.ts
 
 let gateway: TestGateway;
 let upstream: Upstream;
-const heard: string[] = [];
+const received: string[] = [];
 
 beforeAll(async () => {
   gateway = await createTestGateway({
     relay: {
       watch: {
-        heard: () => void heard.push('heard'),
-        lasting: () => void heard.push('lasting'),
-        over: () => void heard.push('over'),
+        onReceived: () => void received.push('heard'),
+        lasting: () => void received.push('lasting'),
+        over: () => void received.push('over'),
       },
     },
   });
@@ -54,7 +54,7 @@ test.each([
     ['heard', 'lasting', 'over'],
   ],
 ] as const)('%s', async (_name, path, body, type, text, told) => {
-  heard.length = 0;
+  received.length = 0;
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': type });
     response.end(text);
@@ -68,5 +68,5 @@ test.each([
   const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
   expect(response.status).toBe(200);
   await response.arrayBuffer();
-  await expect.poll(() => heard).toEqual(told);
+  await expect.poll(() => received).toEqual(told);
 });

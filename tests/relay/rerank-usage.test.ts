@@ -27,8 +27,8 @@ test.each([
     form: null,
     body: { response_format: 'srt' },
   } as unknown as ParsedRequest;
-  const nobody = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
-  expect(await countLocally(nobody, parsed, { body: null, told: deliveredTextOf([words]) })).toMatchObject({
+  const noop = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
+  expect(await countLocally(noop, parsed, { body: null, told: deliveredTextOf([words]) })).toMatchObject({
     input,
     output: 0,
   });

@@ -178,9 +178,9 @@ test('G10: what is no chat goes beside it, or nowhere', async () => {
   });
   const odd = await full('/run/it', 'own-c');
   expect((await post(odd, '/v1/responses', { model: 'own-c', input: 'hi' })).path).toBe('/run/it');
-  const refused = await post(odd, '/v1/embeddings', { model: 'own-c', input: 'hi' });
-  expect(refused.path).toBeUndefined();
-  expect(refused.status).toBeGreaterThanOrEqual(400);
+  const rejected = await post(odd, '/v1/embeddings', { model: 'own-c', input: 'hi' });
+  expect(rejected.path).toBeUndefined();
+  expect(rejected.status).toBeGreaterThanOrEqual(400);
 });
 
 test('G10: a full address of another operation is that operation alone', async () => {

@@ -174,10 +174,10 @@ test('M2: an honest answer that costs more than was foreseen leaves the balance 
 
 test('M17: an administrator cannot push a balance beyond what a number can say, and can set a large one back', async () => {
   await open(0);
-  const most = Number.MAX_SAFE_INTEGER;
+  const max = Number.MAX_SAFE_INTEGER;
   const { display_name: before } = (await gateway.call('user.get', { id: gateway.userId })) as { display_name: string };
-  await gateway.call('user.update', { id: gateway.userId, quota: most });
-  expect(await gateway.balance()).toBe(most);
+  await gateway.call('user.update', { id: gateway.userId, quota: max });
+  expect(await gateway.balance()).toBe(max);
   await expect(gateway.call('user.update', { id: gateway.userId, add_quota: 1 })).rejects.toMatchObject({
     code: 'balance_too_large',
   });
@@ -199,7 +199,7 @@ describe('self-use mode', () => {
     expect(upstream.requests[0]?.body.toString()).toBe(body);
     expect(await gateway.balance()).toBe(0);
     const user = await gateway.services.users.find(gateway.userId);
-    expect([user?.used_quota, gateway.balances.account(gateway.userId, 0).standing().used]).toEqual([225, 225]);
+    expect([user?.used_quota, gateway.balances.account(gateway.userId, 0).limits().used]).toEqual([225, 225]);
     expect((await gateway.logs())[0]?.quota).toBe(225);
   });
 

@@ -16,8 +16,8 @@ test('a client that takes nothing holds back the frames that came together with 
   const reads = [Promise.resolve({ done: false, value: frames })];
   const stream = responseStream(openedStream(() => reads.shift() ?? never));
   void stream.pipeTo({
-    write(piece) {
-      written.push(Number(piece[0]));
+    write(chunk) {
+      written.push(Number(chunk[0]));
       return written.length === 1 ? taken.promise : null;
     },
     flush: () => null,
@@ -34,7 +34,7 @@ test('a client that takes nothing holds back the frames that came together with 
 test('a stream is cut for its silence alone, and not before it is open', async () => {
   let at = 0;
   let aborted = 0;
-  let hear: (() => void) | null = null;
+  let receive: (() => void) | null = null;
   const opening = Promise.withResolvers<Opened>();
   const stream = responseStream(opening.promise, { idleMs: 1000, now: () => at, aborted: () => void aborted++ });
   void stream.pipeTo({ write: () => null, flush: () => null, end: () => null });
@@ -48,13 +48,13 @@ test('a stream is cut for its silence alone, and not before it is open', async (
     openedStream(
       () =>
         new Promise((resolve) => {
-          hear = () => resolve({ done: false, value: [] });
+          receive = () => resolve({ done: false, value: [] });
         }),
     ),
   );
   await pass(0);
   await pass(900);
-  (hear as (() => void) | null)?.();
+  (receive as (() => void) | null)?.();
   await pass(0);
   await pass(900);
   expect(aborted).toBe(0);

@@ -21,10 +21,10 @@ const usage = `data: ${JSON.stringify({
 const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
 const item = { id: 'm', type: 'message', role: 'assistant', status: 'in_progress', content: [] };
 /** The same in the dialect of responses, which this upstream speaks as well. */
-const asResponse = (pieces: readonly string[]): readonly string[] => [
+const asResponse = (chunks: readonly string[]): readonly string[] => [
   event('response.created', { response: { id: 'r', object: 'response', status: 'in_progress', output: [] } }),
   event('response.output_item.added', { output_index: 0, item }),
-  ...pieces.map((delta) =>
+  ...chunks.map((delta) =>
     event('response.output_text.delta', { item_id: 'm', output_index: 0, content_index: 0, delta }),
   ),
   event('response.completed', {
@@ -35,11 +35,11 @@ const asResponse = (pieces: readonly string[]): readonly string[] => [
   }),
 ];
 /** What the upstream says, piece by piece. */
-const says = (...pieces: readonly string[]) =>
+const isSet = (...chunks: readonly string[]) =>
   upstream.script((response, { path }) => {
     const frames = path.endsWith('/responses')
-      ? asResponse(pieces)
-      : [...pieces.map((piece) => chunk(piece)), chunk('', 'stop'), usage, 'data: [DONE]\n\n'];
+      ? asResponse(chunks)
+      : [...chunks.map((piece) => chunk(piece)), chunk('', 'stop'), usage, 'data: [DONE]\n\n'];
     return sendStream(
       response,
       frames.map((text) => new TextEncoder().encode(text)),
@@ -96,7 +96,7 @@ const ask = async (dialect: string): Promise<string> => {
 };
 
 test.each(Object.keys(dialects))('%s: a word in pieces ends the stream before it is whole', async (dialect) => {
-  says('All is ', 'well, for', 'BID', 'den fruit', ' is sweet');
+  isSet('All is ', 'well, for', 'BID', 'den fruit', ' is sweet');
   const text = await ask(dialect);
   expect(text).toContain('well, for');
   expect(text).toContain('BID');
@@ -112,7 +112,7 @@ test.each(Object.keys(dialects))('%s: a word in pieces ends the stream before it
 });
 
 test('a word at the very beginning is not delivered either', async () => {
-  says('这是禁词。', 'more');
+  isSet('这是禁词。', 'more');
   const text = await ask('chat');
   expect(text).not.toContain('禁词');
   expect(text).toContain('answer_stopped');
@@ -120,11 +120,11 @@ test('a word at the very beginning is not delivered either', async () => {
 });
 
 test('nothing is stopped where nothing is found, nor where the option is off', async () => {
-  says('All is for', 'bid', 'ding');
+  isSet('All is for', 'bid', 'ding');
   expect(await ask('chat')).toContain('[DONE]');
   expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'completed', completion_tokens: 500 });
   await gateway.option('StopOnSensitiveEnabled', 'false');
-  says('the forbidden fruit');
+  isSet('the forbidden fruit');
   expect(await ask('chat')).toContain('the forbidden fruit');
   await gateway.option('StopOnSensitiveEnabled', 'true');
   await gateway.option('CheckSensitiveEnabled', 'false');
@@ -135,11 +135,19 @@ test('the watch reads every text once, and there is none without words', () => {
   expect(createWordWatch([])).toBe(null);
   const watch = createWordWatch(['ab', 'xyz']);
   const texts: string[] = [];
-  const hears = (text: string) => {
+  const isListening = (text: string) => {
     texts.push(text);
     return watch?.(deliveredTextOf(texts));
   };
-  expect(['x', 'y', 'a', 'xa', 'x', 'y', 'z'].map(hears)).toEqual([false, false, false, false, false, false, true]);
-  expect(hears('A')).toBe(false);
-  expect(hears('B')).toBe(true);
+  expect(['x', 'y', 'a', 'xa', 'x', 'y', 'z'].map(isListening)).toEqual([
+    false,
+    false,
+    false,
+    false,
+    false,
+    false,
+    true,
+  ]);
+  expect(isListening('A')).toBe(false);
+  expect(isListening('B')).toBe(true);
 });

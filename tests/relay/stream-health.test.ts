@@ -63,14 +63,14 @@ test.each([
   expect(bad.requests.length).toBeLessThanOrEqual(3);
   expect(bad.requests.length + good.requests.length).toBe(60);
   // A single talk leaves at its first break, before anything is known of others.
-  const [standing] = gateway.relay.standings([broken]);
-  expect(['ejected', 'up']).toContain(standing?.condition);
+  const [status] = gateway.relay.channelStatuses([broken]);
+  expect(['ejected', 'up']).toContain(status?.condition);
 });
 
 test('R5: gathered streams that break count as well', async () => {
   const broken = await gateway.channel(bad.url, { type: 199 });
   for (let n = 0; n < 3; n++) expect(await ask(`talk ${n}`, false)).toBe(false);
-  expect(gateway.relay.standings([broken])).toMatchObject([{ condition: 'ejected' }]);
+  expect(gateway.relay.channelStatuses([broken])).toMatchObject([{ condition: 'ejected' }]);
 });
 
 test('R5: an error inside of a stream that is the request’s own does not harm its channel', async () => {
@@ -80,7 +80,7 @@ test('R5: an error inside of a stream that is the request’s own does not harm 
     response.end(frame({ error: { message: 'no', type: 'invalid_request_error', code: 'content_filter' } }));
   });
   for (let n = 0; n < 6; n++) expect(await ask(`talk ${n}`)).toBe(false);
-  expect(gateway.relay.standings([channel])).toMatchObject([{ condition: 'up' }]);
+  expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
 });
 
 test('R5: clients that leave do not harm a channel, and a stream that ended well heals it', async () => {
@@ -91,7 +91,7 @@ test('R5: clients that leave do not harm a channel, and a stream that ended well
     bad.script(wholly);
     expect(await ask(`whole ${turn}`)).toBe(true);
   }
-  expect(gateway.relay.standings([channel])).toMatchObject([{ condition: 'up' }]);
+  expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
   bad.script((response) => fourChunks(response));
   for (let n = 0; n < 6; n++) {
     const leave = new AbortController();
@@ -101,7 +101,7 @@ test('R5: clients that leave do not harm a channel, and a stream that ended well
     leave.abort();
     await expect.poll(() => gateway.relay.open()).toBe(0);
   }
-  expect(gateway.relay.standings([channel])).toMatchObject([{ condition: 'up' }]);
+  expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
 });
 
 test('R6: a conversation leaves a channel that refused it, and finds another by itself', async () => {
@@ -119,9 +119,9 @@ const channel = { id: 1, keys: ['k'], setting: {} } as unknown as ChannelSnapsho
 const failure: UpstreamFailure = { class: 'host', status: 502, error: null, retryAfter: null, reason: 'status' };
 const withClock = () => {
   const clock = { now: 0 };
-  const troubles: unknown[] = [];
-  const health = new Health({ now: () => clock.now, random: () => 0, trouble: (one) => void troubles.push(one) });
-  return { clock, health, troubles };
+  const failures: unknown[] = [];
+  const health = new Health({ now: () => clock.now, random: () => 0, failure: (one) => void failures.push(one) });
+  return { clock, health, troubles: failures };
 };
 
 test('R5: a probe whose client left, or that nobody heard of again, does not keep a channel away for ever', () => {
@@ -142,10 +142,10 @@ test('R5: a probe whose client left, or that nobody heard of again, does not kee
 });
 
 test('R5: what was under way when a host was ejected does not eject it again', () => {
-  const { health, troubles } = withClock();
+  const { health, troubles: failures } = withClock();
   for (let n = 0; n < 200; n++) health.failed(channel, 0, failure);
   expect(health.waitMs(channel)).toBe(30_000);
-  expect(troubles).toEqual([]);
+  expect(failures).toEqual([]);
 });
 
 test('R6: a host that fails every other time is ejected though it never fails in a row; one that fails rarely is not', () => {
@@ -184,9 +184,9 @@ test('R6: a busy key gives way to another key, a missing model to another channe
   failing(404, { message: 'no such model' });
   expect(await ask('missing', false)).toBe(true);
   expect([bad.requests.length, good.requests.length]).toEqual([2, 1]);
-  let asked = 0;
+  let requested = 0;
   bad.script((response) =>
-    asked++ === 0 ? sendJson(response, { error: { message: 'slow' } }, 429) : sendJson(response, completion(3, 2)),
+    requested++ === 0 ? sendJson(response, { error: { message: 'slow' } }, 429) : sendJson(response, completion(3, 2)),
   );
   expect(await ask('busy', false)).toBe(true);
   expect([bad.requests.length, good.requests.length]).toEqual([4, 1]);
@@ -203,9 +203,9 @@ test('R6: one more try is all that nobody asked for, and a single channel gets n
 test('R10: tries that are granted are used up on the one channel there is', async () => {
   await gateway.channel(bad.url);
   await gateway.option('RetryTimes', '2');
-  let asked = 0;
+  let requested = 0;
   bad.script((response) =>
-    asked++ < 2 ? sendJson(response, { error: { message: 'down' } }, 502) : sendJson(response, completion(3, 2)),
+    requested++ < 2 ? sendJson(response, { error: { message: 'down' } }, 502) : sendJson(response, completion(3, 2)),
   );
   expect(await ask('thrice', false)).toBe(true);
   expect(bad.requests).toHaveLength(3);

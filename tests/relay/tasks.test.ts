@@ -192,7 +192,7 @@ test('a path that goes on behind an order is none', () => {
 });
 
 test('songs: submitted, fetched, paid back when they fail', async () => {
-  const began = Math.floor(Date.now() / 1000);
+  const started = Math.floor(Date.now() / 1000);
   await gateway.channel(upstream.url, { type: 36, models: 'suno_music,suno_lyrics' });
   upstream.script((response) => sendJson(response, { code: 'success', data: 'song-1' }));
   const before = await gateway.balance();
@@ -217,7 +217,7 @@ test('songs: submitted, fetched, paid back when they fail', async () => {
   const { data } = (await call('/suno/fetch', { ids: ['song-1'] })).body as { data: { finish_time: number }[] };
   expect(data).toMatchObject([{ status: 'FAILURE' }]);
   // Nobody said when it ended: when that was heard, in seconds.
-  expect(data[0]?.finish_time).toBeGreaterThanOrEqual(began);
+  expect(data[0]?.finish_time).toBeGreaterThanOrEqual(started);
   expect(data[0]?.finish_time).toBeLessThanOrEqual(Math.floor(Date.now() / 1000));
   expect(await gateway.balance()).toBe(before);
   expect(await gateway.verify()).toEqual([]);

@@ -24,13 +24,13 @@ const begin = (epoch: number) => {
 beforeEach(() => {
   clock = 1000;
   const memory = createMemory();
-  nodeLease = createNodeLease(memory, { steady: () => clock, wall: () => 1_000_000 + clock });
+  nodeLease = createNodeLease(memory, { monoNow: () => clock, wall: () => 1_000_000 + clock });
   const money = createMoney(memory, undefined, nodeLease);
   balances = new Balances(money);
   leased = createLeasedBalances(money);
-  balances.money.accounts.seeUser({ id: 1, balance: 5000, used: 0, balanceVersion: 1, overrun: 0 } as UserSnapshot);
+  balances.money.accounts.observeUser({ id: 1, balance: 5000, used: 0, balanceVersion: 1, overrun: 0 } as UserSnapshot);
   const periods = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
-  balances.money.accounts.seeToken({
+  balances.money.accounts.observeToken({
     id: 7,
     userId: 1,
     unlimited: false,
@@ -40,14 +40,14 @@ beforeEach(() => {
     periods,
   } as unknown as TokenSnapshot);
   begin(1);
-  leased.lend(account, 100);
-  leased.lend(limit, 100);
+  leased.addLease(account, 100);
+  leased.addLease(limit, 100);
 });
 
 test('what is leased is what may be held, of the balance and of the limit', () => {
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([100, 100]);
-  expect(balances.account(1, 7).hold(60).ok).toBe(true);
-  expect(balances.account(1, 7).hold(60).ok).toBe(false);
+  expect(balances.account(1, 7).reserve(60).ok).toBe(true);
+  expect(balances.account(1, 7).reserve(60).ok).toBe(false);
 });
 
 test('exactness 7: what moves elsewhere is in the books, not in reach', () => {
@@ -57,25 +57,25 @@ test('exactness 7: what moves elsewhere is in the books, not in reach', () => {
 });
 
 test('exactness 14: when no sign of life was confirmed for too long, nothing is let in and nothing grows', () => {
-  expect(balances.account(1, 7).hold(10).ok).toBe(true);
+  expect(balances.account(1, 7).reserve(10).ok).toBe(true);
   clock += 12_000;
   expect([balances.account(1, 7).available(), balances.account(1, 7).spare(4, false)]).toEqual([0, 0]);
-  expect([balances.account(1, 7).hold(10).ok, balances.account(1, 7).hold(10, { epoch: 1 }).ok]).toEqual([
+  expect([balances.account(1, 7).reserve(10).ok, balances.account(1, 7).reserve(10, { epoch: 1 }).ok]).toEqual([
     false,
     false,
   ]);
   // The house pays: no lease is touched. A key's limit is one.
   expect([
-    balances.account(1, 0).hold(10, { house: true }).ok,
-    balances.account(1, 7).hold(10, { house: true }).ok,
+    balances.account(1, 0).reserve(10, { selfUse: true }).ok,
+    balances.account(1, 7).reserve(10, { selfUse: true }).ok,
   ]).toEqual([true, false]);
   nodeLease.heartbeatSent()();
-  expect(balances.account(1, 7).hold(10, { epoch: 1 }).ok).toBe(true);
+  expect(balances.account(1, 7).reserve(10, { epoch: 1 }).ok).toBe(true);
 });
 
 test('exactness 14: the life of leases runs from the sending of the last sign, by the clock that ran further', () => {
   let [monotonic, wall] = [1000, 1_000_000];
-  const life = createNodeLease(createMemory(), { steady: () => monotonic, wall: () => wall });
+  const life = createNodeLease(createMemory(), { monoNow: () => monotonic, wall: () => wall });
   life.begins(1);
   expect(life.isValid()).toBe(false);
   const confirmed = life.heartbeatSent();
@@ -104,7 +104,7 @@ test('exactness 14: the life of leases runs from the sending of the last sign, b
 test('exactness 14: leases last for as long as their number says, less three seconds, in every thread that shares them', () => {
   let at = 1000;
   const memory = createMemory();
-  const clocks = { steady: () => at, wall: () => at };
+  const clocks = { monoNow: () => at, wall: () => at };
   const own = createNodeLease(memory, clocks);
   const relay = createNodeLease(memory, clocks);
   own.begins(1, 60);
@@ -120,17 +120,17 @@ test('exactness 14: leases last for as long as their number says, less three sec
 });
 
 test('a request of an earlier number ends without touching what is leased under the next', () => {
-  expect(balances.account(1, 7).hold(60).ok).toBe(true);
+  expect(balances.account(1, 7).reserve(60).ok).toBe(true);
   begin(2);
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([0, 0]);
-  leased.lend(account, 80);
-  leased.lend(limit, 80);
-  expect(balances.account(1, 7).hold(5, { epoch: 1 }).ok).toBe(false);
+  leased.addLease(account, 80);
+  leased.addLease(limit, 80);
+  expect(balances.account(1, 7).reserve(5, { epoch: 1 }).ok).toBe(false);
   balances.account(1, 7).settle({ held: 60, charged: 50, epoch: 1 });
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([80, 80]);
-  expect(balances.account(1, 7).standing().used).toBe(90);
+  expect(balances.account(1, 7).limits().used).toBe(90);
   // One of its own does.
-  expect(balances.account(1, 7).hold(30, { epoch: 2 }).ok).toBe(true);
+  expect(balances.account(1, 7).reserve(30, { epoch: 2 }).ok).toBe(true);
   balances.account(1, 7).settle({ held: 30, charged: 20, epoch: 2 });
   expect([leased.idle(account), leased.idle(limit)]).toEqual([60, 60]);
 });
@@ -138,17 +138,14 @@ test('a request of an earlier number ends without touching what is leased under 
 test('what a key spent before it was seen here is no part of what was lent to it', () => {
   const periods = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
   const seen = { id: 8, userId: 1, unlimited: false, quotaLimit: 900, used: 40, limits: null, periods };
-  balances.money.accounts.seeToken(seen as unknown as TokenSnapshot);
-  leased.lend({ ...limit, id: 8 }, 70);
-  expect([balances.account(1, 8).available(), balances.account(1, 8).standing()]).toEqual([
-    70,
-    { limit: 110, used: 40 },
-  ]);
+  balances.money.accounts.observeToken(seen as unknown as TokenSnapshot);
+  leased.addLease({ ...limit, id: 8 }, 70);
+  expect([balances.account(1, 8).available(), balances.account(1, 8).limits()]).toEqual([70, { limit: 110, used: 40 }]);
 });
 
 test('between two numbers nothing is let in, whatever lies there', () => {
   nodeLease.ended();
-  expect(balances.account(1, 7).hold(1).ok).toBe(false);
+  expect(balances.account(1, 7).reserve(1).ok).toBe(false);
   nodeLease.begins(2);
-  expect(balances.account(1, 7).hold(1).ok).toBe(false);
+  expect(balances.account(1, 7).reserve(1).ok).toBe(false);
 });

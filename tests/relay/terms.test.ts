@@ -96,15 +96,15 @@ test.each([
   ['nobody asked, the project has it by default', undefined, 'priority', dollars([10_000, 3.5], [2_000, 14])],
 ])(
   'M7: where the channel allows it, a tier costs what the provider takes: %s',
-  async (_name, asked, told, expected) => {
+  async (_name, requested, told, expected) => {
     await asOpenAi(allowed);
     upstream.script((response) => sendJson(response, completion(told === undefined ? {} : { service_tier: told })));
     await ask('/v1/chat/completions', {
       model: 'gpt-4.1',
-      ...(asked === undefined ? {} : { service_tier: asked }),
+      ...(requested === undefined ? {} : { service_tier: requested }),
       ...hello,
     });
-    expect(sent().service_tier).toBe(asked);
+    expect(sent().service_tier).toBe(requested);
     // https://openai.com/api-priority-processing: gpt-4.1 $3.50 in, $14 out.
     expect((await lastLog()).quota).toBe(expected);
   },
@@ -233,10 +233,10 @@ test('M7: what the operator’s own override makes dearer is held for', async ()
     await ask('/v1/chat/completions', { model: 'gpt-4.1', max_tokens: 1000, ...hello });
     return held;
   };
-  const usual = await heldNow();
+  const fallback = await heldNow();
   await gateway.services.channels.update(id, { param_override: '{"service_tier":"priority"}' });
   await gateway.sync();
-  expect((await heldNow()) / usual).toBeCloseTo(1.75, 2);
+  expect((await heldNow()) / fallback).toBeCloseTo(1.75, 2);
 });
 
 test('M7: in a stream the tier is read where it is told', async () => {

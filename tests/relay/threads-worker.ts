@@ -3,7 +3,7 @@
 import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
 import { Row } from '../../server/billing/balances/open-requests.ts';
 import { attachMemory, type MemoryParts } from '../../server/billing/balances/shared-memory.ts';
-import type { Places } from '../../server/billing/balances/slots.ts';
+import type { SlotIndexes } from '../../server/billing/balances/slots.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
@@ -17,7 +17,7 @@ declare const self: {
 export interface Order {
   readonly thread: number;
   readonly memory: MemoryParts;
-  readonly places: Places;
+  readonly places: SlotIndexes;
   readonly rows: readonly number[];
   readonly what: 'holds' | 'limits' | 'forever';
   readonly principal: Principal;
@@ -35,7 +35,7 @@ self.onmessage = ({ data }) => {
   for (const first of data.rows) money.open.add(first);
   const balances = new Balances(money);
   const settings = compileSettings(new Map(Object.entries(data.options)));
-  const limits = new Limits({ state: { settings }, steady: () => 1e9, money });
+  const limits = new Limits({ state: { settings }, monoNow: () => 1e9, money });
   const random = randomOf(data.seed);
   const { user, token } = data.principal;
   const tokenId = token?.id ?? 0;
@@ -48,7 +48,7 @@ self.onmessage = ({ data }) => {
       startedMs: 0,
       streams: false,
       promptTokens: 1,
-      house: false,
+      selfUse: false,
       epoch: 0,
     });
   const gate = new Int32Array(data.gate);
@@ -56,7 +56,7 @@ self.onmessage = ({ data }) => {
   while (Atomics.load(gate, 0) < data.threads);
 
   let admitted = 0;
-  if (data.what === 'holds') for (let n = 0; n < data.times; n++) if (account.hold(100).ok) admitted++;
+  if (data.what === 'holds') for (let n = 0; n < data.times; n++) if (account.reserve(100).ok) admitted++;
   if (data.what === 'limits')
     for (let n = 0; n < data.times; n++)
       try {
@@ -74,17 +74,17 @@ self.onmessage = ({ data }) => {
     try {
       const admission = limits.enter(data.principal, { open });
       admission.reserve({ tokens: 5 });
-      const most = Math.floor(random() * 50);
-      const terms = { most: 50, budget: 50, limits: token?.limits ?? null, open };
-      if (!account.hold(most, terms).ok) throw new Error('refused');
-      if (random() < 0.3) account.hold(50 - most, { most: 0, open });
+      const max = Math.floor(random() * 50);
+      const terms = { max: 50, budget: 50, limits: token?.limits ?? null, open };
+      if (!account.reserve(max, terms).ok) throw new Error('refused');
+      if (random() < 0.3) account.reserve(50 - max, { max: 0, open });
       const held = open.cells[Row.held] ?? 0;
       // Some stay open for ever.
       if (random() < 0.001) continue;
       const charged = Math.floor(random() * 2);
       account.locked(() => {
         admission.ended(5, true);
-        account.settle({ held, most: 50, budget: 50, charged, open });
+        account.settle({ held, max: 50, budget: 50, charged, open });
       });
       money.open.over(open);
     } catch {

@@ -38,7 +38,7 @@ test.each([
     reader: bodyOf(more).getReader(),
     framing: { advance: () => emptyRun, end: () => [] },
     frameRelay: { pass: () => [], close: () => [], isLast: false, error: null, finish: () => ({}) },
-    ahead: emptyRun,
+    early: emptyRun,
     done: false,
   } as unknown as OpenStream;
   expect(await readToEnd(stream, patient)).toBe(isWhole);

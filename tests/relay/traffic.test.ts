@@ -7,7 +7,7 @@ import {
   type TrafficCounter,
   trafficCounters,
 } from '../../server/contract/traffic.ts';
-import type { FailedAttempt, Tried } from '../../server/relay/shared/failure.ts';
+import type { AttemptSummary, FailedAttempt } from '../../server/relay/shared/failure.ts';
 import { type EndedTraffic, Traffic } from '../../server/relay/shared/traffic.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
@@ -131,12 +131,12 @@ test('requests and charges by channel, key and model are those of the log, whate
   expect(saves).toBe(routes.reduce((sum, [, , counts]) => sum + of(counts, 'saved'), 0));
 });
 
-const failed = (channelId: number, status: number, ms: number, message = 'no'): Tried => ({
+const failed = (channelId: number, status: number, ms: number, message = 'no'): AttemptSummary => ({
   channelId,
   name: `channel ${channelId}`,
   failed: { status, reason: 'status', ms, message } satisfies FailedAttempt,
 });
-const served = (channelId: number): Tried => ({ channelId, name: `channel ${channelId}`, failed: null });
+const served = (channelId: number): AttemptSummary => ({ channelId, name: `channel ${channelId}`, failed: null });
 const request: EndedTraffic = {
   model: 'm',
   channelId: 2,
@@ -222,7 +222,7 @@ test('models and keys beyond the room share one series, and nothing is lost of t
 
 test('requests that are turned away are counted apart, for the key that sent them', () => {
   const traffic = new Traffic();
-  traffic.refused(5, 7, 1_000_000);
+  traffic.rejected(5, 7, 1_000_000);
   const [, , model, counts] = traffic.take()[0]?.callers[0] ?? [0, 0, '', []];
   expect([model, of(counts, 'refused'), of(counts, 'requests')]).toEqual(['', 1, 0]);
 });

@@ -35,12 +35,12 @@ function scripted(carries: (model: string) => boolean = () => true) {
   return { calls, admitted, transcripts: createTranscripts(admit, { id: 1 } as ChannelSnapshot) };
 }
 const counted = (input: number, output: number) => ({ usage: { ...emptyUsage, input, output }, seconds: 0 });
-const heard = (seconds: number) => ({ usage: emptyUsage, seconds });
+const received = (seconds: number) => ({ usage: emptyUsage, seconds });
 
 test('tokens and seconds of one model add up on one bill, which grows before it is paid', async () => {
   const { calls, admitted, transcripts } = scripted();
-  expect(transcripts.take('whisper-1', heard(30))).toBeNull();
-  expect(transcripts.take('whisper-1', heard(45))).toBeNull();
+  expect(transcripts.take('whisper-1', received(30))).toBeNull();
+  expect(transcripts.take('whisper-1', received(45))).toBeNull();
   expect(transcripts.take('gpt-4o-transcribe', counted(10, 5))).toBeNull();
   expect(transcripts.take('gpt-4o-transcribe', counted(1, 2))).toBeNull();
   expect(admitted).toEqual(['whisper-1', 'gpt-4o-transcribe']);
@@ -63,13 +63,13 @@ test('tokens and seconds of one model add up on one bill, which grows before it 
 test('what has no bill of its own belongs to the conversation’s; it is asked for once', async () => {
   const { calls, admitted, transcripts } = scripted();
   expect(transcripts.take(null, counted(3, 4))).toMatchObject({ input: 3, output: 4 });
-  expect(transcripts.take('unpriced', heard(60))).toMatchObject({ input: recordedTokens(60) });
-  expect(transcripts.take('unpriced', heard(6))).toMatchObject({ input: recordedTokens(6) });
+  expect(transcripts.take('unpriced', received(60))).toMatchObject({ input: recordedTokens(60) });
+  expect(transcripts.take('unpriced', received(6))).toMatchObject({ input: recordedTokens(6) });
   expect(admitted).toEqual(['unpriced']);
   await transcripts.finish('client_gone');
   expect(calls).toEqual([]);
 });
 
 test('a balance that does not carry it is told so', () => {
-  expect(scripted(() => false).transcripts.take('whisper-1', heard(60))).toBe(false);
+  expect(scripted(() => false).transcripts.take('whisper-1', received(60))).toBe(false);
 });

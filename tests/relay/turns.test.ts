@@ -22,14 +22,14 @@ test('an error that was about something else leaves an answer what was held for 
   turns.ask(turns.next(null, 20));
   turns.received({ type: 'error', error: {} });
   turns.received(created('a'));
-  expect(turns.most()).toMatchObject({ output: 20 });
+  expect(turns.max()).toMatchObject({ output: 20 });
 });
 
 test('an answer nobody asked for may get as long as the session says', () => {
   const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ max_response_output_tokens: 300 }));
   turns.received(created('a'));
-  expect(turns.most()).toMatchObject({ output: 300, audioOutput: 0 });
+  expect(turns.max()).toMatchObject({ output: 300, audioOutput: 0 });
   expect(turns.session.limited(7)).toEqual({ max_response_output_tokens: 7 });
 });
 
@@ -37,7 +37,7 @@ test('the next answer reads what those before it read and wrote, also while they
   const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, output_modalities: ['audio'] }));
   turns.ask(turns.next(null, 100));
-  const first = turns.most();
+  const first = turns.max();
   const second = turns.next(null, 50);
   expect(second).toMatchObject({ input: first.input + 64, audioInput: 100, audioOutput: 50 });
   turns.received(created('a'));
@@ -71,18 +71,18 @@ test('an answer that outgrows its limit is held for as it grows', () => {
   turns.ask(turns.next(null, 20));
   turns.received(created('a'));
   turns.stretch(20);
-  expect(turns.most()).toMatchObject({ audioOutput: 20 });
+  expect(turns.max()).toMatchObject({ audioOutput: 20 });
   const delta = Buffer.alloc(3 * 8000).toString('base64');
   turns.received({ type: 'response.audio.delta', response_id: 'a', delta });
   turns.stretch(20);
-  expect(turns.most()).toMatchObject({ audioOutput: 80 });
+  expect(turns.max()).toMatchObject({ audioOutput: 80 });
 });
 
 test('a wish for more counts at once, one for less when the upstream has agreed', () => {
   const { session: set, sent, received } = createTurns(counter, 'm', () => clock);
   received(session({ ...quiet, max_output_tokens: 100 }));
   sent({ type: 'session.update', session: { max_output_tokens: 50, output_modalities: ['audio'] } });
-  expect([set.limit(), set.wish(), set.speaks(null)]).toEqual([100, 50, true]);
+  expect([set.limit(), set.requested(), set.speaks(null)]).toEqual([100, 50, true]);
   received(session({ max_output_tokens: 50 }));
   expect([set.limit(), set.speaks(null), set.speaks({ modalities: ['audio'] })]).toEqual([50, false, true]);
   sent({ type: 'session.update', session: { max_output_tokens: 'inf', turn_detection: { type: 'server_vad' } } });
@@ -96,24 +96,24 @@ test('silence is held for until it is known to be silence, speech as long as it 
   const format = { input_audio_format: 'g711_ulaw' };
   const append = (seconds: number) =>
     turns.sent({ type: 'input_audio_buffer.append', audio: Buffer.alloc(seconds * 8000).toString('base64') });
-  const heard = () => Math.round(turns.heard().pending);
+  const received = () => Math.round(turns.committedAudio().pending);
   turns.received(session({ ...format, turn_detection: { type: 'server_vad' } }));
   append(60);
-  expect(heard()).toBe(60);
+  expect(received()).toBe(60);
   clock += 6000;
   append(1);
   append(1);
-  expect(heard()).toBe(2);
+  expect(received()).toBe(2);
   turns.received({ type: 'input_audio_buffer.speech_started', audio_start_ms: 58_000 });
   append(10);
-  expect(heard()).toBe(14);
+  expect(received()).toBe(14);
   turns.received({ type: 'input_audio_buffer.speech_stopped', audio_end_ms: 68_000 });
-  expect(heard()).toBe(10);
+  expect(received()).toBe(10);
   turns.received({ type: 'input_audio_buffer.committed', item_id: 'i' });
-  expect(turns.heard()).toMatchObject({ committed: 10, pending: 0 });
+  expect(turns.committedAudio()).toMatchObject({ committed: 10, pending: 0 });
   turns.received(session({ ...format, turn_detection: null }));
   append(60);
-  expect(heard()).toBe(60);
+  expect(received()).toBe(60);
 });
 
 test('an answer that ended without a usage leaves behind what it might have read and written', () => {

@@ -124,10 +124,10 @@ test.each(asks)('%s', async (_name, client, body, words) => {
 });
 
 test('a name that asks for thoughts, and an operator who wants them in the answer, are heard', async () => {
-  const asked = { max_tokens: 9000, messages };
-  const named = await told('anthropic-messages', '/v1/messages', { ...asked, model: 'gpt-5-high' }, true);
+  const requested = { max_tokens: 9000, messages };
+  const named = await told('anthropic-messages', '/v1/messages', { ...requested, model: 'gpt-5-high' }, true);
   expect(named.said).toMatchObject({ text: 'Paris', thoughts: 'hm' });
-  const shown = await told('anthropic-messages', '/v1/messages', { ...asked, model: 'shown' }, true);
+  const shown = await told('anthropic-messages', '/v1/messages', { ...requested, model: 'shown' }, true);
   expect(shown.said.text).toContain('hm');
 });
 

@@ -42,11 +42,11 @@ const answer = JSON.stringify(completion(3, 2));
 const whole = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
 
 test('R6: a connection that its upstream ends at the moment of reuse costs no request', async () => {
-  let asked = 0;
+  let requested = 0;
   const url = await bare((socket) => {
     let answered = false;
     socket.on('data', () => {
-      asked++;
+      requested++;
       if (answered) return void socket.destroy();
       answered = true;
       socket.write(whole);
@@ -54,24 +54,24 @@ test('R6: a connection that its upstream ends at the moment of reuse costs no re
   });
   const channel = await gateway.channel(url);
   for (let n = 0; n < 40; n++) expect((await ask()).status).toBe(200);
-  expect(asked).toBeGreaterThan(40);
-  expect(gateway.relay.standings([channel])).toMatchObject([{ condition: 'up' }]);
+  expect(requested).toBeGreaterThan(40);
+  expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
   const logs = await gateway.logs();
   expect(logs.filter(({ type }) => type === 2)).toHaveLength(40);
   expect(new Set(logs.map(({ quota }) => quota)).size).toBe(1);
 });
 
 test('R6: an upstream that resets what it was never asked before is not asked twice', async () => {
-  let asked = 0;
+  let requested = 0;
   const url = await bare((socket) =>
     socket.on('data', () => {
-      asked++;
+      requested++;
       socket.destroy();
     }),
   );
   await gateway.channel(url);
   expect((await ask()).status).toBe(502);
-  expect(asked).toBe(1);
+  expect(requested).toBe(1);
 });
 
 test('R6: an order of work is never placed twice, however its connection ended', async () => {
@@ -113,11 +113,11 @@ test.each([
 
 test('R9: who has nobody else waits on, unless the channel says how long', async () => {
   let begin: () => void = () => undefined;
-  const begun = new Promise<void>((resolve) => {
+  const startedOf = new Promise<void>((resolve) => {
     begin = resolve;
   });
   upstream.script(async (response) => {
-    await begun;
+    await startedOf;
     sendJson(response, completion(3, 2));
   });
   await gateway.option('general_setting.first_answer_seconds', '1');
@@ -149,7 +149,7 @@ test('R9: an upstream that falls silent in the middle is cut after the silence t
 
 test('R12: our own shortage is ours: 503, nobody else is asked, and no channel is blamed', async () => {
   await gateway.close();
-  gateway = await createTestGateway({ relay: { starved: () => true } });
+  gateway = await createTestGateway({ relay: { exhausted: () => true } });
   key = (await gateway.token()).key;
   const channels = [await gateway.channel('http://127.0.0.1:1'), await gateway.channel('http://127.0.0.1:1')];
   for (let n = 0; n < 12; n++) {
@@ -157,7 +157,7 @@ test('R12: our own shortage is ours: 503, nobody else is asked, and no channel i
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2']);
     expect(await response.json()).toMatchObject({ error: { code: 'overloaded' } });
   }
-  expect(gateway.relay.standings(channels).map(({ condition }) => condition)).toEqual(['up', 'up']);
+  expect(gateway.relay.channelStatuses(channels).map(({ condition }) => condition)).toEqual(['up', 'up']);
   expect((await gateway.logs())[0]).toMatchObject({ type: 5, quota: 0 });
 });
 

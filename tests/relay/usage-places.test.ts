@@ -31,7 +31,7 @@ const channels: Readonly<Record<Upstreams, Record<string, unknown>>> = {
   'anthropic-messages': { type: 14 },
   'openai-responses': { setting: '{"dialect":"openai-responses"}' },
 };
-const asked: Readonly<Record<Upstreams, (stream: boolean) => readonly [path: string, body: object]>> = {
+const requested: Readonly<Record<Upstreams, (stream: boolean) => readonly [path: string, body: object]>> = {
   'openai-chat': (stream) => [
     '/v1/chat/completions',
     { model, stream, messages: [{ role: 'user', content: 'hi' }], stream_options: { include_usage: true } },
@@ -46,10 +46,10 @@ const asked: Readonly<Record<Upstreams, (stream: boolean) => readonly [path: str
   ],
   'openai-responses': (stream) => ['/v1/responses', { model, stream, input: 'hi' }],
 };
-const clients = Object.keys(asked) as Upstreams[];
+const clients = Object.keys(requested) as Upstreams[];
 
 async function ask(client: Upstreams, stream = true) {
-  const [path, body] = asked[client](stream);
+  const [path, body] = requested[client](stream);
   const request = new Request(`http://gateway.example${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
@@ -70,10 +70,10 @@ async function ask(client: Upstreams, stream = true) {
 }
 
 /** Each piece comes on its own. */
-const streams = (...pieces: readonly string[]) =>
+const streams = (...chunks: readonly string[]) =>
   upstream.script(async (answer) => {
     answer.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const piece of pieces) {
+    for (const piece of chunks) {
       answer.write(piece);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -149,11 +149,11 @@ test('a usage that grows with every piece is the bill, whatever is counted here'
 
 test.each(clients)('%s client: usage behind [DONE] is read', async (client) => {
   await gateway.channel(upstream.url, channels['openai-chat']);
-  const pieces = [chunk({ content: 'one two ' }), chunk({}, 'stop'), done, chatUsage(120, 30)];
-  streams(...pieces);
+  const chunks = [chunk({ content: 'one two ' }), chunk({}, 'stop'), done, chatUsage(120, 30)];
+  streams(...chunks);
   const apart = await ask(client);
   expect(apart.log).toMatchObject({ prompt_tokens: 120, completion_tokens: 30, usage_source: 'reported' });
-  streams(pieces.join(''));
+  streams(chunks.join(''));
   const together = await ask(client);
   expect(together.log).toMatchObject({ prompt_tokens: 120, completion_tokens: 30, usage_source: 'reported' });
 });

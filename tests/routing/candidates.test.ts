@@ -108,12 +108,12 @@ test('every channel is drawn once: healthy ones tier by tier, then those in trou
     expect(order.map(({ id }) => id).sort((a, b) => a - b)).toEqual(channels.map(({ id }) => id));
     const rank = (one: Routable) => (waitMs(one) > 0 ? 1000 + waitMs(one) : -one.priority);
     expect(order.map(rank)).toEqual(order.map(rank).sort((a, b) => a - b));
-    const troubled = order.filter((one) => waitMs(one) > 0);
+    const reportFailure = order.filter((one) => waitMs(one) > 0);
     const places = ({ id }: Routable) =>
       candidateList(channels)
         .flat()
         .findIndex((one) => one.id === id);
-    expect(troubled).toEqual([...troubled].sort((a, b) => waitMs(a) - waitMs(b) || places(a) - places(b)));
+    expect(reportFailure).toEqual([...reportFailure].sort((a, b) => waitMs(a) - waitMs(b) || places(a) - places(b)));
     // What was drawn stays where it is.
     expect(candidates.at(0)).toBe(order[0]);
   }
@@ -154,12 +154,12 @@ test('a conversation is no reason to try its channel early in a lower tier', () 
 
 test('the first of thousands of channels is drawn without a look at the others', () => {
   const tier = Array.from({ length: 5000 }, (_, at) => routable(at + 1, 0, at % 7));
-  let asked = 0;
+  let requested = 0;
   let drawn = 0;
   const health = {
     waitMs: () => 0,
     condition: (): Condition => {
-      asked++;
+      requested++;
       return 'up';
     },
   };
@@ -169,11 +169,11 @@ test('the first of thousands of channels is drawn without a look at the others',
   };
   const list = candidateList(tier);
   const first = candidatesOf(list, random, health, null).at(0);
-  expect([asked, drawn]).toEqual([1, 1]);
+  expect([requested, drawn]).toEqual([1, 1]);
   expect(Math.abs((first?.id ?? 0) - 2500)).toBeLessThan(10);
   // The channel that served the conversation is asked itself, and nothing is drawn.
   expect(candidatesOf(list, random, health, 4711).at(0)?.id).toBe(4711);
-  expect([asked, drawn]).toEqual([2, 1]);
+  expect([requested, drawn]).toEqual([2, 1]);
 });
 
 test('a trace names the first hundred channels', () => {

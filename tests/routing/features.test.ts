@@ -4,17 +4,17 @@ import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { foldedName } from '../../server/protocols/shared/member-name.ts';
-import { asksForThought } from '../../server/relay/admission/answer-limit.ts';
+import { requestsThinking } from '../../server/relay/admission/answer-limit.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { keptIds, recalledIds } from '../../server/relay/routing/affinity.ts';
-import { askedIn, Feature, firstFileIn } from '../../server/routing/features.ts';
+import { Feature, featuresIn, firstFileIn } from '../../server/routing/features.ts';
 import { often } from '../support/often.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
 
 /** Names in one of their spellings, by what they may ask for. */
 const names: Readonly<Record<keyof typeof Feature, readonly string[]>> = {
-  terms: ['service_tier', 'speed', 'inference_geo', 'models', 'fallbacks', 'fallback_models'],
+  modifiers: ['service_tier', 'speed', 'inference_geo', 'models', 'fallbacks', 'fallback_models'],
   uses: [
     'tools',
     'web_search_options',
@@ -147,15 +147,15 @@ test('nothing that is read out of a body is read where its feature is missing', 
   fc.assert(
     fc.property(bodies, fc.constantFrom(...dialects), (body, protocol) => {
       const { features } = readPrompt(body);
-      const { terms, uses, hosts } = askedIn(body);
+      const { modifiers, uses, hosts } = featuresIn(body);
       const kept = [...keptIds({ protocol, body }), ...recalledIds({ protocol, body })];
       for (const [is, feature] of [
-        [terms.length > 0, Feature.terms],
+        [modifiers.length > 0, Feature.modifiers],
         [uses.length > 0, Feature.uses],
         [hosts.length > 0, Feature.hosts],
         [firstFileIn(body) !== null, Feature.files],
         [kept.length > 0, Feature.stored],
-        [asksForThought(body), Feature.thought],
+        [requestsThinking(body), Feature.thought],
       ] as const) {
         if (!is) continue;
         read++;
@@ -174,5 +174,5 @@ test.each([
   [{ generation_config: { thinking_config: { thinking_budget: 1 } } }, true],
   [{ generationConfig: { thinkingConfig: { includeThoughts: true } } }, true],
 ])('a budget of no tokens asks for no thought, any other does: %j', (body, asks) => {
-  expect(asksForThought(body)).toBe(asks);
+  expect(requestsThinking(body)).toBe(asks);
 });

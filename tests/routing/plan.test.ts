@@ -10,7 +10,7 @@ import {
   weightOf,
 } from '../../server/contract/pricing/buckets.ts';
 import { pricesFor, quote, toolPrice } from '../../server/contract/pricing/charge.ts';
-import { type HoldSize, holdEstimate } from '../../server/contract/pricing/hold.ts';
+import { type ReserveSize, reserveEstimate } from '../../server/contract/pricing/hold.ts';
 import type { Prices } from '../../server/contract/pricing/prices.ts';
 import {
   compilePriceTables,
@@ -22,7 +22,7 @@ import { pricedMembers } from '../../server/contract/pricing/terms.ts';
 import type { ChannelSnapshot, SnapshotDelta } from '../../server/contract/snapshot.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { candidateList } from '../../server/routing/candidates.ts';
-import { askedIn } from '../../server/routing/features.ts';
+import { featuresIn } from '../../server/routing/features.ts';
 import { planOfChannels, RoutePlans } from '../../server/routing/plan.ts';
 import { often } from '../support/often.ts';
 
@@ -132,7 +132,7 @@ const bodies = fc.record(
   },
   { requiredKeys: [] },
 );
-const sizes = fc.record<Omit<HoldSize, 'toolCalls'>>({
+const sizes = fc.record<Omit<ReserveSize, 'toolCalls'>>({
   promptTokens: fc.oneof(fc.nat(100), fc.nat(200_000), fc.nat(2_000_000_000)),
   maxTokens: fc.oneof(fc.nat(100), fc.nat(2_000_000_000)),
   media: fc.record(
@@ -155,7 +155,7 @@ const words: Readonly<Record<string, readonly BucketName[]>> = {
 };
 
 /** Bucket by bucket, in whole numbers of any size. */
-function exactHold(base: Prices, size: HoldSize): number {
+function exactHold(base: Prices, size: ReserveSize): number {
   const { promptTokens, media = {}, files = 0, caches = 'none', maxTokens, speaks = false, toolCalls = {} } = size;
   const carried = mediaBuckets.reduce((sum, name) => sum + (media[name] ?? 0), 0);
   const prices = pricesFor(base, promptTokens + carried + files);
@@ -208,9 +208,9 @@ function termsOf(body: Record<string, unknown>, channel: ChannelSnapshot, passTh
     return found !== null && found > 1 ? [{ name: `${member}:${value}`, ratio: found }] : [];
   });
   const tools = [
-    ...askedIn(body).uses,
-    ...askedIn(channel.paramOverride).uses,
-    ...(upstream.endsWith(':online') ? [{ tool: 'web_plugin', most: 5 }] : []),
+    ...featuresIn(body).uses,
+    ...featuresIn(channel.paramOverride).uses,
+    ...(upstream.endsWith(':online') ? [{ tool: 'web_plugin', max: 5 }] : []),
   ];
   return { surcharges, tools };
 }
@@ -236,22 +236,22 @@ test('a plan reserves what the dearest of its channels can cost', () => {
         const each = channels.map((channel) => termsOf(body, channel, passThrough, priceTables));
         const product = (list: readonly { readonly ratio: number }[]) =>
           Math.round(list.reduce((all, one) => all * one.ratio, 1) * 1e6);
-        const dearestTerms = each.reduce((best, one) =>
+        const dearestModifiers = each.reduce((best, one) =>
           product(one.surcharges) > product(best.surcharges) ? one : best,
         ).surcharges;
         const units: Record<string, number> = {};
         for (const { tools } of each)
-          for (const { tool, most } of tools)
+          for (const { tool, max: most } of tools)
             if (priceTables.toolPrices.size > 0 && toolPrice(ordinary, tool) > 0)
               units[tool] = Math.max(units[tool] ?? 0, most);
         const under = (prices: Prices): Prices => ({
           ...prices,
-          ...(dearestTerms.length === 0 ? {} : { surcharges: dearestTerms }),
+          ...(dearestModifiers.length === 0 ? {} : { surcharges: dearestModifiers }),
           tiers: prices.tiers.map((tier) => ({ ...tier, prices: under(tier.prices) })),
         });
         const expected = exactHold(under(ordinary), { ...size, toolCalls: units });
-        expect(plan.reserve(size, askedIn(body))).toBe(expected);
-        if (dearestTerms.length > 0) surcharged++;
+        expect(plan.reserve(size, featuresIn(body))).toBe(expected);
+        if (dearestModifiers.length > 0) surcharged++;
         if (Object.keys(units).length > 0) called++;
         if (expected > 2 ** 40) beyond++;
         // Bounds that no channel goes beyond.
@@ -281,7 +281,7 @@ test('a reservation is the same by the short way and in whole numbers of any siz
       const prices = resolvePrices(priceTables, model, { group: 'default', userGroup: 'default' });
       if (prices === null) throw new Error('it has a price');
       const whole = called ? { ...size, toolCalls: { web_search: 3 } } : size;
-      expect(holdEstimate(prices, whole)).toBe(exactHold(prices, whole));
+      expect(reserveEstimate(prices, whole)).toBe(exactHold(prices, whole));
     }),
     { numRuns: often(3000, 100_000) },
   );
@@ -325,7 +325,12 @@ test('of many plans the ones that were used last stay', () => {
 
 test('users and keys drop no plan, a channel those of its own models, an option all', () => {
   const nothing = () => undefined;
-  const state = createRelayState({ seeUser: nothing, seeToken: nothing, forgetUser: nothing, forgetToken: nothing });
+  const state = createRelayState({
+    observeUser: nothing,
+    observeToken: nothing,
+    evictUser: nothing,
+    evictToken: nothing,
+  });
   const serving = (id: number, models: readonly string[], more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
     ...channelOf(plain, id),
     id,

@@ -49,14 +49,14 @@ const plain = { baseUrl: 'https://example.com' };
 
 test('a body of the upstream’s own dialect needs no edit, a streamed one that usage is asked for', () => {
   expect(compiled('custom', {}, plain).edits).toHaveLength(0);
-  const { edits, asksUsage } = compiled('custom', { stream: true }, plain);
-  expect(asksUsage).toBe(true);
+  const { edits, requestsUsage } = compiled('custom', { stream: true }, plain);
+  expect(requestsUsage).toBe(true);
   expect(edits).toHaveLength(1);
   const body = (members: Record<string, unknown>) => ({ members, exact: () => members, foreign: new Map() });
-  const asked = (said?: unknown) => [...(edits[0]?.run(body({ stream_options: said }), []) ?? [])];
-  expect(asked()).toEqual([['stream_options', '{"include_usage":true}']]);
-  expect(asked({ include_usage: true })).toEqual([]);
-  expect(asked({ include_usage: false, more: 1 })).toEqual([['stream_options', '{"include_usage":true,"more":1}']]);
+  const requested = (said?: unknown) => [...(edits[0]?.run(body({ stream_options: said }), []) ?? [])];
+  expect(requested()).toEqual([['stream_options', '{"include_usage":true}']]);
+  expect(requested({ include_usage: true })).toEqual([]);
+  expect(requested({ include_usage: false, more: 1 })).toEqual([['stream_options', '{"include_usage":true,"more":1}']]);
 });
 
 test('members that a provider refuses inside of messages are looked for where a request has one', () => {
@@ -83,12 +83,12 @@ test('a provider with addresses of its own takes a body of its dialect as it cam
 
 test('an address that follows from key or query alone is a function', () => {
   expect(compiled('custom', {}, plain).url).toBe('https://example.com/v1/chat/completions');
-  const facts = { key: 'k', path: '', url: 'http://here/v1/messages?key=mine&beta=true' };
+  const details = { key: 'k', path: '', url: 'http://here/v1/messages?key=mine&beta=true' };
   const messages = compiled('anthropic', { protocol: 'anthropic-messages', model: 'claude-opus-4-6' }).url;
-  expect(typeof messages === 'function' && messages(facts)).toBe('https://api.anthropic.com/v1/messages?beta=true');
+  expect(typeof messages === 'function' && messages(details)).toBe('https://api.anthropic.com/v1/messages?beta=true');
   const bedrock = compiled('aws', { model: 'claude-opus-4-6' }).url;
   const key = 'a|b|eu-west-1';
-  expect(typeof bedrock === 'function' && bedrock({ ...facts, key })).toBe(
+  expect(typeof bedrock === 'function' && bedrock({ ...details, key })).toBe(
     'https://bedrock-runtime.eu-west-1.amazonaws.com/model/eu.anthropic.claude-opus-4-6-v1/invoke',
   );
 });
@@ -165,9 +165,9 @@ test('a target is kept until its channel or an option changes', () => {
 test('keys of several parts have targets of their own', () => {
   const targets = new Targets();
   const spark = channel('xunfei');
-  const asked = { ...parsed, model: 'SparkDesk-v3.5' };
-  expect(targets.find(spark, asked, settings, 'app|secret|key')?.wire).not.toBeNull();
-  expect(targets.find(spark, asked, settings, 'password')?.wire).toBeNull();
+  const requested = { ...parsed, model: 'SparkDesk-v3.5' };
+  expect(targets.find(spark, requested, settings, 'app|secret|key')?.wire).not.toBeNull();
+  expect(targets.find(spark, requested, settings, 'password')?.wire).toBeNull();
 });
 
 test('of more targets than are kept the one that was used least lately goes', () => {

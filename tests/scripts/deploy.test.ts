@@ -132,17 +132,17 @@ test('compose: whatever is named is there, and whatever is waited for says when 
 });
 
 test('compose: what it asks the operator for is in the example, and none of it is written down', () => {
-  const asked = new Set([...read('container/compose.yaml').matchAll(/\$\{(\w+):\?\}/g)].map(([, name]) => name));
+  const requested = new Set([...read('container/compose.yaml').matchAll(/\$\{(\w+):\?\}/g)].map(([, name]) => name));
   const given = [...read('container/compose.env.example').matchAll(/^(\w+)=(.*)$/gm)];
-  expect(new Set(given.map(([, name]) => name))).toEqual(asked);
+  expect(new Set(given.map(([, name]) => name))).toEqual(requested);
   for (const [, name, value] of given) if (name !== 'SITE_ADDRESS') expect(value).toBe('');
 });
 
 test('compose and the image ask the executable itself whether it is ready', () => {
   const question = ['gateway', 'service', 'check'];
   for (const [, { healthcheck }] of nodes) expect(healthcheck?.test).toEqual(['CMD', ...question]);
-  const asked = /^HEALTHCHECK .* CMD (.+)$/m.exec(read('container/Dockerfile'))?.[1] ?? '[]';
-  expect(JSON.parse(asked)).toEqual(question);
+  const requested = /^HEALTHCHECK .* CMD (.+)$/m.exec(read('container/Dockerfile'))?.[1] ?? '[]';
+  expect(JSON.parse(requested)).toEqual(question);
   expect(containerFile({ ...anyFacts, port: '4000' }).file).toMatch(
     /^HEALTHCHECK .* CMD \["gateway", "service", "check"\]$/m,
   );
@@ -253,9 +253,9 @@ test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-unit-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    for (const facts of [anyFacts, { ...anyFacts, isGiven: true, dataDir: '/srv/a b/50%', port: '443' }]) {
+    for (const details of [anyFacts, { ...anyFacts, isGiven: true, dataDir: '/srv/a b/50%', port: '443' }]) {
       const unit = join(folder, 'gateway.service');
-      writeFileSync(unit, systemdUnit({ ...facts, program: '/bin/true' }).file);
+      writeFileSync(unit, systemdUnit({ ...details, program: '/bin/true' }).file);
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', unit]);
       expect([status, stderr.toString()]).toEqual([0, '']);
       const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', unit]);

@@ -79,7 +79,7 @@ test.each([
 });
 
 /** Ids of the changes, each a file, what stands in it and what shall, that the type checker refuses when it sees all at once. */
-async function refused(changes: readonly (readonly [id: string, file: string, before: string, after: string])[]) {
+async function rejected(changes: readonly (readonly [id: string, file: string, before: string, after: string])[]) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-types-'));
   const filler = '\n'.repeat(20);
   const texts = new Map([
@@ -124,7 +124,7 @@ test('a text that is no program hides no wrong type in another', async () => {
     ['wrong type', 'b.ts', "'x'", "'changed'"],
     ['right type', 'b.ts', '2', '(3)'],
   ] as const;
-  expect(await refused(all)).toEqual(['no program', 'wrong type']);
+  expect(await rejected(all)).toEqual(['no program', 'wrong type']);
 });
 
 test('what takes fewer lines than before moves no blame to another', async () => {
@@ -134,7 +134,7 @@ test('what takes fewer lines than before moves no blame to another', async () =>
     ['wrong type', 'b.ts', "'x'", "'changed'"],
     ['right type', 'b.ts', '2', '(3)'],
   ] as const;
-  expect(await refused(all)).toEqual(['wrong type']);
+  expect(await rejected(all)).toEqual(['wrong type']);
 });
 
 test('a draw is the same for a seed, another for another, and its places carry names that survive an edit above', () => {

@@ -37,8 +37,8 @@ test('man pages hold no request that roff does not know', () => {
 });
 
 test('the unit of a package starts what it installs, as its own user, over a folder that stays', () => {
-  const facts = { program: '/usr/bin/gateway', dataDir: '/var/lib/gateway', isGiven: false, port: '3000' };
-  const { file } = systemd({ ...facts, user: 'gateway', say: (_zh, en) => en });
+  const details = { program: '/usr/bin/gateway', dataDir: '/var/lib/gateway', isGiven: false, port: '3000' };
+  const { file } = systemd({ ...details, user: 'gateway', say: (_zh, en) => en });
   expect(file).toContain('ExecStart=/usr/bin/gateway serve');
   expect(file).toContain('User=gateway\nGroup=gateway\nStateDirectory=gateway\n');
   expect(file).not.toContain('DynamicUser');

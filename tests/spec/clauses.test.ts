@@ -1,10 +1,10 @@
 /** Every sentence of the specification is listed, and every proof that is named exists and is one by behaviour. */
 import { expect, test } from 'vitest';
-import { draw, sentencesOf, standing } from '../../scripts/clauses.ts';
+import { draw, sentencesOf, status } from '../../scripts/clauses.ts';
 import { figure } from '../support/figure.ts';
 
 test('P12: the list of clauses is complete, and its proofs are tests', () => {
-  const { rows, proven, deviating, unproven, faults } = standing();
+  const { rows, proven, deviating, unproven, faults } = status();
   figure(`${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven`);
   expect(faults).toEqual([]);
   expect(proven + deviating + unproven).toBe(rows);
@@ -28,5 +28,5 @@ test('rows to be tried by hand are drawn by a seed: the same ones for the same s
   expect(ids('one')).toEqual(ids('one'));
   expect(ids('one')).not.toEqual(ids('two'));
   expect(new Set(ids('one')).size).toBe(60);
-  expect(draw(10_000, 'one')).toHaveLength(standing().rows);
+  expect(draw(10_000, 'one')).toHaveLength(status().rows);
 });

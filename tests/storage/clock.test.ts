@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { clockReading, createSteadyClock } from '../../server/threads/relay/clock.ts';
+import { clockReading, createMonoClock } from '../../server/threads/relay/clock.ts';
 
 test('a thread that begins later shows the time of the main one, however long it took to begin', async () => {
-  const main = createSteadyClock();
+  const main = createMonoClock();
   const thread = new Worker(resolve(import.meta.dirname, '../support/clock-worker.ts'));
   try {
     const shown = (): Promise<number> => {

@@ -45,7 +45,7 @@ test('R1, R15: the postings are overwritten while serving: nobody hears an end t
   await site.ok(['option', 'set', 'Notice=x']);
 
   const seen: Heard[] = [];
-  const waiting = chat(serving.url, key).then((heard) => seen.push(heard));
+  const waiting = chat(serving.url, key).then((received) => seen.push(received));
   await expect.poll(() => serving.said(), { timeout: 20_000 }).toContain('paid requests are refused');
   const after: Heard[] = [];
   for (let n = 0; n < 100; n++) after.push(await chat(serving.url, key));
@@ -69,10 +69,10 @@ test('R1, R15: the postings are overwritten while serving: nobody hears an end t
   );
   expect(seen).toMatchObject([{ status: 200, whole: true }]);
 
-  const refused = await site.run(['serve', '--port', '0']);
-  expect(refused.code).toBe(1);
-  expect(refused.err).toMatch(/damaged/);
-  expect(refused.err).toContain('gateway backup restore');
+  const rejected = await site.run(['serve', '--port', '0']);
+  expect(rejected.code).toBe(1);
+  expect(rejected.err).toMatch(/damaged/);
+  expect(rejected.err).toContain('gateway backup restore');
 
   await site.ok(['backup', 'restore', join(site.dir, 'site.backup'), '--yes']);
   const again = await site.serve();

@@ -32,25 +32,25 @@ function slowOldServer(releases: readonly Promise<void>[]) {
       calls.push('released');
     },
     comeBack: async () => void calls.push('comeBack'),
-    handOn: () => void calls.push('handOn'),
+    forwardTo: () => void calls.push('handOn'),
     openMoney: () => ({ users: [], tokens: [], groups: [] }),
-    owed: () => 0,
-    follow: () => ({ answered: () => undefined, lose: () => undefined }),
-    taskAnswered: () => undefined,
+    pending: () => 0,
+    follow: () => ({ receive: () => undefined, fail: () => undefined }),
+    taskResponded: () => undefined,
     retire: async () => undefined,
     fail: () => void calls.push('fail'),
   };
   return { oldServer, calls };
 }
 
-interface Asker {
+interface Requester {
   readonly socket: Socket;
-  readonly heard: FromOldProcess['kind'][];
+  readonly received: FromOldProcess['kind'][];
 }
 
 /** A new server that says hello and asks for the place. */
-async function ask(): Promise<Asker> {
-  const heard: FromOldProcess['kind'][] = [];
+async function ask(): Promise<Requester> {
+  const received: FromOldProcess['kind'][] = [];
   const socket = await new Promise<Socket>((resolve, reject) => {
     const one = connect(path, () => resolve(one));
     one.once('error', reject);
@@ -60,12 +60,12 @@ async function ask(): Promise<Asker> {
   socket.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) heard.push((JSON.parse(line) as FromOldProcess).kind);
+    for (const line of lines) received.push((JSON.parse(line) as FromOldProcess).kind);
   });
   socket.write(`${JSON.stringify({ kind: 'hello', dialect: spoken, pid: process.pid })}\n`);
-  await expect.poll(() => heard).toEqual(['welcome']);
+  await expect.poll(() => received).toEqual(['welcome']);
   socket.write(`${JSON.stringify({ kind: 'release' })}\n`);
-  return { socket, heard };
+  return { socket, received };
 }
 
 test('a new server that dies while the old one lets go of the database: the old one takes it back, and another may ask', async () => {
@@ -82,7 +82,7 @@ test('a new server that dies while the old one lets go of the database: the old 
   letting.resolve();
   await expect.poll(() => calls).toEqual(['release', 'released', 'comeBack']);
   const second = await ask();
-  await expect.poll(() => second.heard).toEqual(['welcome', 'released']);
+  await expect.poll(() => second.received).toEqual(['welcome', 'released']);
   second.socket.destroy();
   await expect.poll(() => calls.slice(3)).toEqual(['release', 'released', 'comeBack']);
 });
@@ -95,13 +95,13 @@ test('while one server is let in nobody else is, not even after it has died', as
   await expect.poll(() => calls).toEqual(['release']);
   socket.destroy();
   await Bun.sleep(50);
-  const heard: string[] = [];
+  const received: string[] = [];
   const other = connect(path, () =>
     other.write(`${JSON.stringify({ kind: 'hello', dialect: spoken, pid: process.pid })}\n`),
   );
   other.setEncoding('utf8');
-  other.on('data', (text: string) => heard.push(text));
-  await expect.poll(() => heard.join('')).toContain('refused');
+  other.on('data', (text: string) => received.push(text));
+  await expect.poll(() => received.join('')).toContain('refused');
   other.destroy();
   letting.resolve();
   await expect.poll(() => calls).toEqual(['release', 'released', 'comeBack']);

@@ -29,9 +29,9 @@ const linesOf = (serving: Serving): Line[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Line);
 
-async function lineWhere(serving: Serving, fits: (line: Line) => boolean): Promise<Line> {
+async function lineWhere(serving: Serving, fitsIn: (line: Line) => boolean): Promise<Line> {
   for (;;) {
-    const found = linesOf(serving).find(fits);
+    const found = linesOf(serving).find(fitsIn);
     if (found !== undefined) return found;
     await sleep(50);
   }
@@ -49,8 +49,8 @@ test('every line is JSON with level, time and request id, and the id that was to
   const answered = await ask(running, key);
   expect(answered.status).toBe(200);
   const id = answered.headers.get('x-oneapi-request-id') ?? '';
-  const refused = (await (await ask(running, key, 'unheard-of')).json()) as { error: { message: string } };
-  const [, told = ''] = /request id: (\w+)/.exec(refused.error.message) ?? [];
+  const rejected = (await (await ask(running, key, 'unheard-of')).json()) as { error: { message: string } };
+  const [, told = ''] = /request id: (\w+)/.exec(rejected.error.message) ?? [];
 
   const line = await lineWhere(running, ({ message }) => message === 'request');
   expect(line).toMatchObject({

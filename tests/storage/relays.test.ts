@@ -44,25 +44,25 @@ test.each(['terminate relay1', 'throw relay1'])(
     const open = Array.from({ length: 12 }, () => chat(serving.url, key, true).catch(() => null));
     await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(12);
     let loading = true;
-    const heard: (Heard | null)[] = [];
+    const received: (Heard | null)[] = [];
     const load = Array.from({ length: 8 }, async () => {
-      while (loading) heard.push(await chat(serving.url, key).catch(() => null));
+      while (loading) received.push(await chat(serving.url, key).catch(() => null));
     });
-    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(100);
+    await expect.poll(() => received.length, { timeout: 20_000 }).toBeGreaterThan(100);
     await strike(serving, blow);
     await expect.poll(() => deaths(serving), { timeout: 20_000 }).toBe(1);
-    const before = heard.length;
-    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
+    const before = received.length;
+    await expect.poll(() => received.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
     loading = false;
     await Promise.all(load);
     said.finish();
     const streamed = await Promise.all(open);
     // A listener that is torn down in the middle of it breaks the connection, or says 503 and nothing else.
-    const answers = heard.filter((one) => one !== null && !(one.status === 503 && one.text === '')) as Heard[];
+    const answers = received.filter((one) => one !== null && !(one.status === 503 && one.text === '')) as Heard[];
     const whole = [...answers, ...streamed.filter((one) => one !== null)].filter((one) => one.whole);
     const broken = streamed.filter((one): one is Heard => one !== null && !one.whole);
     figure(
-      `${blow}: ${answers.length} answers, ${heard.length - answers.length} broken connections, ${streamed.length} streams of which ${broken.length} were cut off`,
+      `${blow}: ${answers.length} answers, ${received.length - answers.length} broken connections, ${streamed.length} streams of which ${broken.length} were cut off`,
     );
     expect(answers.filter(({ status, whole: isWhole }) => status !== 200 || !isWhole)).toEqual([]);
     // Those of the other thread ended well.
@@ -73,7 +73,7 @@ test.each(['terminate relay1', 'throw relay1'])(
     const sold = [...whole.map(({ id }) => id), ...delivered(broken)];
     expect(sold.filter((id) => !charged.includes(id))).toEqual([]);
     // What nobody heard of may have been charged only where it was on its way.
-    expect(charged.length - sold.length).toBeLessThanOrEqual(heard.length - answers.length + 12);
+    expect(charged.length - sold.length).toBeLessThanOrEqual(received.length - answers.length + 12);
     await verified();
   },
   120_000,
@@ -83,8 +83,8 @@ test('with two relays, changes reach both, a stop ends both, and who asks is tol
   const serving = await site.serve(['--relays', '2']);
   expect(await site.ok(['status'])).toMatch(/relays\s+2/);
   const fresh = await site.ok(['token', 'create', '--name', 'after', '--quota', 'unlimited', '-q']);
-  const heard = await Promise.all(Array.from({ length: 40 }, () => chat(serving.url, fresh)));
-  expect(heard.filter(({ status }) => status !== 200)).toEqual([]);
+  const received = await Promise.all(Array.from({ length: 40 }, () => chat(serving.url, fresh)));
+  expect(received.filter(({ status }) => status !== 200)).toEqual([]);
   await site.ok(['token', 'disable', 'after']);
   const after = await Promise.all(Array.from({ length: 40 }, () => chat(serving.url, fresh)));
   expect(after.filter(({ status }) => status !== 401)).toEqual([]);
@@ -96,7 +96,7 @@ test('with two relays, changes reach both, a stop ends both, and who asks is tol
   const told = await Promise.all(open);
   expect(told.filter(({ text }) => !text.includes('shutting_down'))).toEqual([]);
   expect(await serving.ended()).toBe(143);
-  expect((await site.charged()).toSorted()).toEqual([...heard.map(({ id }) => id), ...delivered(told)].toSorted());
+  expect((await site.charged()).toSorted()).toEqual([...received.map(({ id }) => id), ...delivered(told)].toSorted());
   await verified();
 });
 

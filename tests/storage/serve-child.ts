@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 
 const names = ['ledger', 'control', 'counter'] as const;
 const threads = new Map<string, Worker>();
-let relays = 0;
+let relayThreads = 0;
 const Plain = globalThis.Worker;
 
 globalThis.Worker = class extends Plain {
@@ -11,7 +11,7 @@ globalThis.Worker = class extends Plain {
     super(entry, options);
     const name = names.find((one) => String(entry).includes(one === 'counter' ? 'counting' : `/${one}/`));
     if (name !== undefined) threads.set(name, this);
-    if (String(entry).includes('/threads/relay/')) threads.set(`relay${++relays}`, this);
+    if (String(entry).includes('/threads/relay/')) threads.set(`relay${++relayThreads}`, this);
   }
 };
 

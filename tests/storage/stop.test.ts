@@ -32,31 +32,31 @@ test('R7: while open streams end, whoever comes is told to come back, in the own
   const serving = await site.serve(['--grace', '60']);
   const open = await opened(serving.url, 3);
   serving.child.kill('SIGTERM');
-  const refused = async (path: string, body: unknown = {}) => {
+  const rejected = async (path: string, body: unknown = {}) => {
     const response = await fetch(`${serving.url}${path}`, {
       method: 'POST',
       headers: { 'x-api-key': key, authorization: `Bearer ${key}` },
       body: JSON.stringify(body),
     });
     const { status, headers } = response;
-    const facts = { status, wait: Number(headers.get('retry-after')), connection: headers.get('connection') };
-    return { ...facts, body: (await response.json()) as Record<string, unknown> };
+    const details = { status, wait: Number(headers.get('retry-after')), connection: headers.get('connection') };
+    return { ...details, body: (await response.json()) as Record<string, unknown> };
   };
   const gone = { status: 503, wait: 5, connection: 'close' };
-  await expect.poll(async () => (await refused('/v1/chat/completions')).status).toBe(503);
-  expect(await refused('/v1/chat/completions')).toMatchObject({
+  await expect.poll(async () => (await rejected('/v1/chat/completions')).status).toBe(503);
+  expect(await rejected('/v1/chat/completions')).toMatchObject({
     ...gone,
     body: { error: { code: 'shutting_down', type: 'api_error' } },
   });
-  expect(await refused('/v1/messages')).toMatchObject({
+  expect(await rejected('/v1/messages')).toMatchObject({
     ...gone,
     body: { type: 'error', error: { type: 'api_error' } },
   });
-  expect(await refused('/v1beta/models/gemini-2.0-flash:generateContent')).toMatchObject({
+  expect(await rejected('/v1beta/models/gemini-2.0-flash:generateContent')).toMatchObject({
     ...gone,
     body: { error: { code: 503 } },
   });
-  expect(await refused('/api/user/login')).toMatchObject({ ...gone, body: { success: false, code: 'shutting_down' } });
+  expect(await rejected('/api/user/login')).toMatchObject({ ...gone, body: { success: false, code: 'shutting_down' } });
   const ready = await fetch(`${serving.url}/readyz`);
   expect([ready.status, ready.headers.get('connection'), await ready.json()]).toEqual([
     503,
@@ -111,8 +111,8 @@ test.each(['-1', '601', 'soon'])('R7: a grace of %s is a usage error', async (gr
 
 test.each(['1', '2'])(
   'R7: before it stops it serves on with %s relays, while balancers are told to go elsewhere',
-  async (relays) => {
-    const serving = await site.serve(['--stop-delay', '600', '--relays', relays]);
+  async (relayThreads) => {
+    const serving = await site.serve(['--stop-delay', '600', '--relays', relayThreads]);
     const ready = () => fetch(`${serving.url}/readyz`);
     expect((await ready()).status).toBe(200);
     serving.child.kill('SIGTERM');
@@ -217,8 +217,8 @@ test('a health check by the executable: ready, draining, gone', async () => {
   const [open] = await opened(serving.url, 1);
   serving.child.kill('SIGTERM');
   await expect.poll(async () => (await fetch(`${serving.url}/readyz`)).status).toBe(503);
-  const asked = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });
-  expect([asked.code, asked.err]).toEqual([8, expect.stringContaining('draining')]);
+  const requested = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });
+  expect([requested.code, requested.err]).toEqual([8, expect.stringContaining('draining')]);
   said.finish();
   expect((await open)?.whole).toBe(true);
   expect(await serving.ended()).toBe(0);

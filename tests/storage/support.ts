@@ -92,7 +92,7 @@ export function createSite() {
       let said = '';
       void (async () => {
         const decoder = new TextDecoder();
-        for await (const piece of child.stderr) said += decoder.decode(piece, { stream: true });
+        for await (const chunk of child.stderr) said += decoder.decode(chunk, { stream: true });
       })();
       const reader = child.stdout.getReader();
       let text = '';
@@ -142,7 +142,7 @@ export async function chat(url: string, key: string, stream = false): Promise<He
   let text = '';
   try {
     const decoder = new TextDecoder();
-    for await (const piece of response.body ?? []) text += decoder.decode(piece, { stream: true });
+    for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true });
   } catch {
     // Broken off: what came until then is what was heard.
   }

@@ -45,21 +45,21 @@ const writers = async (serving: readonly Serving[]): Promise<number[]> => {
 
 test.each([['1'], ['2']])(
   'R16: with %s relays, a new process takes the place of one under load: nobody is refused, streams end, all is billed once',
-  async (relays) => {
-    const first = await site.serve(['--relays', relays]);
+  async (relayThreads) => {
+    const first = await site.serve(['--relays', relayThreads]);
     const open = Array.from({ length: 20 }, () => chat(first.url, key, true));
     await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(20);
     let loading = true;
-    const heard: (Heard | string)[] = [];
+    const received: (Heard | string)[] = [];
     const load = Array.from({ length: 8 }, async () => {
-      while (loading) heard.push(await chat(first.url, key).catch((error: unknown) => String(error)));
+      while (loading) received.push(await chat(first.url, key).catch((error: unknown) => String(error)));
     });
-    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(100);
+    await expect.poll(() => received.length, { timeout: 20_000 }).toBeGreaterThan(100);
 
-    const second = await site.serve(['--relays', relays, '--take-over']);
+    const second = await site.serve(['--relays', relayThreads, '--take-over']);
     expect(second.url).toBe(first.url);
-    const before = heard.length;
-    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
+    const before = received.length;
+    await expect.poll(() => received.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
     // The first one only ends its streams: the database is the other's alone.
     const [mine, theirs] = await writers([first, second]);
     expect(mine).toBe(0);
@@ -70,9 +70,11 @@ test.each([['1'], ['2']])(
     said.finish();
     const streamed = await Promise.all(open);
     expect(await first.ended()).toBe(0);
-    figure(`take-over with ${relays} relays: ${heard.length} answers meanwhile, ${streamed.length} streams across it`);
+    figure(
+      `take-over with ${relayThreads} relays: ${received.length} answers meanwhile, ${streamed.length} streams across it`,
+    );
 
-    const answers = [...heard, ...streamed];
+    const answers = [...received, ...streamed];
     expect(answers.filter((one) => typeof one === 'string' || !one.whole)).toEqual([]);
     expect((await chat(second.url, key)).status).toBe(200);
     await ends(second);

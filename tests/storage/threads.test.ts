@@ -19,7 +19,8 @@ afterEach(async () => {
   await upstream.stop();
 });
 
-const refused = (heard: Heard | null) => heard === null || (heard.status === 503 && heard.retryAfter !== null);
+const rejected = (received: Heard | null) =>
+  received === null || (received.status === 503 && received.retryAfter !== null);
 
 test.each(['throw ledger', 'terminate ledger'])(
   'R2: %s: nothing more is sold, open streams end with an error frame and are billed, the process ends with its code and one line why',
@@ -35,7 +36,7 @@ test.each(['throw ledger', 'terminate ledger'])(
     const after: (Heard | null)[] = [];
     for (let n = 0; n < 100; n++) after.push(await chat(serving.url, key).catch(() => null));
     expect(await serving.ended()).toBe(11);
-    expect(after.filter((heard) => !refused(heard))).toEqual([]);
+    expect(after.filter((received) => !rejected(received))).toEqual([]);
     const told = await Promise.all(open);
     for (const { text, whole } of told) {
       expect(whole).toBe(false);

@@ -199,9 +199,9 @@ test('R18: a backup restored without its key is told at the restore and at the s
     expect(restored.code).toBe(0);
     expect(restored.err).toMatch(/secret\.key is missing/);
     for (const args of [['serve', '--port', '0'], ['status']]) {
-      const refused = await site.run(args, '', elsewhere);
-      expect(refused.code).toBe(1);
-      expect(refused.err).toMatch(/secret\.key is missing/);
+      const rejected = await site.run(args, '', elsewhere);
+      expect(rejected.code).toBe(1);
+      expect(rejected.err).toMatch(/secret\.key is missing/);
     }
     expect(readdirSync(join(site.dir, 'elsewhere'))).not.toContain('secret.key');
     const other = await site.run(['serve', '--port', '0'], '', {
@@ -223,11 +223,11 @@ test('R18: a wall clock that is put back a day does not keep a key cooling', asy
     const channel = await gateway.channel(upstream.url);
     const { key } = await gateway.token();
     await gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
-    expect(gateway.relay.standings([channel])[0]?.condition).toBe('cooling');
+    expect(gateway.relay.channelStatuses([channel])[0]?.condition).toBe('cooling');
     const wall = Date.now();
     vi.spyOn(Date, 'now').mockImplementation(() => wall - 86_400_000);
     await expect
-      .poll(() => gateway.relay.standings([channel])[0], { timeout: 5000 })
+      .poll(() => gateway.relay.channelStatuses([channel])[0], { timeout: 5000 })
       .toEqual({ condition: 'up', waitMs: 0 });
   } finally {
     vi.restoreAllMocks();

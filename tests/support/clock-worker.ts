@@ -1,13 +1,13 @@
 /** A thread that says what its clock shows. */
-import { type ClockReading, createSteadyClock } from '../../server/threads/relay/clock.ts';
+import { type ClockReading, createMonoClock } from '../../server/threads/relay/clock.ts';
 
 declare const self: {
   onmessage: ((event: MessageEvent<ClockReading>) => void) | null;
   postMessage(message: unknown): void;
 };
 
-let steady: (() => number) | null = null;
+let monoNow: (() => number) | null = null;
 self.onmessage = ({ data }) => {
-  steady ??= createSteadyClock(data);
-  self.postMessage(steady());
+  monoNow ??= createMonoClock(data);
+  self.postMessage(monoNow());
 };

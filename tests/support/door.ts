@@ -1,10 +1,10 @@
 /** A front door for the relay of a test: no console, no API behind it. */
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 
-export const openRelayDoor = (relay: Relay): FrontDoor =>
-  openFrontDoor({
+export const openRelayDoor = (relay: Relay): HttpServer =>
+  openHttpServer({
     host: '127.0.0.1',
     port: 0,
     relay,

@@ -29,7 +29,7 @@ const inDatabase = (name: string): string => {
 };
 
 /** On the server as its administrator. */
-export async function asked<Row extends object>(text: string): Promise<Row[]> {
+export async function requested<Row extends object>(text: string): Promise<Row[]> {
   const pool = createPool(testServer, { connections: 1 });
   try {
     return (await pool.query<Row>(text)).rows;
@@ -43,14 +43,14 @@ const unique = (): string => `t_${randomUUID().replaceAll('-', '')}`;
 /** Migrated once for all workers: whoever comes first makes it under another name. */
 async function template(): Promise<string> {
   const name = `described_${newestPostgres.replaceAll('-', '_')}`;
-  const [there] = await asked(`SELECT 1 FROM pg_database WHERE datname = '${name}'`);
+  const [there] = await requested(`SELECT 1 FROM pg_database WHERE datname = '${name}'`);
   if (there !== undefined) return name;
   const making = unique();
-  await asked(`CREATE DATABASE ${making}`);
+  await requested(`CREATE DATABASE ${making}`);
   const database = await openPostgres({ engine: 'postgres', url: inDatabase(making) }, { connections: 1 });
   await migratePostgres(database);
   await database.close();
-  await asked(`ALTER DATABASE ${making} RENAME TO ${name}`).catch(() => asked(`DROP DATABASE ${making}`));
+  await requested(`ALTER DATABASE ${making} RENAME TO ${name}`).catch(() => requested(`DROP DATABASE ${making}`));
   return name;
 }
 
@@ -60,8 +60,8 @@ let made: Promise<string> | null = null;
 export async function newDatabase(migrated = true): Promise<{ url: string; drop(): Promise<void> }> {
   made ??= template();
   const name = unique();
-  await asked(migrated ? `CREATE DATABASE ${name} TEMPLATE ${await made}` : `CREATE DATABASE ${name}`);
-  return { url: inDatabase(name), drop: async () => void (await asked(`DROP DATABASE ${name} WITH (FORCE)`)) };
+  await requested(migrated ? `CREATE DATABASE ${name} TEMPLATE ${await made}` : `CREATE DATABASE ${name}`);
+  return { url: inDatabase(name), drop: async () => void (await requested(`DROP DATABASE ${name} WITH (FORCE)`)) };
 }
 
 async function openOnServer(): Promise<PostgresDatabase> {
@@ -105,8 +105,8 @@ export async function rowsOf<Row extends object = Record<string, unknown>>(
   text: string,
   ...values: readonly unknown[]
 ): Promise<Row[]> {
-  const pieces = text.split('?');
-  return (await sql<Row>(Object.assign(pieces, { raw: pieces }), ...values).execute(query)).rows;
+  const chunks = text.split('?');
+  return (await sql<Row>(Object.assign(chunks, { raw: chunks }), ...values).execute(query)).rows;
 }
 
 /** An hour's use, as the ledger would have added it up. */

@@ -132,8 +132,8 @@ const asObject = shaped.map(
 
 const noise = (length: number): Buffer =>
   Buffer.from(Array.from({ length }, (_, at) => (at * 7919 + (at >> 3) * 31) & 255));
-const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), noise(4000)]).toString('base64');
-const media: ReadonlySet<string> = new Set([picture, `data:image/png;base64,${picture}`]);
+const image = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), noise(4000)]).toString('base64');
+const media: ReadonlySet<string> = new Set([image, `data:image/png;base64,${image}`]);
 
 /* ---- where a dialect has room for it ---- */
 
@@ -203,7 +203,7 @@ const chatHides: fc.Arbitrary<Hide> = fc.oneof(
     (schema): Hide =>
       (body) => ({ ...body, response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } }),
   ),
-  fc.constant(user([{ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }])),
+  fc.constant(user([{ type: 'image_url', image_url: { url: `data:image/png;base64,${image}` } }])),
   top,
 );
 const responsesHides: fc.Arbitrary<Hide> = fc.oneof(
@@ -261,7 +261,7 @@ const responsesHides: fc.Arbitrary<Hide> = fc.oneof(
       (body) => ({ ...body, text: { format: { type: 'json_schema', name: 'x', schema } } }),
   ),
   fc.constant<Hide>(
-    add('input', { role: 'user', content: [{ type: 'input_image', image_url: `data:image/png;base64,${picture}` }] }),
+    add('input', { role: 'user', content: [{ type: 'input_image', image_url: `data:image/png;base64,${image}` }] }),
   ),
   top,
 );
@@ -324,7 +324,7 @@ const anthropicHides: fc.Arbitrary<Hide> = fc.oneof(
       ([description, properties]): Hide =>
         add('tools', { name: 'look', description, input_schema: { type: 'object', properties } }),
     ),
-  fc.constant(user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: picture } }])),
+  fc.constant(user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: image } }])),
   top,
 );
 const gemini = (role: string, ...parts: readonly unknown[]): Hide => add('contents', { role, parts });
@@ -365,7 +365,7 @@ const geminiHides: fc.Arbitrary<Hide> = fc.oneof(
         generationConfig: { ...(body.generationConfig as Json), responseMimeType: 'application/json', responseSchema },
       }),
   ),
-  fc.constant(gemini('user', { inlineData: { mimeType: 'image/png', data: picture } })),
+  fc.constant(gemini('user', { inlineData: { mimeType: 'image/png', data: image } })),
   top,
 );
 const cohereHides: fc.Arbitrary<Hide> = fc.oneof(
@@ -541,7 +541,7 @@ function said(text: string, path: string, owner: Json): string {
 }
 
 /** Tokens of all strings in a body at least: of all values, of long names and of numbers in lists. */
-export function leastTokens(body: unknown, countable: boolean): number {
+export function minTokens(body: unknown, countable: boolean): number {
   let sum = 0;
   const count = (text: string) => {
     sum += countable ? tokensOf(text) : Buffer.byteLength(text) / 4;
@@ -570,7 +570,7 @@ export function leastTokens(body: unknown, countable: boolean): number {
 export interface Played {
   readonly status: number;
   /** Null where nothing went upstream. */
-  readonly least: number | null;
+  readonly min: number | null;
   readonly reserved: number;
   readonly charged: number;
   readonly overrun: number;
@@ -678,14 +678,14 @@ export async function openStage(): Promise<Stage> {
         ? plain.replace(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
         : plain;
       // What was sent is near enough to what arrives to choose a balance by.
-      const near = leastTokens(body, false) + 60;
+      const near = minTokens(body, false) + 60;
       const balance = one.balance === null ? plenty : Math.ceil(near * one.balance);
       const id = await newUser(balance);
-      let seen: { readonly least: number; readonly reserved: number; readonly arrived: string } | null = null;
+      let seen: { readonly min: number; readonly reserved: number; readonly arrived: string } | null = null;
       upstream = (_url, arrived) => {
-        const least = leastTokens(JSON.parse(arrived), target.countable);
-        seen = { least, reserved: balance - gateway.balances.account(id, id).available(), arrived };
-        return answer ?? target.answer(one.usage ? { prompt: Math.max(1, least) } : null);
+        const min = minTokens(JSON.parse(arrived), target.countable);
+        seen = { min, reserved: balance - gateway.balances.account(id, id).available(), arrived };
+        return answer ?? target.answer(one.usage ? { prompt: Math.max(1, min) } : null);
       };
       const path = own.path.replace('MODEL', model);
       const request = new Request(`http://gateway${path}`, {
@@ -698,10 +698,10 @@ export async function openStage(): Promise<Stage> {
       const charged = balance - gateway.balances.account(id, id).available();
       const overrun = gateway.balances.account(id, 0).overrun();
       // Read where the callback has written it.
-      const found = seen as { readonly least: number; readonly reserved: number; readonly arrived: string } | null;
+      const found = seen as { readonly min: number; readonly reserved: number; readonly arrived: string } | null;
       return {
         status: response.status,
-        least: found?.least ?? null,
+        min: found?.min ?? null,
         reserved: found?.reserved ?? 0,
         charged,
         overrun,
@@ -716,9 +716,9 @@ export async function openStage(): Promise<Stage> {
 }
 
 /** @returns what is wrong, in words; null = nothing. */
-export function hitOf({ usage }: EvasionCase, { status, least, reserved, charged, overrun }: Played): string | null {
-  if (least === null || status !== 200) return null;
-  if (reserved < least) return `reserved ${reserved} of ${least}`;
+export function hitOf({ usage }: EvasionCase, { status, min, reserved, charged, overrun }: Played): string | null {
+  if (min === null || status !== 200) return null;
+  if (reserved < min) return `reserved ${reserved} of ${min}`;
   if (overrun > 0) return `ran over by ${overrun}`;
-  return !usage && charged < least ? `charged ${charged} of ${least}` : null;
+  return !usage && charged < min ? `charged ${charged} of ${min}` : null;
 }

@@ -6,8 +6,8 @@ import { sqliteOf } from '../../db/open.ts';
 import { callMeta, callReply, relayOn } from '../../server/app/in-process.ts';
 import { createServices, type ServiceDeps } from '../../server/app/services.ts';
 import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
-import { createMemory, mostThreads } from '../../server/billing/balances/shared-memory.ts';
-import type { Trouble } from '../../server/contract/trouble.ts';
+import { createMemory, maxThreads } from '../../server/billing/balances/shared-memory.ts';
+import type { ChannelFailure } from '../../server/contract/trouble.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
@@ -78,7 +78,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     ...options.more,
   });
   const balances = new Balances(
-    createMoney(createMemory(mostThreads), undefined, options.leased === true ? lasting : null),
+    createMoney(createMemory(maxThreads), undefined, options.leased === true ? lasting : null),
   );
   ledger.onBalance(balances.money.accounts.credit);
   const counter = {
@@ -86,7 +86,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
       texts.map((text) => text.split(/\s+/).filter(Boolean).length),
     close: () => undefined,
   };
-  const troubles: Trouble[] = [];
+  const failures: ChannelFailure[] = [];
   const hands = {
     balances,
     counter,
@@ -94,7 +94,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     random: options.random ?? Math.random,
     tasks: services.tasks,
     findSession: options.findSession ?? (async () => userId),
-    trouble: (trouble: Trouble) => void troubles.push(trouble),
+    failure: (failure: ChannelFailure) => void failures.push(failure),
     limits: { ...defaultLimits, ...options.limits },
     ...options.relay,
   };
@@ -126,7 +126,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     services,
     ledger,
     relay,
-    troubles,
+    troubles: failures,
     state,
     balances,
     userId,

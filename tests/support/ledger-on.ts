@@ -40,7 +40,7 @@ async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
       marks: () => [],
     },
     onEpoch: () => undefined,
-    onForgotten: () => undefined,
+    onUnlisted: () => undefined,
     newRun: randomUUID,
     now: () => Math.floor(Date.now() / 1000),
   });

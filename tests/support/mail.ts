@@ -24,14 +24,14 @@ export async function createMailbox(login: { readonly user: string; readonly pas
       else done(new Error('535 wrong'));
     },
     onData: (stream, session, done) => {
-      const pieces: Buffer[] = [];
-      stream.on('data', (piece: Buffer) => pieces.push(piece));
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope;
         letters.push({
           from: mailFrom === false ? '' : mailFrom.address,
           to: rcptTo.map(({ address }) => address),
-          text: decode(Buffer.concat(pieces).toString('utf8')),
+          text: decode(Buffer.concat(chunks).toString('utf8')),
         });
         done();
       });

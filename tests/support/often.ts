@@ -2,5 +2,5 @@
 export const isLong = process.env.GATEWAY_LONG === '1';
 
 /** @param variable asks for a number of its own, as one does who looks for something. */
-export const often = (usual: number, long: number, variable = ''): number =>
-  Number(process.env[variable] ?? (isLong ? long : usual));
+export const often = (fallback: number, long: number, variable = ''): number =>
+  Number(process.env[variable] ?? (isLong ? long : fallback));

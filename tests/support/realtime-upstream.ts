@@ -7,8 +7,8 @@ type Json = Record<string, unknown>;
 export interface Answer {
   readonly id: string;
   /** The `response` of the event that asked for it. */
-  readonly asked: Json;
-  say(words: string): void;
+  readonly requested: Json;
+  print(words: string): void;
   speak(sound: Uint8Array, transcript?: string): void;
   call(json: string): void;
   /** @param usage null = none is told. */
@@ -37,7 +37,7 @@ const known = new Set([
 
 export function startRealtimeUpstream(script: RealtimeScript) {
   /** Events of the client, in order. */
-  const heard: Json[] = [];
+  const received: Json[] = [];
   const seen: Request[] = [];
   const current = { script };
   const sockets = new Set<ServerWebSocket<undefined>>();
@@ -46,7 +46,7 @@ export function startRealtimeUpstream(script: RealtimeScript) {
 
   const send = (socket: ServerWebSocket<undefined>, event: Json) =>
     void socket.send(JSON.stringify({ event_id: `event_${++events}`, ...event }));
-  const begin = (socket: ServerWebSocket<undefined>, asked: Json) => {
+  const begin = (socket: ServerWebSocket<undefined>, requested: Json) => {
     const id = `resp_${++answers}`;
     const item = `item_${answers}`;
     const place = { response_id: id, item_id: item, output_index: 0, content_index: 0 };
@@ -58,7 +58,7 @@ export function startRealtimeUpstream(script: RealtimeScript) {
       status,
       status_details: status === 'completed' ? null : { type: status },
       output: [{ id: item, object: 'realtime.item', type: 'message', status, role: 'assistant', content: [] }],
-      conversation_id: asked.conversation === 'none' ? null : 'conv_1',
+      conversation_id: requested.conversation === 'none' ? null : 'conv_1',
       output_modalities: ['audio'],
       max_output_tokens: 'inf',
       usage,
@@ -66,8 +66,8 @@ export function startRealtimeUpstream(script: RealtimeScript) {
     });
     const answer: Answer = {
       id,
-      asked,
-      say(words) {
+      requested,
+      print(words) {
         texts.push(words);
         send(socket, { type: 'response.output_text.delta', ...place, delta: words });
       },
@@ -94,7 +94,7 @@ export function startRealtimeUpstream(script: RealtimeScript) {
   const open = new Set<Answer>();
 
   const take = (socket: ServerWebSocket<undefined>, event: Json) => {
-    heard.push(event);
+    received.push(event);
     const type = String(event.type);
     if (!known.has(type)) {
       const error = {
@@ -147,13 +147,13 @@ export function startRealtimeUpstream(script: RealtimeScript) {
   });
   return {
     url: `http://127.0.0.1:${server.port}`,
-    heard,
+    heard: received,
     seen,
     script(next: RealtimeScript) {
       current.script = next;
     },
     /** An event nobody asked for. */
-    tell(event: Json) {
+    send(event: Json) {
       for (const socket of sockets) send(socket, event);
     },
     /** An answer nobody asked for: the upstream heard that somebody stopped speaking. */
@@ -168,14 +168,14 @@ export function startRealtimeUpstream(script: RealtimeScript) {
 export const realtimeUsage = (
   input: number,
   output: number,
-  details: { heard?: number; spoken?: number } = {},
+  details: { received?: number; spoken?: number } = {},
 ): Json => ({
   total_tokens: input + output,
   input_tokens: input,
   output_tokens: output,
   input_token_details: {
-    text_tokens: input - (details.heard ?? 0),
-    audio_tokens: details.heard ?? 0,
+    text_tokens: input - (details.received ?? 0),
+    audio_tokens: details.received ?? 0,
     image_tokens: 0,
     cached_tokens: 0,
     cached_tokens_details: { text_tokens: 0, audio_tokens: 0, image_tokens: 0 },

@@ -14,7 +14,7 @@ export interface Beside {
 }
 
 /** @param thread from 1. @param rows of one that is gone. @param around puts something before the memory. */
-export function beside(
+export function paired(
   main: Money,
   thread: number,
   rows: readonly number[] = [allotRows(main.memory)],

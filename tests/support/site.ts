@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../server/http/app.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { openFrontDoor } from '../../server/http/front-door.ts';
+import { openHttpServer } from '../../server/http/front-door.ts';
 import { createTestGateway, type TestGatewayOptions } from './gateway.ts';
 
 export interface Raw {
@@ -57,7 +57,7 @@ export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
     }),
   );
   await new Promise<void>((resolve) => control.listen(controlSocket, resolve));
-  const door = openFrontDoor({
+  const door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,

@@ -61,10 +61,10 @@ export const sendJson = (
 };
 
 /** Sends a stream in the given pieces, a turn of the event loop apart. */
-export async function sendStream(response: ServerResponse, pieces: readonly Uint8Array[]): Promise<void> {
+export async function sendStream(response: ServerResponse, chunks: readonly Uint8Array[]): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const piece of pieces) {
-    response.write(piece);
+  for (const chunk of chunks) {
+    response.write(chunk);
     await new Promise((resolve) => setImmediate(resolve));
   }
   response.end();

@@ -23,11 +23,11 @@ const dollars = { inCurrency: true, quotaPerUnit: 500_000 } as const;
 const tokens = { inCurrency: false, quotaPerUnit: 500_000 } as const;
 
 /** Each field's own reading, and what of one it keeps. */
-const money = (facts: typeof dollars | typeof tokens, bounds: { readonly min?: number }, optional = false) => ({
-  read: (text: string) => moneyOf(text, facts, bounds),
-  tidy: (text: string) => tidyMoney(text, facts, bounds),
-  factor: facts.inCurrency ? facts.quotaPerUnit : 1,
-  inQuota: !facts.inCurrency,
+const money = (details: typeof dollars | typeof tokens, bounds: { readonly min?: number }, optional = false) => ({
+  read: (text: string) => moneyOf(text, details, bounds),
+  tidy: (text: string) => tidyMoney(text, details, bounds),
+  factor: details.inCurrency ? details.quotaPerUnit : 1,
+  inQuota: !details.inCurrency,
   currency: true,
   optional,
 });
@@ -133,10 +133,10 @@ test('prices that are typed in dollars come back as they were typed, whatever ra
 });
 
 test('what is stored is shown, and read back as the same', () => {
-  for (const facts of [dollars, tokens])
+  for (const details of [dollars, tokens])
     for (const quota of [0, 1, 7, 499_999, 500_000, 4_999_123, 123_456_789_012, -100]) {
-      const text = moneyIn(quota, facts);
-      expect(moneyOf(text, facts, { min: -1000 })).toEqual({ kind: 'value', value: quota });
+      const text = moneyIn(quota, details);
+      expect(moneyOf(text, details, { min: -1000 })).toEqual({ kind: 'value', value: quota });
     }
   expect(moneyIn(2_500_000, dollars)).toBe('5.00');
   expect(moneyIn(1, dollars)).toBe('0.000002');

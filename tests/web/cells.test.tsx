@@ -183,11 +183,11 @@ test.each(Object.keys(proofs))('%s', async (id) => void (await proofs[id]?.()));
 
 test('the account shows its balance and what it used, each under its own name', async () => {
   const shown = await personal({ self: { ...reader(1), quota: 1_500_000, used_quota: 250_000, request_count: 42 } });
-  const facts = [...shown.matchAll(/<dt[^>]*>([^<]*)<\/dt><dd[^>]*>([^<]*)<\/dd>/g)].map(([, name, value]) => [
+  const details = [...shown.matchAll(/<dt[^>]*>([^<]*)<\/dt><dd[^>]*>([^<]*)<\/dd>/g)].map(([, name, value]) => [
     name,
     value,
   ]);
-  expect(facts.slice(0, 3)).toEqual([
+  expect(details.slice(0, 3)).toEqual([
     [i18next.t('personal.balance'), expect.stringMatching(/^\D*3(\.0+)?$/)],
     [i18next.t('personal.used'), expect.stringMatching(/^\D*0?\.50*$/)],
     [i18next.t('personal.requests'), '42'],

@@ -129,7 +129,7 @@ test('a text speaks one language, and has a twin in the other', () => {
   );
   expect(foreign).toEqual([]);
   const alone = told.alone.filter(
-    ({ file, text }) => !aloneOnPurpose.some(([end, why]) => file.endsWith(end) && why.test(text)),
+    ({ file, text }) => !aloneOnPurpose.some(([end, reason]) => file.endsWith(end) && reason.test(text)),
   );
   figure(
     `${told.pairs.length} pairs in source, ${mixed.length + foreign.length} with two languages, ${alone.length} alone`,

@@ -26,8 +26,8 @@ test.each([
 
 test('above every page', async () => {
   await i18next.changeLanguage('zh');
-  const { StorageTrouble } = await import('../../web/shell/storage-trouble.tsx');
+  const { StorageTrouble: StorageFailure } = await import('../../web/shell/storage-trouble.tsx');
   const storage = { ok: false, reason: 'the ledger is gone', late: 0, refused: 0 };
-  const shown = rendered(<StorageTrouble />, { answers: { status: { storage } } });
+  const shown = rendered(<StorageFailure />, { answers: { status: { storage } } });
   expect(shown).toContain('计费请求已暂停：账本线程已终止');
 });

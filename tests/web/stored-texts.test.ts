@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { storedIn, storedText, storedTexts } from '../../server/contract/stored-texts.ts';
 
-const facts = {
+const details = {
   before: '＄0.020000 额度',
   after: '500 点额度',
   quota: '＄1.500000 额度',
@@ -16,11 +16,11 @@ const facts = {
 };
 
 test.each(Object.keys(storedTexts) as (keyof typeof storedTexts)[])('A10: %s is read in English', (name) => {
-  const stored = storedText(name, facts);
+  const stored = storedText(name, details);
   expect(storedIn(stored, 'zh')).toBe(stored);
   const english = storedIn(stored, 'en');
   // What a person wrote stays as it is.
-  expect(english.replace(facts.reason, '')).not.toMatch(/\p{Script=Han}|＄|\{/u);
+  expect(english.replace(details.reason, '')).not.toMatch(/\p{Script=Han}|＄|\{/u);
   expect(english).not.toBe(stored);
 });
 

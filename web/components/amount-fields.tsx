@@ -2,7 +2,7 @@
 
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Amount, type AmountReason, type NumberTerms, parseNumber } from '../../server/contract/amounts.ts';
+import { type Amount, type AmountReason, type NumberOptions, parseNumber } from '../../server/contract/amounts.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { useMoneyFacts } from '../shell/money.ts';
@@ -103,7 +103,7 @@ export function MoneyField({ bounds = {}, ...field }: AmountFieldProps & { reado
 }
 
 export interface NumberFieldProps extends AmountFieldProps {
-  readonly terms: NumberTerms;
+  readonly terms: NumberOptions;
   /** What is counted. */
   readonly unit?: string | undefined;
 }

@@ -2,18 +2,18 @@
 import {
   type Amount,
   type AmountProblem,
-  type MoneyTerms,
+  type MoneyOptions,
   moneyText,
-  type NumberTerms,
+  type NumberOptions,
   parseMoney,
   parseNumber,
 } from '../../server/contract/amounts.ts';
-import type { MoneyFacts } from '../../server/contract/pricing/format.ts';
+import type { MoneyDetails } from '../../server/contract/pricing/format.ts';
 
 /** Bounds are of quota. */
-export type MoneyBounds = Pick<MoneyTerms, 'min' | 'max'>;
+export type MoneyBounds = Pick<MoneyOptions, 'min' | 'max'>;
 
-const termsOf = ({ inCurrency, quotaPerUnit }: MoneyFacts): Pick<MoneyTerms, 'plain' | 'quotaPerUnit'> => ({
+const termsOf = ({ inCurrency, quotaPerUnit }: MoneyDetails): Pick<MoneyOptions, 'plain' | 'quotaPerUnit'> => ({
   plain: inCurrency ? 'currency' : 'quota',
   quotaPerUnit,
 });
@@ -25,7 +25,7 @@ const notKnownYet: AmountProblem = {
 };
 
 /** @param facts null = the site has not said what its amounts are in. */
-export const moneyOf = (text: string, facts: MoneyFacts | null, bounds: MoneyBounds = {}): Amount =>
+export const moneyOf = (text: string, facts: MoneyDetails | null, bounds: MoneyBounds = {}): Amount =>
   facts === null ? { kind: 'invalid', problem: notKnownYet } : parseMoney(text, { ...termsOf(facts), ...bounds });
 
 /** @returns the value of a text that a field has accepted. @param empty of a field that may be left empty. */
@@ -45,7 +45,7 @@ function grouped(text: string, decimals: number): string {
 }
 
 /** What a field of money shows for an amount of quota. */
-export const moneyIn = (quota: number, facts: MoneyFacts): string =>
+export const moneyIn = (quota: number, facts: MoneyDetails): string =>
   grouped(moneyText(quota, termsOf(facts)), facts.inCurrency ? cents : 0);
 
 /** What a field of numbers shows. */
@@ -53,11 +53,11 @@ export const numberIn = (value: number): string =>
   grouped(value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 12 }), 0);
 
 /** The same amount as the field writes it; what cannot be read stays as it was typed. */
-export function tidyMoney(text: string, facts: MoneyFacts | null, bounds: MoneyBounds): string {
+export function tidyMoney(text: string, facts: MoneyDetails | null, bounds: MoneyBounds): string {
   const amount = moneyOf(text, facts, bounds);
   return facts === null || amount.kind !== 'value' ? text : moneyIn(amount.value, facts);
 }
-export function tidyNumber(text: string, terms: NumberTerms): string {
+export function tidyNumber(text: string, terms: NumberOptions): string {
   const amount = parseNumber(text, terms);
   return amount.kind === 'value' ? numberIn(amount.value) : text;
 }

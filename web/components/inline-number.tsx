@@ -1,14 +1,14 @@
 /** A number that is edited where it stands: Enter saves, Escape takes it back, what cannot be read stays with its reason. */
 
 import { useId, useState } from 'react';
-import { type NumberTerms, parseNumber } from '../../server/contract/amounts.ts';
+import { type NumberOptions, parseNumber } from '../../server/contract/amounts.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 
 export interface InlineNumberProps {
   readonly label: string;
   readonly value: number;
-  readonly terms: NumberTerms;
+  readonly terms: NumberOptions;
   /** How the value is written; as a number without it. */
   readonly written?: (value: number) => string;
   readonly onSave: (value: number) => void;

@@ -1,12 +1,12 @@
 /** Amounts as this site shows them: its unit, and currency or short numbers. */
 import { useCallback } from 'react';
-import { formatQuota, type MoneyFacts, type MoneyForm } from '../../server/contract/pricing/format.ts';
+import { formatQuota, type MoneyDetails, type MoneyForm } from '../../server/contract/pricing/format.ts';
 import { useStatus } from './status.ts';
 
 export type Money = (quota: number | undefined, form?: MoneyForm) => string;
 
 /** @returns null while the site has not told. */
-export function useMoneyFacts(): MoneyFacts | null {
+export function useMoneyFacts(): MoneyDetails | null {
   const status = useStatus().data;
   const unit = status?.quota_per_unit;
   return unit === undefined ? null : { inCurrency: status?.display_in_currency !== false, quotaPerUnit: unit };

@@ -1,7 +1,7 @@
 /** Other programs through the gateway: their environment, their start, and a first question. */
 
 import { homeOf } from '../../../server/app/data-dir.ts';
-import { type Agent, type AgentFacts, agentOf, agents, setupSteps } from '../../../server/contract/agents.ts';
+import { type Agent, type AgentSettings, agentOf, agents, setupSteps } from '../../../server/contract/agents.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -22,7 +22,7 @@ function meant(flags: FlagValues): Agent | Audience | null {
   throw new AppError('usage', { detail: `--for ${wanted}: ${known.join(', ')}` });
 }
 
-async function agentFacts(context: Context, flags: FlagValues, agent: Agent): Promise<AgentFacts> {
+async function agentFacts(context: Context, flags: FlagValues, agent: Agent): Promise<AgentSettings> {
   const { key } = await tokenFor(context, text(flags.token));
   return context.during(factsFor(agent, { url: addressOf(context), key, model: text(flags.model) }));
 }

@@ -66,18 +66,18 @@ export const restore: CommandRun = async (context, _flags, given) => {
         );
   await context.confirm(question);
   await folderFree(context.dataDir);
-  const { kept, keyTrouble } = await context.during(
+  const { kept, keyFailure } = await context.during(
     restoreOver(file, context.dataDir, stampOf(Date.now()), context.env),
   );
   context.output.object(
-    { result: 'updated', ...header, kept, key: keyTrouble?.code ?? 'ok' },
+    { result: 'updated', ...header, kept, key: keyFailure?.code ?? 'ok' },
     [
       context.say(`已恢复 ${when} 的备份`, `restored the backup of ${when}`),
       ...(kept === '' ? [] : [context.say(`原数据库：${kept}`, `former database: ${kept}`)]),
     ],
     kept,
   );
-  if (keyTrouble !== null) context.output.note(formatError(keyTrouble.code, keyTrouble.params, context.language));
+  if (keyFailure !== null) context.output.note(formatError(keyFailure.code, keyFailure.params, context.language));
 };
 
 export const list: CommandRun = async (context) => {

@@ -1,6 +1,6 @@
 /** The machines that serve a site together. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { troubleIn } from '../../../server/contract/storage-reasons.ts';
+import { failureIn } from '../../../server/contract/storage-reasons.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { isoTime } from '../../output.ts';
@@ -23,7 +23,7 @@ export const list: CommandRun = async (context) => {
       {
         name: 'state',
         value: ({ state, trouble }) =>
-          trouble === null ? state : `${state} (${troubleIn(trouble, context.language)})`,
+          trouble === null ? state : `${state} (${failureIn(trouble, context.language)})`,
       },
       { name: 'version', value: (row) => row.version, spare: 1 },
       { name: 'started', value: (row) => isoTime(row.started_at), spare: 6 },

@@ -21,7 +21,7 @@ export function tellReadyAsJson({ output, dataDir }: Context, { gateway, link, r
       data_dir: dataDir,
       setup_link: link,
       recovered: gateway.recovered,
-      owed: gateway.owed,
+      owed: gateway.pending,
       descriptors: gateway.descriptors,
       relays,
       metrics_port: gateway.metricsPort,
@@ -30,7 +30,7 @@ export function tellReadyAsJson({ output, dataDir }: Context, { gateway, link, r
 }
 
 export function tellReady({ output, dataDir, say }: Context, { gateway, link, metricsHost }: Ready): void {
-  const { recovered, owed } = gateway;
+  const { recovered, pending } = gateway;
   output.line(`${say('地址', 'URL')}: ${gateway.url}`);
   if (link !== null) output.line(`${say('初始化（仅一次有效的链接）', 'Setup (a link that works once)')}: ${link}`);
   output.line(`${say('数据目录', 'Data directory')}: ${dataDir}`);
@@ -43,11 +43,11 @@ export function tellReady({ output, dataDir, say }: Context, { gateway, link, me
         `recovered: ${recovered.settled} settled, ${recovered.voided} voided`,
       ),
     );
-  if (owed.files.length > 0)
+  if (pending.files.length > 0)
     output.note(
       say(
-        `上次运行未记账：已从 ${owed.files.join(', ')} 结算 ${owed.settled} 笔`,
-        `owed by an earlier run: ${owed.settled} settled from ${owed.files.join(', ')}`,
+        `上次运行未记账：已从 ${pending.files.join(', ')} 结算 ${pending.settled} 笔`,
+        `owed by an earlier run: ${pending.settled} settled from ${pending.files.join(', ')}`,
       ),
     );
   if (gateway.descriptors !== null)

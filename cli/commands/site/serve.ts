@@ -6,7 +6,7 @@ import {
   createLog,
   logSettings,
   metricsAddress,
-  relaysFor,
+  relayThreadCount,
   startGateway,
   traceSettings,
 } from '../../../server/app/serve.ts';
@@ -52,7 +52,11 @@ export const serve: CommandRun = async (context, flags) => {
     }) ?? usualPort;
   const graceMs = waitOf('--grace', text(flags.grace) ?? context.env.GATEWAY_GRACE, defaultGrace);
   const delayMs = waitOf('--stop-delay', text(flags.stopDelay) ?? context.env.GATEWAY_STOP_DELAY, 0);
-  const relays = relaysFor(text(flags.relays) ?? context.env.GATEWAY_RELAYS, availableParallelism(), process.platform);
+  const relayThreads = relayThreadCount(
+    text(flags.relays) ?? context.env.GATEWAY_RELAYS,
+    availableParallelism(),
+    process.platform,
+  );
   const metrics = metricsAddress(
     text(flags.metrics) ?? context.env.GATEWAY_METRICS ?? '',
     context.env.GATEWAY_METRICS_TOKEN ?? '',
@@ -72,11 +76,11 @@ export const serve: CommandRun = async (context, flags) => {
   if (lockOwner(dataDirFiles(context.dataDir)) === null)
     for (const line of await fromEnvironment(context)) context.output.note(line);
   const lines = createLog(log, (line) => void process.stderr.write(line), Date.now);
-  const say = (message: string) => lines.warn(message, { event: 'serving' });
+  const print = (message: string) => lines.warn(message, { event: 'serving' });
   const { dataDir, env } = context;
   const { report: migrating } = new MigrationLines(context.say, (line) => lines.info(line, { event: 'migrating' }));
   const gateway = await startGateway({
-    ...{ dataDir, host, port, relays, takeOver, metrics, env, log, traces, say, migrating },
+    ...{ dataDir, host, port, relayThreads, takeOver, metrics, env, log, traces, print, migrating },
   });
   const forget = announce(context.dataDir, gateway.url);
   // Whoever reads the address may send a signal at once.
@@ -95,18 +99,18 @@ export const serve: CommandRun = async (context, flags) => {
       forget();
       gateway.stop(graceMs, delayMs).then(resolve, reject);
     });
-    new ServeSignals({ stop, hurry: gateway.hurry, say }).listen(Boolean(env.GATEWAY_DETACHED));
+    new ServeSignals({ stop, hurry: gateway.shutDownNow, say: print }).listen(Boolean(env.GATEWAY_DETACHED));
     void gateway.failed.then((error) => {
       if (!followed) forget();
       reject(error);
     });
   });
   const link = gateway.setupCode === null ? null : setupLink(gateway.url, gateway.setupCode);
-  const ready = { gateway, link, relays, metricsHost: metrics?.host ?? '' };
+  const ready = { gateway, link, relays: relayThreads, metricsHost: metrics?.host ?? '' };
   if (log.format === 'json') tellReadyAsJson(context, ready);
   else tellReady(context, ready);
-  for (const line of gateway.owed.refused)
-    say(`owed by an earlier run and turned down: ${line}; see ${gateway.owed.kept.join(', ')}`);
+  for (const line of gateway.pending.rejected)
+    print(`owed by an earlier run and turned down: ${line}; see ${gateway.pending.kept.join(', ')}`);
   if (flags.open === true) openBrowser(link ?? gateway.url);
 
   await ended;

@@ -1,7 +1,7 @@
 /** Users and what they hold. */
 import type { User } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { mostQuota } from '../../../server/contract/pricing/charge.ts';
+import { maxQuota } from '../../../server/contract/pricing/charge.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -160,7 +160,7 @@ const amountOf = (all: readonly string[]): string => {
 
 export const addQuota: CommandRun = async (context, _flags, ref, all) => {
   const user = await findUser(await context.client(), ref);
-  await move(context, user, quotaOf(amountOf(all), 'AMOUNT', { ...(await moneyOf(context)), min: -mostQuota }));
+  await move(context, user, quotaOf(amountOf(all), 'AMOUNT', { ...(await moneyOf(context)), min: -maxQuota }));
 };
 
 export const setQuota: CommandRun = async (context, _flags, ref, all) => {

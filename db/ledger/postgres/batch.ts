@@ -10,11 +10,11 @@ import {
   type Void,
 } from '../../../server/billing/ledger/commands.ts';
 import {
-  type Books,
   correct,
   type Decision,
   decide,
   type Effects,
+  type LedgerState,
   repeated,
 } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LeaseKind, Outcome, Spared } from '../../../server/billing/ports.ts';
@@ -46,24 +46,29 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     known.holds.get(command.ref)?.epoch ?? (command.type === 'settle' ? command.epoch : undefined) ?? epoch;
   const spared: Spared[] = [];
   /** @param paid of what was asked for: not by others. */
-  const pay = (kind: LeaseKind, subject: number, source: number, { asked, paid }: Record<'asked' | 'paid', number>) => {
+  const pay = (
+    kind: LeaseKind,
+    subject: number,
+    source: number,
+    { asked: requested, paid }: Record<'asked' | 'paid', number>,
+  ) => {
     const own = leaseBook.pay(kind, subject, source, paid);
-    if (source === epoch && asked > own) spared.push({ kind, subject, amount: asked - own });
+    if (source === epoch && requested > own) spared.push({ kind, subject, amount: requested - own });
   };
 
   const post = (effects: Effects, source: number) => {
-    const { posting, beside, log, usage, mark } = effects;
-    for (const one of [posting, beside]) {
+    const { posting, paired, log, usage, mark } = effects;
+    for (const one of [posting, paired]) {
       if (one === null) continue;
       writes.postings.push(one);
       desk.posted(one);
       totals.post(one);
     }
     if (posting?.kind === 'settle' && posting.debit > 0) {
-      const others = beside?.amount ?? 0;
-      const isHouse = beside?.kind === 'house';
+      const others = paired?.amount ?? 0;
+      const isSelfUse = paired?.kind === 'house';
       pay('account', posting.debit, source, {
-        asked: isHouse ? 0 : posting.amount,
+        asked: isSelfUse ? 0 : posting.amount,
         paid: posting.amount - others,
       });
       if (posting.tokenId > 0) pay('token', posting.tokenId, source, { asked: posting.amount, paid: posting.amount });
@@ -84,20 +89,20 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
 
   const endAs = (command: Settle | Void, effects: Effects, earlier: EndRow | undefined) => {
     const { ref } = command;
-    const { posting, beside } = effects;
+    const { posting, paired } = effects;
     const source = sourceOf(command);
     post(effects, source);
-    const asked = command.type === 'settle' ? command.amount : 0;
+    const requested = command.type === 'settle' ? command.amount : 0;
     const before = earlier?.paid ?? 0;
-    const moved = posting?.kind === 'settle' ? posting.amount - (beside?.amount ?? 0) : -(posting?.amount ?? 0);
+    const moved = posting?.kind === 'settle' ? posting.amount - (paired?.amount ?? 0) : -(posting?.amount ?? 0);
     const provisional = command.provisional === true ? 1 : 0;
     const account = posting?.debit === Account.revenue ? posting.credit : (posting?.debit ?? earlier?.account ?? 0);
-    const end = { account, asked, paid: Math.max(0, before + moved), provisional };
+    const end = { account, requested: requested, paid: Math.max(0, before + moved), provisional };
     ends.set(ref, end);
     if (earlier !== undefined) writes.replaced.push(ref);
     writes.ends.push({ ref, ...end, at: command.type === 'settle' ? command.at : (command.log?.createdAt ?? 0) });
     const held = known.holds.get(ref);
-    if (held !== undefined && held.epoch !== epoch) leaseBook.release(command, source, held.estimate - asked);
+    if (held !== undefined && held.epoch !== epoch) leaseBook.release(command, source, held.estimate - requested);
     drop(ref);
   };
 
@@ -120,7 +125,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   const note = (ref: string, log: LogEntry): LedgerResult => {
     const key = noteRef(ref);
     if (ends.has(key)) return { status: 'duplicate' };
-    const end = { account: 0, asked: 0, paid: 0, provisional: 0 };
+    const end = { account: 0, requested: 0, paid: 0, provisional: 0 };
     ends.set(key, end);
     writes.ends.push({ ref: key, ...end, at: log.createdAt });
     writes.logs.push(log);
@@ -162,10 +167,10 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
 }
 
 /** Repeated: who was asked, and for how much. What was paid of it is another matter. */
-function resultOf(command: Settle | Void, { account, asked }: EndRow): LedgerResult {
+function resultOf(command: Settle | Void, { account, requested }: EndRow): LedgerResult {
   if (command.type === 'void' || command.amount === 0 || command.provisional === true) return { status: 'duplicate' };
   const debit = account === Account.overrun ? account : command.userId;
-  const known = { debit: account, credit: Account.revenue, amount: asked };
+  const known = { debit: account, credit: Account.revenue, amount: requested };
   return repeated(known, { debit, credit: Account.revenue, amount: command.amount });
 }
 
@@ -183,8 +188,8 @@ function createLeaseBook(known: Known, writes: Writes): LeaseBook {
     writes.leases.get(leaseKey(kind, subject, epoch))?.by ?? 0;
   const lease = (kind: LeaseKind, subject: number, epoch: number): number =>
     (known.leases.get(leaseKey(kind, subject, epoch)) ?? 0) + by(kind, subject, epoch);
-  const lower = (kind: LeaseKind, subject: number, epoch: number, wanted: number): number => {
-    const amount = Math.min(wanted, lease(kind, subject, epoch));
+  const lower = (kind: LeaseKind, subject: number, epoch: number, needed: number): number => {
+    const amount = Math.min(needed, lease(kind, subject, epoch));
     if (amount <= 0) return 0;
     const change = { kind, subject, epoch, by: by(kind, subject, epoch) - amount };
     writes.leases.set(leaseKey(kind, subject, epoch), change);
@@ -222,7 +227,7 @@ function createDesk(known: Known, leaseBook: LeaseBook, totals: Totals) {
     return sight === 'free' ? free : Math.max(0, free) + leaseBook.lease('account', account, sight.lease);
   };
 
-  const books: Books = {
+  const state: LedgerState = {
     balanceOf,
     hasAccount: (userId) => known.accounts.has(userId),
     overrunOf: (userId) => (known.accounts.get(userId)?.overrun ?? 0) + totals.overrun(userId),
@@ -231,7 +236,7 @@ function createDesk(known: Known, leaseBook: LeaseBook, totals: Totals) {
       const end = known.ends.get(ref);
       // What was asked in the end, whether it was posted at once or in two steps.
       return found?.kind === 'settle' && end !== undefined && end.provisional === 0
-        ? { ...found, amount: end.asked }
+        ? { ...found, amount: end.requested }
         : found;
     },
     code: (id) => codes.get(id),
@@ -239,7 +244,7 @@ function createDesk(known: Known, leaseBook: LeaseBook, totals: Totals) {
   };
 
   return {
-    books,
+    books: state,
     /** Of a settlement: what was leased for it, and what nobody has leased. */
     pays(lease: number) {
       sight = { lease };

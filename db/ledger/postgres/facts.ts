@@ -71,12 +71,12 @@ const lists = {
 type Numbers = { readonly [Name in Exclude<keyof typeof queries, 'paid' | 'open'>]: number };
 type Lists = { readonly [Name in keyof typeof lists]: readonly string[] };
 
-export interface PostgresFacts extends Numbers, Lists {
+export interface PostgresStats extends Numbers, Lists {
   /** Paid for users by `overrun`: in all, and not given back yet. */
   readonly overrun: { readonly paid: number; readonly open: number };
 }
 
-export async function postgresFacts({ pool }: PostgresDatabase): Promise<PostgresFacts> {
+export async function postgresStats({ pool }: PostgresDatabase): Promise<PostgresStats> {
   const client = await pool.connect();
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');

@@ -15,7 +15,7 @@ export interface AccountRow {
 
 export interface EndRow {
   readonly account: number;
-  readonly asked: number;
+  readonly requested: number;
   readonly paid: number;
   readonly provisional: number;
 }
@@ -50,7 +50,7 @@ export const noteRef = (ref: string): string => `note:${ref}`;
 
 const sorted = (set: ReadonlySet<number>): number[] => [...set].sort((a, b) => a - b);
 
-interface Wanted {
+interface Needed {
   readonly accounts: Set<number>;
   readonly pots: Set<number>;
   readonly tokens: Set<number>;
@@ -61,8 +61,8 @@ interface Wanted {
   moves: boolean;
 }
 
-function wantedBy(commands: readonly LedgerCommand[]): Wanted {
-  const wanted: Wanted = {
+function requestedBy(commands: readonly LedgerCommand[]): Needed {
+  const needed: Needed = {
     accounts: new Set(),
     pots: new Set(),
     tokens: new Set(),
@@ -72,41 +72,41 @@ function wantedBy(commands: readonly LedgerCommand[]): Wanted {
     orders: new Set(),
     moves: false,
   };
-  for (const command of commands) wantOf(command, wanted);
-  return wanted;
+  for (const command of commands) wantOf(command, needed);
+  return needed;
 }
 
-function wantOf(command: LedgerCommand, wanted: Wanted): void {
+function wantOf(command: LedgerCommand, needed: Needed): void {
   const { ref } = command;
   switch (command.type) {
     case 'settle':
-      wanted.accounts.add(command.userId);
-      if (command.tokenId > 0) wanted.tokens.add(command.tokenId);
-      wanted.ends.add(ref);
+      needed.accounts.add(command.userId);
+      if (command.tokenId > 0) needed.tokens.add(command.tokenId);
+      needed.ends.add(ref);
       return;
     case 'hold':
     case 'void':
-      wanted.ends.add(ref);
+      needed.ends.add(ref);
       return;
     case 'note':
-      wanted.ends.add(noteRef(ref));
+      needed.ends.add(noteRef(ref));
       return;
     default:
-      wanted.moves = true;
-      wanted.accounts.add(command.userId);
-      wanted.postings.add(ref);
+      needed.moves = true;
+      needed.accounts.add(command.userId);
+      needed.postings.add(ref);
   }
   if (command.type === 'grant' || command.type === 'deduct') {
-    if (command.from !== undefined) wanted.accounts.add(command.from);
-  } else if (command.type === 'redeem') wanted.codes.add(command.redemptionId);
-  else if (command.type === 'topup') wanted.orders.add(command.tradeNo);
+    if (command.from !== undefined) needed.accounts.add(command.from);
+  } else if (command.type === 'redeem') needed.codes.add(command.redemptionId);
+  else if (command.type === 'topup') needed.orders.add(command.tradeNo);
   else if (command.type === 'refund') {
-    wanted.postings.add(command.of);
-    wanted.postings.add(refundRef(command.of));
-    wanted.ends.add(command.of);
+    needed.postings.add(command.of);
+    needed.postings.add(refundRef(command.of));
+    needed.ends.add(command.of);
   } else {
-    wanted.accounts.add(affiliatePot(command.userId));
-    if (command.type === 'reward') wanted.pots.add(affiliatePot(command.userId));
+    needed.accounts.add(affiliatePot(command.userId));
+    if (command.type === 'reward') needed.pots.add(affiliatePot(command.userId));
   }
 }
 
@@ -117,7 +117,7 @@ export function readsFor(commands: readonly LedgerCommand[]): {
   readonly statements: readonly Statement[];
   readonly read: (answers: readonly Answer[]) => Known;
 } {
-  const wanted = wantedBy(commands);
+  const needed = requestedBy(commands);
   const known = {
     accounts: new Map<number, AccountRow>(),
     system: new Map<number, number>(),
@@ -135,17 +135,17 @@ export function readsFor(commands: readonly LedgerCommand[]): {
     statements.push({ text, values });
     readers.push(reader);
   };
-  askForBooks(wanted, known, ask);
-  const refs = texts([...wanted.ends]);
+  queryState(needed, known, ask);
+  const refs = texts([...needed.ends]);
   // After the locks, and each with a sight of its own: what another node has just committed is seen.
-  if (wanted.ends.size > 0) {
+  if (needed.ends.size > 0) {
     ask(
       `SELECT e.ref, e.account, e.asked, e.paid, e.provisional, p.debit, p.credit, p.amount, p.kind, p.token_id AS "tokenId", p.channel_id AS "channelId", p.at
         FROM ends e LEFT JOIN postings p ON p.ref = e.ref AND e.provisional = 1 WHERE e.ref = ANY($1::text[])`,
       [refs],
       (rows) => {
-        for (const { ref, account, asked, paid, provisional, ...posting } of rows) {
-          known.ends.set(ref, { account, asked, paid, provisional });
+        for (const { ref, account, asked: requested, paid, provisional, ...posting } of rows) {
+          known.ends.set(ref, { account, requested, paid, provisional });
           if (posting.kind !== null) known.postings.set(ref, { ref, ...posting });
         }
       },
@@ -154,10 +154,10 @@ export function readsFor(commands: readonly LedgerCommand[]): {
       for (const { ref, ...row } of rows) known.holds.set(ref, row);
     });
   }
-  if (wanted.postings.size > 0)
+  if (needed.postings.size > 0)
     ask(
       'SELECT ref, debit, credit, amount, kind, token_id AS "tokenId", channel_id AS "channelId", at FROM postings WHERE ref = ANY($1::text[])',
-      [texts([...wanted.postings])],
+      [texts([...needed.postings])],
       (rows) => {
         for (const row of rows) known.postings.set(row.ref, row);
       },
@@ -173,16 +173,16 @@ export function readsFor(commands: readonly LedgerCommand[]): {
 
 type Mutable<T> = { [K in keyof T]: T[K] extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : T[K] };
 
-function askForBooks(
-  wanted: Wanted,
+function queryState(
+  needed: Needed,
   known: Mutable<Known>,
   ask: (text: string, values: readonly unknown[], reader: Reader) => void,
 ): void {
-  const accounts = new Set([...wanted.accounts].filter(isSingle));
-  if (wanted.pots.size > 0)
+  const accounts = new Set([...needed.accounts].filter(isSingle));
+  if (needed.pots.size > 0)
     ask(
       'INSERT INTO accounts (id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING',
-      [numbers(sorted(wanted.pots))],
+      [numbers(sorted(needed.pots))],
       () => undefined,
     );
   if (accounts.size > 0)
@@ -193,26 +193,26 @@ function askForBooks(
         for (const row of rows) known.accounts.set(row.id, row);
       },
     );
-  if (wanted.tokens.size > 0)
+  if (needed.tokens.size > 0)
     ask(
       'SELECT id, leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
-      [numbers(sorted(wanted.tokens))],
+      [numbers(sorted(needed.tokens))],
       (rows) => {
         for (const { id, leased } of rows) known.tokens.set(id, leased);
       },
     );
-  if (wanted.codes.size > 0)
+  if (needed.codes.size > 0)
     ask(
       'SELECT id, status, quota FROM redemptions WHERE id = ANY($1::bigint[]) AND deleted_at IS NULL ORDER BY id FOR UPDATE',
-      [numbers(sorted(wanted.codes))],
+      [numbers(sorted(needed.codes))],
       (rows) => {
         for (const { id, ...row } of rows) known.codes.set(id, row);
       },
     );
-  if (wanted.orders.size > 0)
+  if (needed.orders.size > 0)
     ask(
       'SELECT trade_no, status, user_id AS "userId", quota FROM top_ups WHERE trade_no = ANY($1::text[]) ORDER BY id FOR UPDATE',
-      [texts([...wanted.orders])],
+      [texts([...needed.orders])],
       (rows) => {
         for (const { trade_no: tradeNo, ...row } of rows) known.orders.set(tradeNo, row);
       },
@@ -221,12 +221,12 @@ function askForBooks(
     ask(
       `SELECT kind, subject, epoch, amount FROM leases
         WHERE kind = 'account' AND subject = ANY($1::bigint[]) OR kind = 'token' AND subject = ANY($2::bigint[])`,
-      [numbers([...accounts]), numbers([...wanted.tokens])],
+      [numbers([...accounts]), numbers([...needed.tokens])],
       (rows) => {
         for (const { kind, subject, epoch, amount } of rows) known.leases.set(leaseKey(kind, subject, epoch), amount);
       },
     );
-  if (wanted.moves)
+  if (needed.moves)
     ask(
       `SELECT id, (balance + coalesce((SELECT sum(balance) FROM account_parts WHERE account_id = id), 0))::bigint AS balance
         FROM accounts WHERE id < 0 AND id > -1000`,

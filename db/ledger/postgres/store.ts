@@ -7,10 +7,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LedgerCommand } from '../../../server/billing/ledger/commands.ts';
 import type { LeaseMove, MoveOutcome } from '../../../server/billing/ports.ts';
-import { reasonText, troubleOf } from '../../../server/contract/storage-reasons.ts';
+import { failureOf, reasonText } from '../../../server/contract/storage-reasons.ts';
 import { decideMoves, readsForMoves } from '../../postgres/leases.ts';
 import { type Answer, type Line, type Statement, staleCodes } from '../../postgres/line.ts';
-import { begin, beginning, type Fence, lookAt, type SeqMark, usualLeaseSeconds } from '../../postgres/nodes.ts';
+import { begin, beginning, defaultLeaseSeconds, type Fence, inspect, type SeqMark } from '../../postgres/nodes.ts';
 import { type BatchOutcome, decideBatch } from './batch.ts';
 import { readsFor } from './known.ts';
 
@@ -42,11 +42,11 @@ export interface PostgresLedgerDeps {
   /** The node goes by another number from now on: whatever it had leased is not its own any more. */
   readonly onEpoch: (epoch: number) => void;
   /** The database does not have what it had confirmed: to be sent again. @param done to be called when that cannot be lost any more. */
-  readonly onForgotten: (commands: readonly LedgerCommand[], done: () => void) => void;
+  readonly onUnlisted: (commands: readonly LedgerCommand[], done: () => void) => void;
   /** The database cannot be reached, or it can again. @param error of the driver; null = again. */
-  readonly onReach?: (error: unknown) => void;
+  readonly onConnectionError?: (error: unknown) => void;
   /** Milliseconds that never go back. */
-  readonly steady?: () => number;
+  readonly monoNow?: () => number;
   /** Tells apart who had the same epoch: an older copy of the database gives it out again. */
   readonly newRun: () => string;
   /** Epoch seconds. */
@@ -62,10 +62,10 @@ export interface PostgresLedgerStore {
   move(moves: readonly LeaseMove[], epoch: number): Promise<MoveOutcome>;
   /** Says that the node lives, and writes nothing else. */
   probe(): Promise<void>;
-  isCommandsFault(error: unknown): boolean;
+  isInvalidCommand(error: unknown): boolean;
   isUnresolved(error: unknown): boolean;
   /** The database could not be reached the last time, or leaves the transaction under way without an answer: nobody need wait for it. */
-  away(): boolean;
+  unavailable(): boolean;
   /** In words for callers, where the driver's would be the only ones; null = the error has words of its own. */
   reasonOf(error: unknown): string | null;
   /** 0 = it has none yet. */
@@ -75,7 +75,7 @@ export interface PostgresLedgerStore {
 
 interface Work<Value> {
   /** What was asked for, by which it is known again. */
-  readonly asked: readonly unknown[];
+  readonly requested: readonly unknown[];
   readonly commands: readonly LedgerCommand[];
   readonly statements: readonly Statement[];
   readonly decide: (answers: readonly Answer[]) => { readonly value: Value; readonly statements: readonly Statement[] };
@@ -96,7 +96,7 @@ type Kind = 'apply' | 'move' | 'probe';
 /** A transaction whose COMMIT was sent and not answered. */
 interface Pending {
   readonly seq: number;
-  readonly asked: readonly unknown[];
+  readonly requested: readonly unknown[];
   readonly commands: readonly LedgerCommand[];
   readonly value: unknown;
   readonly kind: Kind;
@@ -110,11 +110,11 @@ const silentMs = 2000;
 
 /** Two nodes met, or a statement has to be parsed again: whoever lost begins again with the same number. */
 const collisions = new Set(['23505', '40001', '40P01', '55P03', ...staleCodes]);
-const mostTries = 6;
+const maxAttempts = 6;
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
 
 export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLedgerStore {
-  const { leaseSeconds = usualLeaseSeconds } = deps.node;
+  const { leaseSeconds = defaultLeaseSeconds } = deps.node;
   const sign = deps.sign ?? (() => () => undefined);
   let line: Line | null = null;
   let fence: Fence | null = null;
@@ -122,22 +122,22 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   let seq = 0;
   let pending: Pending | null = null;
   /** What came of such transactions, for those who come again with the same. */
-  const found = new Map<Kind, { readonly asked: readonly unknown[]; readonly value: unknown }>();
+  const found = new Map<Kind, { readonly requested: readonly unknown[]; readonly value: unknown }>();
   let turn: Promise<unknown> = Promise.resolve();
-  const steady = deps.steady ?? (() => performance.now());
+  const monoNow = deps.monoNow ?? (() => performance.now());
   /** Since when the transaction under way, with its connection, waits for an answer. */
   let since: number | null = null;
   let unreachable = false;
-  const isSilent = (): boolean => since !== null && steady() - since >= silentMs;
+  const isSilent = (): boolean => since !== null && monoNow() - since >= silentMs;
   const reached = (error: unknown) => {
     if (unreachable === (error !== null)) return;
     unreachable = error !== null;
-    deps.onReach?.(error instanceof Unresolved ? error.cause : error);
+    deps.onConnectionError?.(error instanceof Unresolved ? error.cause : error);
   };
 
   const alone = <Value>(work: () => Promise<Value>): Promise<Value> => {
     const timed = async () => {
-      since = steady();
+      since = monoNow();
       try {
         const value = await work();
         reached(null);
@@ -159,13 +159,13 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   const verify = async (on: Line) => {
     if (fence === null) return;
     const noted = sign();
-    const row = await lookAt(on, fence, leaseSeconds);
+    const row = await inspect(on, fence, leaseSeconds);
     if (row.alive) noted();
     if (pending !== null) {
       const committed = row.seq >= pending.seq;
-      const { kind, asked, value } = pending;
+      const { kind, requested, value } = pending;
       // Every sign of life is another one, though all of them ask for the same.
-      if (committed && kind !== 'probe') found.set(kind, { asked, value });
+      if (committed && kind !== 'probe') found.set(kind, { requested, value });
       if (committed) seq = pending.seq;
       else deps.acknowledged.retract({ ...fence, seq: pending.seq });
       pending = null;
@@ -197,7 +197,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       seq = 0;
       deps.onEpoch(fence.epoch);
       noted();
-      for (const mark of started.behind) deps.onForgotten(since(mark), () => resent(mark));
+      for (const mark of started.behind) deps.onUnlisted(since(mark), () => resent(mark));
     }
     return line;
   };
@@ -215,7 +215,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     }
     const { value, statements } = work.decide(answers.slice(head.length));
     if (work.commands.length > 0) deps.acknowledged.keep({ ...own, seq: next }, work.commands);
-    pending = { seq: next, asked: work.asked, commands: work.commands, value, kind };
+    pending = { seq: next, requested: work.requested, commands: work.commands, value, kind };
     on.wasLocal();
     const last = (await on.send([...statements, { text: 'COMMIT' }])).at(-1);
     // On one disk alone it is not durable where two are asked for; another commit that waits for both will tell.
@@ -246,16 +246,16 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     }
   };
 
-  const isFound = (kind: Kind, asked: readonly unknown[]): boolean => {
+  const isFound = (kind: Kind, requested: readonly unknown[]): boolean => {
     const earlier = found.get(kind);
-    return earlier !== undefined && isSame(earlier.asked, asked);
+    return earlier !== undefined && isSame(earlier.requested, requested);
   };
 
   /** A new connection finds out what became of the last transaction. */
-  const resolve = async (kind: Kind, asked: readonly unknown[]) => {
+  const resolve = async (kind: Kind, requested: readonly unknown[]) => {
     if (pending === null) return;
     // Whoever asked for what was done and was not told of it has to ask for the same again.
-    const isOwn = pending.kind === kind || isFound(kind, asked);
+    const isOwn = pending.kind === kind || isFound(kind, requested);
     try {
       await connected();
     } catch (error) {
@@ -264,25 +264,25 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   };
 
   const settled = async <Value>(
-    asked: readonly unknown[],
-    work: () => Omit<Work<Value>, 'asked'>,
+    requested: readonly unknown[],
+    work: () => Omit<Work<Value>, 'requested'>,
     kind: Kind,
   ): Promise<Value> => {
-    await resolve(kind, asked);
-    const earlier = isFound(kind, asked) ? found.get(kind) : undefined;
+    await resolve(kind, requested);
+    const earlier = isFound(kind, requested) ? found.get(kind) : undefined;
     found.delete(kind);
     if (earlier !== undefined) return earlier.value as Value;
-    for (let tries = 1; ; tries++) {
+    for (let attempts = 1; ; attempts++) {
       try {
-        return await attempt({ ...work(), asked }, kind);
+        return await attempt({ ...work(), requested }, kind);
       } catch (error) {
-        if (tries >= mostTries || !collisions.has(codeOf(error))) throw error;
-        await pause(tries * 5);
+        if (attempts >= maxAttempts || !collisions.has(codeOf(error))) throw error;
+        await pause(attempts * 5);
       }
     }
   };
 
-  const nothing: Omit<Work<null>, 'asked'> = {
+  const nothing: Omit<Work<null>, 'requested'> = {
     commands: [],
     statements: [],
     decide: () => ({ value: null, statements: [] }),
@@ -326,9 +326,9 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
         ),
       ),
     probe: () => alone(async () => void (await settled([], () => nothing, 'probe'))),
-    isCommandsFault,
+    isInvalidCommand,
     isUnresolved: (error) => error instanceof Unresolved,
-    away: () => unreachable || isSilent(),
+    unavailable: () => unreachable || isSilent(),
     reasonOf: (error) => (unreachable || !hasOwnWords(error) ? reasonText('database_away') : null),
     epoch: () => fence?.epoch ?? 0,
     close: () => line?.close(),
@@ -339,11 +339,11 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
 const hasOwnWords = (error: unknown): boolean => {
   const { message = '', severity } = (error ?? {}) as { message?: string; severity?: unknown };
   const isGoing = /^(08|57P)/.test(codeOf(error));
-  return (severity !== undefined && !isGoing) || (troubleOf(message)?.code ?? 'storage') !== 'storage';
+  return (severity !== undefined && !isGoing) || (failureOf(message)?.code ?? 'storage') !== 'storage';
 };
 
 /** Data that PostgreSQL cannot keep, or that its checks refuse; everything else is storage. */
-function isCommandsFault(error: unknown): boolean {
+function isInvalidCommand(error: unknown): boolean {
   if (error instanceof Unresolved || error instanceof Fenced) return false;
   return /^(22|23)[0-9A-Z]{3}$/.test(codeOf(error));
 }

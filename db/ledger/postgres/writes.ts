@@ -14,7 +14,7 @@ import { isSingle } from './known.ts';
 export interface EndEntry {
   readonly ref: string;
   readonly account: number;
-  readonly asked: number;
+  readonly requested: number;
   readonly paid: number;
   readonly provisional: number;
   readonly at: number;
@@ -90,7 +90,7 @@ const insertEnds = statementOf<EndEntry>(
   [
     ['text', ({ ref }) => ref],
     ['bigint', ({ account }) => account],
-    ['bigint', ({ asked }) => asked],
+    ['bigint', ({ requested }) => requested],
     ['bigint', ({ paid }) => paid],
     ['bigint', ({ provisional }) => provisional],
     ['bigint', ({ at }) => at],

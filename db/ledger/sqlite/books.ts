@@ -1,6 +1,6 @@
 /** What the ledger's rules may ask, answered from the tables and from what the running batch has already decided. */
 import type { Database as RawDatabase } from 'better-sqlite3';
-import type { Books, Posting } from '../../../server/billing/ledger/core.ts';
+import type { LedgerState, Posting } from '../../../server/billing/ledger/core.ts';
 import type { Sums } from './sums.ts';
 
 interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
@@ -10,7 +10,7 @@ interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
 
 export interface LedgerReads {
   /** @param pending sums of the batch that are not in the tables yet. @param flush brings its postings there. */
-  books(pending: Pick<Sums, 'balance' | 'overrun'>, flush: () => void): Books;
+  state(pending: Pick<Sums, 'balance' | 'overrun'>, flush: () => void): LedgerState;
   posting(ref: string): Posting | undefined;
   version(account: number): number;
 }
@@ -39,7 +39,7 @@ export function createLedgerReads(raw: RawDatabase): LedgerReads {
   return {
     posting,
     version: (account) => readAccount.get(account)?.version ?? 0,
-    books(pending, flush) {
+    state(pending, flush) {
       // Each row is read once per batch: what the batch adds is in the pending sums.
       const known = new Map<number, { balance: number; overrun: number } | null>();
       const accountOf = (id: number) => {

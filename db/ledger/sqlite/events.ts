@@ -4,12 +4,12 @@ import type { Effects } from '../../../server/billing/ledger/core.ts';
 
 /** @param versionOf `accounts.version` after the command. */
 export function eventOf(
-  { posting: main, beside }: Effects,
+  { posting: main, paired }: Effects,
   versionOf: (userId: number) => number,
 ): BalanceEvent | null {
-  const posting = beside?.kind === 'overrun' ? beside : main;
+  const posting = paired?.kind === 'overrun' ? paired : main;
   if (posting === null || posting.kind === 'settle') return null;
-  const repaid = beside?.kind === 'repay' ? beside.amount : 0;
+  const repaid = paired?.kind === 'repay' ? paired.amount : 0;
   const gives = posting.credit > 0;
   const userId = gives ? posting.credit : posting.debit;
   if (userId <= 0) return null;

@@ -8,7 +8,7 @@ const wrongUse = (table: string, column: string): string =>
     UNION ALL SELECT ${column}, CASE kind WHEN 'settle' THEN -amount ELSE amount END, 0 FROM postings WHERE kind IN ('settle', 'refund'))
     GROUP BY id HAVING sum(there) > 0 AND sum(amount) <> 0`;
 
-export function ledgerFacts(raw: RawDatabase) {
+export function ledgerStats(raw: RawDatabase) {
   const number = (sql: string): number => Number(raw.prepare<number>(sql).pluck().get() ?? 0);
   const words = (sql: string): string[] => raw.prepare<string>(sql).pluck().all();
   const sums = `SELECT id, sum(amount) AS amount FROM (

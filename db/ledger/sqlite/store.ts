@@ -35,7 +35,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   let epoch = 0;
 
   const write = (effects: Effects, ref: string, sums: Sums, rows: Rows): LedgerResult => {
-    const { posting, beside, log, usage } = effects;
+    const { posting, paired, log, usage } = effects;
     if (effects.dropsHold && openHolds.has(ref)) dropHold.run(ref);
     if (posting !== null) {
       if (!rows.posting(posting)) {
@@ -43,7 +43,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
         return known === undefined ? { status: 'conflict' } : repeated(known, posting);
       }
       sums.post(posting);
-      if (beside !== null && rows.posting(beside)) sums.post(beside);
+      if (paired !== null && rows.posting(paired)) sums.post(paired);
     }
     const fresh = log === null || rows.log(log);
     if (!fresh && posting === null) return { status: 'duplicate' };
@@ -53,18 +53,18 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   };
 
   const writeHold = (hold: Hold): LedgerResult => {
-    const { ref, userId, tokenId, channelId, estimate, observed, at, house } = hold;
-    const log: HeldLog = house === true ? { ...hold.log, house } : hold.log;
+    const { ref, userId, tokenId, channelId, estimate, observed, at, house: selfUse } = hold;
+    const log: HeldLog = selfUse === true ? { ...hold.log, house: selfUse } : hold.log;
     putHold.run(ref, userId, tokenId, channelId, estimate, observed, epoch, at, JSON.stringify(log));
     return { status: 'done' };
   };
 
   const applyAll = raw.transaction((commands: readonly LedgerCommand[], rows: Rows) => {
     const sums = newSums();
-    const books = reads.books(sums, rows.flush);
+    const state = reads.state(sums, rows.flush);
     const events: BalanceEvent[] = [];
     const results = commands.map((command): LedgerResult => {
-      const decision = decide(command, books);
+      const decision = decide(command, state);
       if (decision.kind === 'answer') return decision.result;
       if (decision.kind === 'hold') return writeHold(command as Hold);
       const result = write(decision.effects, command.ref, sums, rows);
@@ -106,12 +106,12 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     lastPosting: () => readLast.get()?.n ?? 0,
     probe: () => void touchMeta.run(),
     checkpoint: (mode) => void raw.pragma(`wal_checkpoint(${mode})`),
-    isCommandsFault,
+    isInvalidCommand,
   };
 }
 
 /** The schema or the driver refuses what one command says; everything else the driver throws is storage. */
-function isCommandsFault(error: unknown): boolean {
+function isInvalidCommand(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return (
     typeof code !== 'string' || !code.startsWith('SQLITE_') || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)

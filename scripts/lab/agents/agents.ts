@@ -54,13 +54,13 @@ async function runFor(
 ): Promise<Ended> {
   const started = performance.now();
   const child = Bun.spawn([...command], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  const late = setTimeout(() => child.kill('SIGKILL'), limitMs);
+  const timedOut = setTimeout(() => child.kill('SIGKILL'), limitMs);
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  clearTimeout(late);
+  clearTimeout(timedOut);
   return {
     code: child.signalCode === 'SIGKILL' ? null : code,
     seconds: (performance.now() - started) / 1000,
@@ -156,9 +156,9 @@ function lastWords(words: string): string {
 
 /** Stands before the gateway and notes when it first refused. */
 function startWatch(target: string) {
-  let refusedAt: number | null = null;
-  let asked = 0;
-  let askedLast: number | null = null;
+  let rejectedAt: number | null = null;
+  let requested = 0;
+  let lastRequested: number | null = null;
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -172,24 +172,24 @@ function startWatch(target: string) {
         decompress: false,
       });
       if (request.method === 'POST') {
-        asked++;
-        askedLast = performance.now();
+        requested++;
+        lastRequested = performance.now();
       }
-      if (request.method === 'POST' && response.status >= 400) refusedAt ??= performance.now();
+      if (request.method === 'POST' && response.status >= 400) rejectedAt ??= performance.now();
       return response;
     },
   });
   return {
     url: `http://127.0.0.1:${server.port}`,
     reset() {
-      refusedAt = null;
-      asked = 0;
+      rejectedAt = null;
+      requested = 0;
     },
     /** Seconds since the first refusal, those in which it still asked, and the requests so far. */
     since: () => ({
-      seconds: refusedAt === null ? Number.NaN : (performance.now() - refusedAt) / 1000,
-      trying: Math.max(0, ((askedLast ?? 0) - (refusedAt ?? 0)) / 1000),
-      asked,
+      seconds: rejectedAt === null ? Number.NaN : (performance.now() - rejectedAt) / 1000,
+      trying: Math.max(0, ((lastRequested ?? 0) - (rejectedAt ?? 0)) / 1000),
+      asked: requested,
     }),
     stop: () => server.stop(true),
   };

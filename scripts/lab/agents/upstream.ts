@@ -94,13 +94,13 @@ function answerTo(request: ChatRequest, task: Task, turn: number): readonly Chat
   ];
 }
 
-interface Asked {
+interface Requested {
   readonly dialect: ProtocolId;
   readonly model: string | null;
   readonly stream: boolean | undefined;
 }
 
-function askedAt(path: string): Asked | null {
+function requestedAt(path: string): Requested | null {
   for (const { id, traits } of allCodecs)
     for (const { path: form, operation, stream, session } of traits.routes) {
       if (operation !== 'chat' || session === true) continue;
@@ -121,13 +121,13 @@ export function startScriptedUpstream(task: () => Task) {
     idleTimeout: 0,
     async fetch(request) {
       const { pathname } = new URL(request.url);
-      const asked = askedAt(pathname);
-      if (asked === null || request.method !== 'POST')
+      const requested = requestedAt(pathname);
+      if (requested === null || request.method !== 'POST')
         return Response.json({ error: { message: 'no' } }, { status: 404 });
       const body = (await request.json()) as Record<string, unknown>;
-      const stream = asked.stream ?? body.stream === true;
-      const { translation } = codecFor(asked.dialect);
-      const decoded = translation.decodeRequest(body, { model: asked.model, stream });
+      const stream = requested.stream ?? body.stream === true;
+      const { translation } = codecFor(requested.dialect);
+      const decoded = translation.decodeRequest(body, { model: requested.model, stream });
       const events = answerTo(decoded, task(), ++turns);
       const context = { model: decoded.model, responseId: `r${turns}`, created: 1_700_000_000, includeUsage: true };
       if (!stream) return Response.json(translation.encodeResponse(events, context));

@@ -68,9 +68,9 @@ const table = await measureAll(
 process.stderr.write('\r\u001b[K');
 for (const [shape, rows] of Object.entries(table)) {
   console.log(`\n${shape.padEnd(28)}   req/s  CPU us  / floor     p50     p99  failed  noise`);
-  const least = rows[subjectNames.floor]?.cpuMicros ?? null;
+  const min = rows[subjectNames.floor]?.cpuMicros ?? null;
   for (const [name, row] of Object.entries(rows)) {
-    const times = row.cpuMicros === null || least === null ? '' : (row.cpuMicros / least).toFixed(2);
+    const times = row.cpuMicros === null || min === null ? '' : (row.cpuMicros / min).toFixed(2);
     const cells = [
       row.rps.toFixed(0).padStart(8),
       (row.cpuMicros === null ? '' : row.cpuMicros.toFixed(0)).padStart(8),

@@ -7,11 +7,11 @@ import { sealedSample } from '../../../db/sealed.ts';
 import { dataDirFiles } from '../../../server/app/data-dir.ts';
 import { openReading } from '../../../server/app/read-only.ts';
 import { Balances } from '../../../server/billing/balances/balances.ts';
-import { capsuleOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
+import { sealedBlobOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../../server/domain/snapshot/load.ts';
 import { addonPath } from '../../../server/embedded/addon-path.ts';
 import { createConnections, defaultConnectionLimits } from '../../../server/http/connections.ts';
-import { openFrontDoor } from '../../../server/http/front-door.ts';
+import { openHttpServer } from '../../../server/http/front-door.ts';
 import { unlimited } from '../../../server/relay/admission/limits.ts';
 import { makePlan, type Plan } from '../../../server/relay/admission/plan.ts';
 import { Reservation } from '../../../server/relay/admission/reservation.ts';
@@ -54,34 +54,34 @@ const balances = new Balances();
 const state = createRelayState(balances.money.accounts);
 state.apply(await createSnapshotSource({ database: reading.database, vault }).load());
 
-const refuse = () => Promise.reject(new Error('a reduced relay keeps nothing'));
+const reject = () => Promise.reject(new Error('a reduced relay keeps nothing'));
 const core = new RelayCore({
   state,
   balances,
-  ledger: { execute: refuse, healthy: () => ({ ok: true }) },
-  counter: { count: refuse, close: () => undefined },
+  ledger: { execute: reject, healthy: () => ({ ok: true }) },
+  counter: { count: reject, close: () => undefined },
   fetch,
   now: Date.now,
-  steady: () => performance.now(),
+  monoNow: () => performance.now(),
   random: Math.random,
   keyHmac: vault.keyHmac,
-  capsule: capsuleOf(vault),
-  findSession: refuse,
+  sealedBlob: sealedBlobOf(vault),
+  findSession: reject,
   tasks: {
-    addDrawing: refuse,
-    drawing: refuse,
-    drawings: refuse,
-    mjImage: refuse,
-    noteDrawing: refuse,
-    addSong: refuse,
-    song: refuse,
-    songs: refuse,
-    keepItems: refuse,
-    keptItems: refuse,
-    keepOwners: refuse,
-    ownersOf: refuse,
+    addDrawing: reject,
+    drawing: reject,
+    drawings: reject,
+    mjImage: reject,
+    noteDrawing: reject,
+    addSong: reject,
+    song: reject,
+    songs: reject,
+    keepItems: reject,
+    keptItems: reject,
+    keepOwners: reject,
+    ownersOf: reject,
   },
-  trouble: () => undefined,
+  failure: () => undefined,
   limits: defaultLimits,
 });
 
@@ -94,18 +94,18 @@ const plans = new Map<string, Plan>();
 async function pass(request: Request, path: string, peer: Peer): Promise<Response> {
   const matched = relayRouteFor(path);
   if (matched === undefined) return new Response(null, { status: 404 });
-  const principal = level === '1' ? anyone : core.authorise.identify(request, peer);
+  const principal = level === '1' ? anyone : core.authorize.identify(request, peer);
   const parsed = await parse(request, matched, {
     requestId: core.requestIds.next(),
     startedMs: core.now(),
     bodyLimit: core.bodyLimit,
-    capsule: core.capsule,
+    sealedBlob: core.sealedBlob,
   });
   const known = plans.get(parsed.model) ?? makePlan(core.planning, parsed, principal, true);
   plans.set(parsed.model, known);
   const plan = level === '1' ? known : { ...known, candidates: state.candidates(principal.group, parsed.model).flat() };
-  const facts = { parsed, principal, plan, admission: unlimited, free: true, owner: null };
-  const reservation = new FreeReservation(core, facts);
+  const details = { parsed, principal, plan, admission: unlimited, free: true, owner: null };
+  const reservation = new FreeReservation(core, details);
   const disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains);
   return deliver(core, reservation, new RequestSender(core, reservation, disconnect).send(), disconnect);
 }
@@ -114,19 +114,19 @@ const relay: Relay = {
   reject: () => null,
   handle: (request, path, peer) =>
     pass(request, path, peer).catch((error: unknown) => new Response(String(error), { status: 500 })),
-  test: refuse,
-  realtime: refuse,
-  standings: () => [],
-  hear: () => undefined,
+  test: reject,
+  realtime: reject,
+  channelStatuses: () => [],
+  receive: () => undefined,
   open: () => 0,
   unbilled: () => core.unbilled,
-  figures: () => ({ ...core.figures.read(), open: 0 }),
-  takeTraffic: core.figures.takeTraffic,
+  stats: () => ({ ...core.stats.read(), open: 0 }),
+  takeTraffic: core.stats.takeTraffic,
   close: () => undefined,
   cut: () => undefined,
 };
 
-openFrontDoor({
+openHttpServer({
   host: '127.0.0.1',
   port: Number(port),
   relay,

@@ -64,7 +64,7 @@ export interface Reply {
   readonly recorded: RecordedReply | null;
   readonly oddity: Oddity;
   /** Bytes of one write; 0 = frame by frame. */
-  readonly pieces: number;
+  readonly chunks: number;
 }
 
 export interface Case {

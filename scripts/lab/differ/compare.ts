@@ -88,7 +88,7 @@ const withoutTimes = (value: unknown): unknown =>
         )
       : value;
 
-function factsOf(text: string): string {
+function detailsOf(text: string): string {
   try {
     return JSON.stringify(withoutTimes(JSON.parse(text)));
   } catch {
@@ -111,8 +111,8 @@ function rowLines(row: Row | undefined, byTime: boolean): string[] {
     if (byTime && name === 'completion_tokens') return [`${name} ${Number(value) - (timedTokens(row) ?? 0)}`];
     if (byTime && (name === 'quota' || name === 'amount')) return [];
     if (name !== 'other') return [`${name} ${value}`];
-    const facts = factsOf(String(value));
-    return [`other ${byTime ? facts.replace(/"estimated_thought":\{[^}]*\},?/, '').replace(/\d+/g, '#') : facts}`];
+    const details = detailsOf(String(value));
+    return [`other ${byTime ? details.replace(/"estimated_thought":\{[^}]*\},?/, '').replace(/\d+/g, '#') : details}`];
   });
 }
 

@@ -22,7 +22,7 @@ type Json = Record<string, unknown>;
 
 /** Chance with a memory of where it came from. */
 interface Chance {
-  whole(most: number): number;
+  whole(max: number): number;
   is(share: number): boolean;
   pick<T>(list: readonly T[]): T;
   readonly random: () => number;
@@ -32,7 +32,7 @@ function chanceOf(seed: number): Chance {
   const random = randomOf(seed);
   // Seeds that follow one another start alike.
   for (let n = 0; n < 4; n++) random();
-  const whole = (most: number) => Math.floor(random() * (most + 1));
+  const whole = (max: number) => Math.floor(random() * (max + 1));
   return {
     random,
     whole,
@@ -76,7 +76,7 @@ function usageOf(chance: Chance): Usage | null {
 }
 
 function meaningOf(chance: Chance, { tools, thinks, choices }: Features): Meaning {
-  const said = (most: number) => Array.from({ length: chance.whole(most) }, () => chance.pick(texts));
+  const said = (max: number) => Array.from({ length: chance.whole(max) }, () => chance.pick(texts));
   const calls = tools && chance.is(0.6) ? 1 + chance.whole(1) : 0;
   return {
     thoughts: thinks || chance.is(0.1) ? said(4) : [],
@@ -140,7 +140,7 @@ interface Features {
   readonly tools: boolean;
   /** An earlier call and its result stand in the conversation. */
   readonly history: boolean;
-  readonly picture: boolean;
+  readonly image: boolean;
   readonly thinks: boolean;
   readonly schema: boolean;
   readonly system: boolean;
@@ -156,7 +156,7 @@ function featuresOf(chance: Chance, model: string, mark: string): Features {
     streamed: chance.is(0.55),
     tools,
     history: tools && chance.is(0.4),
-    picture: chance.is(0.12),
+    image: chance.is(0.12),
     thinks: chance.is(0.2),
     schema: chance.is(0.1),
     system: chance.is(0.5),
@@ -196,7 +196,7 @@ function chatBody(chance: Chance, f: Features): Json {
         : []),
       {
         role: 'user',
-        content: f.picture
+        content: f.image
           ? [
               { type: 'text', text: f.text },
               {
@@ -268,7 +268,7 @@ function responsesBody(chance: Chance, f: Features): Json {
   return {
     model: f.model,
     input:
-      !f.picture && !f.history && chance.is(0.4)
+      !f.image && !f.history && chance.is(0.4)
         ? f.text
         : [
             ...(f.history
@@ -281,7 +281,7 @@ function responsesBody(chance: Chance, f: Features): Json {
               role: 'user',
               content: [
                 { type: 'input_text', text: f.text },
-                ...(f.picture ? [{ type: 'input_image', image_url: `data:image/png;base64,${pixel}` }] : []),
+                ...(f.image ? [{ type: 'input_image', image_url: `data:image/png;base64,${pixel}` }] : []),
               ],
             },
           ],
@@ -335,9 +335,9 @@ function messagesBody(chance: Chance, f: Features): Json {
       {
         role: 'user',
         content:
-          f.picture || f.caches
+          f.image || f.caches
             ? [
-                ...(f.picture
+                ...(f.image
                   ? [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } }]
                   : []),
                 { type: 'text', text: f.text, ...cache },
@@ -386,7 +386,7 @@ function geminiBody(chance: Chance, f: Features): Json {
         : []),
       {
         role: 'user',
-        parts: [{ text: f.text }, ...(f.picture ? [{ inlineData: { mimeType: 'image/png', data: pixel } }] : [])],
+        parts: [{ text: f.text }, ...(f.image ? [{ inlineData: { mimeType: 'image/png', data: pixel } }] : [])],
       },
     ],
     ...(f.system
@@ -433,7 +433,7 @@ const ollamaBody = (chance: Chance, f: Features): Json => ({
   model: f.model,
   messages: [
     ...(f.system ? [{ role: 'system', content: 'Be brief.' }] : []),
-    { role: 'user', content: f.text, ...(f.picture ? { images: [pixel] } : {}) },
+    { role: 'user', content: f.text, ...(f.image ? { images: [pixel] } : {}) },
   ],
   ...(f.streamed ? {} : { stream: false }),
   ...(f.tools ? { tools: [{ type: 'function', function: { name: 'plan_trip', parameters: schema } }] } : {}),
@@ -601,7 +601,7 @@ export function makeCases(
       meaning: meaningOf(chance, features),
       recorded: recorded.length > 0 && chance.is(0.25) ? chance.pick(recorded) : null,
       oddity,
-      pieces: chance.is(0.15) ? 1 + chance.whole(60) : 0,
+      chunks: chance.is(0.15) ? 1 + chance.whole(60) : 0,
     });
     const kind = chance.whole(99);
     if (kind < 4) {

@@ -44,7 +44,7 @@ const treeBuild = after('--tree') ?? join(import.meta.dirname, '..', '..', '..')
 const count = number('--cases', 2000);
 const seed = number('--seed', Math.floor(Date.now() / 1000));
 const parallel = number('--parallel', 8);
-const mostShown = number('--show', 30);
+const maxShown = number('--show', 30);
 const only = after('--only');
 const acceptFile = after('--accept');
 const accepted: readonly Accepted[] =
@@ -114,7 +114,7 @@ async function pairOf(one: Case): Promise<Pair> {
 
 async function playAll(list: readonly Case[], atOnce: number, title: string): Promise<readonly Pair[]> {
   const pairs: Pair[] = [];
-  const began = Date.now();
+  const started = Date.now();
   let next = 0;
   let done = 0;
   let shown = Date.now();
@@ -126,7 +126,7 @@ async function playAll(list: readonly Case[], atOnce: number, title: string): Pr
       shown = Date.now();
       const differing = pairs.filter(({ exchange }) => exchange.length > 0).length;
       console.log(
-        `${title}: ${done} of ${list.length} pairs, ${differing} differ, ${(done / ((shown - began) / 1000)).toFixed(0)} a second`,
+        `${title}: ${done} of ${list.length} pairs, ${differing} differ, ${(done / ((shown - started) / 1000)).toFixed(0)} a second`,
       );
     }
   };
@@ -158,14 +158,14 @@ for (const one of cases.slice(0, 12)) await playBoth(one);
 const firstRun = judge(await playAll(cases, parallel, 'compared'));
 const suspects = [...firstRun].filter(([, found]) => found.length > 0).map(([one]) => one);
 const confirmed: Difference[] = [];
-const unsteady: Difference[] = [];
-const mostReplayed = 400;
+const unstable: Difference[] = [];
+const maxReplays = 400;
 const again =
-  suspects.length === 0 ? new Map() : judge(await playAll(suspects.slice(0, mostReplayed), 1, 'played again'));
+  suspects.length === 0 ? new Map() : judge(await playAll(suspects.slice(0, maxReplays), 1, 'played again'));
 for (const one of suspects) {
   const found: readonly Difference[] = again.has(one) ? (again.get(one) ?? []) : (firstRun.get(one) ?? []);
   if (found.length > 0) confirmed.push(...found);
-  else unsteady.push(...(firstRun.get(one) ?? []));
+  else unstable.push(...(firstRun.get(one) ?? []));
 }
 const unmarked = upstreams.map(({ port, unmarked: list }, at) => {
   const normal = createNormaliser([port, Number(new URL(sides[at]?.url ?? '').port)], planText);
@@ -196,7 +196,7 @@ const unexpected = confirmed.filter((one) => reasonOf(one) === null);
 const show = (title: string, list: readonly Difference[]) => {
   const groups = [...Map.groupBy(list, ({ group }) => group)].sort(([, a], [, b]) => b.length - a.length);
   if (groups.length > 0) console.log(`\n${title}: ${list.length} differences in ${groups.length} groups`);
-  for (const [group, members] of groups.slice(0, mostShown)) {
+  for (const [group, members] of groups.slice(0, maxShown)) {
     const [example] = members;
     if (example === undefined) continue;
     const names = [...new Set(members.map(({ name }) => name))];
@@ -206,19 +206,19 @@ const show = (title: string, list: readonly Difference[]) => {
     );
     console.log(`    - ${example.reference}\n    + ${example.tree}`);
   }
-  if (groups.length > mostShown) console.log(`and ${groups.length - mostShown} groups more`);
+  if (groups.length > maxShown) console.log(`and ${groups.length - maxShown} groups more`);
 };
 show('unexpected', unexpected);
 show(
   'accepted',
   confirmed.filter((one) => reasonOf(one) !== null),
 );
-show('unsteady (the same when played again)', unsteady);
+show('unsteady (the same when played again)', unstable);
 const casesIn = (list: readonly Difference[]) => new Set(list.map(({ caseId }) => caseId)).size;
 console.log(
-  `\n${cases.length} pairs in ${((Date.now() - opened) / 1000).toFixed(0)} s: ${casesIn(unexpected)} differ unexpectedly, ${casesIn(confirmed) - casesIn(unexpected)} as accepted, ${casesIn(unsteady)} unsteady; ${upstreams[0].unmarked.length} requests named no case; ${sampledAway} rows of refusals sampled away; rows ${logged.map((rows) => rows.size).join(' and ')}, charged ${charged.join(' and ')}`,
+  `\n${cases.length} pairs in ${((Date.now() - opened) / 1000).toFixed(0)} s: ${casesIn(unexpected)} differ unexpectedly, ${casesIn(confirmed) - casesIn(unexpected)} as accepted, ${casesIn(unstable)} unsteady; ${upstreams[0].unmarked.length} requests named no case; ${sampledAway} rows of refusals sampled away; rows ${logged.map((rows) => rows.size).join(' and ')}, charged ${charged.join(' and ')}`,
 );
 const json = after('--json');
 if (json !== null)
-  writeFileSync(json, `${JSON.stringify({ seed, pairs: cases.length, confirmed, unsteady }, null, 2)}\n`);
+  writeFileSync(json, `${JSON.stringify({ seed, pairs: cases.length, confirmed, unsteady: unstable }, null, 2)}\n`);
 process.exit(unexpected.length > 0 ? 1 : 0);

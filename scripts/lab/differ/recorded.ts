@@ -7,7 +7,7 @@ import { mainToken } from './site.ts';
 
 type Json = Record<string, unknown>;
 
-const usual: Meaning = {
+const defaults: Meaning = {
   thoughts: [],
   words: ['Hello', ' there'],
   calls: [],
@@ -89,10 +89,10 @@ const homes: Readonly<Record<string, string>> = {
 };
 
 const replyOf = (recorded: RecordedReply | null): Reply => ({
-  meaning: usual,
+  meaning: defaults,
   recorded,
   oddity: { kind: 'none' },
-  pieces: 0,
+  chunks: 0,
 });
 
 /** Every fixture's request with every answer of its own dialect's fixtures in turn, and each answer for each client dialect. */

@@ -16,7 +16,7 @@ export interface Received {
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly pieces: readonly Buffer[];
+  readonly chunks: readonly Buffer[];
   readonly breaks: boolean;
 }
 
@@ -35,25 +35,25 @@ const piecesOf = (frames: readonly string[], size: number): Buffer[] => {
   );
 };
 
-function answerTo({ meaning, recorded, oddity, pieces }: Reply, path: string, body: string): Answer {
-  const usual = { 'x-request-id': 'upstream-request-1', 'openai-processing-ms': '12' };
+function answerTo({ meaning, recorded, oddity, chunks }: Reply, path: string, body: string): Answer {
+  const defaults = { 'x-request-id': 'upstream-request-1', 'openai-processing-ms': '12' };
   if (oddity.kind === 'status')
     return {
       status: oddity.status,
-      headers: { 'content-type': 'application/json', ...usual, ...oddity.headers },
-      pieces: [Buffer.from(errorBody(oddity.status, path))],
+      headers: { 'content-type': 'application/json', ...defaults, ...oddity.headers },
+      chunks: [Buffer.from(errorBody(oddity.status, path))],
       breaks: false,
     };
   if (oddity.kind === 'garbage')
     return {
       status: oddity.status,
       headers: { 'content-type': 'text/html' },
-      pieces: [Buffer.from(oddity.text)],
+      chunks: [Buffer.from(oddity.text)],
       breaks: false,
     };
-  const fits =
+  const fitsIn =
     recorded !== null && recorded.dialect === dialectOf(path) && recorded.streamed === wantsStream(path, body);
-  const written = fits
+  const written = fitsIn
     ? { contentType: recorded.contentType, frames: recorded.body.split(/(?<=\n\n)/), errorFrame: null }
     : writeReply(meaning, path, body);
   let frames = [...written.frames];
@@ -87,21 +87,21 @@ function answerTo({ meaning, recorded, oddity, pieces }: Reply, path: string, bo
   }
   return {
     status: 200,
-    headers: { 'content-type': written.contentType, ...usual },
-    pieces: piecesOf(frames, pieces),
+    headers: { 'content-type': written.contentType, ...defaults },
+    chunks: piecesOf(frames, chunks),
     breaks,
   };
 }
 
 const breakMs = 250;
 
-async function send(socket: Socket, { status, headers, pieces, breaks }: Answer): Promise<void> {
+async function send(socket: Socket, { status, headers, chunks, breaks }: Answer): Promise<void> {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.write(`HTTP/1.1 ${status} Reply\r\n${lines.join('\r\n')}\r\ntransfer-encoding: chunked\r\n\r\n`);
-  for (const piece of pieces) {
-    if (piece.length === 0) continue;
+  for (const chunk of chunks) {
+    if (chunk.length === 0) continue;
     if (socket.destroyed) return;
-    socket.write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]));
+    socket.write(Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]));
     await new Promise((resolve) => setImmediate(resolve));
   }
   if (breaks) {
@@ -144,7 +144,7 @@ export async function startUpstream(caseOf: (id: number) => Case | undefined) {
       void send(socket, {
         status: 404,
         headers: { 'content-type': 'application/json' },
-        pieces: [Buffer.from('{"error":{"message":"no case"}}')],
+        chunks: [Buffer.from('{"error":{"message":"no case"}}')],
         breaks: false,
       });
       return;
@@ -154,7 +154,7 @@ export async function startUpstream(caseOf: (id: number) => Case | undefined) {
     const reply = played.replies[Math.min(list.length, played.replies.length - 1)];
     if (reply === undefined) return;
     const answer = answerTo(reply, path, body);
-    const sent = [...Object.values(answer.headers), Buffer.concat(answer.pieces).toString('utf8')].join('\n');
+    const sent = [...Object.values(answer.headers), Buffer.concat(answer.chunks).toString('utf8')].join('\n');
     list.push({ line, headers, body, sent });
     void send(socket, answer);
   };

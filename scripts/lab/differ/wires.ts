@@ -169,8 +169,11 @@ function responsesStream(meaning: Meaning): Written {
   let sequence = 0;
   const event = (type: string, more: Json): string => named({ type, sequence_number: sequence++, ...more });
   const whole = responsesObject(meaning);
-  const begun = { ...whole, status: 'in_progress', output: [], usage: null };
-  const frames = [event('response.created', { response: begun }), event('response.in_progress', { response: begun })];
+  const startedOf = { ...whole, status: 'in_progress', output: [], usage: null };
+  const frames = [
+    event('response.created', { response: startedOf }),
+    event('response.in_progress', { response: startedOf }),
+  ];
   for (const [output_index, item] of responsesItems(meaning).entries()) {
     const item_id = item.id;
     const place = { item_id, output_index };

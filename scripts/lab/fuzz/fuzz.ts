@@ -15,32 +15,32 @@ const wanted = Object.entries(targets).filter(
 );
 /** A case that takes so long hangs. */
 const hangsMs = 2000;
-const mostShown = 5;
+const maxShown = 5;
 
 let failed = 0;
 for (const [name, target] of wanted) {
-  const began = performance.now();
+  const started = performance.now();
   let found = 0;
   let slowest = 0;
   for (let n = 0; n < cases; n++) {
     const seed = first + n;
-    const asked = performance.now();
+    const requested = performance.now();
     try {
       await target(damageOf(randomOf(seed)));
     } catch (error) {
       found++;
-      if (found <= mostShown)
+      if (found <= maxShown)
         console.log(
           `${name} seed ${seed}: ${error instanceof Error ? error.stack?.split('\n').slice(0, 3).join(' ') : error}`,
         );
     }
-    const ms = performance.now() - asked;
+    const ms = performance.now() - requested;
     slowest = Math.max(slowest, ms);
     if (ms > hangsMs) console.log(`${name} seed ${seed}: ${ms.toFixed(0)} ms`);
   }
   failed += found;
   console.log(
-    `${name}: ${cases} cases from ${first}, ${found} failed, slowest ${slowest.toFixed(1)} ms, ${((performance.now() - began) / 1000).toFixed(1)} s`,
+    `${name}: ${cases} cases from ${first}, ${found} failed, slowest ${slowest.toFixed(1)} ms, ${((performance.now() - started) / 1000).toFixed(1)} s`,
   );
 }
 process.exit(failed === 0 ? 0 : 1);

@@ -10,16 +10,16 @@ const more: readonly (readonly [Station, Station])[] = [
   'gemini-generate',
 ].flatMap((dialect) => [[dialect, 'deepseek'] as const, ['deepseek', dialect] as const]);
 let walked = 0;
-let refused = 0;
+let rejected = 0;
 for (const talker of talkers)
   for (const pair of [...pairs, ...more])
     for (const within of [false, true]) {
       const result = await walk(world, talker, pair, within);
       walked++;
-      if (result.refused === null) continue;
-      refused++;
-      console.log(`${result.name}\n    ${result.refused.slice(0, 200)}`);
+      if (result.rejected === null) continue;
+      rejected++;
+      console.log(`${result.name}\n    ${result.rejected.slice(0, 200)}`);
     }
 await world.close();
-console.log(`${walked} walks, ${refused} refused`);
-process.exit(refused === 0 ? 0 : 1);
+console.log(`${walked} walks, ${rejected} refused`);
+process.exit(rejected === 0 ? 0 : 1);

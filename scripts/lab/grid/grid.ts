@@ -29,13 +29,13 @@ console.log(
 const bad = [...of('refused'), ...of('lost'), ...of('failed')];
 const causes = Map.groupBy(
   bad,
-  ({ verdict, why, target }) => `${verdict} | ${target.split('--')[0]} | ${why.slice(0, 110)}`,
+  ({ verdict, reason, target }) => `${verdict} | ${target.split('--')[0]} | ${reason.slice(0, 110)}`,
 );
 for (const [cause, cells] of [...causes].toSorted(([, a], [, b]) => b.length - a.length)) {
   const [first] = cells;
   console.log(`${cells.length}\t${cause}\t(${first?.target} ${first?.driver}, ${first?.scenario})`);
 }
 if (listed)
-  for (const { verdict, target, driver, scenario, why } of results)
-    if (verdict !== 'well') console.log([verdict, target, driver, scenario, why].join('\t'));
+  for (const { verdict, target, driver, scenario, reason } of results)
+    if (verdict !== 'well') console.log([verdict, target, driver, scenario, reason].join('\t'));
 process.exit(bad.length === 0 ? 0 : 1);

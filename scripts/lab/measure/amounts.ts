@@ -18,14 +18,14 @@ const numberOf = async (path: string, name: string): Promise<number> => {
 const quotaOfUser = () => numberOf('/api/user/2', 'quota');
 let before = await quotaOfUser();
 
-interface Tried {
+interface AttemptSummary {
   readonly path: string;
   readonly label: string;
   /** Besides the amount. */
   readonly name: string | null;
   readonly stored: () => Promise<number>;
 }
-const fields: Readonly<Record<string, Tried>> = {
+const fields: Readonly<Record<string, AttemptSummary>> = {
   'quota of a key': {
     path: 'token?open=new',
     label: en.tokens.quota,
@@ -53,7 +53,7 @@ const fields: Readonly<Record<string, Tried>> = {
 
 let silent = 0;
 for (const [what, { path, label, name, stored }] of Object.entries(fields)) {
-  let [refused, kept] = [0, 0];
+  let [rejected, kept] = [0, 0];
   let isOpen = false;
   const inputs = [...typed, ...withCurrency];
   for (const [text, means] of inputs) {
@@ -73,7 +73,7 @@ for (const [what, { path, label, name, stored }] of Object.entries(fields)) {
     const done = page.getByText(en.tokens.reveal).or(page.locator('body:not(:has([role=dialog]))'));
     await invalid.or(failed).or(done).first().waitFor();
     if ((await invalid.count()) > 0 || ((await failed.count()) > 0 && (await done.count()) === 0)) {
-      refused++;
+      rejected++;
       continue;
     }
     isOpen = false;
@@ -85,7 +85,7 @@ for (const [what, { path, label, name, stored }] of Object.entries(fields)) {
       console.log(`SILENT ${what}: "${text}" became ${value}, meant ${meant}`);
     }
   }
-  console.log(`${what}: ${inputs.length} inputs, ${kept} stored as meant, ${refused} refused`);
+  console.log(`${what}: ${inputs.length} inputs, ${kept} stored as meant, ${rejected} refused`);
 }
 await inside.stage.close();
 console.log(`silent changes: ${silent}`);

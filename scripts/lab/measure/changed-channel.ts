@@ -42,7 +42,12 @@ const channelOf = (id: number, weight = 0): ChannelSnapshot => ({
   setting: {},
 });
 const nothing = () => undefined;
-const state = createRelayState({ seeUser: nothing, seeToken: nothing, forgetUser: nothing, forgetToken: nothing });
+const state = createRelayState({
+  observeUser: nothing,
+  observeToken: nothing,
+  evictUser: nothing,
+  evictToken: nothing,
+});
 const ratios = Object.fromEntries(models.map((model, at) => [model, 1 + (at % 9)]));
 state.apply({
   kind: 'snapshot',
@@ -52,7 +57,7 @@ state.apply({
   channels: Array.from({ length: count }, (_, at) => channelOf(at + 1)),
   options: { ModelRatio: JSON.stringify(ratios) },
 });
-const health = new Health({ now: () => performance.now(), random: Math.random, trouble: nothing });
+const health = new Health({ now: () => performance.now(), random: Math.random, failure: nothing });
 const deps = { state, health, affinity: createAffinity(() => performance.now()), random: Math.random };
 const user = {
   id: 1,
@@ -90,10 +95,10 @@ function request(model: string): number {
     prompt: readPrompt(body),
     request: new Request('http://relay/'),
   };
-  const begun = performance.now();
+  const startedOf = performance.now();
   const plan = makePlan(deps, parsed, principal);
   if (plan.candidates.at(0) === undefined) throw new Error('no channel');
-  const took = performance.now() - begun;
+  const took = performance.now() - startedOf;
   const expected = ratios[model];
   if (plan.prices.modelRatio !== expected) throw new Error(`${model} at ${plan.prices.modelRatio}`);
   return took;
@@ -101,12 +106,12 @@ function request(model: string): number {
 
 const all = (): number[] => models.map(request);
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
-const most = (values: readonly number[]): number => Math.max(...values);
+const max = (values: readonly number[]): number => Math.max(...values);
 const ms = (value: number): string => `${value.toFixed(3)} ms`;
 
 all();
 all();
-const steady = all();
+const baseline = all();
 const held: number[] = [];
 const renewed: number[] = [];
 for (let round = 0; round < rounds; round++) {
@@ -119,13 +124,13 @@ for (let round = 0; round < rounds; round++) {
     options: {},
     removed: { users: [], tokens: [], channels: [] },
   };
-  const begun = performance.now();
+  const startedOf = performance.now();
   state.apply(delta);
-  held.push(performance.now() - begun);
+  held.push(performance.now() - startedOf);
   renewed.push(...all());
 }
 console.log(`${count} channels of ${models.length} models, one changed ${rounds} times`);
-console.log(`the change holds the loop for ${ms(median(held))} (median), ${ms(most(held))} at most`);
+console.log(`the change holds the loop for ${ms(median(held))} (median), ${ms(max(held))} at most`);
 console.log(
-  `a request plans in ${ms(median(steady))}, the first of its model after a change in ${ms(median(renewed))} (median), ${ms(most(renewed))} at most`,
+  `a request plans in ${ms(median(baseline))}, the first of its model after a change in ${ms(median(renewed))} (median), ${ms(max(renewed))} at most`,
 );

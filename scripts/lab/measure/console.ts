@@ -11,13 +11,13 @@ const logRows = 10_000;
 const kilobytes = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KB`;
 const packed = (name: string): number => brotliCompressSync(readFileSync(join(assets, name))).length;
 
-interface Figure {
+interface Metric {
   readonly name: string;
   readonly value: string;
   readonly goal: string;
 }
-const figures: Figure[] = [];
-const note = (name: string, value: string, goal: string) => void figures.push({ name, value, goal });
+const stats: Metric[] = [];
+const note = (name: string, value: string, goal: string) => void stats.push({ name, value, goal });
 
 /** Sent bytes of every script and style a page asks for, as the browser counts them. */
 async function transferred(page: Page, url: string): Promise<number> {
@@ -102,13 +102,13 @@ const scroll = (page: Page, step: number): Promise<Scrolled> =>
     });
     observer.observe({ type: 'longtask' });
     const box = document.querySelector('section[aria-busy]') as HTMLElement;
-    const began = performance.now();
+    const started = performance.now();
     let frames = 0;
     for (let at = 0; at < box.scrollHeight; at += pixels, frames += 1) {
       box.scrollTop = at;
       await new Promise((resolve) => requestAnimationFrame(resolve));
     }
-    const seconds = (performance.now() - began) / 1000;
+    const seconds = (performance.now() - started) / 1000;
     await new Promise((resolve) => setTimeout(resolve, 200));
     observer.disconnect();
     return { worst, framesPerSecond: frames / seconds, rows: Math.round(box.scrollHeight / 36) };
@@ -119,8 +119,8 @@ async function loadWholeLog(page: Page, url: string, rows: number): Promise<void
   await page.goto(`${url}/log?size=all&live=off`, { waitUntil: 'networkidle' });
   await page.evaluate(async (wanted) => {
     const box = document.querySelector('section[aria-busy]') as HTMLElement;
-    for (let tries = 0; box.scrollHeight < wanted * 36; tries += 1) {
-      if (tries > 3000) throw new Error(`the log stops at ${box.scrollHeight / 36} rows`);
+    for (let attempts = 0; box.scrollHeight < wanted * 36; attempts += 1) {
+      if (attempts > 3000) throw new Error(`the log stops at ${box.scrollHeight / 36} rows`);
       box.scrollTop = box.scrollHeight;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -252,4 +252,4 @@ try {
 } finally {
   await stage.close();
 }
-for (const { name, value, goal } of figures) console.log(`${name.padEnd(64)} ${value.padStart(10)}   goal ${goal}`);
+for (const { name, value, goal } of stats) console.log(`${name.padEnd(64)} ${value.padStart(10)}   goal ${goal}`);

@@ -53,20 +53,20 @@ const counter = {
       encodingOf(model) === 'cl100k_base'
         ? await import('gpt-tokenizer/encoding/cl100k_base')
         : await import('gpt-tokenizer/encoding/o200k_base');
-    return texts.map((text) => countTokens((piece) => count(piece), text));
+    return texts.map((text) => countTokens((chunk) => count(chunk), text));
   },
   close: () => undefined,
 };
 
 /** A request as it was sent, and the tokens that its provider reported for it. */
-interface Asked {
+interface Requested {
   readonly provider: string;
   readonly model: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly reported: number;
 }
 
-async function errorOf({ provider, model, body, reported }: Asked): Promise<Sample> {
+async function errorOf({ provider, model, body, reported }: Requested): Promise<Sample> {
   const read = readPrompt(body);
   const prompt = { ...read, ...plainWords(read) };
   const parsed = { operation: 'chat', model, body, prompt } as unknown as ParsedRequest;
@@ -85,14 +85,14 @@ function table(what: string, samples: readonly Sample[]): void {
 
 const { countTokens: count } = await import('gpt-tokenizer/encoding/o200k_base');
 const names = [...new Bun.Glob('**/*.json').scanSync({ cwd: folder })].sort();
-const isAsked = (name: string): boolean => name.endsWith('requests.json');
+const isRequested = (name: string): boolean => name.endsWith('requests.json');
 const answers = names.flatMap((name) => {
-  if (isAsked(name)) return [];
+  if (isRequested(name)) return [];
   const found = sampleOf(name, eventsOf(readFileSync(join(folder, name), 'utf8')), (text) => count(text));
   return found === null ? [] : [found];
 });
 table('answers', answers);
-const asked = names
-  .filter(isAsked)
-  .flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as readonly Asked[]);
-table('requests', await Promise.all(asked.map(errorOf)));
+const requested = names
+  .filter(isRequested)
+  .flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as readonly Requested[]);
+table('requests', await Promise.all(requested.map(errorOf)));

@@ -26,7 +26,7 @@ const other = JSON.stringify({
 function settlement(node: string, index: number): Settle {
   const userId = 1 + (index % users);
   const ref = `20261120${node}${String(index).padStart(12, '0')}abcdefgh`;
-  const facts = {
+  const command = {
     userId,
     tokenId: userId,
     channelId: 1 + (index % 40),
@@ -36,12 +36,12 @@ function settlement(node: string, index: number): Settle {
   return {
     type: 'settle',
     ref,
-    ...facts,
+    ...command,
     amount: 2250,
     at: 1_800_000_000,
     tokens: 1200,
     log: {
-      ...facts,
+      ...command,
       requestId: ref,
       createdAt: 1_800_000_000,
       type: 2,
@@ -73,16 +73,16 @@ async function spend(url: string, name: string): Promise<void> {
       marks: () => [],
     },
     onEpoch: () => undefined,
-    onForgotten: () => undefined,
+    onUnlisted: () => undefined,
     newRun: () => name,
     now: () => Math.floor(Date.now() / 1000),
   });
   await store.probe();
   let index = 0;
-  const began = performance.now();
+  const started = performance.now();
   const before = process.cpuUsage();
   let slowest = 0;
-  while (performance.now() - began < seconds * 1000) {
+  while (performance.now() - started < seconds * 1000) {
     const commands = Array.from({ length: batch }, () => settlement(name, index++));
     const sent = performance.now();
     const { results } = await store.apply(commands);
@@ -90,7 +90,7 @@ async function spend(url: string, name: string): Promise<void> {
     if (results.some(({ status }) => status !== 'done')) throw new Error('a settlement was not written');
   }
   const { user, system } = process.cpuUsage(before);
-  const took = (performance.now() - began) / 1000;
+  const took = (performance.now() - started) / 1000;
   store.close();
   console.log(JSON.stringify({ count: index, took, cpu: (user + system) / 1e6, slowest: Math.round(slowest) }));
 }

@@ -20,7 +20,7 @@ const onPostgres = given.includes('--postgres');
 const rows = Number(given.find((text) => /^\d+$/.test(text)) ?? (onPostgres ? 10_000_000 : 5_000_000));
 const goalMs = 150;
 /** Sums over many rows are no lists. */
-const goalFiguresMs = 2000;
+const goalStatsMs = 2000;
 const goalEverythingMs = 10_000;
 const goalRetentionMs = 10_000;
 const goalSlowdown = 0.2;
@@ -40,7 +40,7 @@ const command = (index: number): Settle => settlementOf(index, timeOf(index));
 const dir = mkdtempSync(join(tmpdir(), 'gateway-logs-'));
 
 /** Books with `count` log rows. */
-async function filledBooks(name: string, count: number) {
+async function filledLedger(name: string, count: number) {
   const database = openDatabase(join(dir, `${name}.db`));
   await migrate(database);
   const { raw } = database;
@@ -59,10 +59,10 @@ async function filledBooks(name: string, count: number) {
   let next = 0;
   /** @returns settlements per second, as the ledger commits them. */
   const insert = (more: number): number => {
-    const began = performance.now();
+    const started = performance.now();
     for (const end = next + more; next < end; next += batch)
       store.apply(Array.from({ length: batch }, (_, step) => command(next + step)));
-    return more / ((performance.now() - began) / 1000);
+    return more / ((performance.now() - started) / 1000);
   };
   // Quickly: only how the file looks afterwards matters.
   raw.pragma('synchronous = OFF');
@@ -76,9 +76,9 @@ async function filledBooks(name: string, count: number) {
 async function timed(work: () => Promise<unknown>): Promise<number> {
   let fastest = Number.POSITIVE_INFINITY;
   for (let times = 0; times < 3; times++) {
-    const began = performance.now();
+    const started = performance.now();
     await work();
-    fastest = Math.min(fastest, performance.now() - began);
+    fastest = Math.min(fastest, performance.now() - started);
   }
   return fastest;
 }
@@ -136,12 +136,12 @@ async function measurePages(database: Database): Promise<number> {
 }
 
 /** What the console adds up above its lists and on its first page. @returns whether each was in time. */
-async function measureFigures(database: Database): Promise<boolean> {
+async function measureStats(database: Database): Promise<boolean> {
   const end = timeOf(rows);
   const logs = createLogs({ database, now: () => end * 1000 });
   const usage = createUsageRepository(database);
   const last = (days: number): LogFilter => ({ from: end - days * daySeconds, to: end + 3600 });
-  const figures: Readonly<Record<string, () => Promise<unknown>>> = {
+  const stats: Readonly<Record<string, () => Promise<unknown>>> = {
     'figures of today': () => logs.stat(last(1)),
     'figures of a week': () => logs.stat(last(7)),
     'figures of a month': () => logs.stat(last(30)),
@@ -154,11 +154,11 @@ async function measureFigures(database: Database): Promise<boolean> {
     'hours of everybody in a day': () => usage.hours({ from: end - daySeconds, to: end }, 10_000),
   };
   let inTime = true;
-  for (const [name, ask] of Object.entries(figures)) {
+  for (const [name, ask] of Object.entries(stats)) {
     const ms = await timed(ask);
-    const late = ms > (name === 'figures of everything' ? goalEverythingMs : goalFiguresMs);
-    inTime &&= !late;
-    console.log(`${ms.toFixed(1).padStart(8)} ms  ${name}${late ? '   TOO SLOW' : ''}`);
+    const timedOut = ms > (name === 'figures of everything' ? goalEverythingMs : goalStatsMs);
+    inTime &&= !timedOut;
+    console.log(`${ms.toFixed(1).padStart(8)} ms  ${name}${timedOut ? '   TOO SLOW' : ''}`);
   }
   return inTime;
 }
@@ -167,9 +167,9 @@ async function measureFigures(database: Database): Promise<boolean> {
 async function measureRetention(database: PostgresDatabase): Promise<boolean> {
   const logs = createLogs({ database, now: Date.now });
   const before = monthOf(start + 90 * daySeconds).from;
-  const began = performance.now();
+  const started = performance.now();
   const removed = await logs.prune(before);
-  const ms = performance.now() - began;
+  const ms = performance.now() - started;
   const [left] = (
     await database.pool.query<{ n: number }>('SELECT count(*) AS n FROM logs WHERE created_at < $1', [before])
   ).rows;
@@ -178,8 +178,8 @@ async function measureRetention(database: PostgresDatabase): Promise<boolean> {
 }
 
 async function onFile(): Promise<boolean> {
-  const youngBooks = await filledBooks('young', young);
-  const { database, insert } = await filledBooks('gateway', rows);
+  const youngBooks = await filledLedger('young', young);
+  const { database, insert } = await filledLedger('gateway', rows);
   // What the system still has to write from the filling would slow down what is measured.
   Bun.spawnSync(['sync']);
   // In turns, so that what else the machine does slows down both.
@@ -202,14 +202,14 @@ async function onServer(): Promise<boolean> {
   const server = await startPostgres(bin, 'max_wal_size = 4GB');
   try {
     const database = await openPostgres({ engine: 'postgres', url: server.url });
-    const began = performance.now();
+    const started = performance.now();
     await fillServer(database, { rows, from: start, perSecond, other, users, models });
-    console.log(`${rows} rows on PostgreSQL, filled in ${((performance.now() - began) / 60_000).toFixed(1)} min`);
+    console.log(`${rows} rows on PostgreSQL, filled in ${((performance.now() - started) / 60_000).toFixed(1)} min`);
     const slowest = await measurePages(database);
-    const figures = await measureFigures(database);
+    const stats = await measureStats(database);
     const drops = await measureRetention(database);
     await database.close();
-    return slowest <= goalMs && figures && drops;
+    return slowest <= goalMs && stats && drops;
   } finally {
     server.remove();
   }

@@ -57,8 +57,8 @@ const started = (...args: string[]) =>
 async function killed(...args: string[]): Promise<void> {
   const child = started(...args);
   let said = '';
-  for await (const piece of child.stderr) {
-    said += new TextDecoder().decode(piece);
+  for await (const chunk of child.stderr) {
+    said += new TextDecoder().decode(chunk);
     if (/copied logs (?:[5-9]\d)%/.test(said)) break;
   }
   child.kill('SIGKILL');

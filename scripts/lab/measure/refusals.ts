@@ -10,7 +10,7 @@ import { endAll } from '../../../cli/bench/processes.ts';
 import { isMet, printGoals } from '../bench/goals.ts';
 import { provision } from '../prove/cluster/people.ts';
 import { double, wholeAnswer } from '../prove/doubles.ts';
-import { atMost, flag, openSite, share } from '../prove/site.ts';
+import { flag, maxGoal, openSite, share } from '../prove/site.ts';
 
 const args = process.argv.slice(2);
 const connections = 8;
@@ -112,11 +112,11 @@ function cpuMs(pid: number): number {
   return (user + system) * tickMs;
 }
 
-async function measure(relays: number): Promise<boolean> {
+async function measure(relayThreads: number): Promise<boolean> {
   const rounds = flag(args, '--rounds', 5);
   const seconds = flag(args, '--seconds', 3);
   const upstream = double((socket) => socket.write(wholeAnswer));
-  const site = await openSite([{ name: 'up', url: upstream.url, models: 'm' }], ['--relays', String(relays)]);
+  const site = await openSite([{ name: 'up', url: upstream.url, models: 'm' }], ['--relays', String(relayThreads)]);
   await site.run(['option', 'set', 'SelfUseModeEnabled=false']);
   const { accounts } = await provision(site.url, {
     accounts: [
@@ -126,29 +126,29 @@ async function measure(relays: number): Promise<boolean> {
     ],
   });
   const keyOf = (name: string) => accounts.find((account) => account.name === name)?.key ?? '';
-  const usual = ordered(site.url, keyOf('other'), { path: chat, body: () => asking({}) });
-  await timed(usual, 2);
+  const baselineRequest = ordered(site.url, keyOf('other'), { path: chat, body: () => asking({}) });
+  await timed(baselineRequest, 2);
   const goals = [];
   for (const name of Object.keys(bombs))
     for (const who of ['broke', 'payer']) {
       const grown: { readonly p50: number; readonly p99: number }[] = [];
       let told = '';
       for (let round = 0; round < rounds; round++) {
-        const before = await timed(usual, seconds);
+        const before = await timed(baselineRequest, seconds);
         const end = attacker(site.url, keyOf(who), name);
         await Bun.sleep(500);
-        const during = await timed(usual, seconds);
+        const during = await timed(baselineRequest, seconds);
         told = await end();
         const times = (part: number) => share(during, part) / share(before, part);
         grown.push({ p50: times(0.5), p99: times(0.99) });
         console.log(
-          `${relays} relays, ${who}, ${name}: p50 ${share(before, 0.5).toFixed(1)} -> ${share(during, 0.5).toFixed(1)} ms, p99 ${share(before, 0.99).toFixed(1)} -> ${share(during, 0.99).toFixed(1)} ms  ${told}`,
+          `${relayThreads} relays, ${who}, ${name}: p50 ${share(before, 0.5).toFixed(1)} -> ${share(during, 0.5).toFixed(1)} ms, p99 ${share(before, 0.99).toFixed(1)} -> ${share(during, 0.99).toFixed(1)} ms  ${told}`,
         );
       }
       if (name === plain) continue;
       for (const part of ['p50', 'p99'] as const)
         goals.push(
-          atMost(
+          maxGoal(
             `${name}, ${who}, ${part}`,
             share(
               grown.map((one) => one[part]),
@@ -164,9 +164,9 @@ async function measure(relays: number): Promise<boolean> {
     const send = ordered(site.url, keyOf('broke'), bomb);
     for (let n = 0; n < 200; n++) await send();
     const before = cpuMs(site.pid());
-    const refused = 2000;
-    for (let n = 0; n < refused; n++) await send();
-    goals.push(atMost('CPU of a refused body of 30 KB', (cpuMs(site.pid()) - before) / refused, 1, 'ms'));
+    const rejected = 2000;
+    for (let n = 0; n < rejected; n++) await send();
+    goals.push(maxGoal('CPU of a refused body of 30 KB', (cpuMs(site.pid()) - before) / rejected, 1, 'ms'));
   }
   printGoals(goals);
   site.signal('SIGTERM');
@@ -178,9 +178,9 @@ async function measure(relays: number): Promise<boolean> {
 
 if (args[0] === '--attack') await attack(args.slice(1));
 else {
-  const relays = flag(args, '--relays', 0);
+  const relayThreads = flag(args, '--relays', 0);
   let met = true;
-  for (const count of relays === 0 ? [4, 1] : [relays]) met = (await measure(count)) && met;
+  for (const count of relayThreads === 0 ? [4, 1] : [relayThreads]) met = (await measure(count)) && met;
   endAll();
   process.exitCode = met ? 0 : 1;
 }

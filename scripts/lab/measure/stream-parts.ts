@@ -53,7 +53,7 @@ const shapesOf = (ending: readonly string[]): Readonly<Record<string, readonly U
 type Relay = (chunks: readonly Uint8Array[]) => Promise<void>;
 
 async function deliveryOf(root: string): Promise<Relay> {
-  const [support, relays, opening, registry, sse] = (await Promise.all(
+  const [support, relayThreads, opening, registry, sse] = (await Promise.all(
     [
       'tests/support/response-stream',
       'server/relay/upstream/frame-relay',
@@ -75,7 +75,7 @@ async function deliveryOf(root: string): Promise<Relay> {
       },
       cancel: async () => undefined,
     };
-    const frameRelay = new relays.PassthroughRelay(upstream, true, Date.now);
+    const frameRelay = new relayThreads.PassthroughRelay(upstream, true, Date.now);
     const opened = await opening.openStream({
       upstream: { getReader: () => reader } as never,
       framing: new sse.SseSplitter(),
@@ -150,17 +150,17 @@ async function compare(
 ) {
   console.log(`${title}: µs of CPU per stream, least and lower quartile of ${rounds} rounds of ${streams} streams`);
   for (const [shape, chunks] of Object.entries(shapesOf(ending))) {
-    const figures = sides.map((): number[] => []);
+    const stats = sides.map((): number[] => []);
     for (const [, relay] of sides) for (let n = 0; n < 10 * streams; n++) await relay(chunks);
     for (let round = 0; round < rounds; round++)
       for (const at of round % 2 === 0 ? sides.keys() : [...sides.keys()].toReversed()) {
         const used = process.cpuUsage();
         for (let n = 0; n < streams; n++) await sides[at]?.[1](chunks);
         const { user, system } = process.cpuUsage(used);
-        figures[at]?.push((user + system) / streams);
+        stats[at]?.push((user + system) / streams);
       }
     const shown = sides.map(([name], at) => {
-      const sorted = figures[at]?.toSorted((a, b) => a - b) ?? [];
+      const sorted = stats[at]?.toSorted((a, b) => a - b) ?? [];
       return `${name} ${sorted[0]?.toFixed(1)} ${sorted[sorted.length >> 2]?.toFixed(1)}`;
     });
     console.log(`  ${shape.padEnd(12)} ${shown.join('   ')}`);

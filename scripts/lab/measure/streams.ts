@@ -25,7 +25,7 @@ const frame = (content: string): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
-interface Asked {
+interface Requested {
   text: string;
   /** Which client it is for, -1 = not known yet. */
   id: number;
@@ -44,7 +44,7 @@ const floodEnd = Buffer.from(
 );
 
 /** Writes until the socket is full. */
-function pour(socket: import('bun').Socket<Asked>): void {
+function pour(socket: import('bun').Socket<Requested>): void {
   const { data } = socket;
   while (data.left !== null) {
     if (data.rest.length === 0) {
@@ -58,7 +58,7 @@ function pour(socket: import('bun').Socket<Asked>): void {
 }
 
 /** A plain listener: what is measured is the gateway, and its own clock must not wait behind a server's. */
-const upstream = Bun.listen<Asked>({
+const upstream = Bun.listen<Requested>({
   hostname: '127.0.0.1',
   port: 0,
   socket: {
@@ -68,11 +68,11 @@ const upstream = Bun.listen<Asked>({
     data(socket, bytes) {
       const { data } = socket;
       data.text += bytes.toString('latin1');
-      const asked = /"content":"(\w+) (\d+)"/.exec(data.text);
-      if (data.id >= 0 || asked === null) return;
-      data.id = Number(asked[2]);
+      const requested = /"content":"(\w+) (\d+)"/.exec(data.text);
+      if (data.id >= 0 || requested === null) return;
+      data.id = Number(requested[2]);
       socket.write(head);
-      if (asked[1] === 'flood') {
+      if (requested[1] === 'flood') {
         data.left = gigabyte;
         pour(socket);
       } else socket.write(chunk(frame('one two three')));
@@ -159,14 +159,14 @@ interface Stall {
 
 async function stall(pid: number, port: number, token: string): Promise<Stall> {
   const before = residentKb(pid) ?? 0;
-  let most = before;
+  let max = before;
   const sampler = setInterval(() => {
-    most = Math.max(most, residentKb(pid) ?? 0);
+    max = Math.max(max, residentKb(pid) ?? 0);
   }, 50);
   const socket = ask(port, token, `flood ${next++}`);
   await new Promise((resolve) => socket.once('readable', resolve));
   await Bun.sleep(stallMs);
-  const stalled = most;
+  const stalled = max;
   let received = 0;
   let tail = '';
   const { promise: over, resolve } = Promise.withResolvers<void>();
@@ -176,13 +176,13 @@ async function stall(pid: number, port: number, token: string): Promise<Stall> {
     if (tail.endsWith('0\r\n\r\n')) resolve();
   });
   socket.on('close', () => resolve());
-  const late = setTimeout(resolve, 240_000);
+  const timedOut = setTimeout(resolve, 240_000);
   await over;
-  clearTimeout(late);
+  clearTimeout(timedOut);
   clearInterval(sampler);
   const ended = tail.includes('data: [DONE]');
   socket.destroy();
-  return { stalledMb: (stalled - before) / 1024, wholeMb: (most - before) / 1024, received, ended };
+  return { stalledMb: (stalled - before) / 1024, wholeMb: (max - before) / 1024, received, ended };
 }
 
 const binary = resolve(import.meta.dirname, '..', '..', '..', 'dist', 'gateway');
@@ -192,7 +192,7 @@ const run = (args: readonly string[], input?: string) => command([binary], dataD
 const goals: Goal[] = [];
 const goal = (name: string, value: number, limit: number, unit: string) =>
   goals.push({ name, value, limit, unit, direction: 'at most' });
-const least = (name: string, value: number, limit: number, unit: string) =>
+const min = (name: string, value: number, limit: number, unit: string) =>
   goals.push({ name, value, limit, unit, direction: 'at least' });
 try {
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
@@ -219,8 +219,8 @@ try {
 
   const { stalledMb, wholeMb, received, ended } = await stall(pid, port, token);
   goal('memory while the reader stalls', stalledMb, 64, 'MB');
-  least('bytes that arrived', received / 1024 ** 2, Math.floor(gigabyte / 1024 ** 2), 'MB');
-  least('the end arrived', ended ? 1 : 0, 1, '');
+  min('bytes that arrived', received / 1024 ** 2, Math.floor(gigabyte / 1024 ** 2), 'MB');
+  min('the end arrived', ended ? 1 : 0, 1, '');
   printGoals(goals);
   // No goal: at hundreds of megabytes a second the collector runs behind, what waits for the reader stays a few megabytes.
   console.log(`memory at most until the last byte: ${wholeMb.toFixed(0)} MB above what it was`);

@@ -17,17 +17,17 @@ const samples = 15;
 const manyChannels = 1000;
 const manyLogs = 100_000;
 
-interface Figure {
+interface Metric {
   readonly goal: string;
   readonly unit: 'ms' | 'MiB' | 'MB' | 'commands';
-  readonly most: number;
+  readonly max: number;
   /** null = could not be measured here. */
   readonly found: number | null;
 }
 
-const figures: Figure[] = [];
-const note = (goal: string, unit: Figure['unit'], most: number, found: number | null): void => {
-  figures.push({ goal, unit, most, found });
+const stats: Metric[] = [];
+const note = (goal: string, unit: Metric['unit'], max: number, found: number | null): void => {
+  stats.push({ goal, unit, max, found });
 };
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
@@ -50,19 +50,19 @@ function timed(args: readonly string[]): number {
 function once(args: readonly string[]): number {
   return median(
     Array.from({ length: samples }, () => {
-      const begun = performance.now();
+      const startedOf = performance.now();
       run(args);
-      return performance.now() - begun;
+      return performance.now() - startedOf;
     }),
   );
 }
 
-const tries = 3;
+const attempts = 3;
 
-function timedGoal(goal: string, most: number, args: readonly string[]): void {
+function timedGoal(goal: string, max: number, args: readonly string[]): void {
   let best = timed(args);
-  for (let more = 1; more < tries && best > most; more++) best = Math.min(best, once(args));
-  note(goal, 'ms', most, best);
+  for (let more = 1; more < attempts && best > max; more++) best = Math.min(best, once(args));
+  note(goal, 'ms', max, best);
 }
 
 const secret = join(dir, 'secret');
@@ -90,7 +90,7 @@ interface Served {
 /** From nothing to the line that says where, and what it holds a second later. */
 async function served(): Promise<Served> {
   const data = mkdtempSync(join(dir, 'fresh-'));
-  const begun = performance.now();
+  const startedOf = performance.now();
   const child = Bun.spawn(['gateway', 'serve', '--port', '0', '--data-dir', data], {
     env,
     stdin: 'ignore',
@@ -99,7 +99,7 @@ async function served(): Promise<Served> {
   });
   const reader = child.stdout.getReader();
   await reader.read();
-  const ms = performance.now() - begun;
+  const ms = performance.now() - startedOf;
   await Bun.sleep(1000);
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
   child.kill('SIGTERM');
@@ -115,7 +115,7 @@ const startOnce = async (): Promise<Served[]> => {
 };
 const readyOf = (found: readonly Served[]): number => median(found.map(({ ms }) => ms));
 let starts = await startOnce();
-for (let more = 1; more < tries && readyOf(starts) > readyMs; more++) {
+for (let more = 1; more < attempts && readyOf(starts) > readyMs; more++) {
   const again = await startOnce();
   if (readyOf(again) < readyOf(starts)) starts = again;
 }
@@ -187,10 +187,10 @@ async function completed(shell: keyof typeof shells): Promise<number | null> {
     child.terminal?.write('gateway tok');
     await Bun.sleep(150);
     screen = '';
-    const begun = performance.now();
+    const startedOf = performance.now();
     child.terminal?.write('\t');
     await until('en');
-    times.push(performance.now() - begun);
+    times.push(performance.now() - startedOf);
     // Ctrl-U: a clean line again.
     child.terminal?.write('\u0015');
   }
@@ -204,10 +204,10 @@ for (const shell of ['bash', 'zsh', 'fish'] as const)
 rmSync(dir, { recursive: true, force: true });
 console.log(`load of the machine ${loadavg()[0]?.toFixed(1)}, ${availableParallelism()} cores`);
 let missed = 0;
-for (const { goal, unit, most, found } of figures) {
-  const verdict = found === null ? 'not on this machine' : found <= most ? 'ok' : 'MISSED';
+for (const { goal, unit, max, found } of stats) {
+  const verdict = found === null ? 'not on this machine' : found <= max ? 'ok' : 'MISSED';
   if (verdict === 'MISSED') missed++;
   const shown = found === null ? '-' : found.toFixed(unit === 'commands' ? 0 : 1);
-  console.log(`${goal.padEnd(54)} ${shown.padStart(8)} ${unit.padEnd(8)} <= ${String(most).padStart(4)}  ${verdict}`);
+  console.log(`${goal.padEnd(54)} ${shown.padStart(8)} ${unit.padEnd(8)} <= ${String(max).padStart(4)}  ${verdict}`);
 }
 process.exit(missed > 0 ? 1 : 0);

@@ -27,7 +27,7 @@ const fill = (kind: string, subjects: number, parts: number): void => {
     SELECT ${day}, '${kind}', ${today} - d.value * ${day}, ${subject}, ${kind === 'token' || kind === 'use' ? '1 + s.value % 50' : '0'}, ${part}, ${values} FROM d, s, p`);
 };
 database.raw.pragma('synchronous = OFF');
-const began = performance.now();
+const started = performance.now();
 fill('all', 0, 0);
 fill('channel', 200, 0);
 fill('model', 0, 50);
@@ -35,7 +35,7 @@ fill('route', 200, 50);
 fill('token', 500, 0);
 database.raw.pragma('wal_checkpoint(TRUNCATE)');
 const rows = database.raw.prepare<number>('SELECT count(*) FROM traffic').pluck().get();
-console.log(`${rows} rows by the day in ${Math.round((performance.now() - began) / 1000)} s`);
+console.log(`${rows} rows by the day in ${Math.round((performance.now() - started) / 1000)} s`);
 
 const traffic = createTraffic({ database, now: Date.now });
 const questions: readonly (readonly [string, TrafficQuery])[] = [

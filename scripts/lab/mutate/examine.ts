@@ -56,9 +56,9 @@ export async function runTests(dir: string, tests: readonly string[]): Promise<R
     ],
     { cwd: dir, env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' }, stdio: ['ignore', 'ignore', 'ignore'] },
   );
-  const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+  const timedOut = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   const code = await child.exited;
-  clearTimeout(late);
+  clearTimeout(timedOut);
   return { isOver: code === 0, ...readReport(dir, report, code === 0) };
 }
 
@@ -82,20 +82,20 @@ export interface ExamineDeps {
   readonly files: number;
   /** Whether a test file passes where nothing was changed. */
   readonly isSound: (test: string) => Promise<boolean>;
-  readonly learn: (seconds: ReadonlyMap<string, number>) => void;
+  readonly update: (seconds: ReadonlyMap<string, number>) => void;
 }
 
 /** The closest file first, then more at a time, since each start costs seconds. */
 export async function examine(deps: ExamineDeps, tests: readonly string[]): Promise<Examined> {
-  const began = performance.now();
-  const spent = (): number => (performance.now() - began) / 1000;
-  const most = Math.min(tests.length, deps.files);
+  const started = performance.now();
+  const spent = (): number => (performance.now() - started) / 1000;
+  const max = Math.min(tests.length, deps.files);
   let at = 0;
   let size = 1;
-  while (at < most) {
-    const some = tests.slice(at, Math.min(most, at + size));
+  while (at < max) {
+    const some = tests.slice(at, Math.min(max, at + size));
     const { isOver, failed, seconds } = await runTests(deps.dir, some);
-    deps.learn(seconds);
+    deps.update(seconds);
     at += some.length;
     size = Math.min(12, size * 4);
     if (isOver) continue;

@@ -109,7 +109,7 @@ const noticedBy = (module: string, test: string): number =>
   ).length;
 
 /** Learns anew of those test files that are others than when they were last asked. */
-async function learn(copy: Copy, numbered: readonly Numbered[]): Promise<void> {
+async function update(copy: Copy, numbered: readonly Numbered[]): Promise<void> {
   const hashes = new Map(testFiles().map((test) => [test, Bun.hash(textOf(test)).toString(36)]));
   const unknown = [...hashes]
     .filter(([test, hash]) => !isDear(test) && state.reached[test]?.hash !== hash)
@@ -129,9 +129,9 @@ async function learn(copy: Copy, numbered: readonly Numbered[]): Promise<void> {
 }
 
 /** The test files that reach a change, the best first; the dear ones only where no other does. */
-function asked(distances: Distances, { id, file }: Mutant, isLoading: boolean): string[] {
+function requested(distances: Distances, { id, file }: Mutant, isLoading: boolean): string[] {
   const reaching = new Set(Object.keys(state.reached).filter((test) => state.reached[test]?.ids.includes(id)));
-  const isAsked = (test: string): boolean => {
+  const isRequested = (test: string): boolean => {
     if (state.sound[test] === false) return false;
     if (reaching.size > 0) return reaching.has(test) || (isLoading && !isDear(test));
     return isLoading || isDear(test);
@@ -141,7 +141,7 @@ function asked(distances: Distances, { id, file }: Mutant, isLoading: boolean): 
     seconds: (test) => state.seconds[test] ?? 1,
     reaches: (test) => reaching.has(test),
   })
-    .filter(isAsked)
+    .filter(isRequested)
     .slice(0, number('files', 12));
 }
 
@@ -149,7 +149,7 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
   const known = sample().filter(({ id }) => state.results[id]?.status !== 'wrong types');
   const numbered = known.map((mutant, index) => ({ number: index, mutant }));
   putSwitches(copy, numbered, textOf);
-  await learn(copy, numbered);
+  await update(copy, numbered);
   const distances = distancesFrom(root, testFiles());
   const wanted = new Set(mutants.map(({ id }) => id));
   const settle = ({ mutant, ran, left }: Pending, verdict: Pick<Examined, 'status' | 'by'>): void => {
@@ -163,7 +163,7 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
       .map(({ number: index, mutant }) => ({
         number: index,
         mutant,
-        left: asked(distances, mutant, isLoading),
+        left: requested(distances, mutant, isLoading),
         ran: 0,
       }));
     for (const one of pending) if (one.left.length === 0) settle(one, { status: 'survived' });
@@ -189,7 +189,7 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
 
 async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
   const distances = distancesFrom(root, testFiles());
-  const learn = (seconds: ReadonlyMap<string, number>): void => {
+  const update = (seconds: ReadonlyMap<string, number>): void => {
     for (const [test, taken] of seconds) state.seconds[test] = taken;
   };
   for (const [index, mutant] of mutants.entries()) {
@@ -205,12 +205,12 @@ async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
     const isSound = async (test: string): Promise<boolean> => {
       state.sound[test] ??= await copy.during(new Map([[file, textOf(file)]]), async () => {
         const { isOver, seconds } = await runTests(copy.dir, [test]);
-        learn(seconds);
+        update(seconds);
         return isOver;
       });
       return state.sound[test];
     };
-    const deps = { dir: copy.dir, files: number('files', 15), isSound, learn };
+    const deps = { dir: copy.dir, files: number('files', 15), isSound, update: update };
     const verdict = await copy.during(changed, () => examine(deps, order));
     state.results[id] = { file, line, before, after, operator, ...verdict };
     save();

@@ -34,7 +34,7 @@ export const namedMutants: readonly NamedMutant[] = [
     name: 'the hold before the extension is given back',
     file: 'server/relay/admission/reservation.ts',
     before: 'const spent = { held,',
-    after: 'const spent = { held: this.plan.hold,',
+    after: 'const spent = { held: this.plan.reserveAmount,',
     test: 'tests/relay/last-piece.test.ts',
   },
   {
@@ -54,8 +54,8 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'ejections grow without end',
     file: 'server/relay/routing/health.ts',
-    before: 'const longestEjectionMs = 300_000;',
-    after: 'const longestEjectionMs = 900_000;',
+    before: 'const maxEjectionMs = 300_000;',
+    after: 'const maxEjectionMs = 900_000;',
     test: 'tests/relay/ejection.test.ts',
   },
   {
@@ -125,8 +125,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a repeated settlement is recognised by what was paid',
       'db/ledger/postgres/batch.ts',
-      'function resultOf(command: Settle | Void, { account, asked }: EndRow)',
-      'function resultOf(command: Settle | Void, { account, paid: asked }: EndRow)',
+      'function resultOf(command: Settle | Void, { account, requested }: EndRow)',
+      'function resultOf(command: Settle | Void, { account, paid: requested }: EndRow)',
       'postgres/ledger',
     ],
     [
@@ -168,14 +168,14 @@ export const namedMutants: readonly NamedMutant[] = [
       'a node lease runs from the answer to a heartbeat',
       'server/billing/leases/node-lease.ts',
       'set(Cell.steady, at.steady);',
-      'set(Cell.steady, steady());',
+      'set(Cell.monoNow, monoNow());',
       'relay/tenure',
     ],
     [
       'a node lease runs by one clock alone',
       'server/billing/leases/node-lease.ts',
-      'Math.max(steady() - get(Cell.steady), Math.abs(wall() - get(Cell.wall)))',
-      '(steady() - get(Cell.steady))',
+      'Math.max(monoNow() - get(Cell.steady), Math.abs(wall() - get(Cell.wall)))',
+      '(monoNow() - get(Cell.steady))',
       'relay/tenure',
     ],
     [
@@ -196,7 +196,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'a batch locks keys before accounts',
       'db/ledger/postgres/known.ts',
       "if (accounts.size > 0)\n    ask(\n      'SELECT id, balance, leased",
-      "ask('SELECT 1 FROM tokens WHERE id = ANY($1::bigint[]) FOR UPDATE', [numbers(sorted(wanted.tokens))], () => undefined);\n  if (accounts.size > 0)\n    ask(\n      'SELECT id, balance, leased",
+      "ask('SELECT 1 FROM tokens WHERE id = ANY($1::bigint[]) FOR UPDATE', [numbers(sorted(needed.tokens))], () => undefined);\n  if (accounts.size > 0)\n    ask(\n      'SELECT id, balance, leased",
       'postgres/side-by-side',
     ],
     [
@@ -276,8 +276,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'an outbox on a folder that is not durable counts',
       'server/cluster/node-ledger.ts',
-      'standbyOf(files.outbox, order.durable, nodeLease, told)',
-      'standbyOf(files.outbox, true, nodeLease, told)',
+      'standbyOf(files.outbox, order.durable, nodeLease, listeners)',
+      'standbyOf(files.outbox, true, nodeLease, listeners)',
       'postgres/outage',
     ],
     [
@@ -344,14 +344,14 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a later request for a lease overtakes',
       'server/billing/leases/leases.ts',
-      'line.waiting.push({ request: asked',
-      'line.waiting.splice(1, 0, { request: asked',
+      'line.waiting.push({ request: requested',
+      'line.waiting.splice(1, 0, { request: requested',
       'postgres/leases',
     ],
     [
       'an account is asked for twice at once',
       'server/billing/leases/leases.ts',
-      'if (line.asking) return;',
+      'if (line.isRequesting) return;',
       '',
       'ledger/recall',
     ],
@@ -360,8 +360,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a pooler is not noticed',
       'db/postgres/notifications.ts',
-      'const heard = heardSelf().then(() => true);',
-      'const heard = Promise.resolve(true);',
+      'const received = receivedOwn().then(() => true);',
+      'const received = Promise.resolve(true);',
       'postgres/feed',
     ],
     [
@@ -404,7 +404,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a request refused after the gate stays in its windows',
       'server/relay/relay-request.ts',
-      'if (this.isRead) core.gate.withdraw(admission);\n        else core',
+      'if (this.isRead) core.gate.rollBack(admission);\n        else core',
       'if (!this.isRead) core',
       'relay/gate',
     ],
@@ -443,8 +443,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'overrun is not taken from the next credit',
       'server/billing/ledger/core.ts',
-      'const owed = credit > 0 ? Math.min(amount, books.overrunOf(credit)) : 0;',
-      'const owed = 0;',
+      'const overrun = credit > 0 ? Math.min(amount, state.overrunOf(credit)) : 0;',
+      'const overrun = 0;',
       'ledger/overrun',
     ],
   ]),
@@ -489,8 +489,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'the slot of a request is free before its bill is durable',
       'server/relay/admission/reservation.ts',
-      'this.giveBack(amount, input + output, usage === null);',
-      'this.giveBack(amount, input + output, usage === null);\n    core.balances.money.open.over(this.open);',
+      'this.release(amount, input + output, usage === null);',
+      'this.release(amount, input + output, usage === null);\n    core.balances.money.open.over(this.open);',
       'relay/commit-wait',
     ],
   ]),
@@ -523,8 +523,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'an answer is shortened below its reasoning',
       'server/relay/admission/answer-limit.ts',
-      'const leastWithThought = 4096;',
-      'const leastWithThought = 16;',
+      'const minWithThinking = 4096;',
+      'const minWithThinking = 16;',
       'relay/shortened',
     ],
     [
@@ -537,7 +537,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'what open requests may cost exceeds the balance',
       'server/billing/balances/account.ts',
-      'const spare = Math.floor(total * overcommit) - mostOfAll;',
+      'const spare = Math.floor(total * overcommit) - maxOverall;',
       'const spare = Math.floor(total * overcommit) - held;',
       'relay/balances',
     ],
@@ -611,8 +611,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a frozen Redis holds requests up',
       'server/cluster/redis.ts',
-      'return Promise.race([work, late]);',
-      'return Promise.race([work, late.catch(() => work)]);',
+      'return Promise.race([work, timedOut]);',
+      'return Promise.race([work, timedOut.catch(() => work)]);',
       'postgres/rates',
     ],
     [
@@ -655,7 +655,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a broadcast exceeds a notification',
       'server/threads/control/health-broadcast.ts',
-      'if (size + bytes > mostBytes) close();',
+      'if (size + bytes > maxBytes) close();',
       '',
       'postgres/peers',
     ],

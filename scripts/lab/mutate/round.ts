@@ -19,7 +19,7 @@ export interface Round {
 
 /** A test that hangs because of the change has noticed it. */
 const hangingMs = 40_000;
-const lookMs = 2000;
+const checkMs = 2000;
 
 const config = (name: string, isolate: boolean): string => `import base from './vitest.config.ts';
 export default {
@@ -80,10 +80,10 @@ export async function runRound(round: Round): Promise<readonly FileOver[]> {
       stdio: ['ignore', Bun.file(join(dir, `${name}.log`)), Bun.file(join(dir, `${name}.err`))],
     },
   );
-  const began = Date.now();
+  const started = Date.now();
   const watch = setInterval(() => {
-    if (Date.now() - (running(dir, child.pid)?.since ?? began) > round.timeoutMs) child.kill('SIGKILL');
-  }, lookMs);
+    if (Date.now() - (running(dir, child.pid)?.since ?? started) > round.timeoutMs) child.kill('SIGKILL');
+  }, checkMs);
   await child.exited;
   clearInterval(watch);
   const last = running(dir, child.pid);

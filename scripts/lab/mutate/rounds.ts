@@ -98,7 +98,7 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
   let pending = [...all];
   const silent = new Set<string>();
   for (let round = 1; pending.length > 0 && !deps.isOver(); round++) {
-    const began = performance.now();
+    const started = performance.now();
     const given = assigned(pending);
     const results = await inParallel(
       [...given].map(([test, one]) => [test, one.number] as const),
@@ -131,7 +131,7 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
       deps.survived(one);
     }
     pending = pending.filter((one) => !over.has(one));
-    const seconds = (performance.now() - began) / 1000;
+    const seconds = (performance.now() - started) / 1000;
     deps.told(
       `round ${round}: ${results.length} of ${given.size} files in ${seconds.toFixed(0)} s, ${over.size} settled, ${pending.length} left`,
     );
@@ -142,8 +142,8 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
 function assigned(pending: readonly Pending[]): ReadonlyMap<string, Pending> {
   const given = new Map<string, Pending>();
   const order = [...pending].sort((a, b) => a.left.length - b.left.length);
-  const most = pending.length * 2 > roundSize ? 1 : atOnce;
-  for (let turn = 0; turn < most; turn++)
+  const max = pending.length * 2 > roundSize ? 1 : atOnce;
+  for (let turn = 0; turn < max; turn++)
     for (const one of order) {
       if (given.size >= roundSize) return given;
       const free = one.left.find((test) => !given.has(test));

@@ -1,7 +1,7 @@
 /** A channel that breaks every stream after four chunks beside a healthy one, and one whose connections end at reuse; options as they are shipped. */
 import type { Goal } from '../bench/goals.ts';
 import { ask, chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './doubles.ts';
-import { atLeast, atMost, flag, openSite } from './site.ts';
+import { flag, maxGoal, minGoal, openSite } from './site.ts';
 
 export async function brokenStreams(args: readonly string[]): Promise<readonly Goal[]> {
   const requests = flag(args, '--requests', 300);
@@ -29,8 +29,10 @@ export async function brokenStreams(args: readonly string[]): Promise<readonly G
       const { whole } = await ask(site, model, model === 'same' ? 'talk' : `talk ${n}`, true);
       if (n >= 10 && whole) answered++;
     }
-    goals.push(atLeast(`${model}: answered after the first 10`, (answered / (requests - 10)) * 100, 99, '%'));
-    goals.push(atMost(`${model}: upstream calls per request`, (bad.asked() + good.asked()) / requests, 1.1, ''));
+    goals.push(minGoal(`${model}: answered after the first 10`, (answered / (requests - 10)) * 100, 99, '%'));
+    goals.push(
+      maxGoal(`${model}: upstream calls per request`, (bad.requested() + good.requested()) / requests, 1.1, ''),
+    );
   }
   const reused = flag(args, '--reused', 2000);
   const statuses: number[] = [];
@@ -42,7 +44,7 @@ export async function brokenStreams(args: readonly string[]): Promise<readonly G
       }
     }),
   );
-  goals.push(atMost(`ends at reuse: not 200 of ${reused}`, statuses.filter((status) => status !== 200).length, 0, ''));
+  goals.push(maxGoal(`ends at reuse: not 200 of ${reused}`, statuses.filter((status) => status !== 200).length, 0, ''));
   // Ends with an error where anything does not add up.
   await site.run(['ledger', 'verify']);
   site.remove();

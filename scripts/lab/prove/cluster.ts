@@ -37,10 +37,10 @@ export async function cluster(args: readonly string[]): Promise<readonly Goal[]>
     process.once(signal, () => void closeClusters().finally(() => process.exit(130)));
   const goals: Goal[] = [];
   for (const name of wanted) {
-    const began = performance.now();
+    const started = performance.now();
     console.log(`== ${name}, seed ${seed}`);
     goals.push(...((await parts[name]?.({ seed, full: args.includes('--full') })) ?? []));
-    console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(0)} s with setting up`);
+    console.log(`${name}: ${((performance.now() - started) / 1000).toFixed(0)} s with setting up`);
   }
   return goals;
 }

@@ -6,7 +6,7 @@ import { residentKb } from '../../../cli/bench/machine.ts';
 import { openDescriptors } from '../../../server/http/descriptors.ts';
 import type { Goal } from '../bench/goals.ts';
 import { ask, chunk, double, frame, lastFrames, requestOf, streamHead, wholeAnswer } from './doubles.ts';
-import { atLeast, atMost, descriptorsOf, flag, openSite, type ProofSite, share } from './site.ts';
+import { descriptorsOf, flag, maxGoal, minGoal, openSite, type ProofSite, share } from './site.ts';
 
 /** This process, and the gateway, need some for themselves. */
 const spare = 500;
@@ -70,9 +70,9 @@ function ended(dataDir: string): { readonly rows: number; readonly holds: number
 async function served(site: ProofSite, count: number, answers: number[]): Promise<number> {
   let good = 0;
   for (let n = 0; n < count; n++) {
-    const asked = performance.now();
+    const requested = performance.now();
     if ((await ask(site, 'plain', `newcomer ${n}`, n % 2 === 0)).status === 200) good++;
-    answers.push(performance.now() - asked);
+    answers.push(performance.now() - requested);
   }
   return good;
 }
@@ -140,19 +140,19 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
     `descriptors ${before.descriptors} before, ${held.descriptors} with them, ${afterIdle.descriptors} without, ${after.descriptors} after ${left} that left`,
   );
   console.log(
-    `RSS ${[before, held, afterIdle, after].map(({ kb }) => (kb / 1024).toFixed(0)).join(', ')} MB; newcomers p99 ${share(answers, 0.99).toFixed(0)} ms; ${speaking.asked()} of those who left had reached the upstream, ${rows} have a row; exit code ${code}`,
+    `RSS ${[before, held, afterIdle, after].map(({ kb }) => (kb / 1024).toFixed(0)).join(', ')} MB; newcomers p99 ${share(answers, 0.99).toFixed(0)} ms; ${speaking.requested()} of those who left had reached the upstream, ${rows} have a row; exit code ${code}`,
   );
   speaking.stop();
   plain.stop();
   site.remove();
   return [
-    atLeast('idle connections', open.length, idle, 'connections'),
-    atLeast('newcomers served beside them', besideIdle, newcomers, 'requests'),
-    atLeast('newcomers served beside those who leave', besideAborts, newcomers, 'requests'),
-    atMost('descriptors that stay', after.descriptors - before.descriptors, atOnce / 10, ''),
-    atMost('memory that stays', (after.kb - before.kb) / 1024, 100, 'MB'),
-    atLeast('reached the upstream, and were settled or voided', rows, speaking.asked(), 'requests'),
-    atMost('holds that stay', holds, 0, ''),
-    atMost('exit code', code, 0, ''),
+    minGoal('idle connections', open.length, idle, 'connections'),
+    minGoal('newcomers served beside them', besideIdle, newcomers, 'requests'),
+    minGoal('newcomers served beside those who leave', besideAborts, newcomers, 'requests'),
+    maxGoal('descriptors that stay', after.descriptors - before.descriptors, atOnce / 10, ''),
+    maxGoal('memory that stays', (after.kb - before.kb) / 1024, 100, 'MB'),
+    minGoal('reached the upstream, and were settled or voided', rows, speaking.requested(), 'requests'),
+    maxGoal('holds that stay', holds, 0, ''),
+    maxGoal('exit code', code, 0, ''),
   ];
 }

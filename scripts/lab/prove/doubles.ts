@@ -19,7 +19,7 @@ const answer = JSON.stringify({
 export const wholeAnswer = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
 
 /** What was asked over one connection. */
-export interface Asked {
+export interface Requested {
   text: string;
   /** Requests before this one. */
   before: number;
@@ -28,14 +28,14 @@ export interface Asked {
 export interface Double {
   readonly url: string;
   /** Requests so far. */
-  asked(): number;
+  requested(): number;
   stop(): void;
 }
 
 /** @param reply called once for each whole request. */
-export function double(reply: (socket: Socket<Asked>, body: string) => unknown): Double {
-  let asked = 0;
-  const listener = Bun.listen<Asked>({
+export function double(reply: (socket: Socket<Requested>, body: string) => unknown): Double {
+  let requested = 0;
+  const listener = Bun.listen<Requested>({
     hostname: '127.0.0.1',
     port: 0,
     socket: {
@@ -52,7 +52,7 @@ export function double(reply: (socket: Socket<Asked>, body: string) => unknown):
           if (data.text.length < end + 4 + length) return;
           const body = data.text.slice(end + 4, end + 4 + length);
           data.text = data.text.slice(end + 4 + length);
-          asked++;
+          requested++;
           reply(socket, body);
           data.before++;
         }
@@ -60,7 +60,7 @@ export function double(reply: (socket: Socket<Asked>, body: string) => unknown):
       error: () => undefined,
     },
   });
-  return { url: `http://127.0.0.1:${listener.port}`, asked: () => asked, stop: () => listener.stop(true) };
+  return { url: `http://127.0.0.1:${listener.port}`, requested: () => requested, stop: () => listener.stop(true) };
 }
 
 export const requestOf = (token: string, model: string, content: string, stream: boolean): string => {

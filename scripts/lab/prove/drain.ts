@@ -1,7 +1,7 @@
 /** A restart behind a TCP proxy while hundreds of streams are open: what breaks, what newcomers are told, and whether all is paid. */
 import type { Goal } from '../bench/goals.ts';
 import { ask, chunk, double, frame, lastFrames, requestOf, streamHead } from './doubles.ts';
-import { atLeast, atMost, flag, openSite } from './site.ts';
+import { flag, maxGoal, minGoal, openSite } from './site.ts';
 
 const wordMs = 250;
 const canaryMs = 100;
@@ -50,11 +50,11 @@ function openProxy(target: number, isReady: () => boolean) {
 interface Told {
   whole: number;
   broken: number;
-  begun: number;
+  started: number;
 }
 
 /** One stream to its end. */
-async function hear(port: number, request: string, told: Told): Promise<void> {
+async function receive(port: number, request: string, told: Told): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let text = '';
   let seen = false;
@@ -72,7 +72,7 @@ async function hear(port: number, request: string, told: Told): Promise<void> {
     socket: {
       open: (socket) => void socket.write(request),
       data(socket, bytes) {
-        if (!seen) told.begun++;
+        if (!seen) told.started++;
         seen = true;
         text = (text + bytes.toString('latin1')).slice(-400);
         if (!text.endsWith('0\r\n\r\n')) return;
@@ -134,11 +134,11 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
     );
   }, 50);
 
-  const told = { whole: 0, broken: 0, begun: 0 };
+  const told = { whole: 0, broken: 0, started: 0 };
   const open = Array.from({ length: streams }, (_, n) =>
-    hear(proxy.port, requestOf(site.token, 'm', `stream ${n}`, true), told),
+    receive(proxy.port, requestOf(site.token, 'm', `stream ${n}`, true), told),
   );
-  while (told.begun < streams) await Bun.sleep(20);
+  while (told.started < streams) await Bun.sleep(20);
 
   const codes = new Map<string, number>();
   const canary = sing(`http://127.0.0.1:${proxy.port}/v1/models`, site.token, codes);
@@ -173,9 +173,9 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
   await site.ended();
   site.remove();
   return [
-    atLeast('streams that ended whole', told.whole, streams, 'streams'),
-    atMost('streams that broke', told.broken, 0, 'streams'),
-    atLeast('streams that are paid', settled, streams, 'rows'),
-    atMost('newcomers whose connection broke', codes.get('broken') ?? 0, 0, 'requests'),
+    minGoal('streams that ended whole', told.whole, streams, 'streams'),
+    maxGoal('streams that broke', told.broken, 0, 'streams'),
+    minGoal('streams that are paid', settled, streams, 'rows'),
+    maxGoal('newcomers whose connection broke', codes.get('broken') ?? 0, 0, 'requests'),
   ];
 }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { answers, freePort, start } from '../../../cli/bench/processes.ts';
 import type { Goal } from '../bench/goals.ts';
 import { chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './doubles.ts';
-import { atLeast, atMost, flag, openSite, type ProofSite } from './site.ts';
+import { flag, maxGoal, minGoal, openSite, type ProofSite } from './site.ts';
 
 const monitoring = resolve(import.meta.dirname, '..', '..', 'monitoring');
 const rules = join(monitoring, 'alerts.yaml');
@@ -49,7 +49,7 @@ async function startPrometheus(folder: string, target: number): Promise<string> 
   return url;
 }
 
-async function asked<Data>(url: string): Promise<Data> {
+async function requested<Data>(url: string): Promise<Data> {
   const answer = (await (await fetch(url)).json()) as { status: string; error?: string; data: Data };
   if (answer.status !== 'success') throw new Error(answer.error ?? answer.status);
   return answer.data;
@@ -59,7 +59,7 @@ async function asked<Data>(url: string): Promise<Data> {
 async function unanswered(prometheus: string): Promise<readonly string[]> {
   const silent: string[] = [];
   for (const { title, text } of queries()) {
-    const count = await asked<{ result: readonly unknown[] }>(
+    const count = await requested<{ result: readonly unknown[] }>(
       `${prometheus}/api/v1/query?${new URLSearchParams({ query: text })}`,
     ).then(
       ({ result }) => result.length,
@@ -122,19 +122,19 @@ export async function monitoringProof(args: readonly string[]): Promise<readonly
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     const complaints = [checked(['metrics'], text), checked(['rules', rules])].filter((one) => one !== '');
     const silent = await unanswered(prometheus);
-    const { groups } = await asked<RuleGroups>(`${prometheus}/api/v1/rules`);
+    const { groups } = await requested<RuleGroups>(`${prometheus}/api/v1/rules`);
     const known = groups.flatMap((group) => group.rules);
     const sick = known.filter(({ health }) => health !== 'ok');
     for (const one of complaints) console.log(`monitoring: ${one}`);
     for (const one of silent) console.log(`monitoring: no answer to ${one}`);
     for (const { name, lastError = '' } of sick) console.log(`monitoring: ${name}: ${lastError}`);
     return [
-      atLeast('lines of metrics', text.split('\n').filter((line) => !/^#|^$/.test(line)).length, 50, ''),
-      atMost('complaints of promtool', complaints.length, 0, ''),
-      atLeast('queries of the dashboard', queries().length, 20, ''),
-      atMost('queries without an answer', silent.length, 0, ''),
-      atLeast('rules', known.length, 8, ''),
-      atMost('rules that do not evaluate', sick.length, 0, ''),
+      minGoal('lines of metrics', text.split('\n').filter((line) => !/^#|^$/.test(line)).length, 50, ''),
+      maxGoal('complaints of promtool', complaints.length, 0, ''),
+      minGoal('queries of the dashboard', queries().length, 20, ''),
+      maxGoal('queries without an answer', silent.length, 0, ''),
+      minGoal('rules', known.length, 8, ''),
+      maxGoal('rules that do not evaluate', sick.length, 0, ''),
     ];
   } finally {
     site.signal('SIGTERM');

@@ -19,7 +19,7 @@ import type {
   UpstreamReport,
 } from './overload/messages.ts';
 import { threadTimes } from './overload/thread-times.ts';
-import { atLeast, atMost, flag, openSite, type ProofSite } from './site.ts';
+import { flag, maxGoal, minGoal, openSite, type ProofSite } from './site.ts';
 
 interface Part {
   /** @returns the next message that it sends. */
@@ -31,13 +31,13 @@ interface Part {
 type Order = LoadOrder | UpstreamOrder | LookOrder;
 
 function part(name: 'load' | 'upstream' | 'console', order: Order): Part {
-  let heard = Promise.withResolvers<unknown>();
+  let received = Promise.withResolvers<unknown>();
   const script = join(import.meta.dirname, 'overload', `${name}.ts`);
   const child = converse(canPin ? cores.around : null, [process.execPath, script, JSON.stringify(order)], (message) => {
-    heard.resolve(message);
-    heard = Promise.withResolvers();
+    received.resolve(message);
+    received = Promise.withResolvers();
   });
-  const next = <T>() => heard.promise as Promise<T>;
+  const next = <T>() => received.promise as Promise<T>;
   return {
     next,
     report<T>() {
@@ -48,17 +48,17 @@ function part(name: 'load' | 'upstream' | 'console', order: Order): Part {
   };
 }
 
-const ms = ({ p50, p99, most }: Spread): string =>
-  `p50 ${p50.toFixed(0)} p99 ${p99.toFixed(0)} most ${most.toFixed(0)} ms`;
+const ms = ({ p50, p99, max }: Spread): string =>
+  `p50 ${p50.toFixed(0)} p99 ${p99.toFixed(0)} most ${max.toFixed(0)} ms`;
 
-function tell(phase: PhaseReport): void {
-  const { name, due, queued, served, refused, failed, lastRefusal } = phase;
-  const offered = due === 0 ? 0 : (refused / due) * 100;
+function print(phase: PhaseReport): void {
+  const { name, due, queued, served, rejected, failed, lastRefusal } = phase;
+  const offered = due === 0 ? 0 : (rejected / due) * 100;
   console.log(
-    `${name}: ${due} due, ${served} served, ${refused} turned away (${offered.toFixed(0)} %), ${failed} failed; ${queued} found no free connection; last refusal after ${lastRefusal.toFixed(0)} ms`,
+    `${name}: ${due} due, ${served} served, ${rejected} turned away (${offered.toFixed(0)} %), ${failed} failed; ${queued} found no free connection; last refusal after ${lastRefusal.toFixed(0)} ms`,
   );
   console.log(`  let in, from due ${ms(phase.fromDue)}; from written ${ms(phase.fromWritten)}`);
-  if (refused > 0) console.log(`  turned away, from written ${ms(phase.refusedFromWritten)}`);
+  if (rejected > 0) console.log(`  turned away, from written ${ms(phase.rejectedAfterWrite)}`);
 }
 
 const load = (site: ProofSite, order: Omit<LoadOrder, 'port' | 'token'>): Promise<LoadReport> =>
@@ -91,15 +91,17 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
   for (const model of ['m', 'n']) await load(site, { model, connections: 48, phases: [], ms: warmMs });
   const full = await load(site, { model: 'n', connections: 48, phases: [], ms: 4000 });
   const capacity = full.perSecond;
-  console.log(`capacity ${capacity.toFixed(0)} requests/s; load late ${ms(full.late)}`);
+  console.log(`capacity ${capacity.toFixed(0)} requests/s; load late ${ms(full.timedOut)}`);
   await upstream.report<UpstreamReport>();
   const calm = await load(site, {
     ...{ model: 'm', connections: 1000, ms: 0 },
     phases: [{ name: 'unloaded', perSecond: capacity * 0.2, ms: 4000 }],
   });
   const [unloaded] = calm.phases as [PhaseReport];
-  tell(unloaded);
-  console.log(`  load late ${ms(calm.late)}; upstream late ${ms((await upstream.report<UpstreamReport>()).late)}`);
+  print(unloaded);
+  console.log(
+    `  load late ${ms(calm.timedOut)}; upstream late ${ms((await upstream.report<UpstreamReport>()).timedOut)}`,
+  );
   const console_ = part('console', { url: `${site.url}/api/status`, everyMs: 50 });
   await console_.next();
   const threads = threadTimes(site.pid());
@@ -113,20 +115,20 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
   });
   const looks = await console_.report<LookReport>();
   const [first, over, after] = crowd.phases as [PhaseReport, PhaseReport, PhaseReport];
-  for (const phase of [first, over, after]) tell(phase);
-  console.log(`console: ${looks.asked} asked, ${looks.failed} failed, ${ms(looks.took)}`);
-  const asked = await upstream.report<UpstreamReport>();
-  console.log(`  late: load ${ms(crowd.late)}; upstream ${ms(asked.late)}; reader ${ms(looks.late)}`);
-  console.log(`  upstream asked ${asked.asked}; CPU of the gateway's threads: ${threads()}`);
+  for (const phase of [first, over, after]) print(phase);
+  console.log(`console: ${looks.requested} asked, ${looks.failed} failed, ${ms(looks.took)}`);
+  const requested = await upstream.report<UpstreamReport>();
+  console.log(`  late: load ${ms(crowd.timedOut)}; upstream ${ms(requested.timedOut)}; reader ${ms(looks.timedOut)}`);
+  console.log(`  upstream asked ${requested.requested}; CPU of the gateway's threads: ${threads()}`);
   await site.run(['ledger', 'verify']);
   site.signal('SIGTERM');
   await site.ended();
   site.remove();
   return [
-    atLeast('turned away', (over.refused / over.due) * 100, 50, '%'),
-    atMost('p99 of who is let in, by unloaded', over.fromWritten.p99 / unloaded.fromWritten.p99, 2, 'times'),
-    atMost('p99 of the console', looks.took.p99, 300, 'ms'),
-    atMost('looks at the console that failed', looks.failed, 0, ''),
-    atMost('last refusal after it', after.lastRefusal, 2000, 'ms'),
+    minGoal('turned away', (over.rejected / over.due) * 100, 50, '%'),
+    maxGoal('p99 of who is let in, by unloaded', over.fromWritten.p99 / unloaded.fromWritten.p99, 2, 'times'),
+    maxGoal('p99 of the console', looks.took.p99, 300, 'ms'),
+    maxGoal('looks at the console that failed', looks.failed, 0, ''),
+    maxGoal('last refusal after it', after.lastRefusal, 2000, 'ms'),
   ];
 }

@@ -62,7 +62,7 @@ function lastRun({ tests }: Promised, results: Readonly<Record<string, Ran>>): s
   });
   const passed = ran.reduce((sum, one) => sum + one.passed, 0);
   const days = ran.map(({ day }) => day).sort();
-  return [`${days[0]}: ${passed}`, ...ran.flatMap(({ figures }) => figures)].join('; ');
+  return [`${days[0]}: ${passed}`, ...ran.flatMap(({ figures: stats }) => stats)].join('; ');
 }
 
 const cell = (text: string): string => text.replace(/\|/g, '\\|').replace(/\s+/g, ' ');

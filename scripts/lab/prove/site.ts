@@ -73,15 +73,15 @@ export async function openSite(
   };
 }
 
-export const atMost = (name: string, value: number, limit: number, unit: string): Goal => ({
+export const maxGoal = (name: string, value: number, limit: number, unit: string): Goal => ({
   name,
   value,
   limit,
   unit,
   direction: 'at most',
 });
-export const atLeast = (name: string, value: number, limit: number, unit: string): Goal => ({
-  ...atMost(name, value, limit, unit),
+export const minGoal = (name: string, value: number, limit: number, unit: string): Goal => ({
+  ...maxGoal(name, value, limit, unit),
   direction: 'at least',
 });
 

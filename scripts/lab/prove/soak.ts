@@ -2,7 +2,7 @@
 import { residentKb } from '../../../cli/bench/machine.ts';
 import type { Goal } from '../bench/goals.ts';
 import { chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './doubles.ts';
-import { atMost, descriptorsOf, flag, openSite, share, threadsOf } from './site.ts';
+import { descriptorsOf, flag, maxGoal, openSite, share, threadsOf } from './site.ts';
 
 interface Sample {
   readonly minutes: number;
@@ -24,9 +24,9 @@ export async function soak(args: readonly string[]): Promise<readonly Goal[]> {
   const minutes = flag(args, '--minutes', 30);
   const perSecond = flag(args, '--rate', 40);
   const failing = (n: number) => n % 20 === 0;
-  let asked = 0;
+  let requested = 0;
   const upstream = double((socket, body) => {
-    if (failing(asked++))
+    if (failing(requested++))
       return socket.write('HTTP/1.1 500 Oh\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}');
     if (!body.includes('"stream":true')) return socket.write(wholeAnswer);
     socket.write(streamHead);
@@ -41,8 +41,8 @@ export async function soak(args: readonly string[]): Promise<readonly Goal[]> {
   const samples: Sample[] = [];
   const canary: { readonly minutes: number; readonly ms: number }[] = [];
   const statuses = new Map<number, number>();
-  const began = performance.now();
-  const passed = () => (performance.now() - began) / 60_000;
+  const started = performance.now();
+  const passed = () => (performance.now() - started) / 60_000;
   const one = async (n: number) => {
     const stream = n % 3 === 0;
     const leave = new AbortController();
@@ -75,7 +75,7 @@ export async function soak(args: readonly string[]): Promise<readonly Goal[]> {
         threads: threadsOf(pid),
       });
     }
-    await Bun.sleep(Math.max(0, began + ((n + 1) * 1000) / perSecond - performance.now()));
+    await Bun.sleep(Math.max(0, started + ((n + 1) * 1000) / perSecond - performance.now()));
   }
   await Promise.all(open);
   await site.run(['ledger', 'verify']);
@@ -88,7 +88,7 @@ export async function soak(args: readonly string[]): Promise<readonly Goal[]> {
       canary.filter((one) => one.minutes >= from && one.minutes < to).map(({ ms }) => ms),
       0.99,
     );
-  const [early, late] = [p99(warm, half), p99(half, minutes + 1)];
+  const [early, timedOut] = [p99(warm, half), p99(half, minutes + 1)];
   console.log(`statuses: ${[...statuses].map(([status, count]) => `${status || 'left'} x${count}`).join(', ')}`);
   console.log(
     `RSS ${samples
@@ -96,21 +96,21 @@ export async function soak(args: readonly string[]): Promise<readonly Goal[]> {
       .filter((_, at) => at % 12 === 0)
       .join(' ')} MB, a minute apart`,
   );
-  console.log(`p99 of plain answers ${early.toFixed(0)} ms, then ${late.toFixed(0)} ms`);
+  console.log(`p99 of plain answers ${early.toFixed(0)} ms, then ${timedOut.toFixed(0)} ms`);
   upstream.stop();
   site.signal('SIGTERM');
   await site.ended();
   site.remove();
   return [
-    atMost(
+    maxGoal(
       'memory grows',
       slope(later, ({ mb }) => mb),
       0.2,
       'MB/min',
     ),
-    atMost('descriptors grow', Math.abs(slope(later, ({ descriptors }) => descriptors)), 1, '/min'),
-    atMost('threads grow', Math.abs(slope(later, ({ threads }) => threads)), 0.1, '/min'),
-    atMost('p99 drifts', (late / early - 1) * 100, 10, '%'),
-    atMost('answered 502', statuses.get(502) ?? 0, 0, 'requests'),
+    maxGoal('descriptors grow', Math.abs(slope(later, ({ descriptors }) => descriptors)), 1, '/min'),
+    maxGoal('threads grow', Math.abs(slope(later, ({ threads }) => threads)), 0.1, '/min'),
+    maxGoal('p99 drifts', (timedOut / early - 1) * 100, 10, '%'),
+    maxGoal('answered 502', statuses.get(502) ?? 0, 0, 'requests'),
   ];
 }

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { residentKb } from '../../../cli/bench/machine.ts';
 import type { Goal } from '../bench/goals.ts';
 import { chunk, double, frame, requestOf, streamHead } from './doubles.ts';
-import { atMost, flag, openSite } from './site.ts';
+import { flag, maxGoal, openSite } from './site.ts';
 
 export async function stalled(args: readonly string[]): Promise<readonly Goal[]> {
   const readers = flag(args, '--readers', 200);
@@ -24,9 +24,9 @@ export async function stalled(args: readonly string[]): Promise<readonly Goal[]>
   });
   const site = await openSite([{ name: 'up', url: upstream.url, models: 'm' }]);
   const before = residentKb(site.pid()) ?? 0;
-  let most = before;
+  let max = before;
   const sampling = setInterval(() => {
-    most = Math.max(most, residentKb(site.pid()) ?? 0);
+    max = Math.max(max, residentKb(site.pid()) ?? 0);
   }, 100);
   const sockets = Array.from({ length: readers }, (_, n) => {
     const socket = connect(site.port, '127.0.0.1');
@@ -41,11 +41,11 @@ export async function stalled(args: readonly string[]): Promise<readonly Goal[]>
   await Bun.sleep(3000);
   const after = residentKb(site.pid()) ?? 0;
   console.log(
-    `${readers} readers: ${(before / 1024).toFixed(0)} MB before, ${(most / 1024).toFixed(0)} at most, ${(after / 1024).toFixed(0)} after; upstreams gave ${(poured / readers / 1024).toFixed(0)} KB each`,
+    `${readers} readers: ${(before / 1024).toFixed(0)} MB before, ${(max / 1024).toFixed(0)} at most, ${(after / 1024).toFixed(0)} after; upstreams gave ${(poured / readers / 1024).toFixed(0)} KB each`,
   );
   upstream.stop();
   site.signal('SIGKILL');
   await site.ended();
   site.remove();
-  return [atMost('memory for each stalled reader', (most - before) / readers, 300, 'KB')];
+  return [maxGoal('memory for each stalled reader', (max - before) / readers, 300, 'KB')];
 }

@@ -61,23 +61,23 @@ class Process {
   async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder();
     let rest = '';
-    for await (const piece of stream) {
-      const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    for await (const chunk of stream) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
         this.lines.push(line);
-        for (const heard of this.#heard) heard(line);
+        for (const received of this.#heard) received(line);
       }
     }
   }
 
   /** @returns the first line that fits. */
-  line(fits: RegExp): Promise<string> {
-    const known = this.lines.find((line) => fits.test(line));
+  line(fitsIn: RegExp): Promise<string> {
+    const known = this.lines.find((line) => fitsIn.test(line));
     if (known !== undefined) return Promise.resolve(known);
     const { promise, resolve: found, reject } = Promise.withResolvers<string>();
-    this.#heard.push((line) => fits.test(line) && found(line));
-    void this.child.exited.then(() => reject(new Error(`ended without ${fits}: ${this.lines.join('\n')}`)));
+    this.#heard.push((line) => fitsIn.test(line) && found(line));
+    void this.child.exited.then(() => reject(new Error(`ended without ${fitsIn}: ${this.lines.join('\n')}`)));
     return promise;
   }
 
@@ -294,10 +294,10 @@ async function check(program: string, dir: string, made: Made): Promise<Record<s
 
 /** A code opens once: after a check of a moment ago the next one is waited for. */
 async function secondFactor(site: Site, ticket: string, secret: string): Promise<string> {
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     const { success, message } = await site.send('POST', '/api/user/login/2fa', { ticket, code: codeOf(secret) });
     if (success === true) return 'in';
-    if (tries === 4) return message ?? '';
+    if (attempts === 4) return message ?? '';
     await Bun.sleep(31_000 - (Date.now() % 30_000));
     ticket = (await site.login(withSecondFactor)).ticket;
   }
@@ -364,9 +364,9 @@ try {
     const dir = join(root, 'site');
     cpSync(before, dir, { recursive: true });
     const after = await killedAt(dir, moment);
-    const began = performance.now();
+    const started = performance.now();
     const first = await Site.open(newer, dir);
-    const ready = ((performance.now() - began) / 1000).toFixed(1);
+    const ready = ((performance.now() - started) / 1000).toFixed(1);
     await first.close();
     console.log(`killed ${what}: the schema was ${after}; ready again after ${ready} s`);
     compare(`${what}, then the new build`, expected, await check(newer, dir, made));

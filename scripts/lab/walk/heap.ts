@@ -2,7 +2,7 @@
 import { heapStats } from 'bun:jsc';
 import { openScenario, type ScenarioName } from './scenarios.ts';
 
-export interface HeapFigures {
+export interface HeapStats {
   /** Cells of the collector's heap that one request allocates: objects, strings, functions, promises, and others. */
   readonly objects: number;
   /** Bytes of those cells and of their storage in the collector's heap; memory outside of it, as of long buffers, is not in it. */
@@ -30,7 +30,7 @@ const medianOf = (values: readonly number[]): number => values.toSorted((a, b) =
 const noiseOf = (values: readonly number[]): number =>
   (Math.max(...values) - Math.min(...values)) / 2 / medianOf(values);
 
-export async function measure(root: string, name: ScenarioName): Promise<HeapFigures> {
+export async function measure(root: string, name: ScenarioName): Promise<HeapStats> {
   const scenario = await openScenario(root, name);
   for (let n = 0; n < warmUp; n++) await scenario.request();
   const objects: number[] = [];

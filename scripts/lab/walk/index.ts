@@ -8,7 +8,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type HeapFigures, heapEnvironment } from './heap.ts';
+import { type HeapStats, heapEnvironment } from './heap.ts';
 import { recordFunctionsOf } from './instrument.ts';
 import { openScenario, type ScenarioName, scenarioNames } from './scenarios.ts';
 
@@ -24,7 +24,7 @@ export interface Walk {
   readonly returns: number;
   /** Different functions entered. */
   readonly functions: number;
-  readonly heap: HeapFigures | null;
+  readonly heap: HeapStats | null;
   readonly byFile: readonly {
     readonly file: string;
     readonly calls: number;
@@ -79,13 +79,13 @@ async function walk(name: ScenarioName): Promise<Walk> {
 }
 
 /** In a process of its own: the loader would count its own numbers, and collections must be off from the start. */
-function heapOf(name: ScenarioName): HeapFigures {
+function heapOf(name: ScenarioName): HeapStats {
   const child = Bun.spawnSync([process.execPath, join(import.meta.dirname, 'heap.ts'), root, name], {
     env: { ...process.env, ...heapEnvironment },
     stderr: 'inherit',
   });
   if (child.exitCode !== 0) throw new Error(`the heap of ${name} could not be measured`);
-  return JSON.parse(child.stdout.toString().trim().split('\n').at(-1) ?? '') as HeapFigures;
+  return JSON.parse(child.stdout.toString().trim().split('\n').at(-1) ?? '') as HeapStats;
 }
 
 const percent = (share: number): string => `±${(share * 100).toFixed(1)} %`;

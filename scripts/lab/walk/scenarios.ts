@@ -142,7 +142,7 @@ async function openConversation(
   )) as UpstreamModule;
   const upstream = startRealtimeUpstream({
     answer(answer) {
-      for (const text of words) answer.say(text);
+      for (const text of words) answer.print(text);
       answer.done(realtimeUsage(9, 6));
     },
   });
@@ -150,15 +150,15 @@ async function openConversation(
   const model = 'gpt-4o-realtime-preview';
   await gateway.channel(upstream.url, { models: model });
   const { key } = await gateway.token();
-  const asked = new Request(`http://gateway/v1/realtime?model=${model}`, {
+  const requested = new Request(`http://gateway/v1/realtime?model=${model}`, {
     headers: { authorization: `Bearer sk-${key}`, upgrade: 'websocket' },
   });
-  const conversation = await gateway.relay.realtime(asked, { ip: () => '127.0.0.1' });
+  const conversation = await gateway.relay.realtime(requested, { ip: () => '127.0.0.1' });
   if (conversation instanceof Response) throw new Error(`realtime: ${conversation.status}`);
   const events = new EventTarget();
-  const heard = (type: string) =>
+  const received = (type: string) =>
     new Promise<void>((resolve) => events.addEventListener(type, () => resolve(), { once: true }));
-  const began = heard('session.created');
+  const started = received('session.created');
   let leaving = false;
   conversation.open({
     send: (data) => events.dispatchEvent(new Event((JSON.parse(String(data)) as { type: string }).type)),
@@ -166,14 +166,14 @@ async function openConversation(
       if (!leaving) throw new Error(`realtime: closed with ${code} ${reason}`);
     },
   });
-  await began;
+  await started;
   const item = {
     type: 'conversation.item.create',
     item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Say hello, please.' }] },
   };
   return {
     async request() {
-      const done = heard('response.done');
+      const done = received('response.done');
       conversation.message(JSON.stringify(item));
       conversation.message('{"type":"response.create"}');
       await done;

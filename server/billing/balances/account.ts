@@ -19,9 +19,9 @@ export interface SharedMoney {
   readonly nodeLease: NodeLease | null;
 }
 
-export interface HoldTerms {
+export interface ReserveOptions {
   /** What the request may cost at most, as far as it was not said before; default: the amount. */
-  readonly most?: number;
+  readonly max?: number;
   /** What the key's budgets are to have for it besides. */
   readonly budget?: number;
   /** Of the key; absent or null = no budget bounds it. */
@@ -29,7 +29,7 @@ export interface HoldTerms {
   /** With 1, the default, all that open requests may cost together stays within the balance. */
   readonly overcommit?: number;
   /** The balance is left alone; the key's limit is not. */
-  readonly house?: boolean;
+  readonly selfUse?: boolean;
   readonly open?: OpenRequest;
   /** Number of the lease under which the request was let in; absent = it is just being let in. */
   readonly epoch?: number;
@@ -42,19 +42,19 @@ export interface BudgetShortage {
   readonly seconds: number;
 }
 
-export type HoldRefusal =
+export type ReserveRefusal =
   | { readonly ok: false; readonly who: 'user' | 'token'; readonly remain: number }
   | ({ readonly ok: false; readonly who: 'budget' } & BudgetShortage);
-export type HoldAnswer = { readonly ok: true } | HoldRefusal;
+export type ReserveResult = { readonly ok: true } | ReserveRefusal;
 
 export interface Spent {
   readonly held: number;
   readonly charged: number;
   /** What was said of it at most; default: the hold. */
-  readonly most?: number;
+  readonly max?: number;
   /** What the key's budgets held of it. */
   readonly budget?: number;
-  readonly house?: boolean;
+  readonly selfUse?: boolean;
   /** It has ended with that. */
   readonly open?: OpenRequest;
   /** Nothing was used. */
@@ -69,7 +69,7 @@ export interface Shortage {
 }
 
 const unbounded = Number.MAX_SAFE_INTEGER;
-const usual: HoldTerms = {};
+const defaults: ReserveOptions = {};
 const noCells = new Float64Array(slotCells);
 /** Those that settlements change. */
 const userMoney = UserSlot.most + 1;
@@ -126,15 +126,15 @@ export class Account implements Owner {
     try {
       return step();
     } finally {
-      this.memory.unlock(this.stripe);
+      this.memory.release(this.stripe);
     }
   }
 
   /** What a request could hold now. Exact under the lock, a hint without it. */
-  available(house = false): number {
+  available(selfUse = false): number {
     const { balance, key } = this;
-    if (!this.maySpend(house)) return 0;
-    const own = house ? unbounded : (balance[UserSlot.balance] ?? 0) - (balance[UserSlot.held] ?? 0);
+    if (!this.maySpend(selfUse)) return 0;
+    const own = selfUse ? unbounded : (balance[UserSlot.balance] ?? 0) - (balance[UserSlot.held] ?? 0);
     const ofKey =
       this.token === 0 || key[KeySlot.unlimited] === 1
         ? unbounded
@@ -143,10 +143,10 @@ export class Account implements Owner {
   }
 
   /** What a request may cost at most to be let in now. Exact under the lock, a hint without it. */
-  spare(overcommit: number, house: boolean): number {
+  spare(overcommit: number, selfUse: boolean): number {
     const { balance, key } = this;
-    if (!this.maySpend(house)) return 0;
-    const own = house
+    if (!this.maySpend(selfUse)) return 0;
+    const own = selfUse
       ? unbounded
       : Math.floor((balance[UserSlot.balance] ?? 0) * overcommit) - (balance[UserSlot.most] ?? 0);
     const ofKey =
@@ -157,9 +157,9 @@ export class Account implements Owner {
   }
 
   /** Whose money is used up, so that nothing could be held; null = something could. Takes the lock only where something is lacking. */
-  lacking(house: boolean): Shortage | null {
-    if (this.key[KeySlot.gone] !== 1 && this.available(house) >= 1) return null;
-    return this.locked(() => this.shortage(house));
+  lacking(selfUse: boolean): Shortage | null {
+    if (this.key[KeySlot.gone] !== 1 && this.available(selfUse) >= 1) return null;
+    return this.locked(() => this.shortage(selfUse));
   }
 
   /** What both budgets have left; Infinity where none is bounded. Exact under the lock, a hint without it. */
@@ -177,30 +177,30 @@ export class Account implements Owner {
   }
 
   /** Takes `amount` out of reach of other requests, all of it or nothing. */
-  hold(amount: number, terms: HoldTerms = usual): HoldAnswer {
+  reserve(amount: number, options: ReserveOptions = defaults): ReserveResult {
     const { memory, stripe } = this;
     memory.lock(stripe);
     try {
-      return this.take(amount, terms);
+      return this.take(amount, options);
     } finally {
-      memory.unlock(stripe);
+      memory.release(stripe);
     }
   }
 
   /** Gives a hold back and charges what was really used. The balance is lowered first and the hold given back second: err on the side of less. */
   settle(spent: Spent): void {
     const { memory, stripe, nodeLease, balance, key } = this;
-    const { held, charged, most = held, budget = 0, house = false, open = noRow, epoch } = spent;
+    const { held, charged, max = held, budget = 0, selfUse = false, open = noRow, epoch } = spent;
     // What it held was given up with the lease it was let in under.
     const isStale = nodeLease !== null && epoch !== undefined && epoch !== nodeLease.epoch();
     memory.lock(stripe);
     try {
       if (this.user !== 0) {
         memory.note(this.user, userMoney);
-        if (!house && !isStale) {
+        if (!selfUse && !isStale) {
           balance[UserSlot.balance] = (balance[UserSlot.balance] ?? 0) - charged;
           balance[UserSlot.held] = (balance[UserSlot.held] ?? 0) - held;
-          balance[UserSlot.most] = (balance[UserSlot.most] ?? 0) - most;
+          balance[UserSlot.most] = (balance[UserSlot.most] ?? 0) - max;
         }
         balance[UserSlot.used] = (balance[UserSlot.used] ?? 0) + charged;
       }
@@ -210,7 +210,7 @@ export class Account implements Owner {
         key[KeySlot.used] = (key[KeySlot.used] ?? 0) + charged;
         if (!isStale) {
           key[KeySlot.held] = (key[KeySlot.held] ?? 0) - held;
-          key[KeySlot.most] = (key[KeySlot.most] ?? 0) - most;
+          key[KeySlot.most] = (key[KeySlot.most] ?? 0) - max;
         }
         if (nodeLease === null) this.chargeBudgets(budget, charged);
       }
@@ -223,12 +223,12 @@ export class Account implements Owner {
       cells[Row.charged] = spent.failed === true ? -1 : charged;
       cells[Row.state] = RowState.ended;
     } finally {
-      memory.unlock(stripe);
+      memory.release(stripe);
     }
   }
 
   /** What the user, or the key, has left and has used; `limit` Infinity = without end. */
-  standing(): { readonly limit: number; readonly used: number } {
+  limits(): { readonly limit: number; readonly used: number } {
     const { balance, key, tokenId } = this;
     return this.locked(() => {
       if (tokenId === 0) {
@@ -245,63 +245,63 @@ export class Account implements Owner {
     return this.balance[UserSlot.overrun] ?? 0;
   }
 
-  private maySpend(house: boolean): boolean {
-    return this.user !== 0 && this.balance[UserSlot.gone] !== 1 && (this.nodeLease === null || this.isLeased(house));
+  private maySpend(selfUse: boolean): boolean {
+    return this.user !== 0 && this.balance[UserSlot.gone] !== 1 && (this.nodeLease === null || this.isLeased(selfUse));
   }
 
   /** What lies here is this machine's to spend, or nothing of it is needed: of neither the balance nor the key's limit. */
-  private isLeased(house: boolean, epoch?: number): boolean {
+  private isLeased(selfUse: boolean, epoch?: number): boolean {
     const { nodeLease, token, key } = this;
-    if (nodeLease === null || (house && (token === 0 || key[KeySlot.unlimited] === 1))) return true;
+    if (nodeLease === null || (selfUse && (token === 0 || key[KeySlot.unlimited] === 1))) return true;
     return (epoch === undefined || epoch === nodeLease.epoch()) && nodeLease.isValid();
   }
 
-  private shortage(house: boolean): Shortage | null {
+  private shortage(selfUse: boolean): Shortage | null {
     const { balance, key } = this;
     if (this.user === 0 || balance[UserSlot.gone] === 1) return { who: 'user', remain: 0 };
-    if (!this.isLeased(house)) return { who: house ? 'token' : 'user', remain: 0 };
+    if (!this.isLeased(selfUse)) return { who: selfUse ? 'token' : 'user', remain: 0 };
     if (this.token !== 0) {
       if (key[KeySlot.gone] === 1) return { who: 'token', remain: 0 };
       const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0) - (key[KeySlot.held] ?? 0);
       if (key[KeySlot.unlimited] !== 1 && left < 1) return { who: 'token', remain: Math.max(0, left) };
     }
     const free = (balance[UserSlot.balance] ?? 0) - (balance[UserSlot.held] ?? 0);
-    return house || free >= 1 ? null : { who: 'user', remain: Math.max(0, free) };
+    return selfUse || free >= 1 ? null : { who: 'user', remain: Math.max(0, free) };
   }
 
   /** Under the lock. */
-  private take(amount: number, terms: HoldTerms): HoldAnswer {
-    const { most = amount, budget = 0, limits = null, overcommit = 1, house = false, open = noRow, epoch } = terms;
+  private take(amount: number, options: ReserveOptions): ReserveResult {
+    const { max = amount, budget = 0, limits = null, overcommit = 1, selfUse = false, open = noRow, epoch } = options;
     const { memory, balance, key, token, nodeLease } = this;
-    if (this.user === 0 || balance[UserSlot.gone] === 1) return refused('user', 0);
-    if (nodeLease !== null && !this.isLeased(house, epoch)) return refused(house ? 'token' : 'user', 0);
+    if (this.user === 0 || balance[UserSlot.gone] === 1) return rejected('user', 0);
+    if (nodeLease !== null && !this.isLeased(selfUse, epoch)) return rejected(selfUse ? 'token' : 'user', 0);
     if (token !== 0) {
       const lacking = limits === null ? null : this.budgetShortage(limits, budget);
       if (lacking !== null) return { ok: false, who: 'budget', ...lacking };
-      if (key[KeySlot.gone] === 1) return refused('token', 0);
+      if (key[KeySlot.gone] === 1) return rejected('token', 0);
       if (key[KeySlot.unlimited] !== 1) {
         const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0);
         const room = left - (key[KeySlot.held] ?? 0);
-        if (room < amount) return refused('token', room);
+        if (room < amount) return rejected('token', room);
         const spare = Math.floor(left * overcommit) - (key[KeySlot.most] ?? 0);
-        if (most > 0 && spare < most) return refused('token', spare);
+        if (max > 0 && spare < max) return rejected('token', spare);
       }
     }
-    if (!house) {
+    if (!selfUse) {
       const total = balance[UserSlot.balance] ?? 0;
       const held = balance[UserSlot.held] ?? 0;
-      const mostOfAll = balance[UserSlot.most] ?? 0;
-      if (total - held < amount || (amount > 0 && total <= 0)) return refused('user', total - held);
-      const spare = Math.floor(total * overcommit) - mostOfAll;
-      if (most > 0 && spare < most) return refused('user', spare);
+      const maxOverall = balance[UserSlot.most] ?? 0;
+      if (total - held < amount || (amount > 0 && total <= 0)) return rejected('user', total - held);
+      const spare = Math.floor(total * overcommit) - maxOverall;
+      if (max > 0 && spare < max) return rejected('user', spare);
       memory.note(this.user, userMoney);
       balance[UserSlot.held] = held + amount;
-      balance[UserSlot.most] = mostOfAll + most;
+      balance[UserSlot.most] = maxOverall + max;
     }
     if (token !== 0) {
       memory.note(token + KeySlot.used, keyMoney);
       key[KeySlot.held] = (key[KeySlot.held] ?? 0) + amount;
-      key[KeySlot.most] = (key[KeySlot.most] ?? 0) + most;
+      key[KeySlot.most] = (key[KeySlot.most] ?? 0) + max;
       // Also without a limit: one may be set while the request runs.
       if (nodeLease === null) key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) + budget;
     }
@@ -309,7 +309,7 @@ export class Account implements Owner {
       const { cells } = open;
       memory.note(open.row, moneyCells);
       cells[Row.held] = (cells[Row.held] ?? 0) + amount;
-      cells[Row.most] = (cells[Row.most] ?? 0) + most;
+      cells[Row.most] = (cells[Row.most] ?? 0) + max;
       if (token !== 0) cells[Row.budgetHeld] = (cells[Row.budgetHeld] ?? 0) + budget;
     }
     return taken;
@@ -362,8 +362,8 @@ export class Account implements Owner {
   }
 }
 
-const taken: HoldAnswer = { ok: true };
-const refused = (who: 'user' | 'token', remain: number): HoldRefusal => ({
+const taken: ReserveResult = { ok: true };
+const rejected = (who: 'user' | 'token', remain: number): ReserveRefusal => ({
   ok: false,
   who,
   remain: Math.max(0, remain),

@@ -65,15 +65,15 @@ export const RowState = {
 } as const;
 
 /** What is only known when the request was read. */
-export interface ReadFacts {
+export interface ReadInput {
   readonly model: string;
   readonly streams: boolean;
   readonly promptTokens: number;
-  readonly house: boolean;
+  readonly selfUse: boolean;
   readonly epoch: number;
 }
 
-export interface Begun extends ReadFacts {
+export interface Started extends ReadInput {
   readonly ref: string;
   readonly group: string;
   readonly startedMs: number;
@@ -97,24 +97,24 @@ export class OpenRequest {
     readonly cells: Float64Array,
   ) {}
 
-  begin(owner: Owner, begun: Begun): void {
+  begin(owner: Owner, startedOf: Started): void {
     const { memory, row, cells } = this;
     cells.fill(0, Row.held, Row.ref);
     cells[Row.user] = owner.user;
     cells[Row.token] = owner.token;
     cells[Row.userId] = owner.userId;
     cells[Row.tokenId] = owner.tokenId;
-    cells[Row.startedMs] = begun.startedMs;
-    cells[Row.refUnits] = memory.write(row + Row.ref, begun.ref, refUnits);
-    cells[Row.groupUnits] = memory.write(row + Row.groupName, begun.group, groupUnits);
-    this.read(begun);
+    cells[Row.startedMs] = startedOf.startedMs;
+    cells[Row.refUnits] = memory.write(row + Row.ref, startedOf.ref, refUnits);
+    cells[Row.groupUnits] = memory.write(row + Row.groupName, startedOf.group, groupUnits);
+    this.read(startedOf);
     cells[Row.state] = RowState.open;
   }
 
   /** For a row that began before the request was read. */
-  read({ model, streams, promptTokens, house, epoch }: ReadFacts): void {
+  read({ model, streams, promptTokens, selfUse, epoch }: ReadInput): void {
     const { cells, row } = this;
-    cells[Row.house] = house ? 1 : 0;
+    cells[Row.house] = selfUse ? 1 : 0;
     cells[Row.epoch] = epoch;
     cells[Row.streams] = streams ? 1 : 0;
     cells[Row.promptTokens] = promptTokens;
@@ -143,7 +143,7 @@ export const noRow = new OpenRequest({ write: () => 0 }, 0, new Float64Array(row
 
 export interface OpenRequests {
   /** @returns its row; null = there is none left. */
-  begin(owner: Owner, begun: Begun): OpenRequest | null;
+  begin(owner: Owner, startedOf: Started): OpenRequest | null;
   /** Nothing is left to be done about it. */
   over(request: OpenRequest): void;
   /** More rows for this thread. @param first cell of `rowsTogether` rows. */
@@ -153,7 +153,7 @@ export interface OpenRequests {
 }
 
 /** Where the only relay is in the main thread, nobody is left to end what it had open: the next start does. */
-export const untold: OpenRequests = {
+export const unreported: OpenRequests = {
   begin: () => noRow,
   over: () => undefined,
   add: () => undefined,
@@ -168,11 +168,11 @@ export function createOpenRequests(memory: Memory): OpenRequests {
   };
 
   return {
-    begin(owner, begun) {
+    begin(owner, startedOf) {
       if (free.length === 0 && memory.thread === 0) add(allotRows(memory));
       const request = free.pop();
       if (request === undefined) return null;
-      request.begin(owner, begun);
+      request.begin(owner, startedOf);
       return request;
     },
     over(request) {

@@ -21,17 +21,17 @@ export interface Memory {
   /** For cells that no other thread changes: whole at once, and not undone. */
   set(cell: number, value: number): void;
   /** A few words, 16 bits a unit, four a cell. @returns units written. */
-  write(cell: number, text: string, mostUnits: number): number;
+  write(cell: number, text: string, maxUnits: number): number;
   read(cell: number, units: number): string;
   /** Waits for the lock; one that the thread has already is counted. Users' locks come before those of groups. */
   lock(stripe: number): void;
   /** @returns false when somebody else kept it for so long. Only where the thread holds no lock. */
   tryLock(stripe: number, ms: number): boolean;
-  unlock(stripe: number): void;
+  release(stripe: number): void;
   /** New cells, all zero, at a multiple of their number; powers of two. @returns 0 where the memory is another thread's to give out. */
   allot(cells: number): number;
   /** The thread is gone: what it had begun is undone, its locks are free. */
-  bury(thread: number): void;
+  recoverOwn(thread: number): void;
   /** For another thread. */
   parts(): MemoryParts;
   /** Takes over chunks that were given out after the thread began. */
@@ -44,7 +44,7 @@ export interface MemoryParts {
 }
 
 /** Threads besides the main one. */
-export const mostThreads = 15;
+export const maxThreads = 15;
 const stripes = 64;
 const groupStripes = 64;
 const locksCount = stripes + groupStripes;
@@ -53,9 +53,9 @@ const chunkCells = 1 << chunkBits;
 const offsets = chunkCells - 1;
 const unitsPerCell = 4;
 /** The largest group of changes clears six rings of 31 sums, a note for each. */
-const mostNotes = 1024;
+const maxNotes = 1024;
 /** How many cells of notes are in use, then the notes: the values from before, the first of their cells, and how many they are. */
-const notesSize = 1 + 3 * mostNotes;
+const notesSize = 1 + 3 * maxNotes;
 const notesStart = (locksCount * Int32Array.BYTES_PER_ELEMENT) / Float64Array.BYTES_PER_ELEMENT;
 const spins = 200;
 const napMs = 1;
@@ -141,8 +141,8 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
       const chunk = chunks[cell >>> chunkBits];
       if (chunk !== undefined) chunk[cell & offsets] = value;
     },
-    write(cell, text, mostUnits) {
-      const units = Math.min(text.length, mostUnits);
+    write(cell, text, maxUnits) {
+      const units = Math.min(text.length, maxUnits);
       const at = (cell & offsets) * unitsPerCell;
       const chunk = words[cell >>> chunkBits];
       if (chunk !== undefined) for (let index = 0; index < units; index++) chunk[at + index] = text.charCodeAt(index);
@@ -157,16 +157,16 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
         depths[stripe] = (depths[stripe] ?? 0) + 1;
         return;
       }
-      for (let tries = 1; Atomics.compareExchange(locks, stripe, 0, me) !== 0; tries++) {
+      for (let attempts = 1; Atomics.compareExchange(locks, stripe, 0, me) !== 0; attempts++) {
         // Its owner may have been put to sleep, or be dead; then somebody is about to break the lock.
-        if (tries % spins === 0) Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
+        if (attempts % spins === 0) Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
       }
       depths[stripe] = 1;
       held++;
     },
     tryLock(stripe, ms) {
       for (let naps = 0; naps <= ms; naps++) {
-        for (let tries = 0; tries < spins; tries++) {
+        for (let attempts = 0; attempts < spins; attempts++) {
           if (Atomics.compareExchange(locks, stripe, 0, me) !== 0) continue;
           depths[stripe] = 1;
           held++;
@@ -176,7 +176,7 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
       }
       return false;
     },
-    unlock(stripe) {
+    release(stripe) {
       const depth = (depths[stripe] ?? 1) - 1;
       depths[stripe] = depth;
       if (depth > 0) return;
@@ -191,7 +191,7 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
       while (next > chunks.length * chunkCells) adopt([newChunk()]);
       return first;
     },
-    bury(dead) {
+    recoverOwn(dead) {
       const left = notesOf(dead);
       // The newest first: a cell may be noted twice.
       for (let at = left[0] ?? 0; at > 0; ) {

@@ -47,7 +47,7 @@ export const slotCells = 16;
 const timeoutMs = 20;
 
 /** Flat pairs of id and place. */
-export interface Places {
+export interface SlotIndexes {
   readonly users: readonly number[];
   readonly tokens: readonly number[];
   readonly groups: readonly (readonly [name: string, place: number])[];
@@ -72,18 +72,18 @@ export interface Accounts {
   /** Two rings. @param flow the place of a token or group. */
   ratesOf(flow: number): number;
   /** First sight of a user sets the balance; later rows leave it alone, since balances move only through the ledger. */
-  seeUser(user: UserSnapshot): void;
+  observeUser(user: UserSnapshot): void;
   /** First sight of a token sets what it has used; its limit follows every row. */
-  seeToken(token: TokenSnapshot): void;
-  forgetUser(id: number): void;
-  forgetToken(id: number): void;
+  observeToken(token: TokenSnapshot): void;
+  evictUser(id: number): void;
+  evictToken(id: number): void;
   /** Makes room for what these settings count. */
   prepare(settings: CountedLimits): void;
   /** A balance moved for another reason than a settlement of ours. */
   credit(event: BalanceEvent): void;
-  places(users: Iterable<number>, tokens: Iterable<number>): Places;
+  slotIndexes(users: Iterable<number>, tokens: Iterable<number>): SlotIndexes;
   /** Takes over places that the main thread has given out. */
-  bind(places: Places): void;
+  bind(slotIndexes: SlotIndexes): void;
   /** By id. */
   readonly users: ReadonlyMap<number, number>;
   readonly tokens: ReadonlyMap<number, number>;
@@ -108,7 +108,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
   const tokens = new Map<number, number>();
   const groups = new Map<string, number>();
   /** Counted although nobody has told of them. */
-  const strangers = new Map<number, number>();
+  const anonymous = new Map<number, number>();
   const seen = new Map<number, Seen>();
   // Rows and balance events come from different threads; an event may arrive before the row of its user.
   const early = new Map<number, BalanceEvent[]>();
@@ -151,10 +151,10 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     // Somebody may have died at it, and it is this thread that buries the dead: it must not wait for them.
     if (!memory.tryLock(stripe, timeoutMs)) return void setTimeout(credit, timeoutMs, event);
     apply(slot, event);
-    memory.unlock(stripe);
+    memory.release(stripe);
   };
 
-  const seeToken = (token: TokenSnapshot): number => {
+  const observeToken = (token: TokenSnapshot): number => {
     const known = tokens.get(token.id);
     const slot = known ?? memory.allot(slotCells);
     if (!leased) memory.set(slot + KeySlot.limit, token.quotaLimit);
@@ -191,17 +191,17 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     tokens,
     user: (id) => users.get(id) ?? 0,
     token: (id) => tokens.get(id) ?? 0,
-    seenToken: (token) => tokens.get(token.id) ?? (owns ? seeToken(token) : 0),
+    seenToken: (token) => tokens.get(token.id) ?? (owns ? observeToken(token) : 0),
     group,
     visitor(id) {
-      const known = users.get(id) ?? strangers.get(id);
+      const known = users.get(id) ?? anonymous.get(id);
       if (known === undefined && !owns) return 0;
       const place = known ?? memory.allot(slotCells);
-      if (known === undefined) strangers.set(id, place);
+      if (known === undefined) anonymous.set(id, place);
       return visitsOf(place) === 0 ? 0 : place;
     },
     ratesOf,
-    seeUser(user) {
+    observeUser(user) {
       const known = users.get(user.id);
       if (known !== undefined) {
         // Back again: what is open still counts, so the row's balance says less than the slot.
@@ -218,12 +218,12 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
       early.delete(user.id);
       if (countsVisits) visitsOf(slot);
     },
-    seeToken,
-    forgetUser(id) {
+    observeToken,
+    evictUser(id) {
       const slot = users.get(id);
       if (slot !== undefined) memory.set(slot + UserSlot.gone, 1);
     },
-    forgetToken(id) {
+    evictToken(id) {
       const slot = tokens.get(id);
       if (slot !== undefined) memory.set(slot + KeySlot.gone, 1);
     },
@@ -234,16 +234,17 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
       for (const slot of users.values()) visitsOf(slot);
     },
     credit,
-    places: (ofUsers, ofTokens) => ({
+    slotIndexes: (ofUsers, ofTokens) => ({
       users: [...ofUsers].flatMap((id) => [id, users.get(id) ?? 0]),
       tokens: [...ofTokens].flatMap((id) => [id, tokens.get(id) ?? 0]),
       groups: [...groups],
     }),
-    bind(places) {
-      for (let at = 0; at < places.users.length; at += 2) users.set(places.users[at] ?? 0, places.users[at + 1] ?? 0);
-      for (let at = 0; at < places.tokens.length; at += 2)
-        tokens.set(places.tokens[at] ?? 0, places.tokens[at + 1] ?? 0);
-      for (const [name, place] of places.groups) groups.set(name, place);
+    bind(slotIndexes) {
+      for (let at = 0; at < slotIndexes.users.length; at += 2)
+        users.set(slotIndexes.users[at] ?? 0, slotIndexes.users[at + 1] ?? 0);
+      for (let at = 0; at < slotIndexes.tokens.length; at += 2)
+        tokens.set(slotIndexes.tokens[at] ?? 0, slotIndexes.tokens[at + 1] ?? 0);
+      for (const [name, place] of slotIndexes.groups) groups.set(name, place);
     },
   };
 }

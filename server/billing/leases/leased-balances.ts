@@ -17,9 +17,9 @@ export interface LeaseSubject {
 
 export interface Leased {
   /** @returns false where nobody has told of the subject: nothing was changed. */
-  lend(subject: LeaseSubject, amount: number): boolean;
+  addLease(subject: LeaseSubject, amount: number): boolean;
   /** Takes out what nothing is held of. @returns how much of what was asked for. */
-  reclaim(subject: LeaseSubject, most: number): number;
+  reclaim(subject: LeaseSubject, max: number): number;
   /** What nothing is held of. */
   idle(subject: LeaseSubject): number;
   /** All of it is void, and so is what open requests hold of it. @param owners of keys. */
@@ -43,7 +43,7 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
     try {
       return step();
     } finally {
-      memory.unlock(stripe);
+      memory.release(stripe);
     }
   };
   const idleIn = ({ there, spent }: NonNullable<ReturnType<typeof cellsOf>>): number =>
@@ -53,17 +53,17 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
     );
 
   return {
-    lend(subject, amount) {
+    addLease(subject, amount) {
       const cells = cellsOf(subject);
       if (cells === null) return false;
       locked(cells.stripe, () => put(cells.there, get(cells.there) + amount));
       return true;
     },
-    reclaim(subject, most) {
+    reclaim(subject, max) {
       const cells = cellsOf(subject);
       if (cells === null) return 0;
       return locked(cells.stripe, () => {
-        const amount = Math.min(most, idleIn(cells));
+        const amount = Math.min(max, idleIn(cells));
         if (amount > 0) put(cells.there, get(cells.there) - amount);
         return amount;
       });

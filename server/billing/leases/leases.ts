@@ -39,7 +39,7 @@ export interface LeaseRequest {
   /** Likely to be used in the next ten seconds. */
   readonly use?: number;
   /** Takes it, when it is in reach. */
-  readonly hold: () => boolean;
+  readonly reserve: () => boolean;
   /** Where nobody has all of it, what there is will do. */
   readonly partial?: boolean;
   /** In reach by now. */
@@ -47,7 +47,7 @@ export interface LeaseRequest {
 }
 
 export interface LeaseDeps {
-  readonly reach: LeaseStore;
+  readonly leaseStore: LeaseStore;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUnresolved: (error: unknown) => boolean;
   /**
@@ -66,7 +66,7 @@ export interface LeaseDeps {
   /** Nodes that are live, this one included. */
   readonly nodes: () => number;
   /** The database cannot be asked: nobody waits for it. */
-  readonly away: () => boolean;
+  readonly unavailable: () => boolean;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
   readonly after: (ms: number, work: () => void) => void;
@@ -77,16 +77,16 @@ export interface Leases {
   /** Another node waits for this account, and token where there is one: what is idle goes back at once. @param tokenOnly the balance stays. */
   recalled(account: number, token: number, by: number, mark: number, tokenOnly?: boolean): void;
   /** Another node has nothing idle, or has just given it back. An answer to an earlier recall says nothing of now. */
-  answered(account: number, by: number, mark: number): void;
+  onResponse(account: number, by: number, mark: number): void;
   /** Brings together what is idle anywhere, and leaves it free: for whoever takes it from the balance itself. */
-  gather(account: number): Promise<void>;
+  recallAll(account: number): Promise<void>;
   /** After the commit of settlements: what they did not take of this node's leases. */
   settled(spared: readonly Spared[]): void;
   /**
    * Takes some for what is likely to come, where it is free: nobody else is asked for it.
    * @param token 0 = of the account itself. @param done granted 0 = there was none.
    */
-  ahead(account: number, token: number, amount: number, done: (granted: number) => void): void;
+  prefetch(account: number, token: number, amount: number, done: (granted: number) => void): void;
   /** Nothing uses it for the moment. */
   idle(kind: LeaseKind, subject: number): void;
   /** Everything leased is void; the node goes by this number. */
@@ -120,18 +120,18 @@ interface Exhausted {
 interface Line {
   readonly waiting: Waiter[];
   /** One acquisition at a time for each account. */
-  asking: boolean;
+  isRequesting: boolean;
   recalledAt: number;
   /** Of the last recall. */
   mark: number;
   /** Who has answered since others were asked. */
-  readonly answers: Set<number>;
+  readonly responses: Set<number>;
   /** By token, 0 = of the account itself. */
   readonly exhausted: Map<number, Exhausted>;
   /** When somebody was told so. */
-  refusedAt: number;
+  rejectedAt: number;
   /** An answer came while the database was being asked. */
-  news: boolean;
+  updated: boolean;
 }
 
 /** A recall may take a grant before its request does: only what the books had too little of is used up. */
@@ -144,7 +144,7 @@ interface Acquired extends Grant {
 const tokenAnswer = ({ tokenBound }: Grant): LeaseAnswer => (tokenBound === 'limit' ? 'token-exhausted' : tokenBound);
 
 export function createLeases(deps: LeaseDeps): Leases {
-  const { reach, now } = deps;
+  const { leaseStore, now } = deps;
   const lines = new Map<number, Line>();
   let epoch = 0;
   let marks = 0;
@@ -158,13 +158,13 @@ export function createLeases(deps: LeaseDeps): Leases {
     if (known !== undefined) return known;
     const fresh: Line = {
       waiting: [],
-      asking: false,
+      isRequesting: false,
       recalledAt: Number.NEGATIVE_INFINITY,
       mark: 0,
-      answers: new Set(),
+      responses: new Set(),
       exhausted: new Map(),
-      refusedAt: Number.NEGATIVE_INFINITY,
-      news: false,
+      rejectedAt: Number.NEGATIVE_INFINITY,
+      updated: false,
     };
     lines.set(account, fresh);
     return fresh;
@@ -175,7 +175,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     if (moving !== null) return;
     while (outgoing.length > 0) {
       moving = now();
-      const [moves, told, under] = [outgoing, grantees, epoch];
+      const [moves, answerWritten, under] = [outgoing, grantees, epoch];
       outgoing = [];
       grantees = [];
       const grants = await carry(moves, under);
@@ -183,10 +183,10 @@ export function createLeases(deps: LeaseDeps): Leases {
       const valid = grants !== null && under === epoch;
       if (valid)
         for (const { account, token, granted, tokenGranted } of grants) {
-          if (granted > 0) reach.raise('account', account, granted);
-          if (tokenGranted > 0) reach.raise('token', token, tokenGranted);
+          if (granted > 0) leaseStore.raise('account', account, granted);
+          if (tokenGranted > 0) leaseStore.raise('token', token, tokenGranted);
         }
-      for (const [index, tell] of told.entries()) tell(valid ? (grants[index] ?? null) : null);
+      for (const [index, tell] of answerWritten.entries()) tell(valid ? (grants[index] ?? null) : null);
     }
     moving = null;
   };
@@ -220,7 +220,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     partial = false,
   ): Promise<Acquired | null> =>
     new Promise((resolve) => {
-      if (deps.away() || (moving !== null && now() - moving >= timeoutMs)) return resolve(null);
+      if (deps.unavailable() || (moving !== null && now() - moving >= timeoutMs)) return resolve(null);
       const { account: need, token: tokenNeed } = missing();
       grantees.push((grant) => {
         if (grant === null) return resolve(null);
@@ -232,8 +232,8 @@ export function createLeases(deps: LeaseDeps): Leases {
       deps.after(Math.max(0, timeoutMs - (now() - since)), () => resolve(null));
     });
 
-  const give = (kind: LeaseKind, subject: number) => {
-    const amount = reach.takeIdle(kind, subject);
+  const giveBack = (kind: LeaseKind, subject: number) => {
+    const amount = leaseStore.takeIdle(kind, subject);
     if (amount > 0) send({ type: 'give-back', kind, subject, amount });
   };
 
@@ -259,34 +259,34 @@ export function createLeases(deps: LeaseDeps): Leases {
   const recall = ({ account, token }: LeaseRequest, line: Line, since: number, grant: Acquired) => {
     const { holders, lacksAccount, lacksToken } = grant;
     const elapsed = now() - line.recalledAt;
-    const isOpen = line.recalledAt >= since && !holders.every((one) => line.answers.has(one));
+    const isOpen = line.recalledAt >= since && !holders.every((one) => line.responses.has(one));
     if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
     line.recalledAt = now();
     line.mark = ++marks;
-    line.answers.clear();
+    line.responses.clear();
     deps.recall(account, lacksToken ? token : 0, holders, line.mark, !lacksAccount);
   };
 
-  /** @param heard who had said before that nothing idle is left. @returns null = it waits for others. */
+  /** @param received who had said before that nothing idle is left. @returns null = it waits for others. */
   const judge = (
     line: Line,
     waiter: Waiter,
     grant: Acquired | null,
-    heard: ReadonlySet<number>,
+    received: ReadonlySet<number>,
   ): LeaseAnswer | null => {
     const { request, since } = waiter;
-    const late = now() - since >= timeoutMs;
-    if (grant === null) return late || deps.away() ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
+    const timedOut = now() - since >= timeoutMs;
+    if (grant === null) return timedOut || deps.unavailable() ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
     if (request.partial !== true) {
-      if (grant.most < request.need) return 'exhausted';
-      if (request.token > 0 && grant.tokenMost < request.need) return tokenAnswer(grant);
+      if (grant.max < request.need) return 'exhausted';
+      if (request.token > 0 && grant.tokenMax < request.need) return tokenAnswer(grant);
     }
     // Whoever came to have some meanwhile was not asked yet.
-    if (grant.holders.every((one) => heard.has(one))) {
+    if (grant.holders.every((one) => received.has(one))) {
       if (grant.lacksAccount) return 'exhausted';
       if (grant.lacksToken) return tokenAnswer(grant);
     }
-    if (late) return 'elsewhere';
+    if (timedOut) return 'elsewhere';
     if (!grant.lacksAccount && !grant.lacksToken) return null;
     waiter.isElsewhere = true;
     recall(request, line, since, grant);
@@ -296,12 +296,12 @@ export function createLeases(deps: LeaseDeps): Leases {
   /** Serves one account's waiters in the order in which they came. */
   const serve = async (account: number) => {
     const line = lineOf(account);
-    if (line.asking) return;
-    line.asking = true;
+    if (line.isRequesting) return;
+    line.isRequesting = true;
     let restingMs = 0;
     for (let waiter = line.waiting[0]; waiter !== undefined; waiter = line.waiting[0]) {
       const { request } = waiter;
-      if (request.hold()) {
+      if (request.reserve()) {
         first(line, waiter, 'granted');
         continue;
       }
@@ -310,97 +310,97 @@ export function createLeases(deps: LeaseDeps): Leases {
         first(line, waiter, known);
         continue;
       }
-      restingMs = line.refusedAt + restMs - now();
+      restingMs = line.rejectedAt + restMs - now();
       if (restingMs > 0) break;
-      line.news = false;
-      const askedAt = now();
+      line.updated = false;
+      const requestedAt = now();
       // What was given back before these answers is in the books that are asked now.
-      const heard = new Set(line.recalledAt >= waiter.since ? line.answers : []);
+      const received = new Set(line.recalledAt >= waiter.since ? line.responses : []);
       const grant = await acquire(request, waiter.since);
-      if (grant !== null && request.hold()) {
+      if (grant !== null && request.reserve()) {
         first(line, waiter, 'granted');
         continue;
       }
-      const answer = judge(line, waiter, grant, heard);
+      const answer = judge(line, waiter, grant, received);
       if (answer === null) {
-        if (line.news) continue;
+        if (line.updated) continue;
         break;
       }
       if (request.partial === true && answer !== 'away' && now() - waiter.since < timeoutMs) {
         await acquire(request, waiter.since, true);
-        if (request.hold()) {
+        if (request.reserve()) {
           first(line, waiter, 'granted');
           continue;
         }
       }
       if (answer !== 'away' && answer !== 'elsewhere') {
-        const at = grant?.holders.length === 0 ? askedAt : line.recalledAt;
+        const at = grant?.holders.length === 0 ? requestedAt : line.recalledAt;
         line.exhausted.set(answer === 'exhausted' ? 0 : request.token, { at, need: request.need, answer });
-        line.refusedAt = now();
+        line.rejectedAt = now();
       }
       first(line, waiter, answer);
     }
-    line.asking = false;
+    line.isRequesting = false;
     // Whoever waits is looked at again, also when nobody answers.
     if (line.waiting.length > 0) deps.after(restingMs > 0 ? restingMs : recallMs, () => void serve(account));
-    else if (now() - line.refusedAt >= restMs) lines.delete(account);
+    else if (now() - line.rejectedAt >= restMs) lines.delete(account);
     else deps.after(restMs, () => void serve(account));
   };
 
-  const request = (asked: LeaseRequest): Promise<LeaseAnswer> => {
-    const line = lineOf(asked.account);
+  const request = (requested: LeaseRequest): Promise<LeaseAnswer> => {
+    const line = lineOf(requested.account);
     return new Promise((resolve) => {
-      line.waiting.push({ request: asked, since: now(), answer: resolve, isElsewhere: false });
-      void serve(asked.account);
+      line.waiting.push({ request: requested, since: now(), answer: resolve, isElsewhere: false });
+      void serve(requested.account);
     });
   };
 
-  /** When all is written that was given back until now. @param told null = it is not. */
-  const written = (account: number, told: (grant: Grant | null) => void) => {
-    grantees.push(told);
+  /** When all is written that was given back until now. @param answerWritten null = it is not. */
+  const written = (account: number, answerWritten: (grant: Grant | null) => void) => {
+    grantees.push(answerWritten);
     send({ type: 'acquire', account, token: 0, need: 0, tokenNeed: 0, use: 0, nodes: 1 });
   };
 
   return {
     request,
     recalled(account, token, by, mark, tokenOnly = false) {
-      if (!tokenOnly) give('account', account);
-      if (token > 0) give('token', token);
+      if (!tokenOnly) giveBack('account', account);
+      if (token > 0) giveBack('token', token);
       // Whoever asked finds it then.
       written(account, (grant) => {
         if (grant !== null) deps.answer(account, by, mark);
       });
     },
-    async gather(account) {
+    async recallAll(account) {
       const all = Number.MAX_SAFE_INTEGER;
       const missing = () => ({ account: all, token: 0 });
-      await request({ account, token: 0, need: all, missing, hold: () => false, partial: true });
-      give('account', account);
+      await request({ account, token: 0, need: all, missing, reserve: () => false, partial: true });
+      giveBack('account', account);
       await new Promise<void>((resolve) => written(account, () => resolve()));
     },
-    answered(account, by, mark) {
+    onResponse(account, by, mark) {
       const line = lines.get(account);
       if (line === undefined || line.mark !== mark) return;
-      line.answers.add(by);
-      line.news = true;
+      line.responses.add(by);
+      line.updated = true;
       void serve(account);
     },
     settled(spared) {
-      for (const { kind, subject, amount } of spared) reach.raise(kind, subject, amount);
+      for (const { kind, subject, amount } of spared) leaseStore.raise(kind, subject, amount);
     },
-    ahead(account, token, amount, done) {
-      if (deps.away()) return;
+    prefetch(account, token, amount, done) {
+      if (deps.unavailable()) return;
       const [need, tokenNeed] = token === 0 ? [1, 0] : [0, 1];
       grantees.push((grant) => {
         if (grant !== null) done(token === 0 ? grant.granted : grant.tokenGranted);
       });
       send({ type: 'acquire', account, token, need, tokenNeed, use: amount, nodes: deps.nodes() });
     },
-    idle: give,
+    idle: giveBack,
     begin(fresh) {
       epoch = fresh;
       outgoing = outgoing.filter(({ type }) => type === 'acquire');
-      reach.drop();
+      leaseStore.drop();
     },
   };
 }

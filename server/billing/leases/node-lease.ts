@@ -24,27 +24,27 @@ export interface OwnNodeLease extends NodeLease {
 
 export interface Clocks {
   /** Milliseconds of a clock that never goes back and is the same in all threads; may stand still while the machine sleeps. */
-  steady(): number;
+  monoNow(): number;
   /** Epoch milliseconds; may be set. */
   wall(): number;
 }
 
-const usualLeaseSeconds = 15;
+const defaultLeaseSeconds = 15;
 /** The database counts from the commit on and the node from the sending on, each by a clock of its own. */
 const marginMs = 3000;
 /** Below the first that memory gives out. */
 const Cell = { epoch: 1, steady: 2, wall: 3, lifeMs: 4 } as const;
 
-export function createNodeLease(memory: Pick<Memory, 'get' | 'set'>, { steady, wall }: Clocks): OwnNodeLease {
+export function createNodeLease(memory: Pick<Memory, 'get' | 'set'>, { monoNow, wall }: Clocks): OwnNodeLease {
   const { get, set } = memory;
   return {
     epoch: () => get(Cell.epoch),
     isValid: () =>
       get(Cell.epoch) !== 0 &&
       get(Cell.steady) !== 0 &&
-      Math.max(steady() - get(Cell.steady), Math.abs(wall() - get(Cell.wall))) < get(Cell.lifeMs),
+      Math.max(monoNow() - get(Cell.steady), Math.abs(wall() - get(Cell.wall))) < get(Cell.lifeMs),
     heartbeatSent() {
-      const at = { steady: steady(), wall: wall() };
+      const at = { steady: monoNow(), wall: wall() };
       return () => {
         if (at.steady <= get(Cell.steady)) return;
         set(Cell.wall, at.wall);
@@ -55,7 +55,7 @@ export function createNodeLease(memory: Pick<Memory, 'get' | 'set'>, { steady, w
       set(Cell.epoch, 0);
       set(Cell.steady, 0);
     },
-    begins(epoch, leaseSeconds = usualLeaseSeconds) {
+    begins(epoch, leaseSeconds = defaultLeaseSeconds) {
       set(Cell.lifeMs, leaseSeconds * 1000 - marginMs);
       set(Cell.epoch, epoch);
     },

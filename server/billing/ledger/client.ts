@@ -5,12 +5,12 @@ import type { LeaseAnswer } from '../leases/leases.ts';
 import { type AwakeClock, createAwakeClock } from './awake.ts';
 import {
   type BalanceEvent,
-  type BooksStanding,
   type Ledger,
   type LedgerCommand,
   type LedgerResult,
   type LoanOrder,
   outlives,
+  type SpendingLimits,
 } from './commands.ts';
 import type { StoreHealth } from './engine.ts';
 
@@ -30,22 +30,22 @@ export interface CommandMessage {
 }
 
 /** What is asked of the books of several machines; each has its answer. */
-export type BooksQuestion =
+export type LedgerRequest =
   | { readonly kind: 'lend'; readonly id: number; readonly order: LoanOrder }
   | { readonly kind: 'standing'; readonly id: number; readonly userId: number; readonly tokenId: number | null };
 
 /** null stands for {status: 'done'}, text for a storage failure. */
 export type CommandAnswer = LedgerResult | string | null;
 
-export type BooksAnswer =
+export type LedgerResponse =
   | { readonly kind: 'loan'; readonly id: number; readonly answer: LeaseAnswer }
   /** null = the books cannot be asked. */
-  | { readonly kind: 'stands'; readonly id: number; readonly standing: BooksStanding | null };
+  | { readonly kind: 'stands'; readonly id: number; readonly limits: SpendingLimits | null };
 
 export type LedgerMessage =
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
   | { readonly kind: 'health'; readonly health: StoreHealth }
-  | BooksAnswer
+  | LedgerResponse
   /** For how long an answer may be waited for before something is wrong; null = as usual. */
   | { readonly kind: 'timeout'; readonly ms: number | null }
   | BalanceEvent;
@@ -58,14 +58,14 @@ export interface LedgerPort {
 
 export interface LedgerClient extends Ledger {
   /** From the books of several machines into the memory that is shared here. @throws AppError storage_unavailable */
-  lend(order: LoanOrder): Promise<Exclude<LeaseAnswer, 'away'>>;
+  acquire(order: LoanOrder): Promise<Exclude<LeaseAnswer, 'away'>>;
   /** @throws AppError storage_unavailable */
-  standing(userId: number, tokenId: number | null): Promise<BooksStanding>;
+  limits(userId: number, tokenId: number | null): Promise<SpendingLimits>;
   onBalance(listener: (event: BalanceEvent) => void): void;
   /** Told when paid work stops or may go on. */
   onHealth(listener: (health: StoreHealth) => void): void;
   /** Ends of requests that have no answer yet, and for how many milliseconds the oldest command waits. */
-  owed(): { readonly count: number; readonly oldestMs: number };
+  pending(): { readonly count: number; readonly oldestMs: number };
   /** Milliseconds for which the oldest command has waited for its answer, whatever this thread did meanwhile; 0 = none waits. */
   waitedMs(): number;
   /** No paid work from here on, although the ledger writes. */
@@ -77,7 +77,7 @@ export interface LedgerClient extends Ledger {
 }
 
 const done: LedgerResult = { status: 'done' };
-const away = reasonText('database_away');
+const databaseUnavailable = reasonText('database_away');
 
 /** A disk that has not confirmed for so long may never do. */
 const oldestMs = 1000;
@@ -111,8 +111,8 @@ export function createLedgerClient(
   const healthListeners: ((health: StoreHealth) => void)[] = [];
   /** In the order of their sending: the first is the oldest. */
   const waiting = new Map<number, Call>();
-  const asked = new Map<number, { resolve(answer: BooksAnswer): void; reject(error: AppError): void }>();
-  let nextAsked = 1;
+  const requests = new Map<number, { resolve(answer: LedgerResponse): void; reject(error: AppError): void }>();
+  let nextRequest = 1;
 
   const ageOf = (): number => {
     for (const { at } of waiting.values()) return clock.now() - at;
@@ -125,12 +125,12 @@ export function createLedgerClient(
     const age = waiting.size === 0 ? 0 : ageOf();
     return age < timeoutMs ? reported : { ok: false, reason: reasonText('unconfirmed') };
   };
-  const look = () => {
+  const check = () => {
     const before = health;
     health = judge();
     if (health.ok !== before.ok) for (const listener of healthListeners) listener(health);
   };
-  clock.onTick(look);
+  clock.onTick(check);
 
   const send = () => {
     if (gone !== null) return;
@@ -155,25 +155,25 @@ export function createLedgerClient(
         else call?.resolve(answer ?? done);
       }
     } else if (data.kind === 'loan' || data.kind === 'stands') {
-      asked.get(data.id)?.resolve(data);
-      asked.delete(data.id);
+      requests.get(data.id)?.resolve(data);
+      requests.delete(data.id);
     } else if (data.kind === 'health') {
       reported = data.health;
-      look();
+      check();
     } else if (data.kind === 'timeout') timeoutMs = data.ms ?? oldestMs;
     else for (const listener of balanceListeners) listener(data);
   };
 
-  const ask = (question: (id: number) => BooksQuestion): Promise<BooksAnswer> => {
+  const ask = (question: (id: number) => LedgerRequest): Promise<LedgerResponse> => {
     if (gone !== null) return Promise.reject(unavailable(gone));
-    const { promise, resolve, reject } = Promise.withResolvers<BooksAnswer>();
-    const id = nextAsked++;
-    asked.set(id, { resolve, reject });
+    const { promise, resolve, reject } = Promise.withResolvers<LedgerResponse>();
+    const id = nextRequest++;
+    requests.set(id, { resolve, reject });
     port.postMessage(JSON.stringify(question(id)));
     return promise;
   };
 
-  const owedCalls = () => [...waiting].filter(([, { command }]) => outlives.has(command.type));
+  const pendingCalls = () => [...waiting].filter(([, { command }]) => outlives.has(command.type));
 
   return {
     execute(command) {
@@ -186,15 +186,15 @@ export function createLedgerClient(
       if (outgoing.length === 1 && gone === null) setImmediate(send);
       return promise;
     },
-    async lend(order) {
-      const told = await ask((id) => ({ kind: 'lend', id, order }));
-      if (told.kind !== 'loan' || told.answer === 'away') throw unavailable(away);
-      return told.answer;
+    async acquire(order) {
+      const response = await ask((id) => ({ kind: 'lend', id, order }));
+      if (response.kind !== 'loan' || response.answer === 'away') throw unavailable(databaseUnavailable);
+      return response.answer;
     },
-    async standing(userId, tokenId) {
-      const told = await ask((id) => ({ kind: 'standing', id, userId, tokenId }));
-      if (told.kind !== 'stands' || told.standing === null) throw unavailable(away);
-      return told.standing;
+    async limits(userId, tokenId) {
+      const response = await ask((id) => ({ kind: 'standing', id, userId, tokenId }));
+      if (response.kind !== 'stands' || response.limits === null) throw unavailable(databaseUnavailable);
+      return response.limits;
     },
     healthy: () => health,
     waitedMs() {
@@ -203,14 +203,14 @@ export function createLedgerClient(
     },
     onBalance: (listener) => void balanceListeners.push(listener),
     onHealth: (listener) => void healthListeners.push(listener),
-    owed() {
+    pending() {
       let count = 0;
       for (const { command } of waiting.values()) if (command.type === 'settle' || command.type === 'void') count++;
       return { count, oldestMs: ageOf() };
     },
     suspend(reason) {
       suspended = reason;
-      look();
+      check();
     },
     fail(reason) {
       gone ??= reason;
@@ -219,12 +219,12 @@ export function createLedgerClient(
         waiting.delete(id);
         reject(unavailable(gone));
       }
-      for (const { reject } of asked.values()) reject(unavailable(gone));
-      asked.clear();
-      look();
+      for (const { reject } of requests.values()) reject(unavailable(gone));
+      requests.clear();
+      check();
     },
     async rescue(save) {
-      const calls = owedCalls();
+      const calls = pendingCalls();
       if (calls.length === 0) return 0;
       await save(calls.map(([, { command }]) => command));
       for (const [id, { resolve }] of calls) {

@@ -199,7 +199,7 @@ export const refundRef = (of: string): string => `refund:${of}`;
 /** Of what a node's own settlement adds to one that was made for it. */
 export const finalRef = (ref: string): string => `${ref}#final`;
 /** Of the posting that goes with another one. */
-export const besideRef = (ref: string, kind: PostingKind): string => `${kind}:${ref}`;
+export const pairedRef = (ref: string, kind: PostingKind): string => `${kind}:${ref}`;
 
 export type LedgerCommand = Settle | Hold | Void | Note | Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 
@@ -251,7 +251,7 @@ export interface LoanOrder {
   readonly wish: number;
 }
 
-export interface BooksStanding {
+export interface SpendingLimits {
   /** null = without end. */
   readonly limit: number | null;
   readonly used: number;

@@ -1,16 +1,16 @@
 /** The rules of money as pure functions: what a command would write, and what a repeated ref means. Storage and threads are elsewhere. */
 import { RedemptionStatus } from '../../contract/enums.ts';
-import { mostQuota } from '../../contract/pricing/charge.ts';
+import { maxQuota } from '../../contract/pricing/charge.ts';
 import {
   Account,
   type Adjust,
   affiliatePot,
-  besideRef,
   finalRef,
   type LedgerCommand,
   type LedgerResult,
   type LogEntry,
   type PostingKind,
+  pairedRef,
   type Redeem,
   type Refund,
   type RefusalReason,
@@ -25,7 +25,7 @@ import {
 } from './commands.ts';
 
 /** Beyond it, sums are not exact any more. */
-const mostBalance = Number.MAX_SAFE_INTEGER;
+const maxBalance = Number.MAX_SAFE_INTEGER;
 
 export interface Posting {
   readonly ref: string;
@@ -65,7 +65,7 @@ export type Mark =
 export interface Effects {
   readonly posting: Posting | null;
   /** Goes with it: what `overrun` or the house pays of a settlement, or what a credit gives back to `overrun`. */
-  readonly beside: Posting | null;
+  readonly paired: Posting | null;
   readonly log: LogEntry | null;
   readonly usage: CounterChange | null;
   readonly mark: Mark | null;
@@ -78,7 +78,7 @@ export type Decision =
   | { readonly kind: 'answer'; readonly result: LedgerResult };
 
 /** What the rules may ask about the books as they are, earlier commands of the same batch included. */
-export interface Books {
+export interface LedgerState {
   /** 0 when there is no such account. */
   balanceOf(account: number): number;
   hasAccount(userId: number): boolean;
@@ -89,53 +89,53 @@ export interface Books {
   order(tradeNo: string): { readonly status: string; readonly userId: number; readonly quota: number } | undefined;
 }
 
-const refuse = (reason: RefusalReason, detail: string): Decision => ({
+const reject = (reason: RefusalReason, detail: string): Decision => ({
   kind: 'answer',
   result: { status: 'refused', reason, detail },
 });
 
-const isQuota = (amount: number, least: number): boolean =>
-  Number.isSafeInteger(amount) && amount >= least && amount <= mostQuota;
+const isQuota = (amount: number, min: number): boolean =>
+  Number.isSafeInteger(amount) && amount >= min && amount <= maxQuota;
 
 const hourOf = (at: number): number => at - (at % 3600);
 
 const write = (effects: Partial<Effects>): Decision => ({
   kind: 'write',
-  effects: { posting: null, beside: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
+  effects: { posting: null, paired: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
 });
 
 /** A repeated settlement is found out by the write itself: it is the hot path. Every other repetition is answered from the books. */
-export function decide(command: LedgerCommand, books: Books): Decision {
-  if (command.ref === '') return refuse('invalid', 'ref is empty');
+export function decide(command: LedgerCommand, state: LedgerState): Decision {
+  if (command.ref === '') return reject('invalid', 'ref is empty');
   switch (command.type) {
     case 'settle':
-      return settle(command, books);
+      return settle(command, state);
     case 'hold':
       return isQuota(command.estimate, 0) && isQuota(command.observed, 0)
         ? { kind: 'hold' }
-        : refuse('invalid', 'hold amounts');
+        : reject('invalid', 'hold amounts');
     case 'void':
       return write({ log: command.log, dropsHold: true });
     case 'note':
       return write({ log: command.log });
     default:
-      return move(command, books);
+      return move(command, state);
   }
 }
 
 /** Pays for work that is done, so it is posted even if the hold was too small. */
-function settle(command: Settle, books: Books): Decision {
+function settle(command: Settle, state: LedgerState): Decision {
   const { ref, userId, tokenId, channelId, amount, at, tokens, model, username } = command;
-  if (!isQuota(amount, 0)) return refuse('invalid', `amount ${amount}`);
+  if (!isQuota(amount, 0)) return reject('invalid', `amount ${amount}`);
   // Nobody can be asked any more, but the work was done and the upstream wants its money.
-  const debit = amount === 0 || books.hasAccount(userId) ? userId : Account.overrun;
+  const debit = amount === 0 || state.hasAccount(userId) ? userId : Account.overrun;
   const posting: Posting | null =
     amount === 0 ? null : { ref, debit, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at };
-  const beside = posting === null || debit !== userId ? null : paidByOthers(command, posting, books);
+  const paired = posting === null || debit !== userId ? null : paidByOthers(command, posting, state);
   return write({
     posting,
-    beside,
-    log: beside === null ? command.log : withPayer(command.log, beside),
+    paired,
+    log: paired === null ? command.log : withPayer(command.log, paired),
     usage:
       userId > 0 && (tokens > 0 || amount > 0)
         ? { hourAt: hourOf(at), userId, username, model, tokenId, channelId, requests: 1, tokens, quota: amount, at }
@@ -145,11 +145,16 @@ function settle(command: Settle, books: Books): Decision {
 }
 
 /** @returns what is paid for the user, null = the balance pays all. */
-function paidByOthers({ userId, amount, house }: Settle, posting: Posting, books: Books): Posting | null {
-  const rest = house === true ? amount : amount - Math.max(0, books.balanceOf(userId));
+function paidByOthers(
+  { userId, amount, house: selfUse }: Settle,
+  posting: Posting,
+  state: LedgerState,
+): Posting | null {
+  const rest = selfUse === true ? amount : amount - Math.max(0, state.balanceOf(userId));
   if (rest <= 0) return null;
-  const [debit, kind] = house === true ? ([Account.house, 'house'] as const) : ([Account.overrun, 'overrun'] as const);
-  return { ...posting, ref: besideRef(posting.ref, kind), debit, credit: userId, amount: rest, kind };
+  const [debit, kind] =
+    selfUse === true ? ([Account.house, 'house'] as const) : ([Account.overrun, 'overrun'] as const);
+  return { ...posting, ref: pairedRef(posting.ref, kind), debit, credit: userId, amount: rest, kind };
 }
 
 /** The row keeps what was asked as its quota, and how much of it somebody else paid. */
@@ -166,30 +171,30 @@ function withMember(object: string, name: string, value: number): string {
 
 /** What was settled for a node that was gone. */
 export interface Provisional {
-  readonly asked: number;
+  readonly requested: number;
   /** By the user's balance; the rest by others. */
   readonly paid: number;
 }
 
 /** What the node's own word about a request adds to it, once. Its row replaces the other one's. */
-export function correct(command: Settle | Void, { asked, paid }: Provisional, books: Books): Decision {
+export function correct(command: Settle | Void, { requested, paid }: Provisional, state: LedgerState): Decision {
   const amount = command.type === 'settle' ? command.amount : 0;
-  if (!isQuota(amount, 0)) return refuse('invalid', `amount ${amount}`);
-  const more = amount - asked;
+  if (!isQuota(amount, 0)) return reject('invalid', `amount ${amount}`);
+  const more = amount - requested;
   if (command.type === 'settle' && more > 0) {
-    const decision = settle({ ...command, ref: finalRef(command.ref), amount: more, log: null }, books);
+    const decision = settle({ ...command, ref: finalRef(command.ref), amount: more, log: null }, state);
     if (decision.kind !== 'write') return decision;
-    const { beside, usage } = decision.effects;
-    const others = asked - paid + (beside?.amount ?? 0);
+    const { paired, usage } = decision.effects;
+    const others = requested - paid + (paired?.amount ?? 0);
     const kind = command.house === true ? 'house' : 'overrun';
     const log =
       others === 0 || command.log === null
         ? command.log
         : { ...command.log, other: withMember(command.log.other, kind, others) };
-    const isCounted = asked > 0 && usage !== null;
+    const isCounted = requested > 0 && usage !== null;
     return write({ ...decision.effects, log, usage: isCounted ? { ...usage, requests: 0, tokens: 0 } : usage });
   }
-  const of = books.posting(command.ref);
+  const of = state.posting(command.ref);
   if (more === 0 || of === undefined) return write({ log: command.log, dropsHold: true });
   const ref = finalRef(command.ref);
   const { debit: payer, tokenId, channelId, at } = of;
@@ -198,7 +203,7 @@ export function correct(command: Settle | Void, { asked, paid }: Provisional, bo
   const back = { requests: 0, tokens: 0, quota: more, at };
   return write({
     posting,
-    beside: payer > 0 ? repayment(posting, books) : null,
+    paired: payer > 0 ? repayment(posting, state) : null,
     log: command.log,
     usage: payer > 0 ? { hourAt: hourOf(at), userId: payer, username, model, tokenId, channelId, ...back } : null,
     dropsHold: true,
@@ -208,50 +213,50 @@ export function correct(command: Settle | Void, { asked, paid }: Provisional, bo
 type Move = Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 
 /** What a movement posts, besides ref, amount and time which it says itself. */
-interface Terms extends Pick<Posting, 'debit' | 'credit' | 'kind'> {
+interface PostingAccounts extends Pick<Posting, 'debit' | 'credit' | 'kind'> {
   readonly of?: Posting;
   readonly mark?: Mark;
 }
 
-function move(command: Move, books: Books): Decision {
+function move(command: Move, state: LedgerState): Decision {
   const { ref, userId, amount, at, log } = command;
-  if (!isQuota(amount, command.type === 'reward' ? 0 : 1)) return refuse('invalid', `amount ${amount}`);
-  if (!books.hasAccount(userId)) return refuse('unknown_account', `user ${userId}`);
-  const terms = termsOf(command, books);
-  const known = books.posting(ref);
-  if (known !== undefined) return { kind: 'answer', result: repeated(known, { ...terms, amount }) };
-  const complaint = complaintAbout(command, books);
+  if (!isQuota(amount, command.type === 'reward' ? 0 : 1)) return reject('invalid', `amount ${amount}`);
+  if (!state.hasAccount(userId)) return reject('unknown_account', `user ${userId}`);
+  const accounts = accountsOf(command, state);
+  const known = state.posting(ref);
+  if (known !== undefined) return { kind: 'answer', result: repeated(known, { ...accounts, amount }) };
+  const complaint = complaintAbout(command, state);
   if (complaint !== null) return complaint;
-  const mark = terms.mark ?? null;
+  const mark = accounts.mark ?? null;
   if (amount === 0) return write({ log, mark });
-  const { debit, credit, kind } = terms;
-  const tokenId = terms.of?.tokenId ?? 0;
-  const channelId = terms.of?.channelId ?? 0;
+  const { debit, credit, kind } = accounts;
+  const tokenId = accounts.of?.tokenId ?? 0;
+  const channelId = accounts.of?.channelId ?? 0;
   const posting: Posting = { ref, debit, credit, amount, kind, tokenId, channelId, at };
-  if (books.balanceOf(credit) + amount > mostBalance || books.balanceOf(debit) - amount < -mostBalance)
-    return refuse('too_large', `amount ${amount}`);
-  const beside = repayment(posting, books);
-  if (command.type !== 'refund') return write({ posting, beside, log, mark });
+  if (state.balanceOf(credit) + amount > maxBalance || state.balanceOf(debit) - amount < -maxBalance)
+    return reject('too_large', `amount ${amount}`);
+  const paired = repayment(posting, state);
+  if (command.type !== 'refund') return write({ posting, paired, log, mark });
   const { model, username } = command;
-  const hourAt = hourOf(terms.of?.at ?? at);
+  const hourAt = hourOf(accounts.of?.at ?? at);
   const back = { requests: 0, tokens: 0, quota: -amount, at };
   return write({
     posting,
-    beside,
+    paired,
     log,
     usage: { hourAt, userId, username, model, tokenId, channelId, ...back },
   });
 }
 
 /** What a credit gives back to `overrun`. */
-function repayment({ ref, credit, amount, at }: Posting, books: Books): Posting | null {
-  const owed = credit > 0 ? Math.min(amount, books.overrunOf(credit)) : 0;
-  if (owed === 0) return null;
-  const terms = { debit: credit, credit: Account.overrun, kind: 'repay', tokenId: 0, channelId: 0 } as const;
-  return { ref: besideRef(ref, 'repay'), ...terms, amount: owed, at };
+function repayment({ ref, credit, amount, at }: Posting, state: LedgerState): Posting | null {
+  const overrun = credit > 0 ? Math.min(amount, state.overrunOf(credit)) : 0;
+  if (overrun === 0) return null;
+  const accounts = { debit: credit, credit: Account.overrun, kind: 'repay', tokenId: 0, channelId: 0 } as const;
+  return { ref: pairedRef(ref, 'repay'), ...accounts, amount: overrun, at };
 }
 
-function termsOf(command: Move, books: Books): Terms {
+function accountsOf(command: Move, state: LedgerState): PostingAccounts {
   const { userId, amount, at } = command;
   const pot = affiliatePot(userId);
   switch (command.type) {
@@ -288,48 +293,48 @@ function termsOf(command: Move, books: Books): Terms {
         mark: { kind: 'affiliate', userId, earned: amount, moved: 0 },
       };
     case 'refund': {
-      const of = books.posting(command.of);
+      const of = state.posting(command.of);
       return { debit: Account.revenue, credit: userId, kind: 'refund', ...(of === undefined ? {} : { of }) };
     }
   }
 }
 
 /** Why the movement may not happen, null = it may. */
-function complaintAbout(command: Move, books: Books): Decision | null {
+function complaintAbout(command: Move, state: LedgerState): Decision | null {
   const { ref, userId, amount } = command;
   switch (command.type) {
     case 'grant':
     case 'reward':
       return null;
     case 'deduct':
-      return within(amount, books.balanceOf(userId));
+      return within(amount, state.balanceOf(userId));
     case 'transfer':
-      return within(amount, books.balanceOf(affiliatePot(userId)));
+      return within(amount, state.balanceOf(affiliatePot(userId)));
     case 'redeem': {
-      const code = books.code(command.redemptionId);
-      if (ref !== redeemRef(command.redemptionId)) return refuse('invalid', `ref ${ref}`);
+      const code = state.code(command.redemptionId);
+      if (ref !== redeemRef(command.redemptionId)) return reject('invalid', `ref ${ref}`);
       if (code === undefined && command.resent === true) return null;
-      if (code?.status !== RedemptionStatus.unused) return refuse('closed', `code ${command.redemptionId}`);
-      return code.quota === amount ? null : refuse('mismatch', `code is worth ${code.quota}`);
+      if (code?.status !== RedemptionStatus.unused) return reject('closed', `code ${command.redemptionId}`);
+      return code.quota === amount ? null : reject('mismatch', `code is worth ${code.quota}`);
     }
     case 'topup': {
-      const order = books.order(command.tradeNo);
-      if (ref !== topUpRef(command.tradeNo)) return refuse('invalid', `ref ${ref}`);
+      const order = state.order(command.tradeNo);
+      if (ref !== topUpRef(command.tradeNo)) return reject('invalid', `ref ${ref}`);
       if (order === undefined && command.resent === true) return null;
-      if (order === undefined || order.status === 'success') return refuse('closed', `order ${command.tradeNo}`);
-      return order.userId === userId && order.quota === amount ? null : refuse('mismatch', 'order of another content');
+      if (order === undefined || order.status === 'success') return reject('closed', `order ${command.tradeNo}`);
+      return order.userId === userId && order.quota === amount ? null : reject('mismatch', 'order of another content');
     }
     case 'refund': {
-      const of = books.posting(command.of);
-      if (ref !== refundRef(command.of)) return refuse('invalid', `ref ${ref}`);
-      if (of?.kind !== 'settle') return refuse('closed', `settlement ${command.of}`);
-      return of.debit === userId && of.amount >= amount ? null : refuse('mismatch', `settled ${of.amount}`);
+      const of = state.posting(command.of);
+      if (ref !== refundRef(command.of)) return reject('invalid', `ref ${ref}`);
+      if (of?.kind !== 'settle') return reject('closed', `settlement ${command.of}`);
+      return of.debit === userId && of.amount >= amount ? null : reject('mismatch', `settled ${of.amount}`);
     }
   }
 }
 
 const within = (amount: number, balance: number): Decision | null =>
-  balance < amount ? refuse('insufficient', `balance ${balance}`) : null;
+  balance < amount ? reject('insufficient', `balance ${balance}`) : null;
 
 type Content = Pick<Posting, 'debit' | 'credit' | 'amount'>;
 

@@ -13,7 +13,7 @@ export interface EngineStore {
   /** A durable write of nothing that matters. */
   probe(): void | Promise<void>;
   /** Something inside the batch is to blame, not storage. */
-  isCommandsFault(error: unknown): boolean;
+  isInvalidCommand(error: unknown): boolean;
   /** Nobody knows whether it was written: the same commands have to be applied next, and nothing else. */
   isUnresolved?(error: unknown): boolean;
   /** Why nothing is written, where the error's own words say it to nobody but the operator. */
@@ -43,7 +43,7 @@ export interface Standby {
   /** Whether paid work goes on meanwhile. */
   readonly mayAdmit: () => boolean;
   /** What had been kept was turned down when it was written at last. */
-  readonly onRefused: (command: LedgerCommand, result: LedgerResult) => void;
+  readonly onRejected: (command: LedgerCommand, result: LedgerResult) => void;
 }
 
 export interface EngineDeps {
@@ -57,7 +57,7 @@ const largestBatch = 1000;
 /** Settlements kept in memory while the disk refuses them; beyond that no paid work is admitted. */
 const largestQueue = 50_000;
 const firstRetryMs = 10;
-const longestRetryMs = 1000;
+const maxRetryMs = 1000;
 /** The log is folded back into the file when nothing has been written for this long. */
 const idleMs = 2000;
 /** A commit that takes longer is not waited for by those whose end can be kept nearby. */
@@ -75,7 +75,7 @@ interface Waiting {
 /** Work that was done, or of which somebody was told so. */
 const stays = ({ command, kept, again }: Waiting): boolean => kept > 0 || again === true || outlives.has(command.type);
 
-const nobody = () => undefined;
+const noop = () => undefined;
 const durable: LedgerResult = { status: 'done' };
 
 export function createEngine(deps: EngineDeps): NodeEngine {
@@ -86,32 +86,32 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   /** Why the last commit failed; null = it did not. */
   let failing: string | null = null;
   /** The commit under way takes longer than ends wait for. */
-  let late = false;
+  let isLate = false;
   let keeping = false;
   /** So many at the head have to be applied together again. */
   let unresolved = 0;
   let retryMs = firstRetryMs;
-  let told = true;
+  let reported = true;
   /** The outbox took nothing lately: it is full, or its disk is. */
   let full = false;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let drained: (() => void)[] = [];
 
   const health = (): StoreHealth => {
-    if ((failing !== null || late) && (full || standby?.mayAdmit() !== true))
+    if ((failing !== null || isLate) && (full || standby?.mayAdmit() !== true))
       return { ok: false, reason: failing ?? reasonText('tenure_over') };
     return queue.length >= largestQueue
       ? { ok: false, reason: reasonText('crowded', { count: queue.length }) }
       : { ok: true };
   };
-  const tell = () => {
+  const notify = () => {
     const current = health();
-    if (current.ok === told) return;
-    told = current.ok;
+    if (current.ok === reported) return;
+    reported = current.ok;
     deps.onHealth(current);
   };
 
-  const forget = (numbers: readonly number[]) => {
+  const dropNumbers = (numbers: readonly number[]) => {
     try {
       outbox?.drop(numbers);
     } catch {
@@ -119,36 +119,36 @@ export function createEngine(deps: EngineDeps): NodeEngine {
     }
   };
 
-  const answered = (batch: readonly Waiting[], { results, events }: Outcome) => {
+  const respond = (batch: readonly Waiting[], { results, events }: Outcome) => {
     const shipped: number[] = [];
     for (const [index, item] of batch.entries()) {
       const result = results[index];
       if (result === undefined) continue;
       if (item.kept > 0) {
         shipped.push(item.kept);
-        if (result.status !== 'done' && result.status !== 'duplicate') standby?.onRefused(item.command, result);
+        if (result.status !== 'done' && result.status !== 'duplicate') standby?.onRejected(item.command, result);
       } else item.done(result);
     }
-    if (shipped.length > 0) forget(shipped);
+    if (shipped.length > 0) dropNumbers(shipped);
     for (const event of events) deps.onBalance(event);
   };
 
   /** What speaks of work that is done becomes durable nearby, and is answered. */
   const keep = () => {
-    const owed = queue.filter(({ kept, command }) => kept === 0 && outlives.has(command.type));
+    const pending = queue.filter(({ kept, command }) => kept === 0 && outlives.has(command.type));
     // Nobody waits for what may be lost.
     for (const item of queue)
       if (item.command.type === 'note') {
         item.done(durable);
-        item.done = nobody;
+        item.done = noop;
       }
-    if (outbox === undefined || owed.length === 0 || standby?.durable !== true) return;
+    if (outbox === undefined || pending.length === 0 || standby?.durable !== true) return;
     try {
-      const numbers = outbox.keep(owed.map(({ command }) => command));
-      for (const [index, item] of owed.entries()) {
+      const numbers = outbox.keep(pending.map(({ command }) => command));
+      for (const [index, item] of pending.entries()) {
         item.kept = numbers[index] ?? 0;
         item.done(durable);
-        item.done = nobody;
+        item.done = noop;
       }
       full = false;
     } catch {
@@ -163,29 +163,29 @@ export function createEngine(deps: EngineDeps): NodeEngine {
     keeping = true;
     setImmediate(() => {
       keeping = false;
-      if (failing !== null || late) keep();
+      if (failing !== null || isLate) keep();
     });
   };
 
   const patiently = async <T>(pending: Promise<T>): Promise<T> => {
     if (standby?.durable !== true) return pending;
     const timer = setInterval(() => {
-      late = true;
+      isLate = true;
       keep();
-      tell();
+      notify();
     }, timeoutMs);
     try {
       return await pending;
     } finally {
       clearInterval(timer);
-      late = false;
+      isLate = false;
     }
   };
 
   const commit = (batch: readonly Waiting[]): void | Promise<void> => {
     const pending = store.apply(batch.map((item) => item.command));
-    if (!(pending instanceof Promise)) return answered(batch, pending);
-    return patiently(pending).then((outcome) => answered(batch, outcome));
+    if (!(pending instanceof Promise)) return respond(batch, pending);
+    return patiently(pending).then((outcome) => respond(batch, outcome));
   };
 
   const emptied = () => {
@@ -212,7 +212,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
     failing = null;
     full = false;
     retryMs = firstRetryMs;
-    tell();
+    notify();
   };
 
   /** Nobody may ask while storage is in trouble, so that only a write of our own can show that it is over. */
@@ -222,7 +222,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       const pending = store.probe();
       if (pending instanceof Promise) await pending;
     } catch (error) {
-      return trouble(error);
+      return failure(error);
     }
     recovered();
     turn();
@@ -232,7 +232,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   const refill = () => {
     if (outbox === undefined || failing !== null || queue.length >= largestBatch) return;
     for (const { number, command } of outbox.take(largestBatch - queue.length))
-      queue.push({ command, done: nobody, kept: number });
+      queue.push({ command, done: noop, kept: number });
   };
 
   const turn = async () => {
@@ -243,7 +243,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       const pending = commit(batch);
       if (pending instanceof Promise) await pending;
     } catch (error) {
-      return store.isCommandsFault(error) ? singly(batch) : trouble(error, '', batch.length);
+      return store.isInvalidCommand(error) ? singly(batch) : failure(error, '', batch.length);
     }
     queue = queue.slice(batch.length);
     unresolved = 0;
@@ -252,10 +252,10 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   };
 
   /** From the first failed commit on: work that was not done yet is refused; settlements stay, whatever the reason, until they are written. */
-  const trouble = (error: unknown, what = '', attempted = 0) => {
+  const failure = (error: unknown, what = '', attempted = 0) => {
     failing = what + (store.reasonOf?.(error) ?? messageOf(error));
     unresolved = store.isUnresolved?.(error) === true ? attempted : 0;
-    const refused = new AppError('storage_unavailable', { reason: failing }, error);
+    const rejected = new AppError('storage_unavailable', { reason: failing }, error);
     keep();
     const stay: Waiting[] = [];
     const released: number[] = [];
@@ -263,39 +263,39 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       if (index < unresolved) stay.push(item);
       else if (item.kept > 0) released.push(item.kept);
       else if (stays(item)) stay.push(item);
-      else item.done(refused);
+      else item.done(rejected);
     }
     queue = stay;
     if (released.length > 0) outbox?.release(released);
-    tell();
+    notify();
     setTimeout(turn, retryMs);
-    retryMs = Math.min(longestRetryMs, retryMs * 2);
+    retryMs = Math.min(maxRetryMs, retryMs * 2);
   };
 
   /** The batch failed as a whole for a reason inside it: one command must not stop the others. */
   const singly = async (batch: readonly Waiting[]) => {
     const stuck: Waiting[] = [];
-    let why: { readonly error: unknown; readonly what: string } | null = null;
+    let reason: { readonly error: unknown; readonly what: string } | null = null;
     for (const [index, item] of batch.entries()) {
       try {
         const pending = commit([item]);
         if (pending instanceof Promise) await pending;
       } catch (error) {
-        if (!store.isCommandsFault(error)) {
+        if (!store.isInvalidCommand(error)) {
           // First in the queue, so that it can be repeated alone.
           queue = [...batch.slice(index), ...stuck, ...queue.slice(batch.length)];
-          return trouble(error, '', 1);
+          return failure(error, '', 1);
         }
         if (stays(item)) {
           stuck.push(item);
-          why = { error, what: `${item.command.ref}: ` };
+          reason = { error, what: `${item.command.ref}: ` };
         } else item.done(new AppError('internal', {}, error));
       }
     }
     queue = [...stuck, ...queue.slice(batch.length)];
     unresolved = 0;
     // What was delivered and cannot be billed is trouble too: nothing more is sold until somebody has looked.
-    if (why !== null) return trouble(why.error, why.what);
+    if (reason !== null) return failure(reason.error, reason.what);
     setImmediate(turn);
   };
 
@@ -309,7 +309,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   return {
     submit(command, done) {
       queue.push({ command, done, kept: 0 });
-      if (standby?.durable === true && (failing !== null || late)) keepSoon();
+      if (standby?.durable === true && (failing !== null || isLate)) keepSoon();
       wake();
     },
     resend(commands, kept) {
@@ -327,7 +327,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
             again: true,
             done(result) {
               if (!(result instanceof AppError) && result.status !== 'done' && result.status !== 'duplicate')
-                standby?.onRefused(command, result);
+                standby?.onRejected(command, result);
               left--;
               if (left === 0) kept();
             },

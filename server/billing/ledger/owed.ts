@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import type { LedgerStore } from '../ports.ts';
 import { type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
 
-export interface OwedPlace {
+export interface PendingOutbox {
   readonly dir: string;
   /** How the names of its files begin. */
   readonly name: string;
 }
 
-export interface OwedReport {
+export interface PendingReport {
   /** Settlements that were written now; others of the files had been written before. */
   readonly settled: number;
   /** Files read and done with. */
   readonly files: readonly string[];
   /** Lines that the ledger's rules turned down, as `ref: reason`. */
-  readonly refused: readonly string[];
+  readonly rejected: readonly string[];
   /** Where these lines lie now. */
   readonly kept: readonly string[];
 }
@@ -28,19 +28,19 @@ const extension = '.jsonl';
 const batchSize = 500;
 
 /** Tries one place after the other; a disk that hangs is given up like one that is full. @param stamp makes the name unique. @returns the file's path. @throws the last place's error. */
-export async function writeOwed(
-  places: readonly OwedPlace[],
+export async function writePending(
+  outboxes: readonly PendingOutbox[],
   stamp: string,
   commands: readonly LedgerCommand[],
 ): Promise<string> {
   const text = commands.map((command) => `${JSON.stringify(command)}\n`).join('');
   let last: unknown;
-  for (const { dir, name } of places) {
+  for (const { dir, name } of outboxes) {
     const path = join(dir, `${name}${stamp}${extension}`);
-    const { promise: late, reject } = Promise.withResolvers<never>();
+    const { promise: timedOut, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error(`${dir} does not answer`)), placeMs);
     try {
-      await Promise.race([writeWhole(path, dir, text), late]);
+      await Promise.race([writeWhole(path, dir, text), timedOut]);
       return path;
     } catch (error) {
       last = error;
@@ -74,10 +74,10 @@ async function writeWhole(path: string, dir: string, text: string): Promise<void
 }
 
 /** Idempotent by `ref`: what reached the database before counts once. @throws the driver's error; then all files stay. */
-export function settleOwed(store: Pick<LedgerStore, 'apply'>, places: readonly OwedPlace[]): OwedReport {
+export function settlePending(store: Pick<LedgerStore, 'apply'>, outboxes: readonly PendingOutbox[]): PendingReport {
   const report = newReport();
-  for (const path of owedFiles(places)) {
-    const file = openOwed(path, report);
+  for (const path of pendingFiles(outboxes)) {
+    const file = openPending(path, report);
     for (const batch of file.batches) file.answered(batch, store.apply(batch).results);
     file.close();
   }
@@ -85,22 +85,22 @@ export function settleOwed(store: Pick<LedgerStore, 'apply'>, places: readonly O
 }
 
 /** The same for books that answer later. @throws what `apply` throws; then the file stays. */
-export async function settleOwedFar(
+export async function settlePendingRemote(
   apply: (commands: readonly LedgerCommand[]) => Promise<readonly LedgerResult[]>,
-  places: readonly OwedPlace[],
-): Promise<OwedReport> {
+  outboxes: readonly PendingOutbox[],
+): Promise<PendingReport> {
   const report = newReport();
-  for (const path of owedFiles(places)) {
-    const file = openOwed(path, report);
+  for (const path of pendingFiles(outboxes)) {
+    const file = openPending(path, report);
     for (const batch of file.batches) file.answered(batch, await apply(batch));
     file.close();
   }
   return report;
 }
 
-const newReport = () => ({ settled: 0, files: [] as string[], refused: [] as string[], kept: [] as string[] });
+const newReport = () => ({ settled: 0, files: [] as string[], rejected: [] as string[], kept: [] as string[] });
 
-function openOwed(path: string, report: ReturnType<typeof newReport>) {
+function openPending(path: string, report: ReturnType<typeof newReport>) {
   const turnedDown: string[] = [];
   const commands = readFileSync(path, 'utf8')
     .split('\n')
@@ -119,7 +119,7 @@ function openOwed(path: string, report: ReturnType<typeof newReport>) {
     },
     close() {
       report.files.push(path);
-      report.refused.push(...turnedDown);
+      report.rejected.push(...turnedDown);
       if (turnedDown.length === 0) return rmSync(path);
       renameSync(path, `${path}.refused`);
       report.kept.push(`${path}.refused`);
@@ -128,8 +128,8 @@ function openOwed(path: string, report: ReturnType<typeof newReport>) {
 }
 
 /** Files of ours alone: a folder may be everybody's. */
-export function owedFiles(places: readonly OwedPlace[]): string[] {
-  return places.flatMap(({ dir, name }) =>
+export function pendingFiles(outboxes: readonly PendingOutbox[]): string[] {
+  return outboxes.flatMap(({ dir, name }) =>
     namesIn(dir)
       .filter((file) => file.startsWith(name) && file.endsWith(extension))
       .sort()

@@ -11,7 +11,7 @@ export interface RecoveryReport {
 /** How a request ends whose process is gone. */
 export function endFor(hold: StoredHold): Settle | Void {
   if (hold.observed === 0) return { type: 'void', ref: hold.ref, log: null };
-  const { house = false, ...log } = JSON.parse(hold.log) as HeldLog;
+  const { house: selfUse = false, ...log } = JSON.parse(hold.log) as HeldLog;
   return {
     type: 'settle',
     ref: hold.ref,
@@ -21,7 +21,7 @@ export function endFor(hold: StoredHold): Settle | Void {
     amount: hold.observed,
     at: log.createdAt,
     log,
-    house,
+    house: selfUse,
     tokens: log.promptTokens + log.completionTokens,
     model: log.model,
     username: log.username,

@@ -7,9 +7,9 @@ import type { Engine } from './engine.ts';
 export interface Remote extends Engine {
   /** From here on what comes is sent, first of all what has come. */
   open(send: (message: CommandMessage) => void): void;
-  answered(ids: readonly number[], answers: readonly CommandAnswer[]): void;
+  receive(ids: readonly number[], responses: readonly CommandAnswer[]): void;
   /** Nobody is there any more to answer; what has no answer stays where it was asked. */
-  lose(reason: string): void;
+  fail(reason: string): void;
   /** Gives everything that has no answer to another. */
   yield(engine: Engine): void;
 }
@@ -38,19 +38,19 @@ export function createRemote(lost: (reason: string) => void): Remote {
       send = given;
       for (const [id, { command }] of waiting) given({ kind: 'commands', first: id, commands: [command] });
     },
-    answered(ids, answers) {
+    receive(ids, responses) {
       for (const [at, id] of ids.entries()) {
-        const answer = answers[at];
-        const asked = waiting.get(id);
+        const answer = responses[at];
+        const requested = waiting.get(id);
         waiting.delete(id);
-        asked?.done(
+        requested?.done(
           typeof answer === 'string'
             ? new AppError('storage_unavailable', { reason: answer, seconds: 5 })
             : (answer ?? done),
         );
       }
     },
-    lose(reason) {
+    fail(reason) {
       gone = reason;
       lost(reason);
     },

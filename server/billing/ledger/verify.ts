@@ -1,6 +1,6 @@
 /** Checks the ledger's invariants against the database as it is. Source of the numbering: reliability reference 3.1. */
 
-import type { LedgerFacts } from '../ports.ts';
+import type { LedgerStats } from '../ports.ts';
 
 export interface InvariantReport {
   readonly id: string;
@@ -39,7 +39,7 @@ export const logReport = (checked: number, violations: number, examples: readonl
   violations,
 });
 
-const leaseReports = ({ leases = 0, wrongLeases }: LedgerFacts): InvariantReport[] =>
+const leaseReports = ({ leases = 0, wrongLeases }: LedgerStats): InvariantReport[] =>
   wrongLeases === undefined
     ? []
     : [
@@ -55,38 +55,38 @@ const leaseReports = ({ leases = 0, wrongLeases }: LedgerFacts): InvariantReport
       ];
 
 /** I1 to I10, and I12 where there are leases: sums over the books. */
-export function reportsOf(facts: LedgerFacts): InvariantReport[] {
-  const { overrun } = facts;
+export function reportsOf(stats: LedgerStats): InvariantReport[] {
+  const { overrun } = stats;
   return [
     report(
       'I1',
       { zh: '每个账户余额等于其分录之和', en: 'each balance is the sum of its postings' },
-      facts.accounts,
-      facts.wrongBalances,
+      stats.accounts,
+      stats.wrongBalances,
     ),
     report(
       'I2',
       { zh: '全部账户余额之和为零', en: 'all balances add up to zero' },
-      facts.accounts,
-      facts.total === 0 ? [] : [`sum ${facts.total}`],
+      stats.accounts,
+      stats.total === 0 ? [] : [`sum ${stats.total}`],
     ),
     report(
       'I3',
       { zh: '每个请求至多结算一次', en: 'at most one settlement per request' },
-      facts.postings,
-      facts.doubledRefs,
+      stats.postings,
+      stats.doubledRefs,
     ),
     report(
       'I4',
       { zh: '发放等于用户余额加已消费', en: 'granted = balances + spent' },
-      facts.accounts,
-      facts.conservation,
+      stats.accounts,
+      stats.conservation,
     ),
     report(
       'I5',
       { zh: '用户、令牌、渠道的已用额度等于结算之和', en: 'used quota of users, tokens and channels = settlements' },
-      facts.counters,
-      facts.wrongCounters,
+      stats.counters,
+      stats.wrongCounters,
     ),
     {
       ...report(
@@ -95,8 +95,8 @@ export function reportsOf(facts: LedgerFacts): InvariantReport[] {
           zh: '预扣额度不为负，余额不为负，未付超支等于其分录之和',
           en: 'no negative hold, no negative balance, unpaid overrun = its postings',
         },
-        facts.accounts,
-        facts.negative,
+        stats.accounts,
+        stats.negative,
       ),
       ...(overrun.paid === 0
         ? {}
@@ -110,27 +110,27 @@ export function reportsOf(facts: LedgerFacts): InvariantReport[] {
     report(
       'I7',
       { zh: '兑换码已用当且仅当有一条兑换分录', en: 'a code is used if and only if it was posted once' },
-      facts.redemptions,
-      facts.wrongRedemptions,
+      stats.redemptions,
+      stats.wrongRedemptions,
     ),
     report(
       'I8',
       { zh: '订单已付当且仅当有一条充值分录', en: 'an order is paid if and only if it was posted once' },
-      facts.topUps,
-      facts.wrongTopUps,
+      stats.topUps,
+      stats.wrongTopUps,
     ),
     report(
       'I9',
       { zh: '邀请划转不超过邀请所得', en: 'transfers do not exceed what was earned' },
-      facts.users,
-      facts.wrongTransfers,
+      stats.users,
+      stats.wrongTransfers,
     ),
     report(
       'I10',
       { zh: '金额为 1 到 10^15 的整数', en: 'every amount is an integer from 1 to 10^15' },
-      facts.postings,
-      facts.wrongAmounts,
+      stats.postings,
+      stats.wrongAmounts,
     ),
-    ...leaseReports(facts),
+    ...leaseReports(stats),
   ];
 }

@@ -5,7 +5,7 @@ import { attemptErrors, channelStates, periodLevels, requestErrors } from '../tr
 import { number, text, toggle } from './fields.ts';
 
 const spread = z.object({ mean: z.nullable(z.int()), p50: z.nullable(z.int()), p95: z.nullable(z.int()) });
-const figures = {
+const stats = {
   requests: z.int(),
   errors: z.int(),
   error_by: z.record(z.enum(requestErrors), z.int()),
@@ -53,14 +53,14 @@ const answer = z.object({
   from: z.int(),
   to: z.int(),
   step: z.int(),
-  total: z.object(figures),
+  total: z.object(stats),
   series: z.array(
     z.object({
       id: z.int(),
       name: z.string(),
       username: z.string(),
-      total: z.object(figures),
-      points: z.array(z.object({ at: z.int(), ...figures })),
+      total: z.object(stats),
+      points: z.array(z.object({ at: z.int(), ...stats })),
     }),
   ),
 });

@@ -2,11 +2,11 @@
 import { address, integer, text } from '../option-kinds.ts';
 import { option } from './row.ts';
 
-const usual = { tab: 'operation', panel: 'backups', role: 100 } as const;
+const common = { tab: 'operation', panel: 'backups', role: 100 } as const;
 
 export const backupOptions = {
   'backup_setting.every_hours': option({
-    ...usual,
+    ...common,
     kind: integer(0, 744),
     fallback: '0',
     label: { zh: '备份间隔（小时，0 = 关闭）', en: 'Hours between backups (0 = none)' },
@@ -16,14 +16,14 @@ export const backupOptions = {
     },
   }),
   'backup_setting.keep': option({
-    ...usual,
+    ...common,
     kind: integer(1, 1000),
     fallback: '7',
     label: { zh: '保留份数', en: 'Backups kept' },
     help: { zh: '新的备份校验通过后删除更旧的。', en: 'Older ones are removed once a new one has proven good.' },
   }),
   'backup_setting.folder': option({
-    ...usual,
+    ...common,
     kind: text,
     fallback: '',
     label: { zh: '备份文件夹', en: 'Backup directory' },
@@ -33,14 +33,14 @@ export const backupOptions = {
     },
   }),
   'backup_setting.s3_bucket': option({
-    ...usual,
+    ...common,
     kind: text,
     fallback: '',
     label: { zh: 'S3 存储桶', en: 'S3 bucket' },
     help: { zh: '填写后备份存入该桶而非文件夹。', en: 'Backups are stored there instead of a directory.' },
   }),
   'backup_setting.s3_endpoint': option({
-    ...usual,
+    ...common,
     kind: address,
     fallback: '',
     label: { zh: 'S3 服务地址', en: 'S3 endpoint' },
@@ -50,21 +50,21 @@ export const backupOptions = {
     },
   }),
   'backup_setting.s3_region': option({
-    ...usual,
+    ...common,
     kind: text,
     fallback: '',
     label: { zh: 'S3 区域', en: 'S3 region' },
     help: { zh: '为空则为 us-east-1。', en: 'Empty is us-east-1.' },
   }),
   'backup_setting.s3_prefix': option({
-    ...usual,
+    ...common,
     kind: text,
     fallback: '',
     label: { zh: 'S3 目录', en: 'Directory in the bucket' },
     help: { zh: '为空则在桶的根目录。', en: 'Empty is the bucket itself.' },
   }),
   'backup_setting.s3_key_id': option({
-    ...usual,
+    ...common,
     kind: text,
     fallback: '',
     secret: true,
@@ -75,7 +75,7 @@ export const backupOptions = {
     },
   }),
   'backup_setting.s3_secret': option({
-    ...usual,
+    ...common,
     kind: text,
     fallback: '',
     secret: true,

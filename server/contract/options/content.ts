@@ -1,5 +1,5 @@
 /** Notices, pages and looks. */
-import { address, chatLinks, picture, text, toggle } from '../option-kinds.ts';
+import { address, chatLinks, image, text, toggle } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 export const contentOptions = {
@@ -22,7 +22,7 @@ export const contentOptions = {
     publicAs: 'system_name',
   }),
   Logo: option({
-    kind: picture,
+    kind: image,
     fallback: '',
     tab: 'other',
     panel: 'content',

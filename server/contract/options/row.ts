@@ -30,10 +30,12 @@ export interface OptionRow<T = unknown> {
   readonly confirm: (Words & { readonly value: string }) | null;
 }
 
-type Usual = 'role' | 'secret' | 'publicAs' | 'needs' | 'dependsOn' | 'confirm';
+type Defaulted = 'role' | 'secret' | 'publicAs' | 'needs' | 'dependsOn' | 'confirm';
 
 /** Where nothing else is said administrators may write it and everybody who may read options reads it. */
-export const option = <T>(said: Omit<OptionRow<T>, Usual> & Partial<Pick<OptionRow<T>, Usual>>): OptionRow<T> => ({
+export const option = <T>(
+  said: Omit<OptionRow<T>, Defaulted> & Partial<Pick<OptionRow<T>, Defaulted>>,
+): OptionRow<T> => ({
   role: 10,
   secret: false,
   publicAs: null,

@@ -1,5 +1,5 @@
 /** Who gets in, and how. */
-import { address, base, domains, integer, picture, text, toggle } from '../option-kinds.ts';
+import { address, base, domains, image, integer, text, toggle } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 export const signInOptions = {
@@ -232,7 +232,7 @@ export const signInOptions = {
     secret: true,
   }),
   WeChatAccountQRCodeImageURL: option({
-    kind: picture,
+    kind: image,
     fallback: '',
     tab: 'system',
     panel: 'wechat',

@@ -41,7 +41,7 @@ interface Ratio {
   /** Among the prices of a model. */
   readonly name: string;
   /** In a log row. */
-  readonly fact: string;
+  readonly field: string;
   /** The fact that says it in rows that name no such ratio; absent = 1. */
   readonly unsaid?: string;
   /** The bucket it is measured against; absent = `input`. */
@@ -51,7 +51,7 @@ interface Ratio {
   /** null = it follows from others. */
   readonly option: PriceOption | null;
   /** Where no table names the model. */
-  readonly otherwise: (model: string, known: Known) => number;
+  readonly fallback: (model: string, known: Known) => number;
 }
 
 interface BucketRow {
@@ -69,12 +69,12 @@ interface BucketRow {
   /** How a bill names it. */
   readonly line: { readonly kind: LineKind; readonly detail?: string };
   /** In a log row; the number there is that of the bucket and of the one it `includes`. */
-  readonly fact: string;
+  readonly field: string;
   readonly includes?: string;
   /** When a log row tells it: absent = when there is some; a word = when there is some in any bucket of that word. */
   readonly told?: 'always' | { readonly with: string };
   /** What older rows called it. */
-  readonly formerFact?: string;
+  readonly legacyField?: string;
 }
 
 export type LineKind = 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'output';
@@ -85,14 +85,14 @@ export const ratio = (value: number): number => ratioOf(Number(value.toPrecision
 /** Disjoint: their sum is everything the model read and wrote. In the order of a bill. */
 const bucketRows = {
   /** Input neither read from nor written to a cache, text only. */
-  input: { side: 'prompt', held: 'words', price: null, line: { kind: 'input' }, fact: 'input', told: 'always' },
+  input: { side: 'prompt', held: 'words', price: null, line: { kind: 'input' }, field: 'input', told: 'always' },
   cacheRead: {
     side: 'prompt',
     held: 'words',
     cache: true,
     price: {
       name: 'cacheRatio',
-      fact: 'cache_ratio',
+      field: 'cache_ratio',
       tier: 'cacheRead',
       option: {
         key: 'CacheRatio',
@@ -102,10 +102,10 @@ const bucketRows = {
           en: 'JSON: model -> share of the input price for cached input.',
         },
       },
-      otherwise: () => 1,
+      fallback: () => 1,
     },
     line: { kind: 'cache_read' },
-    fact: 'cache_tokens',
+    field: 'cache_tokens',
     told: 'always',
   },
   /** Written to a cache that lives 5 minutes (also providers that name no lifetime). */
@@ -115,7 +115,7 @@ const bucketRows = {
     cache: true,
     price: {
       name: 'cacheWriteRatio',
-      fact: 'cache_creation_ratio',
+      field: 'cache_creation_ratio',
       tier: 'cacheWrite',
       option: {
         key: 'CreateCacheRatio',
@@ -126,10 +126,10 @@ const bucketRows = {
           en: 'JSON: model -> share of the input price for writing the cache.',
         },
       },
-      otherwise: () => 1.25,
+      fallback: () => 1.25,
     },
     line: { kind: 'cache_write' },
-    fact: 'cache_creation_tokens',
+    field: 'cache_creation_tokens',
     includes: 'cacheWrite1h',
   },
   cacheWrite1h: {
@@ -138,21 +138,21 @@ const bucketRows = {
     cache: true,
     price: {
       name: 'cacheWrite1hRatio',
-      fact: 'cache_creation_1h_ratio',
+      field: 'cache_creation_1h_ratio',
       tier: 'cacheWrite',
       option: null,
       // An hour's cache costs 1.6 times what five minutes cost (2 against 1.25 times the input price).
-      otherwise: (_model, { ratios }) => (ratios.cacheWriteRatio ?? 1.25) * 1.6,
+      fallback: (_model, { ratios }) => (ratios.cacheWriteRatio ?? 1.25) * 1.6,
     },
     line: { kind: 'cache_write_1h' },
-    fact: 'cache_write_1h',
+    field: 'cache_write_1h',
   },
   audioInput: {
     side: 'prompt',
     held: 'media',
     price: {
       name: 'audioRatio',
-      fact: 'audio_ratio',
+      field: 'audio_ratio',
       option: {
         key: 'AudioRatio',
         label: { zh: '音频输入倍率', en: 'Audio input ratios' },
@@ -161,10 +161,10 @@ const bucketRows = {
           en: 'JSON: model -> audio input price as a multiple of the input price.',
         },
       },
-      otherwise: (model) => familyAudioRatio(model) ?? 1,
+      fallback: (model) => familyAudioRatio(model) ?? 1,
     },
     line: { kind: 'input', detail: 'audio' },
-    fact: 'audio_input',
+    field: 'audio_input',
     told: { with: 'audio' },
   },
   imageInput: {
@@ -172,7 +172,7 @@ const bucketRows = {
     held: 'media',
     price: {
       name: 'imageRatio',
-      fact: 'image_ratio',
+      field: 'image_ratio',
       option: {
         key: 'ImageRatio',
         label: { zh: '图片输入倍率', en: 'Image input ratios' },
@@ -181,20 +181,20 @@ const bucketRows = {
           en: 'JSON: model -> image input price as a multiple of the input price.',
         },
       },
-      otherwise: () => 1,
+      fallback: () => 1,
     },
     line: { kind: 'input', detail: 'image' },
     // Pictures read, in the wire contract's name for them.
-    fact: 'image_output',
+    field: 'image_output',
     told: { with: 'image' },
-    formerFact: 'image_input',
+    legacyField: 'image_input',
   },
   videoInput: {
     side: 'prompt',
     held: 'media',
     price: {
       name: 'videoRatio',
-      fact: 'video_ratio',
+      field: 'video_ratio',
       option: {
         key: 'VideoRatio',
         label: { zh: '视频输入倍率', en: 'Video input ratios' },
@@ -203,10 +203,10 @@ const bucketRows = {
           en: 'JSON: model -> video input price as a multiple of the input price.',
         },
       },
-      otherwise: () => 1,
+      fallback: () => 1,
     },
     line: { kind: 'input', detail: 'video' },
-    fact: 'video_input',
+    field: 'video_input',
     told: { with: 'video' },
   },
   /** Visible text output. */
@@ -215,7 +215,7 @@ const bucketRows = {
     held: 'words',
     price: {
       name: 'completionRatio',
-      fact: 'completion_ratio',
+      field: 'completion_ratio',
       tier: 'output',
       option: {
         key: 'CompletionRatio',
@@ -225,10 +225,10 @@ const bucketRows = {
           en: 'JSON: model -> output price as a multiple of the input price.',
         },
       },
-      otherwise: (model) => completionRatioFor(model, undefined),
+      fallback: (model) => completionRatioFor(model, undefined),
     },
     line: { kind: 'output' },
-    fact: 'output',
+    field: 'output',
     includes: 'reasoning',
     told: 'always',
   },
@@ -237,14 +237,14 @@ const bucketRows = {
     held: 'words',
     price: { like: 'output' },
     line: { kind: 'output' },
-    fact: 'reasoning_tokens',
+    field: 'reasoning_tokens',
   },
   audioOutput: {
     side: 'answer',
     held: 'audio',
     price: {
       name: 'audioCompletionRatio',
-      fact: 'audio_completion_ratio',
+      field: 'audio_completion_ratio',
       unsaid: 'completion_ratio',
       against: 'audioInput',
       option: {
@@ -256,11 +256,11 @@ const bucketRows = {
         },
       },
       // Models without a price for sound: theirs costs what text costs.
-      otherwise: (model, { set, ratios }) =>
+      fallback: (model, { set, ratios }) =>
         (set.audioRatio ?? familyAudioRatio(model)) === undefined ? (ratios.completionRatio ?? 1) : 2,
     },
     line: { kind: 'output', detail: 'audio' },
-    fact: 'audio_output',
+    field: 'audio_output',
     told: { with: 'audio' },
   },
 } as const satisfies Readonly<Record<string, BucketRow>>;
@@ -302,9 +302,9 @@ export const ratioRows: readonly (Ratio & { readonly name: RatioName })[] = buck
 export const bucketOptions: readonly (Omit<PriceOption, 'key'> & {
   readonly key: BucketOptionKey;
   readonly table: TableName;
-  readonly fact: string;
-})[] = ratioRows.flatMap(({ name, fact, option }) =>
-  option === null ? [] : [{ ...option, key: option.key as BucketOptionKey, table: name as TableName, fact }],
+  readonly field: string;
+})[] = ratioRows.flatMap(({ name, field, option }) =>
+  option === null ? [] : [{ ...option, key: option.key as BucketOptionKey, table: name as TableName, field: field }],
 );
 
 export const mediaBuckets = bucketNames.filter((name) => bucketRow(name).held === 'media') as readonly MediaBucket[];
@@ -361,7 +361,7 @@ export function ratiosOf(model: string, set: (name: RatioName) => number | undef
     set,
   );
   const ratios: Partial<Record<RatioName, number>> = {};
-  for (const { name, otherwise } of ratioRows)
-    ratios[name] = given[name] ?? ratio(otherwise(model, { set: given, ratios }));
+  for (const { name, fallback } of ratioRows)
+    ratios[name] = given[name] ?? ratio(fallback(model, { set: given, ratios }));
   return ratios as BucketRatios;
 }

@@ -3,19 +3,19 @@ import type { Usage, UsagePart } from '../../protocols/canonical.ts';
 import { bucketRow, cacheTokensOf, completionTokensOf, type LineKind, promptTokensOf, weightOf } from './buckets.ts';
 import {
   billedBuckets,
-  bucketFacts,
-  bucketRatioFacts,
+  bucketFields,
+  bucketRatioFields,
   bucketRatiosIn,
   bucketsIn,
-  type Facts,
-  factOf,
+  fieldOf,
+  type LogFields,
 } from './log-facts.ts';
 import type { Prices, Surcharge } from './prices.ts';
-import { exactQuota, mostQuota, pricesFor, type Share, sharesOf, toolPrice } from './shares.ts';
+import { exactQuota, maxQuota, pricesFor, type Share, sharesOf, toolPrice } from './shares.ts';
 import { quotaPerUnit } from './tables.ts';
 import { exactLimit, weightsOf } from './weights.ts';
 
-export { completionTokensOf, mostQuota, pricesFor, promptTokensOf, toolPrice };
+export { completionTokensOf, maxQuota, pricesFor, promptTokensOf, toolPrice };
 
 export interface BillLine {
   readonly kind: LineKind | 'call';
@@ -46,7 +46,7 @@ const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
 /** @param sum of weighted tokens, below `exactLimit`. @returns quota, rounded half up. */
 export function roundedQuota(sum: number, unit: number): number {
   const doubled = 2 * sum + unit;
-  return Math.min(mostQuota, (doubled - (doubled % (2 * unit))) / (2 * unit));
+  return Math.min(maxQuota, (doubled - (doubled % (2 * unit))) / (2 * unit));
 }
 
 /**
@@ -108,106 +108,106 @@ function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: 
 }
 
 /** The facts a log row keeps in `other`: names of the wire contract, and enough to recompute the charge. */
-export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> {
+export function priceFields(usage: Usage, base: Prices): Record<string, unknown> {
   const prices = headOf(usage, base);
-  const facts: Record<string, unknown> = {
+  const fields: Record<string, unknown> = {
     model_ratio: prices.modelRatio,
     model_price: prices.modelPrice ?? -1,
     group_ratio: prices.groupRatio,
-    ...bucketFacts(usage, prices),
+    ...bucketFields(usage, prices),
   };
-  if (usage.cacheBeside) facts.claude = true;
-  if (prices.userGroupRatio !== null) facts.user_group_ratio = prices.userGroupRatio;
-  if (prices !== base) facts.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
-  if (prices.priceFactor !== 1) facts.price_factor = prices.priceFactor;
-  if (prices.quotaPerUnit !== quotaPerUnit) facts.quota_per_unit = prices.quotaPerUnit;
+  if (usage.cacheBeside) fields.claude = true;
+  if (prices.userGroupRatio !== null) fields.user_group_ratio = prices.userGroupRatio;
+  if (prices !== base) fields.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
+  if (prices.priceFactor !== 1) fields.price_factor = prices.priceFactor;
+  if (prices.quotaPerUnit !== quotaPerUnit) fields.quota_per_unit = prices.quotaPerUnit;
   if (prices.surcharges !== undefined)
-    facts.surcharges = Object.fromEntries(prices.surcharges.map(({ name, ratio }) => [name, ratio]));
-  if (usage.parts !== undefined) facts.iterations = sharesOf(usage, base).map(iterationFacts(usage.parts, base));
-  if (hasNone(usage.toolCalls) && base.unpriced === undefined) return facts;
+    fields.surcharges = Object.fromEntries(prices.surcharges.map(({ name, ratio }) => [name, ratio]));
+  if (usage.parts !== undefined) fields.iterations = sharesOf(usage, base).map(iterationFields(usage.parts, base));
+  if (hasNone(usage.toolCalls) && base.unpriced === undefined) return fields;
   const tools = Object.entries(usage.toolCalls).filter(([, calls]) => calls > 0);
   if (tools.length > 0) {
-    facts.tools = Object.fromEntries(tools.map(([tool, calls]) => [tool, { calls, price: toolPrice(prices, tool) }]));
+    fields.tools = Object.fromEntries(tools.map(([tool, calls]) => [tool, { calls, price: toolPrice(prices, tool) }]));
   }
   const unpriced = [
     ...(base.unpriced ?? []),
     ...tools.filter(([tool]) => !prices.toolPrices.has(tool)).map(([tool]) => `tool:${tool}`),
   ];
-  if (unpriced.length > 0) facts.unpriced = unpriced;
-  return facts;
+  if (unpriced.length > 0) fields.unpriced = unpriced;
+  return fields;
 }
 
-const iterationFacts =
+const iterationFields =
   (parts: readonly UsagePart[], base: Prices) =>
   ({ counts, prices }: Share, index: number): Record<string, unknown> => {
     const part = parts[index];
     return {
       type: part?.kind,
       ...(part?.model === null ? {} : { model: part?.model }),
-      ...bucketFacts(counts, null),
-      ...(prices === base ? {} : { prices: ownFacts(prices) }),
+      ...bucketFields(counts, null),
+      ...(prices === base ? {} : { prices: ownFields(prices) }),
     };
   };
 
-const ownFacts = (prices: Prices): Record<string, number> => ({
+const ownFields = (prices: Prices): Record<string, number> => ({
   model_ratio: prices.modelRatio,
   model_price: prices.modelPrice ?? -1,
-  ...bucketRatioFacts(prices),
+  ...bucketRatioFields(prices),
   group_ratio: prices.groupRatio,
   price_factor: prices.priceFactor,
 });
 
-const toolsOf = (facts: Facts) =>
-  Object.entries((facts.tools ?? {}) as Record<string, { readonly calls: number; readonly price: number }>);
-const iterationsOf = (facts: Facts): readonly Facts[] =>
-  Array.isArray(facts.iterations) ? (facts.iterations as readonly Facts[]) : [];
-const surchargesOf = (facts: Facts): readonly Surcharge[] =>
-  Object.entries((facts.surcharges ?? {}) as Record<string, number>).map(([name, ratio]) => ({ name, ratio }));
+const toolsOf = (fields: LogFields) =>
+  Object.entries((fields.tools ?? {}) as Record<string, { readonly calls: number; readonly price: number }>);
+const iterationsOf = (fields: LogFields): readonly LogFields[] =>
+  Array.isArray(fields.iterations) ? (fields.iterations as readonly LogFields[]) : [];
+const surchargesOf = (fields: LogFields): readonly Surcharge[] =>
+  Object.entries((fields.surcharges ?? {}) as Record<string, number>).map(([name, ratio]) => ({ name, ratio }));
 
 /** The prices a log row was charged by. @returns null when it carries none (error rows). */
-export function loggedPrices(facts: Facts): Prices | null {
-  if (typeof facts.model_ratio !== 'number' || typeof facts.input !== 'number') return null;
-  const surcharges = surchargesOf(facts);
+export function loggedPrices(fields: LogFields): Prices | null {
+  if (typeof fields.model_ratio !== 'number' || typeof fields.input !== 'number') return null;
+  const surcharges = surchargesOf(fields);
   return {
-    ...ratiosIn(facts),
-    userGroupRatio: typeof facts.user_group_ratio === 'number' ? facts.user_group_ratio : null,
+    ...ratiosIn(fields),
+    userGroupRatio: typeof fields.user_group_ratio === 'number' ? fields.user_group_ratio : null,
     tiers: [],
-    toolPrices: new Map(toolsOf(facts).map(([tool, { price }]) => [tool, price])),
-    quotaPerUnit: factOf(facts, 'quota_per_unit', quotaPerUnit),
+    toolPrices: new Map(toolsOf(fields).map(([tool, { price }]) => [tool, price])),
+    quotaPerUnit: fieldOf(fields, 'quota_per_unit', quotaPerUnit),
     ...(surcharges.length === 0 ? {} : { surcharges }),
   };
 }
 
-const ratiosIn = (facts: Facts) => ({
-  modelRatio: factOf(facts, 'model_ratio'),
-  modelPrice: factOf(facts, 'model_price', -1) < 0 ? null : factOf(facts, 'model_price'),
-  ...bucketRatiosIn(facts),
-  groupRatio: factOf(facts, 'group_ratio'),
-  priceFactor: factOf(facts, 'price_factor', 1),
+const ratiosIn = (fields: LogFields) => ({
+  modelRatio: fieldOf(fields, 'model_ratio'),
+  modelPrice: fieldOf(fields, 'model_price', -1) < 0 ? null : fieldOf(fields, 'model_price'),
+  ...bucketRatiosIn(fields),
+  groupRatio: fieldOf(fields, 'group_ratio'),
+  priceFactor: fieldOf(fields, 'price_factor', 1),
 });
 
 /** The usage a log row was charged for. */
-export function billedUsage(facts: Facts): Usage {
-  const parts = iterationsOf(facts).map((part) => ({
+export function billedUsage(fields: LogFields): Usage {
+  const parts = iterationsOf(fields).map((part) => ({
     ...bucketsIn(part),
     kind: String(part.type),
     model: typeof part.model === 'string' ? part.model : null,
   }));
   return {
-    ...bucketsIn(facts),
+    ...bucketsIn(fields),
     raw: null,
-    toolCalls: Object.fromEntries(toolsOf(facts).map(([tool, { calls }]) => [tool, calls])),
+    toolCalls: Object.fromEntries(toolsOf(fields).map(([tool, { calls }]) => [tool, calls])),
     ...(parts.length === 0 ? {} : { parts }),
-    ...(facts.claude === true ? { cacheBeside: true } : {}),
+    ...(fields.claude === true ? { cacheBeside: true } : {}),
   };
 }
 
 /** Recomputes a charge from a log row's `other` alone. @returns null when the row carries no price. */
-export function recompute(facts: Facts): (Quote & { readonly prices: Prices }) | null {
-  const prices = loggedPrices(facts);
+export function recompute(fields: LogFields): (Quote & { readonly prices: Prices }) | null {
+  const prices = loggedPrices(fields);
   if (prices === null) return null;
-  const usage = billedUsage(facts);
-  const iterations = iterationsOf(facts);
+  const usage = billedUsage(fields);
+  const iterations = iterationsOf(fields);
   const shares = sharesOf(usage, prices).map((share, index): Share => {
     const own = iterations[index]?.prices;
     const model = usage.parts?.[index]?.model ?? null;
@@ -215,7 +215,7 @@ export function recompute(facts: Facts): (Quote & { readonly prices: Prices }) |
       ? share
       : {
           ...share,
-          prices: { ...prices, ...ratiosIn(own as Facts) },
+          prices: { ...prices, ...ratiosIn(own as LogFields) },
           label: `${share.label}${model === null ? '' : ` ${model}`}`,
         };
   });

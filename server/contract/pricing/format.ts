@@ -4,7 +4,7 @@ import { formatUsd } from './charge.ts';
 import { ratioOf } from './decimal.ts';
 
 /** What an amount of quota is called at this site. */
-export interface MoneyFacts {
+export interface MoneyDetails {
   readonly inCurrency: boolean;
   readonly quotaPerUnit: number;
 }
@@ -13,23 +13,23 @@ export interface MoneyFacts {
 export type MoneyForm = 'whole' | 'cents' | 'short' | 'exact';
 
 const cents = 2;
-const usualDecimals = 6;
+const defaultDecimals = 6;
 
 const isWholeCents = (quota: number, perUnit: number): boolean => Number.isInteger((quota * 100) / perUnit);
 
 function decimalsOf(quota: number, form: MoneyForm, perUnit: number): number {
-  const exact = Math.max(usualDecimals, Math.ceil(Math.log10(perUnit)));
+  const exact = Math.max(defaultDecimals, Math.ceil(Math.log10(perUnit)));
   if (form === 'exact') return exact;
   if (form === 'whole' && quota % perUnit === 0) return 0;
   return form === 'short' && quota !== 0 && Math.abs(quota) * 100 < perUnit ? exact : cents;
 }
 
 /** @returns the one form in which amounts below each other add up. */
-export const formOfColumn = (amounts: readonly number[], { inCurrency, quotaPerUnit }: MoneyFacts): MoneyForm =>
+export const formOfColumn = (amounts: readonly number[], { inCurrency, quotaPerUnit }: MoneyDetails): MoneyForm =>
   inCurrency && amounts.some((quota) => !isWholeCents(quota, quotaPerUnit)) ? 'exact' : 'cents';
 
 /** Quota as a person reads it: dollars where the site shows currency. */
-export function formatQuota(quota: number, display: MoneyFacts, form: MoneyForm = 'cents'): string {
+export function formatQuota(quota: number, display: MoneyDetails, form: MoneyForm = 'cents'): string {
   const perUnit = display.quotaPerUnit;
   const size = Math.abs(quota);
   if (display.inCurrency)

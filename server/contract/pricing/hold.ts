@@ -15,7 +15,7 @@ import type { Prices } from './prices.ts';
 import { exactLimit, weightsOf } from './weights.ts';
 
 /** How large a request can become, in tokens. What is absent is nothing. */
-export interface HoldSize {
+export interface ReserveSize {
   /** Words of the prompt. */
   readonly promptTokens: number;
   /** What the prompt carries besides words, by bucket. */
@@ -40,7 +40,7 @@ const noTools: Readonly<Record<string, number>> = {};
  * The whole prompt at the dearest price that may apply, and all the output. Rounded like the charge, so that a hold never
  * falls short of a charge within its bounds (new-api rounds down and leaves the prompt out).
  */
-export function holdEstimate(base: Prices, size: HoldSize): number {
+export function reserveEstimate(base: Prices, size: ReserveSize): number {
   const { promptTokens, media = noMedia, files = 0, caches = 'none', maxTokens, speaks = false } = size;
   let all = promptTokens + files;
   for (const name in media) all += media[name as MediaBucket] ?? 0;
@@ -68,7 +68,7 @@ export function holdEstimate(base: Prices, size: HoldSize): number {
 }
 
 /** The buckets that a hold counts in: the dearest that may apply, which depend on the prices alone. */
-interface Places {
+interface BucketPlaces {
   /** Integers by bucket; null = there is a price per call, or the numbers are too fine for the short way. */
   readonly weights: (Readonly<Record<BucketName, number>> & { readonly unit: number }) | null;
   readonly words: Readonly<Record<CacheLife, BucketName>>;
@@ -80,9 +80,9 @@ interface Places {
   readonly dear: ReadonlySet<MediaBucket>;
 }
 
-const places = new WeakMap<Prices, Places>();
+const places = new WeakMap<Prices, BucketPlaces>();
 
-function placesOf(prices: Prices): Places {
+function placesOf(prices: Prices): BucketPlaces {
   const known = places.get(prices);
   if (known !== undefined) return known;
   const weights = prices.modelPrice === null ? weightsOf(prices) : null;
@@ -110,12 +110,12 @@ function placesOf(prices: Prices): Places {
   return made;
 }
 
-const isEmpty = (calls: HoldSize['toolCalls']): boolean => {
+const isEmpty = (calls: ReserveSize['toolCalls']): boolean => {
   for (const _tool in calls) return false;
   return true;
 };
 
-const noMedia: NonNullable<HoldSize['media']> = {};
+const noMedia: NonNullable<ReserveSize['media']> = {};
 const noTokens = eachOf(bucketNames, () => 0);
 
 const heldAs = (names: readonly BucketName[], ...kinds: readonly string[]): readonly BucketName[] =>

@@ -10,10 +10,10 @@ import {
   ratioRows,
 } from './buckets.ts';
 
-export type Facts = Readonly<Record<string, unknown>>;
+export type LogFields = Readonly<Record<string, unknown>>;
 
-export const factOf = (facts: Facts, key: string, absent = 0): number => {
-  const value = facts[key];
+export const fieldOf = (fields: LogFields, key: string, absent = 0): number => {
+  const value = fields[key];
   return typeof value === 'number' ? value : absent;
 };
 
@@ -32,17 +32,17 @@ export function billedBuckets(counts: Buckets): { readonly name: BucketName; rea
 /** How a log row names a bucket: what its number includes, and the price beside it. */
 interface Naming {
   readonly name: BucketName;
-  readonly fact: string;
+  readonly field: string;
   readonly includes: BucketName | null;
   /** The row names it when one of these has tokens; null = always. */
   readonly when: readonly BucketName[] | null;
   /** Names all that belong to one kind of content. */
   readonly word: string | null;
-  readonly price: { readonly fact: string; readonly name: keyof BucketRatios } | null;
+  readonly price: { readonly field: string; readonly name: keyof BucketRatios } | null;
 }
 
 const namings: readonly Naming[] = bucketNames.map((name) => {
-  const { fact, told, price, includes } = bucketRow(name);
+  const { field, told, price, includes } = bucketRow(name);
   const included = includes === undefined ? null : (includes as BucketName);
   const word = typeof told === 'object' ? told.with : null;
   const isOfWord = (one: BucketName): boolean => {
@@ -52,53 +52,53 @@ const namings: readonly Naming[] = bucketNames.map((name) => {
   const own = included === null ? [name] : [name, included];
   return {
     name,
-    fact,
+    field,
     includes: included,
     when: told === 'always' ? null : word === null ? own : bucketNames.filter(isOfWord),
     word,
-    price: price !== null && 'fact' in price ? { fact: price.fact, name: price.name as keyof BucketRatios } : null,
+    price: price !== null && 'field' in price ? { field: price.field, name: price.name as keyof BucketRatios } : null,
   };
 });
 
 /** @param prices null = a part of a bill, whose head names its prices: the counts alone. */
-export function bucketFacts(counts: Buckets, prices: BucketRatios | null): Record<string, unknown> {
-  const facts: Record<string, unknown> = {};
-  for (const { name, fact, includes, when, word, price } of namings) {
+export function bucketFields(counts: Buckets, prices: BucketRatios | null): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const { name, field, includes, when, word, price } of namings) {
     let isNamed = when === null;
     if (when !== null) for (const one of when) isNamed ||= counts[one] > 0;
     if (!isNamed) continue;
-    facts[fact] = counts[name] + (includes === null ? 0 : counts[includes]);
+    fields[field] = counts[name] + (includes === null ? 0 : counts[includes]);
     if (prices === null) continue;
-    if (word !== null) facts[word] = true;
-    if (price !== null) facts[price.fact] = prices[price.name];
+    if (word !== null) fields[word] = true;
+    if (price !== null) fields[price.field] = prices[price.name];
   }
   // The wire contract tells words apart where there is sound.
-  if (facts.audio === true) {
-    facts.text_input = counts.input + counts.cacheRead;
-    facts.text_output = facts.output;
+  if (fields.audio === true) {
+    fields.text_input = counts.input + counts.cacheRead;
+    fields.text_output = fields.output;
   }
-  return facts;
+  return fields;
 }
 
 /** All ratios under their names in a log row. */
-export const bucketRatioFacts = (prices: BucketRatios): Record<string, number> =>
-  Object.fromEntries(ratioRows.map(({ name, fact }) => [fact, prices[name]]));
+export const bucketRatioFields = (prices: BucketRatios): Record<string, number> =>
+  Object.fromEntries(ratioRows.map(({ name, field }) => [field, prices[name]]));
 
 /** Ratios of a log row; what it does not tell was not needed. */
-export function bucketRatiosIn(facts: Facts): BucketRatios {
+export function bucketRatiosIn(fields: LogFields): BucketRatios {
   return eachOf(
     ratioRows.map(({ name }) => name),
     (name) => {
       const row = ratioRows.find((one) => one.name === name);
-      return factOf(facts, row?.fact ?? name, row?.unsaid === undefined ? 1 : factOf(facts, row.unsaid, 1));
+      return fieldOf(fields, row?.field ?? name, row?.unsaid === undefined ? 1 : fieldOf(fields, row.unsaid, 1));
     },
   );
 }
 
-export function bucketsIn(facts: Facts): Buckets {
+export function bucketsIn(fields: LogFields): Buckets {
   const counts = eachOf(bucketNames, (name) => {
-    const { fact, formerFact } = bucketRow(name);
-    return factOf(facts, fact, formerFact === undefined ? 0 : factOf(facts, formerFact));
+    const { field, legacyField } = bucketRow(name);
+    return fieldOf(fields, field, legacyField === undefined ? 0 : fieldOf(fields, legacyField));
   });
   for (const name of bucketNames) {
     const { includes } = bucketRow(name);

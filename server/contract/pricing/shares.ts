@@ -7,7 +7,7 @@ import { surchargeOf } from './terms.ts';
 import { bucketWeights } from './weights.ts';
 
 /** Largest charge, and largest amount of one posting, in quota: dearer requests cost this. */
-export const mostQuota = 1_000_000_000_000_000;
+export const maxQuota = 1_000_000_000_000_000;
 
 export interface Share {
   readonly counts: Buckets;
@@ -84,5 +84,5 @@ export function exactQuota(shares: readonly Share[], toolCalls: Usage['toolCalls
     sum += BigInt(calls) * toScaled(toolPrice(head, tool)) * perUnit * scale * scale;
   }
   if (sum === 0n && tokens > 0 && head.groupRatio > 0) return 1;
-  return Math.min(mostQuota, Number(roundedDivision(sum, scale ** 5n)));
+  return Math.min(maxQuota, Number(roundedDivision(sum, scale ** 5n)));
 }

@@ -134,7 +134,7 @@ export interface ResolveOptions {
 /** Prices already resolved, by model, then by groups. */
 const resolved = new WeakMap<PriceTables, Map<string, Map<string, Prices>>>();
 /** Where unset models are accepted, clients choose the names that get in. */
-const mostModels = 5000;
+const maxModels = 5000;
 
 /** @returns null when the model has neither ratio nor price. The same object is given for the same question. */
 export function resolvePrices(tables: PriceTables, model: string, options: ResolveOptions): Prices | null {
@@ -143,7 +143,7 @@ export function resolvePrices(tables: PriceTables, model: string, options: Resol
   const isPriced = tables.modelRatio.has(name) || tables.modelPrice.has(name);
   if (!isPriced && options.acceptUnset !== true) return null;
   let models = resolved.get(tables);
-  if (models === undefined || models.size > mostModels) {
+  if (models === undefined || models.size > maxModels) {
     models = new Map();
     resolved.set(tables, models);
   }

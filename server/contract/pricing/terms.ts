@@ -4,7 +4,7 @@ import { ratioOf } from './decimal.ts';
 import type { Prices, Surcharge } from './prices.ts';
 
 /** Member of the request or the answer -> value, in lower case: `service_tier` -> `priority`. */
-export type Terms = Readonly<Record<string, string>>;
+export type PriceModifiers = Readonly<Record<string, string>>;
 
 /** The factors of the models a pattern matches. */
 export interface TermRule {
@@ -69,15 +69,15 @@ export function termRatio(
  * @param discounts terms below the ordinary price count too. Elsewhere an echo of the client's own wish could halve a bill.
  * @returns the factors that hold, and the names of terms without a price.
  */
-export function priceTerms(
+export function priceModifiers(
   rules: readonly TermRule[],
   models: readonly string[],
-  terms: Terms,
+  modifiers: PriceModifiers,
   discounts: boolean,
 ): { readonly surcharges: readonly Surcharge[]; readonly unpriced: readonly string[] } {
   const surcharges: Surcharge[] = [];
   const unpriced: string[] = [];
-  for (const [member, value] of Object.entries(terms)) {
+  for (const [member, value] of Object.entries(modifiers)) {
     if (isPlainTerm(member, value)) continue;
     const ratio = termRatio(rules, models, member, value);
     const name = `${member}:${value}`;
@@ -94,9 +94,9 @@ export const surchargeOf = ({ surcharges }: Pick<Prices, 'surcharges'>): number 
     : (ratioOf(Number(surcharges.reduce((product, { ratio }) => product * ratio, 1).toPrecision(12))) ?? 1);
 
 /** The same prices under these terms and no others. */
-export function underTerms(prices: Prices, surcharges: readonly Surcharge[]): Prices {
+export function withModifiers(prices: Prices, surcharges: readonly Surcharge[]): Prices {
   if (surcharges.length === 0 && prices.surcharges === undefined) return prices;
   const { surcharges: _former, ...plain } = prices;
   const own = surcharges.length === 0 ? plain : { ...plain, surcharges };
-  return { ...own, tiers: prices.tiers.map((tier) => ({ ...tier, prices: underTerms(tier.prices, surcharges) })) };
+  return { ...own, tiers: prices.tiers.map((tier) => ({ ...tier, prices: withModifiers(tier.prices, surcharges) })) };
 }

@@ -2,10 +2,10 @@
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 
-const longest = 50;
+const maxLength = 50;
 const shape = /^[^\s@,;<>"()]+@[^\s@,;<>"()]+\.[^\s@,;<>"().]{2,}$/;
 
-export const isEmail = (text: string): boolean => text.length <= longest && shape.test(text);
+export const isEmail = (text: string): boolean => text.length <= maxLength && shape.test(text);
 
 /** @returns the address as it is kept. @throws AppError email_invalid, email_domain, email_alias. */
 export function checkEmail(given: string, options: OptionsService): string {

@@ -10,11 +10,11 @@ import type { CodePurpose } from './codes.ts';
 
 const windowSeconds = 600;
 const perNetwork = 20;
-const perAsker = 5;
+const perRequester = 5;
 const atOnce = 5;
-const apartSeconds = 60;
+const intervalSeconds = 60;
 /** Letters to addresses that strangers type, from everywhere: the site's good name with mail servers. */
-const toStrangers = 500;
+const toAnonymous = 500;
 
 export interface Sender {
   readonly ip: string;
@@ -24,24 +24,24 @@ export interface Sender {
   readonly userId: number;
 }
 
-export function createPostage(memos: EphemeralStore) {
-  const networks = createAllowance('letters of networks', windowSeconds, perNetwork, memos);
-  const askers = createAllowance('letters of askers', windowSeconds, perAsker, memos);
-  const mailboxes = createAllowance('letters to mailboxes', windowSeconds, atOnce, memos);
-  const minutes = createAllowance('letters of this minute', apartSeconds, 1, memos);
-  const strangers = createAllowance('letters to strangers', windowSeconds, toStrangers, memos);
-  const refuse = (): never => {
+export function createPostage(store: EphemeralStore) {
+  const networks = createAllowance('letters of networks', windowSeconds, perNetwork, store);
+  const askers = createAllowance('letters of askers', windowSeconds, perRequester, store);
+  const mailboxes = createAllowance('letters to mailboxes', windowSeconds, atOnce, store);
+  const minutes = createAllowance('letters of this minute', intervalSeconds, 1, store);
+  const anonymous = createAllowance('letters to strangers', windowSeconds, toAnonymous, store);
+  const reject = (): never => {
     throw new AppError('too_many_attempts');
   };
   return {
     /** @returns false when a letter of this minute is in the mailbox already. @throws AppError too_many_attempts when the asker had its share. */
     async allows(purpose: CodePurpose, email: string, { ip, device, userId }: Sender): Promise<boolean> {
       const mailbox = `${purpose} ${email.toLowerCase()}`;
-      const asker = device !== '' ? `device ${device}` : userId > 0 ? `user ${userId}` : networkOf(ip);
-      if (device === '' && userId === 0 && !(await networks.take(networkOf(ip)))) refuse();
-      if (!(await askers.take(`${asker} ${mailbox}`))) refuse();
+      const requester = device !== '' ? `device ${device}` : userId > 0 ? `user ${userId}` : networkOf(ip);
+      if (device === '' && userId === 0 && !(await networks.take(networkOf(ip)))) reject();
+      if (!(await askers.take(`${requester} ${mailbox}`))) reject();
       if (device !== '') return true;
-      if (purpose === 'address' && userId === 0 && !(await strangers.take('all'))) refuse();
+      if (purpose === 'address' && userId === 0 && !(await anonymous.take('all'))) reject();
       return (await mailboxes.take(mailbox)) || minutes.take(mailbox);
     },
   };

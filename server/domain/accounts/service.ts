@@ -35,7 +35,7 @@ export interface Registration {
 }
 
 /** Who asks, for throttles and letters. */
-export interface Asker {
+export interface Requester {
   readonly ip: string;
   readonly language: Language;
   /** What the browser remembers of accounts it was inside, '' = nothing. */
@@ -48,7 +48,7 @@ export type AccountsService = ReturnType<typeof createAccounts>;
 
 export function createAccounts(deps: {
   readonly database: Database;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly options: OptionsService;
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
@@ -65,11 +65,11 @@ export function createAccounts(deps: {
 }) {
   const { options, users } = deps;
   const repository = createUsersRepository(deps.database);
-  const codes = createCodes(deps.memos, deps.now);
-  const postage = createPostage(deps.memos);
-  const guesses = createThrottle(
+  const codes = createCodes(deps.store, deps.now);
+  const postage = createPostage(deps.store);
+  const attempts = createThrottle(
     'codes',
-    { seconds: 600, perAddress: 50, perSubject: 10, strangers: 100, everybody: 5000 },
+    { seconds: 600, perAddress: 50, perSubject: 10, anonymous: 100, everybody: 5000 },
     deps,
   );
 
@@ -83,11 +83,11 @@ export function createAccounts(deps: {
     if (!(await codes.take('address', address, code, guesser))) throw new AppError('code_wrong');
     return address;
   };
-  const nameOf = ({ ip, userId }: Asker): string => (userId > 0 ? `user ${userId}` : networkOf(ip));
+  const nameOf = ({ ip, userId }: Requester): string => (userId > 0 ? `user ${userId}` : networkOf(ip));
 
   return {
     /** @throws AppError setup_needed, register_*, input_invalid, username_taken, code_wrong, email_*, too_many_attempts. */
-    async register(given: Registration, asker: Asker): Promise<void> {
+    async register(given: Registration, requester: Requester): Promise<void> {
       // The first account is the administrator's.
       if (!(await users.rootExists())) throw new AppError('setup_needed');
       if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
@@ -97,8 +97,8 @@ export function createAccounts(deps: {
       if (given.password2 !== '' && given.password2 !== given.password) throw new AppError('setup_password_mismatch');
       const verifies = options.get('EmailVerificationEnabled');
       if (verifies && (given.email === '' || given.code === '')) throw new AppError('register_email_needed');
-      if (!(await deps.signUps.take(networkOf(asker.ip)))) throw new AppError('too_many_attempts');
-      const email = verifies ? await proven(given.email, given.code, nameOf(asker)) : '';
+      if (!(await deps.signUps.take(networkOf(requester.ip)))) throw new AppError('too_many_attempts');
+      const email = verifies ? await proven(given.email, given.code, nameOf(requester)) : '';
       if (email !== '' && (await repository.emailTaken(email, 0))) throw new AppError('email_taken');
       const id = await users.create({
         username,
@@ -112,43 +112,43 @@ export function createAccounts(deps: {
       await deps.affiliate.welcome({ id, username, group_name: 'default' });
     },
     /** Mails a code; an address that has an account gets another letter and the same answer. @throws AppError mail_*, email_*, too_many_attempts. */
-    async sendCode(given: string, asker: Asker): Promise<void> {
+    async sendCode(given: string, requester: Requester): Promise<void> {
       needMail();
       const email = checkEmail(given, options);
-      if (!(await postage.allows('address', email, { ...asker, device: '' }))) return;
+      if (!(await postage.allows('address', email, { ...requester, device: '' }))) return;
       const taken = await repository.emailTaken(email, 0);
       await deps.sendMail(
         taken
-          ? takenLetter(email, site(), asker.language)
-          : codeLetter(email, await codes.issue('address', email, nameOf(asker)), site(), asker.language),
+          ? takenLetter(email, site(), requester.language)
+          : codeLetter(email, await codes.issue('address', email, nameOf(requester)), site(), requester.language),
       );
     },
     /** Binds a proven address to an account. @throws AppError code_wrong, email_taken, email_*. */
-    async bindEmail(userId: number, email: string, code: string, asker: Asker): Promise<void> {
-      await guesses.enter({ ip: asker.ip, device: '' }, String(userId));
-      const address = await proven(email, code, nameOf(asker));
+    async bindEmail(userId: number, email: string, code: string, requester: Requester): Promise<void> {
+      await attempts.enter({ ip: requester.ip, device: '' }, String(userId));
+      const address = await proven(email, code, nameOf(requester));
       if (await repository.emailTaken(address, userId)) throw new AppError('email_taken');
       await repository.setEmail(userId, address);
     },
     /** Mails a link to whoever has this address; the answer is the same, and as fast, whether anybody does or not. @throws AppError mail_unset, server_address_unset, email_invalid, too_many_attempts. */
-    async askReset(given: string, asker: Asker): Promise<void> {
+    async askReset(given: string, requester: Requester): Promise<void> {
       needMail();
       if (options.get('ServerAddress') === '') throw new AppError('server_address_unset');
       const email = given.trim();
       if (!email.includes('@')) throw new AppError('email_invalid');
       const user = await repository.findByEmail(email);
-      const device = deps.devices.nameOf(asker.deviceCookie, user);
-      if (!(await postage.allows('reset', email, { ...asker, device }))) return;
+      const device = deps.devices.nameOf(requester.deviceCookie, user);
+      if (!(await postage.allows('reset', email, { ...requester, device }))) return;
       const send = async () => {
         if (user === undefined || user.status !== UserStatus.enabled) return;
-        const token = await codes.issue('reset', user.email, nameOf(asker));
-        await deps.sendMail(resetLetter(user.email, token, site(), asker.language));
+        const token = await codes.issue('reset', user.email, nameOf(requester));
+        await deps.sendMail(resetLetter(user.email, token, site(), requester.language));
       };
       void send().catch(deps.report);
     },
     /** Ends every credential of the account. @param wanted '' = one is made. @returns the new password. @throws AppError reset_invalid, input_invalid, too_many_attempts. */
     async reset(email: string, token: string, wanted: string, ip: string): Promise<string> {
-      await guesses.enter({ ip, device: '' }, '');
+      await attempts.enter({ ip, device: '' }, '');
       if (wanted !== '') checkPassword(wanted);
       if (!(await codes.take('reset', email.trim(), token, networkOf(ip)))) throw new AppError('reset_invalid');
       const user = await repository.findByEmail(email.trim());

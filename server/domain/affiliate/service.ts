@@ -81,9 +81,9 @@ export function createAffiliate(deps: {
     },
     /** Moves earned quota into the balance. @throws AppError affiliate_minimum, affiliate_insufficient. */
     async transfer(user: Person, quota: number): Promise<void> {
-      const least = options.get('QuotaPerUnit');
-      if (!Number.isSafeInteger(quota) || quota < least)
-        throw new AppError('affiliate_minimum', { min: quotaWords(options, least), least: quotaShown(options, least) });
+      const min = options.get('QuotaPerUnit');
+      if (!Number.isSafeInteger(quota) || quota < min)
+        throw new AppError('affiliate_minimum', { min: quotaWords(options, min), least: quotaShown(options, min) });
       const at = seconds();
       const content = storedText('transferred', { quota: quotaWords(options, quota) });
       const result = await ledger.execute({

@@ -2,23 +2,23 @@
 import { statfsSync } from 'node:fs';
 import { connect } from 'node:tls';
 import type { DataFolder } from '../backup/home.ts';
-import { createFacts, type FactsDeps } from './facts.ts';
+import { type AlertInputsDeps, createAlertInputs } from './facts.ts';
 import { type AlertsDeps, type AlertsService, createAlerts } from './service.ts';
-import { createTell, type TellDeps } from './tell.ts';
+import { createDeliver, type DeliverDeps } from './tell.ts';
 
-type Given = Omit<AlertsDeps, 'tell' | 'facts'> &
-  Omit<FactsDeps, 'freeBytes' | 'certificateEnd'> &
-  Omit<TellDeps, 'options'> & { readonly dataFolder?: DataFolder };
+type Given = Omit<AlertsDeps, 'deliver' | 'inputs'> &
+  Omit<AlertInputsDeps, 'freeBytes' | 'certificateEnd'> &
+  Omit<DeliverDeps, 'options'> & { readonly dataFolder?: DataFolder };
 
 export function createOperatorAlerts(given: Given): AlertsService {
   // A node has files of its own wherever the database lies.
   const folder = given.dataFolder?.folder ?? given.database.folder;
-  const facts = createFacts({
+  const inputs = createAlertInputs({
     ...given,
     freeBytes: () => (folder === null ? null : freeBytesOf(folder)),
     certificateEnd,
   });
-  return createAlerts({ ...given, tell: createTell(given), facts });
+  return createAlerts({ ...given, deliver: createDeliver(given), inputs });
 }
 
 function freeBytesOf(folder: string): number | null {

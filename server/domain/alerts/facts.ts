@@ -4,13 +4,13 @@ import { createAlertsRepository, type Expiring } from '../../../db/repositories/
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
-import { type StorageStanding, soundStorage } from '../../contract/storage.ts';
-import type { Standing } from '../channels/routes.ts';
+import { healthyStorage, type StorageStatus } from '../../contract/storage.ts';
+import type { ChannelHealthStatus } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createChannelStates } from '../traffic/states.ts';
 import type { ReadOption } from './alert.ts';
 
-export interface AlertFacts {
+export interface AlertInputs {
   readonly get: ReadOption;
   /** Epoch seconds. */
   readonly now: number;
@@ -22,22 +22,22 @@ export interface AlertFacts {
   readonly unpriced: readonly string[];
   /** Quota of the last hour, and of the mean hour of the week before. */
   readonly spent: number;
-  readonly usual: number;
+  readonly baseline: number;
   readonly expiring: readonly Expiring[];
   /** null = the system does not say. */
   readonly freeBytes: number | null;
-  readonly storage: StorageStanding;
+  readonly storage: StorageStatus;
   /** Bills came late, or were turned down, within the last hour. */
   readonly lately: boolean;
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
   readonly backupMissing: string | null;
 }
 
-export interface FactsDeps {
+export interface AlertInputsDeps {
   readonly database: Database;
   readonly options: OptionsService;
-  readonly standingOf?: (ids: readonly number[]) => Promise<readonly Standing[]>;
-  readonly storage?: () => StorageStanding;
+  readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
+  readonly storage?: () => StorageStatus;
   /** Of the disk with the data folder. */
   readonly freeBytes: () => number | null;
   /** When the certificate of an address expires, epoch seconds; null = it cannot be told. */
@@ -51,7 +51,7 @@ const ejectedCondition = 'ejected';
 const daySeconds = 86_400;
 const hourSeconds = 3600;
 
-export function createFacts(deps: FactsDeps) {
+export function createAlertInputs(deps: AlertInputsDeps) {
   const { options } = deps;
   const channelRows = createChannelsRepository(deps.database);
   const repository = createAlertsRepository(deps.database);
@@ -60,11 +60,11 @@ export function createFacts(deps: FactsDeps) {
   const certificate = { url: '', lookedAt: 0, end: null as number | null };
 
   /** The counts only grow. */
-  const late = { count: 0, at: 0 };
-  const latelyOf = ({ late: ends, refused }: StorageStanding, now: number): boolean => {
-    if (ends + refused > late.count) late.at = now;
-    late.count = ends + refused;
-    return late.at > 0 && now - late.at < hourSeconds;
+  const timedOut = { count: 0, at: 0 };
+  const latelyOf = ({ late: ends, refused: rejected }: StorageStatus, now: number): boolean => {
+    if (ends + rejected > timedOut.count) timedOut.at = now;
+    timedOut.count = ends + rejected;
+    return timedOut.at > 0 && now - timedOut.at < hourSeconds;
   };
 
   const unpricedOf = (channels: readonly ChannelRow[]): string[] => {
@@ -82,7 +82,7 @@ export function createFacts(deps: FactsDeps) {
   };
   const ejectedOf = async (channels: readonly ChannelRow[]): Promise<ReadonlySet<number>> => {
     const ids = channels.filter(({ status }) => status === ChannelStatus.enabled).map(({ id }) => id);
-    const found = (await deps.standingOf?.(ids)) ?? [];
+    const found = (await deps.statusOf?.(ids)) ?? [];
     return new Set(ids.filter((_, at) => found[at]?.condition === ejectedCondition));
   };
   const failingOf = async (): Promise<ReadonlyMap<number, string>> =>
@@ -98,10 +98,10 @@ export function createFacts(deps: FactsDeps) {
     return certificate.end === null ? [] : [{ what: new URL(url).host, id: 'certificate', expiresAt: certificate.end }];
   };
 
-  return async (): Promise<AlertFacts> => {
+  return async (): Promise<AlertInputs> => {
     const now = Math.floor(deps.now() / 1000);
     const channels = await channelRows.all();
-    const storage = deps.storage?.() ?? soundStorage;
+    const storage = deps.storage?.() ?? healthyStorage;
     const days = options.get('alert_setting.expiry_days');
     const until = now + days * daySeconds;
     const expiring = days === 0 ? [] : [...(await repository.expiring(now, until)), ...(await siteCertificate(now))];

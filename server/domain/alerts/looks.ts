@@ -3,7 +3,7 @@
 import type { AlertKindName } from '../../contract/alert-kinds.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
-import type { AlertFacts } from './facts.ts';
+import type { AlertInputs } from './facts.ts';
 
 export interface Found {
   /** Tells one trouble of a kind from another. */
@@ -19,13 +19,13 @@ const infoOf = (text: string): Readonly<Record<string, unknown>> => {
   }
 };
 const words = (value: unknown): string => (typeof value === 'string' && value !== '' ? value.slice(0, 300) : '—');
-const money = (quota: number, { get }: AlertFacts): string =>
+const money = (quota: number, { get }: AlertInputs): string =>
   formatQuota(quota, { inCurrency: get('DisplayInCurrencyEnabled'), quotaPerUnit: get('QuotaPerUnit') });
 const daySeconds = 86_400;
 /** Below a dollar an hour nothing is unusual. */
-const leastUnusual = 1;
+const minUnusual = 1;
 
-export const looks: Readonly<Record<AlertKindName, (facts: AlertFacts) => readonly Found[]>> = {
+export const looks: Readonly<Record<AlertKindName, (inputs: AlertInputs) => readonly Found[]>> = {
   channel_disabled: ({ channels }) =>
     channels
       .filter(({ status }) => status === ChannelStatus.autoDisabled)
@@ -45,21 +45,21 @@ export const looks: Readonly<Record<AlertKindName, (facts: AlertFacts) => readon
         // Real requests say more than a test.
         values: { id, name, reason: words(failing.get(id) || infoOf(info).test_error) },
       })),
-  spend_high: (facts) => {
-    const limit = facts.get('alert_setting.spend_limit');
-    if (limit === 0 || facts.spent <= limit * facts.get('QuotaPerUnit')) return [];
+  spend_high: (inputs) => {
+    const limit = inputs.get('alert_setting.spend_limit');
+    if (limit === 0 || inputs.spent <= limit * inputs.get('QuotaPerUnit')) return [];
     return [
       {
         subject: '',
-        values: { spent: money(facts.spent, facts), limit: money(limit * facts.get('QuotaPerUnit'), facts) },
+        values: { spent: money(inputs.spent, inputs), limit: money(limit * inputs.get('QuotaPerUnit'), inputs) },
       },
     ];
   },
-  spend_unusual: (facts) => {
-    const factor = facts.get('alert_setting.spend_factor');
-    const most = Math.max(facts.usual * factor, leastUnusual * facts.get('QuotaPerUnit'));
-    if (factor === 0 || facts.usual === 0 || facts.spent <= most) return [];
-    return [{ subject: '', values: { spent: money(facts.spent, facts), usual: money(facts.usual, facts) } }];
+  spend_unusual: (inputs) => {
+    const factor = inputs.get('alert_setting.spend_factor');
+    const max = Math.max(inputs.baseline * factor, minUnusual * inputs.get('QuotaPerUnit'));
+    if (factor === 0 || inputs.baseline === 0 || inputs.spent <= max) return [];
+    return [{ subject: '', values: { spent: money(inputs.spent, inputs), usual: money(inputs.baseline, inputs) } }];
   },
   model_unpriced: ({ unpriced }) => unpriced.map((model) => ({ subject: model, values: { model } })),
   balance_low: ({ channels, get }) => {
@@ -81,13 +81,13 @@ export const looks: Readonly<Record<AlertKindName, (facts: AlertFacts) => readon
     if (freeBytes === null || freeBytes >= limit * 1e9) return [];
     return [{ subject: '', values: { free: (freeBytes / 1e9).toFixed(1) } }];
   },
-  commits_late: ({ lately, storage: { ok, reason, late, refused, waiting } }) =>
+  commits_late: ({ lately, storage: { ok, reason, late: timedOut, refused: rejected, waiting } }) =>
     ok && !lately
       ? []
       : [
           {
             subject: '',
-            values: { reason: reason === '' ? '—' : reason.slice(0, 300), late: late + refused, waiting },
+            values: { reason: reason === '' ? '—' : reason.slice(0, 300), late: timedOut + rejected, waiting },
           },
         ],
   backup_missed: ({ backupMissing }) =>

@@ -12,20 +12,20 @@ import {
 import type { Language } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { textIn } from '../../contract/language.ts';
-import { sayIn, singular } from '../../contract/singular.ts';
+import { localizer, singular } from '../../contract/singular.ts';
 import { reasonIn } from '../../contract/storage-reasons.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Alert } from './alert.ts';
-import type { AlertFacts } from './facts.ts';
+import type { AlertInputs } from './facts.ts';
 import { type Found, looks } from './looks.ts';
-import type { Tell } from './tell.ts';
+import type { Deliver } from './tell.ts';
 
 export interface AlertsDeps {
   readonly database: Database;
   readonly options: OptionsService;
-  readonly tell: Tell;
-  readonly facts: () => Promise<AlertFacts>;
+  readonly deliver: Deliver;
+  readonly inputs: () => Promise<AlertInputs>;
   /** What could not be handed over. */
   readonly report: (error: unknown) => void;
   /** Epoch milliseconds. */
@@ -46,7 +46,7 @@ const inWordsOf = (values: Found['values'], language: Language): Found['values']
 const lasting: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
 
 export function createAlerts(deps: AlertsDeps) {
-  const { options, tell } = deps;
+  const { options, deliver } = deps;
   const repository = createAlertsRepository(deps.database);
   let before: ReadonlySet<string> = new Set();
   let looking: Promise<void> | null = null;
@@ -72,10 +72,10 @@ export function createAlerts(deps: AlertsDeps) {
   };
   const seen = async (): Promise<(readonly [AlertKindName, Found])[]> => {
     const muted: ReadonlySet<string> = new Set(options.get('alert_setting.muted'));
-    const facts = await deps.facts();
+    const inputs = await deps.inputs();
     return alertKindNames
       .filter((kind) => !muted.has(kind))
-      .flatMap((kind) => looks[kind](facts).map((found) => [kind, found] as const));
+      .flatMap((kind) => looks[kind](inputs).map((found) => [kind, found] as const));
   };
 
   /** The turn is taken before telling: a target that hangs is not told again and again, and a crash tells nothing twice. */
@@ -83,14 +83,14 @@ export function createAlerts(deps: AlertsDeps) {
     const quiet = options.get('alert_setting.repeat_hours') * 3600;
     const name = `${key}@${target}`;
     if (!(await repository.claim(0, name, alert.at, quiet))) return;
-    await tell.to(target, alert).catch(async (error: unknown) => {
+    await deliver.to(target, alert).catch(async (error: unknown) => {
       await repository.postpone(name, alert.at - quiet + againSeconds);
       deps.report(error);
     });
   };
 
-  const look = async (): Promise<void> => {
-    const targets = tell.targets();
+  const check = async (): Promise<void> => {
+    const targets = deliver.targets();
     if (targets.length === 0) return;
     const at = Math.floor(deps.now() / 1000);
     const found = await seen();
@@ -101,7 +101,7 @@ export function createAlerts(deps: AlertsDeps) {
     };
     await Promise.all(targets.map(toEach));
     // What is over may be told anew when it comes back; what was there a moment ago has to be over for two looks.
-    await repository.forget([...keys, ...before]);
+    await repository.deleteOld([...keys, ...before]);
     before = keys;
   };
 
@@ -112,7 +112,7 @@ export function createAlerts(deps: AlertsDeps) {
       const found = await seen();
       const told = await repository.told();
       return {
-        targets: [...tell.targets()],
+        targets: [...deliver.targets()],
         alerts: found.map(([kind, one]) => {
           const { title, text, subject } = alertOf(kind, one, at, language);
           const turns = told.filter(({ kind: name }) => name.startsWith(`${keyOf(kind, one)}@`));
@@ -122,27 +122,27 @@ export function createAlerts(deps: AlertsDeps) {
     },
     /** One look at a time: a target may be slow to answer. */
     look(): Promise<void> {
-      looking ??= look().finally(() => {
+      looking ??= check().finally(() => {
         looking = null;
       });
       return looking;
     },
     /** Tells every target that it would be told. @returns how each took it, in words without secrets. */
     async test(): Promise<{ target: AlertTargetName; ok: boolean; message: string }[]> {
-      const targets = tell.targets();
+      const targets = deliver.targets();
       if (targets.length === 0) throw new AppError('alert_targets_unset');
-      const say = sayIn(options.get('alert_setting.language'));
+      const localize = localizer(options.get('alert_setting.language'));
       const alert: Alert = {
         kind: 'test',
         subject: '',
         site: options.get('SystemName'),
-        title: say('测试', 'Test'),
-        text: say('告警将以此方式送达。', 'This is how alerts arrive.'),
+        title: localize('测试', 'Test'),
+        text: localize('告警将以此方式送达。', 'This is how alerts arrive.'),
         at: Math.floor(deps.now() / 1000),
       };
       return Promise.all(
         targets.map((target) =>
-          tell.to(target, alert).then(
+          deliver.to(target, alert).then(
             () => ({ target, ok: true, message: '' }),
             (error: unknown) => ({ target, ok: false, message: error instanceof AppError ? error.message : '' }),
           ),

@@ -16,8 +16,8 @@ export type CalledTarget = Exclude<AlertTargetName, 'mail'>;
 const whole = ({ site, title, text }: Alert): string => `[${site}] ${title}\n${text}`;
 const hmac = (key: string, text: string) => createHmac('sha256', key).update(text);
 /** Longest text that all of them take, in characters. */
-const longest = 1500;
-const short = (text: string): string => (text.length <= longest ? text : `${text.slice(0, longest - 1)}…`);
+const maxLength = 1500;
+const short = (text: string): string => (text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`);
 /** Slack reads links and mentions in angle brackets. */
 const slackText = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 const lastPart = (url: URL): string => decodeURIComponent(url.pathname.split('/').filter(Boolean).at(-1) ?? '');

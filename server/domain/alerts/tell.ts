@@ -9,23 +9,23 @@ import { alertTargets } from './targets.ts';
 
 const timeoutMs = 10_000;
 /** Of an answer; nobody needs more to say that it arrived. */
-const longestAnswer = 16_384;
+const maxResponseLength = 16_384;
 
-export interface TellDeps {
+export interface DeliverDeps {
   readonly options: OptionsService;
   readonly sendMail: SendMail;
   /** The guarded one. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-export interface Tell {
+export interface Deliver {
   /** Those that are configured. */
   targets(): readonly AlertTargetName[];
   /** @throws AppError alert_undelivered */
   to(target: AlertTargetName, alert: Alert): Promise<void>;
 }
 
-export function createTell({ options, sendMail, fetch }: TellDeps): Tell {
+export function createDeliver({ options, sendMail, fetch }: DeliverDeps): Deliver {
   const { get } = options;
 
   const mail = async ({ site, title, text }: Alert): Promise<void> => {
@@ -77,9 +77,9 @@ export function createTell({ options, sendMail, fetch }: TellDeps): Tell {
 async function shortText(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const piece of response.body ?? []) {
-    text += decoder.decode(piece as Uint8Array, { stream: true });
-    if (text.length > longestAnswer) break;
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.length > maxResponseLength) break;
   }
   return text;
 }

@@ -1,7 +1,7 @@
 /** What of a call's input may be kept: names of all fields, values of those that cannot hold a secret. */
 import { isOptionKey, optionRow } from '../../contract/options.ts';
 
-const longestValue = 200;
+const maxValueLength = 200;
 const hidden = '***';
 /** `key` is a channel's secret, except where it names an option. */
 const secretField = /pass|secret|token$|^key$|code|document|setting|header|override|webhook/i;
@@ -15,7 +15,7 @@ const optionOf = (input: Record<string, unknown>) =>
 export function auditTarget(input: unknown): string {
   if (!isRecord(input)) return '';
   const target = input.id ?? optionOf(input) ?? input.username ?? input.name ?? '';
-  return typeof target === 'string' || typeof target === 'number' ? String(target).slice(0, longestValue) : '';
+  return typeof target === 'string' || typeof target === 'number' ? String(target).slice(0, maxValueLength) : '';
 }
 
 /** @returns JSON text. */
@@ -35,5 +35,5 @@ export function auditDetail(input: unknown): string {
 function short(value: unknown): unknown {
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+  return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
 }

@@ -5,7 +5,7 @@ import { type AuditEntry, type AuditRow, createAuditRepository } from '../../../
 import type { AuditView } from '../../contract/entities.ts';
 import { auditDetail, auditTarget } from './detail.ts';
 
-export interface AuditFacts {
+export interface AuditDetails {
   /** Endpoint id. */
   readonly action: string;
   readonly actorId: number;
@@ -49,15 +49,15 @@ const view = ({ id, at, actor_id, actor, ip, action, target, detail, hash }: Aud
 export function createAudit(deps: { readonly database: Database; readonly now: () => number }) {
   const repository = createAuditRepository(deps.database, hashOf);
   return {
-    record: (facts: AuditFacts): Promise<void> =>
+    record: (details: AuditDetails): Promise<void> =>
       repository.append({
         at: Math.floor(deps.now() / 1000),
-        actor_id: facts.actorId,
-        actor: facts.actor,
-        ip: facts.ip,
-        action: facts.action,
-        target: auditTarget(facts.input),
-        detail: auditDetail(facts.input),
+        actor_id: details.actorId,
+        actor: details.actor,
+        ip: details.ip,
+        action: details.action,
+        target: auditTarget(details.input),
+        detail: auditDetail(details.input),
       }),
     /** @param page 1-based, newest first. */
     async page(page: number, size: number) {

@@ -17,10 +17,10 @@ export interface BackupPlace {
   remove(name: string): Promise<void>;
 }
 
-/** @param usual folder where none is named. @throws AppError backup_place */
-export function backupPlace({ get }: Pick<OptionsService, 'get'>, usual: string): BackupPlace {
+/** @param fallback folder where none is named. @throws AppError backup_place */
+export function backupPlace({ get }: Pick<OptionsService, 'get'>, fallback: string): BackupPlace {
   if (get('backup_setting.s3_bucket') !== '') return bucket(get);
-  const folder = get('backup_setting.folder') || usual;
+  const folder = get('backup_setting.folder') || fallback;
   if (!isAbsolute(folder)) throw new AppError('backup_place', { detail: folder });
   return inFolder(folder);
 }

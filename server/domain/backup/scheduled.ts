@@ -106,8 +106,8 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
   const missing = (): string | null => {
     if (every() === 0) return null;
     if (state.error !== '') return state.error;
-    const late = state.made_at > 0 && seconds() - state.made_at > every() * toleratedPeriods;
-    return late ? new Date(state.made_at * 1000).toISOString() : null;
+    const timedOut = state.made_at > 0 && seconds() - state.made_at > every() * toleratedPeriods;
+    return timedOut ? new Date(state.made_at * 1000).toISOString() : null;
   };
 
   return {

@@ -20,8 +20,8 @@ async function lookedAt(
 ): Promise<DatabaseCheck & { readonly advice?: Advice[] }> {
   const found = await checkSite(database);
   if (database.engine === 'sqlite') return found;
-  const { serverFacts } = await import('../../../db/postgres/server-facts.ts');
-  return { ...found, advice: serverAdvice(await serverFacts(database, now), language) };
+  const { serverStatus } = await import('../../../db/postgres/server-facts.ts');
+  return { ...found, advice: serverAdvice(await serverStatus(database, now), language) };
 }
 
 export function createMaintenance(deps: {

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type BackupHeader, extractBackup, writeBackup } from '../../../db/backup-file.ts';
-import { ledgerFacts } from '../../../db/ledger/sqlite/facts.ts';
+import { ledgerStats } from '../../../db/ledger/sqlite/facts.ts';
 import { checkDatabase } from '../../../db/maintenance.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
@@ -59,7 +59,7 @@ async function verify({ target, nativeBinding }: BackupOrder): Promise<BackupHea
     const database = openDatabase(opened, { nativeBinding });
     try {
       const { problems } = checkDatabase(database);
-      const broken = reportsOf(ledgerFacts(database.raw)).filter(({ violations }) => violations > 0);
+      const broken = reportsOf(ledgerStats(database.raw)).filter(({ violations }) => violations > 0);
       const found = [...problems, ...broken.map(({ id, examples }) => `${id}: ${examples[0] ?? ''}`)];
       if (found.length > 0) throw new AppError('backup_unsound', { detail: found[0] ?? '' });
     } finally {

@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import type { ModelRule } from '../../contract/model-rules.ts';
 import { providerBySlug, providerByType } from '../../providers/catalogue.ts';
-import { type Fact, factsOf, type Rule, rulesOf } from '../../providers/knowledge/explain.ts';
+import { detailsOf, type Finding, type Rule, rulesOf } from '../../providers/knowledge/explain.ts';
 import { ownRows } from '../../providers/knowledge/own.ts';
 
 export interface KnowledgeDeps {
@@ -15,7 +15,7 @@ export interface Known {
   readonly model: string;
   readonly upstream_model: string;
   readonly provider: string;
-  readonly facts: readonly Fact[];
+  readonly facts: readonly Finding[];
   readonly rules: readonly Rule[];
 }
 
@@ -52,13 +52,13 @@ export const createKnowledge = (deps: KnowledgeDeps) => ({
       model,
       upstream_model: upstreamModel,
       provider: provider.slug,
-      facts: factsOf(provider.slug, upstreamModel, ownRows(deps.ownRules())),
+      facts: detailsOf(provider.slug, upstreamModel, ownRows(deps.ownRules())),
       rules: rulesOf(provider.slug, upstreamModel),
     };
   },
   /** What holds of a model wherever it is served. */
   takes(model: string): Takes {
-    const facts = factsOf('', model, ownRows(deps.ownRules()));
+    const facts = detailsOf('', model, ownRows(deps.ownRules()));
     const of = (member: string): unknown => facts.find((fact) => fact.member === member)?.value;
     const number = (member: string) => (typeof of(member) === 'number' ? Number(of(member)) : null);
     const words = (member: string) => (Array.isArray(of(member)) ? (of(member) as string[]) : null);

@@ -2,7 +2,7 @@
 import type { Vault } from '../secrets/vault.ts';
 
 const lifeSeconds = 900;
-const most = 100;
+const max = 100;
 
 /** What decides where a request goes and with which credential. */
 export interface TestedChannel {
@@ -28,7 +28,7 @@ export class PassedTests {
   }
 
   keep(channel: TestedChannel, ms: number, now: number): void {
-    if (this.passed.size >= most) this.passed.clear();
+    if (this.passed.size >= max) this.passed.clear();
     this.passed.set(this.nameOf(channel), { test_at: now, response_time_ms: Math.round(ms) });
   }
 

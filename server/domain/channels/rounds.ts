@@ -75,15 +75,15 @@ export function createRounds({ channels, slowSeconds, automaticDisable, turns, n
     },
     /** Starts a round over all but the channels somebody disabled by hand, and returns. @throws AppError channel_tests_running */
     async startTests(): Promise<void> {
-      const begun = Promise.withResolvers<boolean>();
+      const startedOf = Promise.withResolvers<boolean>();
       const round = async () => {
         const all = await channels.choose({ all: true });
-        begun.resolve(true);
+        startedOf.resolve(true);
         const chosen = all.filter(({ status }) => status !== ChannelStatus.disabled);
         await inTurns(chosen, async (one) => void (await testOne(one, '', false))).catch(report);
       };
-      void turns.take('channel tests', 0, round).then(begun.resolve, begun.reject);
-      if (!(await begun.promise)) throw new AppError('channel_tests_running');
+      void turns.take('channel tests', 0, round).then(startedOf.resolve, startedOf.reject);
+      if (!(await startedOf.promise)) throw new AppError('channel_tests_running');
     },
     /** Refreshes the balance of every enabled channel whose provider tells one. */
     async refreshBalances(): Promise<void> {

@@ -7,7 +7,7 @@ import { candidateList, mapModel, shareOf } from '../../routing/candidates.ts';
 import { members } from './service.ts';
 
 /** How a channel stands in the relay's eyes. */
-export interface Standing {
+export interface ChannelHealthStatus {
   readonly condition: string;
   readonly waitMs: number;
 }
@@ -17,7 +17,7 @@ export interface RoutesDeps {
   /** @returns the group a token's requests use. @throws AppError not_found */
   readonly groupOfToken: (name: string, userId: number) => Promise<string>;
   /** Asks the relay; null where no server runs. */
-  readonly standingOf: ((ids: readonly number[]) => Promise<readonly Standing[]>) | null;
+  readonly statusOf: ((ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>) | null;
 }
 
 function reasonAgainst(row: ChannelRow, model: string, group: string): string | null {
@@ -45,22 +45,22 @@ export function createRoutes(deps: RoutesDeps) {
   return {
     /** @param userId whose tokens a name is looked up in. @throws AppError params_invalid, not_found. */
     async explain(
-      asked: {
+      requested: {
         readonly model?: string | undefined;
         readonly group?: string | undefined;
         readonly token?: string | undefined;
       },
       userId: number,
     ) {
-      const model = asked.model ?? '';
+      const model = requested.model ?? '';
       if (model === '') throw new AppError('params_invalid', { detail: 'model' });
-      const group = asked.token ? await deps.groupOfToken(asked.token, userId) : asked.group || 'default';
+      const group = requested.token ? await deps.groupOfToken(requested.token, userId) : requested.group || 'default';
       const rows = await deps.repository.all();
       const list = candidateList(rows.filter((row) => reasonAgainst(row, model, group) === null).map(routable));
       const serving = list.flatMap((tier) =>
         [...tier].sort((a, b) => b.weight - a.weight || a.id - b.id).map((row) => ({ row, share: shareOf(row, tier) })),
       );
-      const standings = (await deps.standingOf?.(serving.map(({ row }) => row.id))) ?? [];
+      const limits = (await deps.statusOf?.(serving.map(({ row }) => row.id))) ?? [];
       return {
         model,
         group,
@@ -70,8 +70,8 @@ export function createRoutes(deps: RoutesDeps) {
           priority: row.priority,
           weight: row.weight,
           share: Math.round(share * 1000) / 1000,
-          condition: standings[index]?.condition ?? 'unknown',
-          wait_ms: standings[index]?.waitMs ?? 0,
+          condition: limits[index]?.condition ?? 'unknown',
+          wait_ms: limits[index]?.waitMs ?? 0,
           upstream_model: mapModel(mappingOf(row), model),
         })),
         // Channels that never heard of the model explain nothing.

@@ -11,14 +11,14 @@ import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import type { Trouble } from '../../contract/trouble.ts';
+import type { ChannelFailure } from '../../contract/trouble.ts';
 import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
 import { elsewhere } from './destination.ts';
 import { PassedTests } from './passed-tests.ts';
-import { disableReason, statusInfo, type TroubleRules, withTest } from './trouble.ts';
+import { disableReason, type FailureRules, statusInfo, withTest } from './trouble.ts';
 import { fetchBalance, fetchModels } from './upstream.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
@@ -72,7 +72,7 @@ export function createChannels(deps: {
   readonly vault: Vault;
   readonly relayTest: RelayTest;
   readonly fetch: typeof fetch;
-  readonly troubleRules: () => TroubleRules;
+  readonly failureRules: () => FailureRules;
   /** Option AutomaticEnableChannelEnabled. */
   readonly automaticEnable: () => boolean;
   readonly now: () => number;
@@ -101,7 +101,7 @@ export function createChannels(deps: {
     },
     /** Ids of the channels that a key belongs to. */
     async withKey(key: string): Promise<number[]> {
-      if (key.length < shortestKey) return [];
+      if (key.length < minKeyLength) return [];
       return (await repository.all())
         .filter(({ key_sealed }) => deps.vault.open('channel-key', key_sealed).split('\n').includes(key))
         .map(({ id }) => id);
@@ -226,7 +226,7 @@ export function createChannels(deps: {
     async test(id: number, model: string, stream: boolean): Promise<ChannelTestResult> {
       const row = await find(id);
       const chosen = model || row.test_model || cheapest(row.type, row.models, row.model_mapping);
-      const result = chosen === '' ? nothingCheap : await deps.relayTest({ channelId: id, model: chosen, stream });
+      const result = chosen === '' ? nothingTestable : await deps.relayTest({ channelId: id, model: chosen, stream });
       const recovered = result.ok && row.status === ChannelStatus.autoDisabled && deps.automaticEnable();
       await repository.update(id, {
         test_at: seconds(),
@@ -259,7 +259,7 @@ export function createChannels(deps: {
       const listed = fields.models ?? '';
       const chosen = model || fields.test_model || cheapest(type, listed, fields.model_mapping ?? '');
       if (chosen === '' && members(listed).length === 0) throw new AppError('channel_models_required');
-      if (chosen === '') return nothingCheap;
+      if (chosen === '') return nothingTestable;
       const { id: _, ...base } = stored ?? { id: 0 };
       const [row] = await repository.create([
         {
@@ -300,12 +300,12 @@ export function createChannels(deps: {
     disableFor: (id: number, otherInfo: string): Promise<boolean> =>
       repository.update(id, { status: ChannelStatus.autoDisabled, other_info: otherInfo }),
     /** Disables a channel whose trouble will not pass by itself. @returns the reason, null when it stays in use. */
-    async troubled(trouble: Trouble): Promise<string | null> {
-      const row = await repository.find(trouble.channelId);
-      const reason = row === undefined ? null : disableReason(row, trouble, deps.troubleRules());
+    async troubled(failure: ChannelFailure): Promise<string | null> {
+      const row = await repository.find(failure.channelId);
+      const reason = row === undefined ? null : disableReason(row, failure, deps.failureRules());
       if (reason !== null) {
         const change = { status: ChannelStatus.autoDisabled, other_info: statusInfo(reason, seconds()) };
-        await repository.update(trouble.channelId, change);
+        await repository.update(failure.channelId, change);
       }
       return reason;
     },
@@ -316,7 +316,7 @@ export function createChannels(deps: {
 export type ChannelsService = ReturnType<typeof createChannels>;
 
 /** Whatever is shorter is a word somebody looks for. */
-const shortestKey = 8;
+const minKeyLength = 8;
 
 const defaults = {
   organization: '',
@@ -347,7 +347,7 @@ export const members = (list: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-const nothingCheap: ChannelTestResult = { ok: false, ms: 0, message: storedText('nothingCheap') };
+const nothingTestable: ChannelTestResult = { ok: false, ms: 0, message: storedText('nothingCheap') };
 
 /** The model to test with where nobody named one: no picture, film or research run is bought for a test. */
 function cheapest(type: number, models: string, mapping: string): string {

@@ -1,9 +1,9 @@
 /** Decides what a failing channel's trouble means for its status: automatic disabling, and enabling again after a passed test. */
 import type { ChannelRow } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
-import type { Trouble } from '../../contract/trouble.ts';
+import type { ChannelFailure } from '../../contract/trouble.ts';
 
-export interface TroubleRules {
+export interface FailureRules {
   /** Option AutomaticDisableChannelEnabled. */
   readonly enabled: boolean;
   /** Option AutomaticDisableKeywords, lower case. */
@@ -19,32 +19,32 @@ const fatalTypes = new Set(['insufficient_quota', 'authentication_error', 'permi
  */
 export function disableReason(
   channel: Pick<ChannelRow, 'auto_ban' | 'status'>,
-  trouble: Trouble,
-  rules: TroubleRules,
+  failure: ChannelFailure,
+  rules: FailureRules,
 ): string | null {
-  if (!rules.enabled || channel.auto_ban !== 1 || channel.status !== ChannelStatus.enabled || !trouble.lastKey)
+  if (!rules.enabled || channel.auto_ban !== 1 || channel.status !== ChannelStatus.enabled || !failure.lastKey)
     return null;
-  const message = trouble.message.toLowerCase();
-  const told = [trouble.status === null ? '' : `HTTP ${trouble.status}`, trouble.code || trouble.type, trouble.message]
+  const message = failure.message.toLowerCase();
+  const told = [failure.status === null ? '' : `HTTP ${failure.status}`, failure.code || failure.type, failure.message]
     .filter((part) => part !== '')
     .join(' · ')
     .slice(0, 500);
-  if (trouble.code === 'insufficient_user_quota') return null;
+  if (failure.code === 'insufficient_user_quota') return null;
   const fatal =
-    trouble.kind === 'host' ||
-    trouble.status === 401 ||
-    fatalCodes.has(trouble.code) ||
-    fatalTypes.has(trouble.type) ||
+    failure.kind === 'host' ||
+    failure.status === 401 ||
+    fatalCodes.has(failure.code) ||
+    fatalTypes.has(failure.type) ||
     rules.keywords.some((word) => word !== '' && message.includes(word));
   return fatal ? told : null;
 }
 
-const longestTestError = 500;
+const maxTestErrorLength = 500;
 
 /** What `other_info` says after a test: why it failed; nothing about tests when it did not. */
 export function withTest(info: string, result: { readonly ok: boolean; readonly message: string }): string {
   const { test_error: _former, ...rest } = infoOf(info);
-  const next = result.ok ? rest : { ...rest, test_error: result.message.slice(0, longestTestError) };
+  const next = result.ok ? rest : { ...rest, test_error: result.message.slice(0, maxTestErrorLength) };
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next);
 }
 

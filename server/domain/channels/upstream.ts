@@ -15,7 +15,7 @@ const timeoutMs = 15_000;
 const answerLimit = 4 * 1024 * 1024;
 
 /** @throws AppError upstream_lookup. */
-async function look(deps: UpstreamDeps, lookup: Lookup): Promise<unknown> {
+async function check(deps: UpstreamDeps, lookup: Lookup): Promise<unknown> {
   try {
     const response = await deps.fetch(lookup.url, {
       headers: lookup.headers,
@@ -38,7 +38,7 @@ export async function fetchModels(deps: UpstreamDeps, type: number, baseUrl: str
   if (provider === undefined) throw new AppError('channel_type_unknown', { type });
   const lookup = modelsLookup(provider, baseUrl, key);
   if (lookup === null) throw new AppError('models_unlisted');
-  const names = readModels(await look(deps, lookup));
+  const names = readModels(await check(deps, lookup));
   if (names === null) throw new AppError('upstream_lookup', { detail: 'no list of models' });
   return names.sort();
 }
@@ -50,7 +50,7 @@ export async function fetchBalance(deps: UpstreamDeps, row: ChannelRow, key: str
   if (provider === undefined || method === null) throw new AppError('balance_unsupported');
   const base = (row.base_url || provider.baseUrl).replace(/\/+$/, '');
   const first = keysIn(key)[0] ?? '';
-  const answers = await Promise.all(method.lookups(base, first, deps.now()).map((lookup) => look(deps, lookup)));
+  const answers = await Promise.all(method.lookups(base, first, deps.now()).map((lookup) => check(deps, lookup)));
   const balance = method.read(answers);
   if (balance === null) throw new AppError('upstream_lookup', { detail: 'no balance in the answer' });
   return balance;

@@ -7,7 +7,7 @@ import { type Ledger, redeemRef } from '../../billing/ledger/commands.ts';
 import type { Language } from '../../contract/enums.ts';
 import { RedemptionStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { sayIn } from '../../contract/singular.ts';
+import { localizer } from '../../contract/singular.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { formulaNotes } from './formulas.ts';
@@ -64,7 +64,7 @@ type People = ReadonlyMap<number, Person>;
 export async function importFamily(deps: ImportDeps, source: Source, family: Family): Promise<ImportReport> {
   const target = createImportTarget(deps.database);
   if (!target.isEmpty()) throw new AppError('import_not_empty');
-  const reporter = createReporter(sayIn(deps.language));
+  const reporter = createReporter(localizer(deps.language));
   const move: Move = { deps, source, family, target, reporter };
 
   reporter.losses(losses(source, deps.now));
@@ -196,8 +196,8 @@ async function importChannels({ deps, source, family, target, reporter }: Move):
 function reportGroups({ deps, source, reporter }: Move, people: People, served: ReadonlySet<string>): void {
   const known = new Set(Object.keys(deps.options.get('GroupRatio')));
   const usable = new Set(Object.keys(deps.options.get('UserUsableGroups')));
-  const refused = new Map<string, number>();
-  const bump = (line: string): void => void refused.set(line, (refused.get(line) ?? 0) + 1);
+  const rejected = new Map<string, number>();
+  const bump = (line: string): void => void rejected.set(line, (rejected.get(line) ?? 0) + 1);
   for (const row of source.rows('tokens')) {
     const group = textOf(row.group);
     const person = people.get(numberOf(row.user_id));
@@ -205,7 +205,7 @@ function reportGroups({ deps, source, reporter }: Move, people: People, served: 
       continue;
     bump(group);
   }
-  for (const [group, count] of refused)
+  for (const [group, count] of rejected)
     if (group === 'auto')
       reporter.note(
         `tokens: ${count} 个令牌的分组为 auto，此处没有自动分组，请求会被拒绝（403），请改用其他分组`,

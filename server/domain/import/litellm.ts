@@ -3,7 +3,7 @@ import type { Language } from '../../contract/enums.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
-import { sayIn } from '../../contract/singular.ts';
+import { localizer } from '../../contract/singular.ts';
 import { needsNoKey, typeOfPrefix } from '../../providers/import-names.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -103,7 +103,7 @@ export async function importLitellm(
 ): Promise<ImportReport> {
   const document = (given ?? {}) as Document;
   if (!Array.isArray(document.model_list)) throw new AppError('import_failed', { detail: 'model_list' });
-  const reporter = createReporter(sayIn(deps.language));
+  const reporter = createReporter(localizer(deps.language));
   const env = { ...document.environment_variables, ...deps.env };
   /** `os.environ/NAME` is how that product writes references. */
   const read = (value: unknown): string => {
@@ -113,7 +113,7 @@ export async function importLitellm(
   const groups = new Map<string, Group>();
   const prices = new Map<string, Price>();
   const losses = new Map<string, Loss>();
-  const lose = (what: string, { zh, en }: Words): void => {
+  const fail = (what: string, { zh, en }: Words): void => {
     const rows = (losses.get(what)?.rows ?? 0) + 1;
     losses.set(what, { what, rows, quota: 0, zh, en });
   };
@@ -124,9 +124,9 @@ export async function importLitellm(
     model_info: info = {},
   } of document.model_list as ModelRow[]) {
     const place = placeOf(row, read);
-    const refused = refusal(name, place);
-    if (refused !== null) {
-      reporter.skipped('models', name || place.model, refused);
+    const rejected = refusal(name, place);
+    if (rejected !== null) {
+      reporter.skipped('models', name || place.model, rejected);
       continue;
     }
     const { prefix, upstream, type, key, base, other } = place;
@@ -149,7 +149,7 @@ export async function importLitellm(
     reporter.taken('models');
     for (const [member, value] of Object.entries(row))
       if (!params.acts.has(member) && value !== null && value !== '')
-        lose(`litellm_params.${member}`, params.named[member] ?? params.other);
+        fail(`litellm_params.${member}`, params.named[member] ?? params.other);
     const price = priceOf({ ...row, ...info });
     if (price !== null) prices.set(name, price);
   }
@@ -164,7 +164,7 @@ export async function importLitellm(
     if (price !== undefined) prices.set(alias, price);
     reporter.taken('aliases');
   }
-  loseSections(document, lose);
+  loseSections(document, fail);
   reporter.losses([...losses.values()]);
   await makeChannels(deps.channels, [...groups.values()], reporter);
   borrowPrices(groups.values(), prices, deps.options, reporter);
@@ -232,11 +232,11 @@ const aliasesOf = ({ router_settings: router }: Document): [string, string][] =>
     typeof target === 'string' ? target : (target.model ?? ''),
   ]);
 
-function loseSections(document: Document, lose: (what: string, words: Words) => void): void {
+function loseSections(document: Document, fail: (what: string, words: Words) => void): void {
   for (const name of ['router_settings', 'litellm_settings', 'general_settings'] as const)
     for (const [member, value] of Object.entries(document[name] ?? {}))
       if (member !== 'model_group_alias' && value !== null && value !== '' && value !== false)
-        lose(`${name}.${member}`, sections[`${name}.${member}`] ?? section);
+        fail(`${name}.${member}`, sections[`${name}.${member}`] ?? section);
   const known = new Set([
     'model_list',
     'router_settings',
@@ -244,13 +244,13 @@ function loseSections(document: Document, lose: (what: string, words: Words) => 
     'general_settings',
     'environment_variables',
   ]);
-  for (const name of Object.keys(document)) if (!known.has(name)) lose(name, section);
+  for (const name of Object.keys(document)) if (!known.has(name)) fail(name, section);
 }
 
-function priceOf(facts: Params): Price | null {
-  const input = Number(facts.input_cost_per_token);
-  const output = Number(facts.output_cost_per_token);
-  const cached = Number(facts.cache_read_input_token_cost);
+function priceOf(details: Params): Price | null {
+  const input = Number(details.input_cost_per_token);
+  const output = Number(details.output_cost_per_token);
+  const cached = Number(details.cache_read_input_token_cost);
   if (!(input > 0)) return null;
   return {
     ratio: decimals(input / dollarsPerToken),

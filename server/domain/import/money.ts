@@ -34,13 +34,13 @@ export function sharesOf(users: readonly Wealth[], channels: readonly Spender[])
   for (const { userId, username, used, tokens } of users) {
     let left = used;
     for (const token of [...tokens, { id: 0, used: Number.POSITIVE_INFINITY }]) {
-      let owed = Math.min(left, Math.max(0, token.used));
-      left -= owed;
-      while (owed > 0) {
+      let pending = Math.min(left, Math.max(0, token.used));
+      left -= pending;
+      while (pending > 0) {
         const [channel] = waiting;
-        const amount = Math.min(owed, channel?.used ?? owed);
+        const amount = Math.min(pending, channel?.used ?? pending);
         shares.push({ userId, username, tokenId: token.id, channelId: channel?.id ?? 0, amount });
-        owed -= amount;
+        pending -= amount;
         if (channel === undefined) continue;
         channel.used -= amount;
         if (channel.used === 0) waiting.shift();

@@ -3,7 +3,7 @@ import type { PriceDifference } from './prices.ts';
 import type { Loss, Words } from './schema.ts';
 
 /** The words of the reader's language. */
-export type Say = (zh: string, en: string) => string;
+export type Localize = (zh: string, en: string) => string;
 
 export interface ImportReport {
   readonly counts: Readonly<Record<string, { readonly taken: number; readonly skipped: number }>>;
@@ -32,16 +32,16 @@ interface Alike {
 }
 
 /** So many rows are named one by one; of more only the first ones and their number, or nobody would read the rest. */
-const mostNamed = 20;
+const maxNamed = 20;
 
-function linesOf({ table, which, why }: Alike, say: Say): readonly string[] {
-  if (which.length <= mostNamed) return which.map((one) => `${table} ${one}: ${why}`);
-  const first = which.slice(0, mostNamed).join(', ');
-  const rest = which.length - mostNamed;
-  return [`${table} ${first}${say(` 等 ${which.length} 项`, ` and ${rest} more`)}: ${why}`];
+function linesOf({ table, which, why: reason }: Alike, localize: Localize): readonly string[] {
+  if (which.length <= maxNamed) return which.map((one) => `${table} ${one}: ${reason}`);
+  const first = which.slice(0, maxNamed).join(', ');
+  const rest = which.length - maxNamed;
+  return [`${table} ${first}${localize(` 等 ${which.length} 项`, ` and ${rest} more`)}: ${reason}`];
 }
 
-export function createReporter(say: Say) {
+export function createReporter(localize: Localize) {
   const counts = new Map<string, { taken: number; skipped: number }>();
   const notes: (string | Alike)[] = [];
   const groups = new Map<string, Alike>();
@@ -53,22 +53,22 @@ export function createReporter(say: Say) {
     return found;
   };
   const named = (table: string, which: string, { zh, en }: Words): void => {
-    const why = say(zh, en);
-    const found = groups.get(`${table} ${why}`);
+    const reason = localize(zh, en);
+    const found = groups.get(`${table} ${reason}`);
     if (found !== undefined) return void found.which.push(which);
-    const alike: Alike = { table, which: [which], why };
-    groups.set(`${table} ${why}`, alike);
+    const alike: Alike = { table, which: [which], why: reason };
+    groups.set(`${table} ${reason}`, alike);
     notes.push(alike);
   };
   return {
     taken: (table: string) => void countOf(table).taken++,
-    skipped(table: string, which: string, why: Words) {
+    skipped(table: string, which: string, reason: Words) {
       countOf(table).skipped++;
-      named(table, which, why);
+      named(table, which, reason);
     },
     /** Of rows that come along. */
     named,
-    note: (zh: string, en: string) => void notes.push(say(zh, en)),
+    note: (zh: string, en: string) => void notes.push(localize(zh, en)),
     losses(found: readonly Loss[]) {
       lost = found;
     },
@@ -77,12 +77,12 @@ export function createReporter(say: Say) {
     },
     report: (quota: ImportReport['quota']): ImportReport => ({
       counts: Object.fromEntries(counts),
-      notes: notes.flatMap((note) => (typeof note === 'string' ? [note] : linesOf(note, say))),
+      notes: notes.flatMap((note) => (typeof note === 'string' ? [note] : linesOf(note, localize))),
       losses: lost.map(({ what, rows, quota: amount, zh, en }) => ({
         what,
         rows,
         quota: amount,
-        consequence: say(zh, en),
+        consequence: localize(zh, en),
       })),
       prices,
       quota,

@@ -353,7 +353,7 @@ export const companions: Readonly<Record<string, readonly string[]>> = {
 const set = (names: string): ReadonlySet<string> => new Set(names.split(' '));
 
 const empty = /^(|0|0\.0+|false|f|null|\{\}|\[\]|0001-01-01.*)$/i;
-const saysNothing = (value: unknown): boolean =>
+const isEmpty = (value: unknown): boolean =>
   value === null || value === undefined || (typeof value !== 'object' && empty.test(textOf(value).trim()));
 
 /** Number of rows by the name of a column, or of a member as `column.member`, that does not act here. */
@@ -371,7 +371,7 @@ function membersOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 const isEmptyValue = (value: unknown): boolean =>
-  saysNothing(value) ||
+  isEmpty(value) ||
   (typeof value === 'object' && value !== null && !(value instanceof Uint8Array) && Object.keys(value).length === 0);
 
 const unknownColumn = words(

@@ -75,7 +75,7 @@ function hereOf({ key, value }: Setting): { readonly key: OptionKey; readonly va
 export const importSettings = async (source: Source, options: OptionsService, reporter: Reporter): Promise<void> => {
   const settings = [...source.rows('options')].map((row) => ({ key: textOf(row.key), value: textOf(row.value) }));
   const isSecondName = ({ key }: Setting): boolean => Object.hasOwn(renamed, key) || key === displayType;
-  const refused = (error: AppError): Words => ({
+  const rejected = (error: AppError): Words => ({
     zh: formatError(error.code, error.params, 'zh'),
     en: formatError(error.code, error.params, 'en'),
   });
@@ -93,7 +93,7 @@ export const importSettings = async (source: Source, options: OptionsService, re
       await options.set(here.key, here.value, Role.root, 'import');
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      reporter.skipped('options', setting.key, refused(error));
+      reporter.skipped('options', setting.key, rejected(error));
       continue;
     }
     reporter.taken('options');

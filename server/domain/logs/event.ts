@@ -5,7 +5,7 @@ import { formatUsd } from '../../contract/pricing/charge.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
 import type { OptionsService } from '../options/service.ts';
 
-export interface EventFacts {
+export interface EventDetails {
   readonly type: number;
   /** Epoch seconds. */
   readonly at: number;
@@ -14,7 +14,7 @@ export interface EventFacts {
   readonly other?: Readonly<Record<string, unknown>>;
 }
 
-export const eventLog = ({ type, at, user, content, other }: EventFacts): LogEntry => ({
+export const eventLog = ({ type, at, user, content, other }: EventDetails): LogEntry => ({
   requestId: '',
   createdAt: at,
   type,

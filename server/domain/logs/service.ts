@@ -20,9 +20,9 @@ import { recompute } from '../../contract/pricing/charge.ts';
 const rowsAtOnce = 500;
 const breath = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** Rows of a search, which has no pages. */
-const mostFound = 100;
+const maxFound = 100;
 /** Wrong rows that are named. */
-const mostExamples = 20;
+const maxExamples = 20;
 
 /** Rows moved in from another product: its formulas are not ours. */
 const importedEnd = 'imported';
@@ -62,11 +62,11 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
           : /^\d$/.test(word)
             ? [{ type: Number(word) }]
             : [{ username: word }, { tokenName: word }, { model: word }, { requestId: word }];
-      const found = await Promise.all(kinds.map((kind) => repository.list({ ...kind, ...filter }, 0, mostFound)));
+      const found = await Promise.all(kinds.map((kind) => repository.list({ ...kind, ...filter }, 0, maxFound)));
       const rows = new Map(found.flat().map((row) => [row.id, row]));
       return [...rows.values()]
         .sort((one, other) => other.created_at - one.created_at || other.id - one.id)
-        .slice(0, mostFound)
+        .slice(0, maxFound)
         .map((row) => logView(row, full));
     },
     /** Quota of the range; requests and tokens of the last minute. */
@@ -164,7 +164,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
           const expected = recomputed(row.other);
           if (expected === row.quota) continue;
           unequal++;
-          if (wrong.length < mostExamples) wrong.push({ id: row.id, quota: row.quota, expected });
+          if (wrong.length < maxExamples) wrong.push({ id: row.id, quota: row.quota, expected });
         }
       }
       return { checked, unequal, wrong };

@@ -1,7 +1,7 @@
 /** What a node says of itself in its row: written by one version, read by another. */
-import { type StorageTrouble, troubleOf } from '../../contract/storage-reasons.ts';
+import { failureOf, type StorageFailure } from '../../contract/storage-reasons.ts';
 
-export interface NodeFigures {
+export interface NodeStats {
   readonly cpu_percent: number | null;
   readonly memory_bytes: number | null;
   readonly relays: number | null;
@@ -9,7 +9,7 @@ export interface NodeFigures {
   readonly news_ms: number | null;
   readonly lease_seconds: number | null;
   readonly hears: boolean | null;
-  readonly trouble: StorageTrouble | null;
+  readonly trouble: StorageFailure | null;
 }
 
 const whole = (value: unknown): number | null =>
@@ -18,8 +18,8 @@ const whole = (value: unknown): number | null =>
 const isParam = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
 
 /** As words, which an earlier version has written, or as code and parameters. */
-function readTrouble(given: unknown): StorageTrouble | null {
-  if (typeof given === 'string') return troubleOf(given);
+function readFailure(given: unknown): StorageFailure | null {
+  if (typeof given === 'string') return failureOf(given);
   const { code, params } = Object(given) as Readonly<Record<string, unknown>>;
   if (typeof code !== 'string') return null;
   const kept = Object.entries(Object(params) as object).filter((entry): entry is [string, string | number] =>
@@ -28,7 +28,7 @@ function readTrouble(given: unknown): StorageTrouble | null {
   return { code, params: Object.fromEntries(kept) };
 }
 
-export function readFigures(text: string): NodeFigures {
+export function readStats(text: string): NodeStats {
   let given: Readonly<Record<string, unknown>> = {};
   try {
     given = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
@@ -43,6 +43,6 @@ export function readFigures(text: string): NodeFigures {
     news_ms: whole(given.news_ms),
     lease_seconds: whole(given.lease_seconds),
     hears: typeof given.hears === 'boolean' ? given.hears : null,
-    trouble: readTrouble(given.trouble),
+    trouble: readFailure(given.trouble),
   };
 }

@@ -2,9 +2,9 @@
 import type { Database } from '../../../db/open.ts';
 import { createMembers, type MemberRow } from '../../../db/postgres/members.ts';
 import { AppError } from '../../contract/errors.ts';
-import { type NodeFigures, readFigures } from './figures.ts';
+import { type NodeStats, readStats } from './figures.ts';
 
-export interface NodeShown extends NodeFigures {
+export interface NodeShown extends NodeStats {
   readonly name: string;
   readonly state: 'live' | 'draining' | 'gone';
   readonly version: string;
@@ -43,7 +43,7 @@ const shown = (row: MemberRow): NodeShown => ({
   settles_seconds: row.settles,
   owes: row.state === 'expired' && row.left_at === 0,
   forgotten: row.forgotten_at > 0,
-  ...readFigures(row.figures),
+  ...readStats(row.figures),
 });
 
 export function createNodes(database: Database) {
@@ -73,7 +73,7 @@ export function createNodes(database: Database) {
       const { members: of, row } = await found(name);
       if (row.state !== 'expired') throw new AppError('node_lives', { name });
       if (row.left_at === 0 && farewell === 'none') throw new AppError('node_owes', { name });
-      await of.forget(name, farewell !== 'when-settled');
+      await of.deleteOld(name, farewell !== 'when-settled');
     },
   };
 }

@@ -33,9 +33,9 @@ export function createMailer(options: OptionsService, ca?: string): SendMail {
     const port = options.get('SMTPPort');
     const password = options.get('SMTPToken');
     const secure = port === tlsPort || options.get('SMTPSSLEnabled');
-    const says = account !== '' && password !== '';
+    const isSet = account !== '' && password !== '';
     // Whoever sits in between only has to hide that the server knows STARTTLS.
-    const requireTLS = says && !secure && !(options.get('SMTPAllowPlainLocal') && isLocal(host));
+    const requireTLS = isSet && !secure && !(options.get('SMTPAllowPlainLocal') && isLocal(host));
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       host,
@@ -47,7 +47,7 @@ export function createMailer(options: OptionsService, ca?: string): SendMail {
       socketTimeout: timeoutMs,
       disableFileAccess: true,
       disableUrlAccess: true,
-      ...(says ? { auth: { user: account, pass: password } } : {}),
+      ...(isSet ? { auth: { user: account, pass: password } } : {}),
       ...(ca === undefined ? {} : { tls: { ca } }),
     });
     try {

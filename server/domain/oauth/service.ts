@@ -46,7 +46,7 @@ export function createOAuth(deps: {
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
   readonly vault: Vault;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   /** New accounts of one network. */
   readonly signUps: Allowance;
   readonly fetch: Fetch;
@@ -57,7 +57,7 @@ export function createOAuth(deps: {
   const repository = createUsersRepository(deps.database);
   const journeys = createJourneys(options, deps);
   const signUp = createSignUp(deps);
-  const signatures = createUsedSignatures(deps.memos, deps.now);
+  const signatures = createUsedSignatures(deps.store, deps.now);
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const ownerOf = async (identity: Identity): Promise<UserRow | undefined> => {
@@ -149,8 +149,8 @@ export function createOAuth(deps: {
     /** @param affCode invitation code, '' = none. */
     async weChatLogin(code: string, affCode: string, ip: string): Promise<UserRow> {
       const identity = { column: 'wechat_id', id: await weChatId(code), issuer: '' } as const;
-      const nobody = { username: '', displayName: '', email: '' };
-      return enter({ ...nobody, identity, service: '微信', prefix: 'wechat_', affCode, ip });
+      const noop = { username: '', displayName: '', email: '' };
+      return enter({ ...noop, identity, service: '微信', prefix: 'wechat_', affCode, ip });
     },
     async weChatBind(code: string, { userId, fresh }: Arrival): Promise<void> {
       if (!fresh) throw new AppError('login_again_needed');

@@ -9,11 +9,11 @@ import type { AffiliateService } from '../affiliate/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Allowance } from '../sessions/allowance.ts';
 import { networkOf } from '../sessions/network.ts';
-import { longestUsername } from '../users/rules.ts';
+import { maxUsernameLength } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 
-const nameTries = 20;
-const longestDisplayName = 20;
+const nameAttempts = 20;
+const maxDisplayNameLength = 20;
 
 export interface Newcomer {
   readonly identity: Identity;
@@ -42,9 +42,9 @@ export function createSignUp(deps: {
   const repository = createUsersRepository(deps.database);
 
   const freeName = async (wanted: string, prefix: string): Promise<string> => {
-    const plain = [...wanted.replace(/[^\p{L}\p{N}_.-]/gu, '')].slice(0, longestUsername).join('');
+    const plain = [...wanted.replace(/[^\p{L}\p{N}_.-]/gu, '')].slice(0, maxUsernameLength).join('');
     if (plain !== '' && !(await repository.nameTaken(plain, 0))) return plain;
-    for (let attempt = 0; attempt < nameTries; attempt++) {
+    for (let attempt = 0; attempt < nameAttempts; attempt++) {
       const name = `${prefix}${randomInt(10_000 * 10 ** Math.min(attempt, 4))}`;
       if (!(await repository.nameTaken(name, 0))) return name;
     }
@@ -71,7 +71,7 @@ export function createSignUp(deps: {
         // Nobody knows it: the way in is the other service, or a reset by mail.
         password: randomBytes(32).toString('base64url'),
         passwordMade: true,
-        displayName: [...given.displayName].slice(0, longestDisplayName).join(''),
+        displayName: [...given.displayName].slice(0, maxDisplayNameLength).join(''),
         role: Role.user,
         quota: 0,
         email: email !== '' && !(await repository.emailTaken(email, 0)) ? email : '',

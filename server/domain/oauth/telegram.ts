@@ -21,12 +21,12 @@ export function telegramId(given: TelegramFields, botToken: string, now: number)
 }
 
 /** Signatures that opened or bound something, until they would be late anyway. @param now epoch milliseconds. */
-export function createUsedSignatures(memos: EphemeralStore, now: () => number) {
+export function createUsedSignatures(store: EphemeralStore, now: () => number) {
   const place = (given: TelegramFields) => ({ purpose: 'used telegram', key: (given.hash ?? '').toLowerCase() });
   return {
     /** @returns false when it was used before, on whichever node. */
-    claim: (given: TelegramFields): Promise<boolean> => memos.claim(place(given), now() + 2 * telegramSeconds * 1000),
+    claim: (given: TelegramFields): Promise<boolean> => store.claim(place(given), now() + 2 * telegramSeconds * 1000),
     /** It opened nothing after all. */
-    release: (given: TelegramFields): Promise<void> => memos.drop(place(given)),
+    release: (given: TelegramFields): Promise<void> => store.drop(place(given)),
   };
 }

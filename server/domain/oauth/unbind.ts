@@ -8,13 +8,13 @@ import { type BoundService, boundServices, type WaysIn } from '../users/ways-in.
 
 export type Unbind = ReturnType<typeof createUnbind>;
 
-const guesses = { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, everybody: 5000 };
+const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everybody: 5000 };
 
 export function createUnbind(
   deps: { readonly database: Database; readonly passwords: Passwords; readonly waysIn: WaysIn } & Patience,
 ) {
   const users = createUsersRepository(deps.database);
-  const throttle = createThrottle('unbinding', guesses, deps);
+  const throttle = createThrottle('unbinding', attempts, deps);
 
   /** @param password needed for the last way in, '' = none given. @throws AppError oauth_unbound, oauth_last, oauth_only, user_password_wrong, too_many_attempts. */
   return async (userId: number, service: BoundService, password: string, guesser: Guesser): Promise<void> => {

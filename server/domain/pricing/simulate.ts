@@ -3,7 +3,7 @@
 import { billedUsage, loggedPrices, quotaOf } from '../../contract/pricing/charge.ts';
 import type { Prices } from '../../contract/pricing/prices.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../contract/pricing/tables.ts';
-import { underTerms } from '../../contract/pricing/terms.ts';
+import { withModifiers } from '../../contract/pricing/terms.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 
 export interface PastCharge {
@@ -49,7 +49,7 @@ export function createSimulation(changed: ReadonlySet<string>, text: (key: Price
       priceFactor: then.priceFactor,
       tiers: prices.tiers.map((tier) => ({ ...tier, prices: { ...tier.prices, ...ratio } })),
     };
-    return underTerms(now, then.surcharges ?? []);
+    return withModifiers(now, then.surcharges ?? []);
   };
   const othersIn = (usage: Usage, group: string): Pick<Prices, 'others'> => {
     const others = new Map<string, Prices>();
@@ -62,12 +62,12 @@ export function createSimulation(changed: ReadonlySet<string>, text: (key: Price
 
   return {
     add(charge) {
-      const facts = JSON.parse(charge.other === '' ? '{}' : charge.other) as Record<string, unknown>;
-      const then = loggedPrices(facts);
+      const details = JSON.parse(charge.other === '' ? '{}' : charge.other) as Record<string, unknown>;
+      const then = loggedPrices(details);
       if (then === null) return;
       const now = pricesNow(charge, then);
       if (now === null) return;
-      const usage = billedUsage(facts);
+      const usage = billedUsage(details);
       const known = models.get(charge.model_name);
       models.set(charge.model_name, {
         model: charge.model_name,

@@ -14,7 +14,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const published: Readonly<Record<string, PriceOptionKey>> = {
   model_ratio: 'ModelRatio',
   model_price: 'ModelPrice',
-  ...Object.fromEntries(bucketOptions.map(({ key, published: name, fact }) => [name ?? fact, key])),
+  ...Object.fromEntries(bucketOptions.map(({ key, published: name, field }) => [name ?? field, key])),
 };
 const own: ReadonlySet<string> = new Set([...Object.values(published), 'ContextTiers', 'TierRatio', 'ToolPrices']);
 

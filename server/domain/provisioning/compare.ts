@@ -25,10 +25,10 @@ export function differing(wanted: Fields, present: Fields): Fields {
   );
 }
 
-const longest = 60;
+const maxLength = 60;
 const short = (value: unknown): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 };
 
 export const described = (changed: Fields, present: Fields): string[] =>

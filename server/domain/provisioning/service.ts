@@ -19,7 +19,7 @@ import { exportSite } from './export.ts';
 import { applyOptions } from './options.ts';
 import { preparePasswords } from './passwords.ts';
 import { applyTokens, applyUsers, type Grant } from './people.ts';
-import { checkReach, type Reach, withoutPasswords } from './reach.ts';
+import { checkScope, type ProvisionScope, withoutPasswords } from './reach.ts';
 
 /** Services on one database. */
 export interface ProvisionedServices {
@@ -39,7 +39,7 @@ export interface ProvisionOrder {
   /** Who may send stored keys of channels elsewhere without naming them. */
   readonly holder: KeyHolder;
   /** What the caller's access token may do; absent = everything. */
-  readonly reach?: Reach | undefined;
+  readonly reach?: ProvisionScope | undefined;
 }
 
 export type ProvisioningService = ReturnType<typeof createProvisioning>;
@@ -68,15 +68,15 @@ export function createProvisioning(deps: {
   return {
     export: (balances: boolean) => exportSite(deps, balances),
     /** All or nothing. @throws AppError params_invalid, scope_too_small and whatever the single steps throw. */
-    async apply({ document, dryRun, prune, actor, holder, reach }: ProvisionOrder): Promise<ProvisionChange[]> {
+    async apply({ document, dryRun, prune, actor, holder, reach: scope }: ProvisionOrder): Promise<ProvisionChange[]> {
       const parsed = provisionDocument.safeParse(document);
       if (!parsed.success) {
         const [issue] = parsed.error.issues;
         throw new AppError('params_invalid', { detail: `${issue?.path.map(String).join('.')}: ${issue?.message}` });
       }
       const users = createUsersRepository(deps.database);
-      if (reach !== undefined) await checkReach(parsed.data, { prune, dryRun, reach, users });
-      const wanted = reach !== undefined && dryRun ? withoutPasswords(parsed.data) : parsed.data;
+      if (scope !== undefined) await checkScope(parsed.data, { prune, dryRun, reach: scope, users });
+      const wanted = scope !== undefined && dryRun ? withoutPasswords(parsed.data) : parsed.data;
       const label = wanted.label ?? '';
       if (prune && label === '') throw new AppError('params_invalid', { detail: '--prune: label' });
       const passwords = await preparePasswords(deps.passwords, wanted.users ?? [], users.findByLogin);
@@ -94,14 +94,14 @@ export function createProvisioning(deps: {
         const tokens = await applyTokens(all, wanted.tokens ?? [], { label, prune, quotaPerUnit, now });
         const root = await services.users.firstWithRole(Role.root);
         const codes = await applyCodes(all, wanted.codes ?? [], { creator: root?.id ?? 0, quotaPerUnit, now });
-        const owed = people.grants.length === 0 ? '' : JSON.stringify(people.grants);
-        if (owed !== '') await services.options.setMeta(grantsDue, owed);
+        const pending = people.grants.length === 0 ? '' : JSON.stringify(people.grants);
+        if (pending !== '') await services.options.setMeta(grantsDue, pending);
         // A site that has its administrator from a file needs no set-up page.
         if (root !== undefined && (await services.options.meta('setup_at')) === undefined)
           await services.options.setMeta('setup_at', String(now));
         if (!dryRun) {
           await database.commit();
-          due = owed;
+          due = pending;
         }
         return [...options, ...people.changes, ...channels, ...tokens, ...codes];
       } finally {

@@ -13,7 +13,7 @@ import { type Ledger, redeemRef } from '../../billing/ledger/commands.ts';
 import type { Redemption } from '../../contract/entities.ts';
 import { LogType, RedemptionStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { mostQuota } from '../../contract/pricing/charge.ts';
+import { maxQuota } from '../../contract/pricing/charge.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
@@ -31,17 +31,17 @@ export interface RedemptionFields {
   readonly expired_time?: number | undefined;
 }
 
-const longestName = 20;
-const mostAtOnce = 100;
+const maxNameLength = 20;
+const maxAtOnce = 100;
 const defaultQuota = 100_000;
 /** Wrong codes a user may try in ten minutes. */
-const guesses = 20;
+const attempts = 20;
 
 export type RedemptionsService = ReturnType<typeof createRedemptions>;
 
 export function createRedemptions(deps: {
   readonly database: Database;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly vault: Vault;
   readonly ledger: Ledger;
   readonly options: OptionsService;
@@ -50,7 +50,7 @@ export function createRedemptions(deps: {
 }) {
   const { vault, options } = deps;
   const repository = createRedemptionsRepository(deps.database);
-  const guessing = createAllowance('wrong redemption codes', 600, guesses, deps.memos);
+  const guessing = createAllowance('wrong redemption codes', 600, attempts, deps.store);
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const view = (row: RedemptionRow): Redemption => ({
@@ -75,7 +75,7 @@ export function createRedemptions(deps: {
   };
 
   const allowGuess = async (userId: number): Promise<void> => {
-    if ((await guessing.taken(String(userId))) >= guesses) throw new AppError('too_many_attempts');
+    if ((await guessing.taken(String(userId))) >= attempts) throw new AppError('too_many_attempts');
   };
 
   return {
@@ -90,7 +90,7 @@ export function createRedemptions(deps: {
       const quota = checkQuota(fields.quota ?? defaultQuota);
       const count = fields.count ?? 1;
       if (count <= 0) throw new AppError('redemption_count_low');
-      if (count > mostAtOnce) throw new AppError('redemption_count_high');
+      if (count > maxAtOnce) throw new AppError('redemption_count_high');
       const given = (fields.name ?? '').trim();
       const display = {
         inCurrency: options.get('DisplayInCurrencyEnabled'),
@@ -178,12 +178,12 @@ export function createRedemptions(deps: {
 
 function checkName(name: string): string {
   const length = [...name].length;
-  if (length < 1 || length > longestName) throw new AppError('redemption_name_length');
+  if (length < 1 || length > maxNameLength) throw new AppError('redemption_name_length');
   return name;
 }
 
 function checkQuota(quota: number): number {
-  if (!Number.isSafeInteger(quota) || quota < 1 || quota > mostQuota) throw new AppError('redemption_quota');
+  if (!Number.isSafeInteger(quota) || quota < 1 || quota > maxQuota) throw new AppError('redemption_quota');
   return quota;
 }
 

@@ -13,7 +13,7 @@ export interface Vault {
 }
 
 /** Words that others keep for us. */
-export const capsuleOf = ({ seal, open }: Vault): { seal(text: string): string; open(sealed: string): string } => ({
+export const sealedBlobOf = ({ seal, open }: Vault): { seal(text: string): string; open(sealed: string): string } => ({
   seal: (text) => seal('capsule', text),
   open: (sealed) => open('capsule', sealed),
 });
@@ -74,13 +74,13 @@ export const givenKey = (env: Readonly<Record<string, string | undefined>>): str
   ).trim();
 
 /** Characters below which a key is taken for an accident: a file cut off while it was written, an unset variable. */
-const shortestKey = 16;
+const minKeyLength = 16;
 
 /** @throws AppError secret_unreadable */
 export function masterKeyOf(text: string): Buffer {
   const key = Buffer.from(text.trim(), 'utf8');
-  if (key.length < shortestKey)
-    throw new AppError('secret_unreadable', { purpose: `secret key, at least ${shortestKey} characters` });
+  if (key.length < minKeyLength)
+    throw new AppError('secret_unreadable', { purpose: `secret key, at least ${minKeyLength} characters` });
   return key;
 }
 

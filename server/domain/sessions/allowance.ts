@@ -9,9 +9,9 @@ export interface Allowance {
 }
 
 /** @param purpose tells it from other allowances. */
-export function createAllowance(purpose: string, seconds: number, most: number, memos: EphemeralStore): Allowance {
+export function createAllowance(purpose: string, seconds: number, max: number, store: EphemeralStore): Allowance {
   return {
-    take: async (key) => (await memos.count({ purpose, key }, seconds * 1000, most)) !== null,
-    taken: (key) => memos.counted({ purpose, key }),
+    take: async (key) => (await store.count({ purpose, key }, seconds * 1000, max)) !== null,
+    taken: (key) => store.counted({ purpose, key }),
   };
 }

@@ -4,7 +4,7 @@ import type { Vault } from '../secrets/vault.ts';
 
 export const deviceSeconds = 180 * 24 * 3600;
 /** Accounts one browser is remembered for. */
-const mostAccounts = 5;
+const maxAccounts = 5;
 const purpose = 'device';
 
 interface Holder {
@@ -43,7 +43,7 @@ export function createDevices(vault: Vault, now: () => number) {
     remember(cookie: string, user: Holder): string {
       const entries = read(cookie);
       const name = find(entries, user)?.[1] ?? randomBytes(9).toString('base64url');
-      const others = entries.filter(([id]) => id !== user.id).slice(0, mostAccounts - 1);
+      const others = entries.filter(([id]) => id !== user.id).slice(0, maxAccounts - 1);
       return vault.seal(purpose, JSON.stringify([[user.id, name, markOf(user), seconds()], ...others]));
     },
   };

@@ -35,7 +35,7 @@ export function createEntrance(deps: {
   readonly users: UsersService;
   readonly devices: Devices;
   readonly vault: Vault;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly now: () => number;
 }) {
   const tickets = createTickets<HalfWay>('half-way', halfWayMs, deps);
@@ -56,7 +56,7 @@ export function createEntrance(deps: {
     },
     /** @throws AppError ticket_late, code_wrong, user_disabled, too_many_attempts. */
     async secondStep(ticket: string, code: string, loginClient: LoginClient): Promise<Entrance> {
-      const halfWay = await tickets.look(ticket);
+      const halfWay = await tickets.peek(ticket);
       if (halfWay === null) throw new AppError('ticket_late');
       const user = await deps.users.find(halfWay.userId);
       if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_disabled');

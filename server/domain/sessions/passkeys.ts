@@ -12,8 +12,8 @@ import { createThrottle } from './throttle.ts';
 import { createTickets } from './tickets.ts';
 
 const challengeMs = 5 * 60_000;
-const longestName = 40;
-const most = 20;
+const maxNameLength = 40;
+const max = 20;
 
 /** Its certificate reader wants the polyfill to be there first, whatever order a bundler chooses; both load with the first passkey. */
 async function webAuthn() {
@@ -34,7 +34,7 @@ export function createPasskeys(deps: {
   readonly database: Database;
   readonly users: UsersService;
   readonly vault: Vault;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly waysIn: WaysIn;
   readonly siteName: () => string;
   /** Configured address of the site, '' = as the browser came. */
@@ -52,7 +52,7 @@ export function createPasskeys(deps: {
   const logins = createTickets<{ readonly challenge: string }>('passkey-login', challengeMs, deps);
   const throttle = createThrottle(
     'passkeys',
-    { seconds: 600, perAddress: 60, perSubject: 60, strangers: 60, everybody: 5000 },
+    { seconds: 600, perAddress: 60, perSubject: 60, anonymous: 60, everybody: 5000 },
     deps,
   );
   const seconds = () => Math.floor(deps.now() / 1000);
@@ -71,7 +71,7 @@ export function createPasskeys(deps: {
       })),
     async registerOptions(user: UserRow, cameTo: string) {
       const known = await repository.list(user.id);
-      if (known.length >= most) throw new AppError('passkey_limit', { most });
+      if (known.length >= max) throw new AppError('passkey_limit', { most: max });
       const { generateRegistrationOptions } = await webAuthn();
       const options = await generateRegistrationOptions({
         rpName: deps.siteName(),
@@ -87,12 +87,12 @@ export function createPasskeys(deps: {
     },
     /** @throws AppError ticket_late, passkey_invalid. */
     async register(userId: number, { ticket, name, response }: NewPasskey, cameTo: string): Promise<void> {
-      const asked = await registrations.take(ticket);
-      if (asked === null || asked.userId !== userId) throw new AppError('ticket_late');
+      const requested = await registrations.take(ticket);
+      if (requested === null || requested.userId !== userId) throw new AppError('ticket_late');
       const { verifyRegistrationResponse } = await webAuthn();
       const { registrationInfo } = await verifyRegistrationResponse({
         response: response as RegistrationResponseJSON,
-        expectedChallenge: asked.challenge,
+        expectedChallenge: requested.challenge,
         requireUserVerification: true,
         ...site(cameTo),
       }).catch((error: unknown) => {
@@ -104,7 +104,7 @@ export function createPasskeys(deps: {
       await repository.create({
         credential_id: id,
         user_id: userId,
-        name: name.trim().slice(0, longestName) || `Passkey ${new Date(deps.now()).toISOString().slice(0, 10)}`,
+        name: name.trim().slice(0, maxNameLength) || `Passkey ${new Date(deps.now()).toISOString().slice(0, 10)}`,
         public_key: Buffer.from(publicKey).toString('base64url'),
         counter,
         transports: (transports ?? []).join(','),
@@ -114,7 +114,7 @@ export function createPasskeys(deps: {
     },
     /** @throws AppError not_found */
     async rename(id: number, userId: number, name: string): Promise<void> {
-      const wanted = name.trim().slice(0, longestName);
+      const wanted = name.trim().slice(0, maxNameLength);
       if (wanted === '') throw new AppError('token_name_required');
       if (!(await repository.rename(id, userId, wanted))) throw new AppError('not_found', { what: `passkey ${id}` });
     },
@@ -140,8 +140,8 @@ export function createPasskeys(deps: {
     },
     /** @throws AppError ticket_late, passkey_invalid. */
     async login(ticket: string, given: unknown, cameTo: string): Promise<UserRow> {
-      const asked = await logins.take(ticket);
-      if (asked === null) throw new AppError('ticket_late');
+      const requested = await logins.take(ticket);
+      if (requested === null) throw new AppError('ticket_late');
       const response = given as AuthenticationResponseJSON;
       const known = typeof response?.id === 'string' ? await repository.findByCredential(response.id) : undefined;
       const user = known === undefined ? undefined : await deps.users.find(known.user_id);
@@ -149,7 +149,7 @@ export function createPasskeys(deps: {
       const { verifyAuthenticationResponse } = await webAuthn();
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response,
-        expectedChallenge: asked.challenge,
+        expectedChallenge: requested.challenge,
         requireUserVerification: true,
         credential: {
           id: known.credential_id,

@@ -14,12 +14,12 @@ const stepSeconds = 30;
 /** Clocks may be one step apart. */
 const window = 1;
 const recoveryCodes = 10;
-const guesses = { seconds: 3600, perAddress: 100, perSubject: 5, strangers: 10, everybody: 5000 };
+const attempts = { seconds: 3600, perAddress: 100, perSubject: 5, anonymous: 10, everybody: 5000 };
 /**
  * Wrong codes of strangers in an hour after which a stranger's six digits are not looked at: many addresses together would find
  * them. Recovery codes are too long to be found, and a browser that was inside before is no stranger: the owner still gets in.
  */
-const mostOfStrangers = 20;
+const maxAnonymous = 20;
 
 export type SecondFactorService = ReturnType<typeof createSecondFactor>;
 
@@ -40,7 +40,7 @@ const movedInCode = (code: string): string =>
 export function createSecondFactor(deps: {
   readonly database: Database;
   readonly vault: Vault;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly passwords: Passwords;
   readonly siteName: () => string;
   /** Epoch milliseconds. */
@@ -48,7 +48,7 @@ export function createSecondFactor(deps: {
   readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createSecondFactorsRepository(deps.database);
-  const throttle = createThrottle('second factors', guesses, deps);
+  const throttle = createThrottle('second factors', attempts, deps);
   const secretOf = (sealed: string): string => deps.vault.open('second-factor', sealed);
 
   /** @returns the step of the code, null when it is none of now. */
@@ -79,7 +79,7 @@ export function createSecondFactor(deps: {
     await throttle.enter(guesser, subject);
     const factor = await repository.find(userId);
     if (factor === undefined) throw new AppError('second_factor_off');
-    if (isSixDigits(code) && guesser.device === '' && (await throttle.strangersAt(subject)) > mostOfStrangers)
+    if (isSixDigits(code) && guesser.device === '' && (await throttle.anonymousAt(subject)) > maxAnonymous)
       throw new AppError('second_factor_guarded');
     const step = stepOf(secretOf(factor.secret_sealed), code);
     const right =

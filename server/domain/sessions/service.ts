@@ -18,10 +18,10 @@ export const sessionSeconds = 30 * 24 * 3600;
 /** Seconds after a login in which it stands for the person and not only for the browser. */
 const freshSeconds = 15 * 60;
 /** Seconds between two notes of use. */
-const notesApart = 60;
-const guesses = { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, everybody: 5000 };
+const updateIntervalSeconds = 60;
+const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everybody: 5000 };
 /** Answers to wrong credentials come no sooner: hashes of different kinds take different times. */
-const leastMs = 400;
+const minMs = 400;
 
 /** The browser that wants in. */
 export interface LoginClient {
@@ -33,7 +33,7 @@ export interface LoginClient {
   readonly previous?: string;
 }
 
-export interface LoginFacts extends LoginClient {
+export interface LoginDetails extends LoginClient {
   readonly username: string;
   readonly password: string;
 }
@@ -42,7 +42,7 @@ export type SessionsService = ReturnType<typeof createSessions>;
 
 export function createSessions(deps: {
   readonly database: Database;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly users: UsersService;
   readonly passwords: Passwords;
   readonly credentials: Credentials;
@@ -54,7 +54,7 @@ export function createSessions(deps: {
   readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createSessionsRepository(deps.database);
-  const throttle = createThrottle('log-ins', guesses, deps);
+  const throttle = createThrottle('log-ins', attempts, deps);
   const seconds = () => Math.floor(deps.now() / 1000);
   const idleSince = (): number => {
     const hours = deps.idleHours();
@@ -73,25 +73,25 @@ export function createSessions(deps: {
 
   return {
     /** Who the name and the password belong to. @throws AppError password_login_disabled, credentials_*, too_many_attempts. */
-    async identify(facts: LoginFacts): Promise<UserRow> {
+    async identify(details: LoginDetails): Promise<UserRow> {
       if (!deps.passwordLogin()) throw new AppError('password_login_disabled');
       // As registration stores it.
-      const username = facts.username.normalize('NFC').trim();
-      if (username === '' || facts.password === '') throw new AppError('credentials_empty');
-      const device = deps.devices.nameOf(facts.deviceCookie, await deps.users.findByLogin(username));
-      const guesser = { ip: facts.ip, device };
+      const username = details.username.normalize('NFC').trim();
+      if (username === '' || details.password === '') throw new AppError('credentials_empty');
+      const device = deps.devices.nameOf(details.deviceCookie, await deps.users.findByLogin(username));
+      const guesser = { ip: details.ip, device };
       await throttle.enter(guesser, username);
-      const pause = deps.pause(leastMs);
+      const pause = deps.pause(minMs);
       // Read after the wait: it may be another by now.
       const user = await deps.users.findByLogin(username);
       // An unknown user costs as long as a known one.
-      const right = await deps.passwords.verify(facts.password, user?.password_hash ?? deps.passwords.decoy);
+      const right = await deps.passwords.verify(details.password, user?.password_hash ?? deps.passwords.decoy);
       if (user === undefined || !right || user.status !== UserStatus.enabled) {
         await pause;
         throw new AppError('credentials_wrong');
       }
       await throttle.succeeded(guesser, username);
-      return deps.credentials.modernise(user, facts.password);
+      return deps.credentials.modernise(user, details.password);
     },
     /** @param user as it was when it was identified. @returns the session's id, to be given to the browser once. @throws AppError ticket_late when its password was changed meanwhile. */
     async open(user: UserRow, loginClient: LoginClient): Promise<string> {
@@ -121,7 +121,7 @@ export function createSessions(deps: {
       if (session === undefined) return null;
       const user = await deps.users.find(session.user_id);
       if (user === undefined) return null;
-      if (seconds() - session.last_seen_at >= notesApart) await repository.seen(hash, seconds(), ip);
+      if (seconds() - session.last_seen_at >= updateIntervalSeconds) await repository.seen(hash, seconds(), ip);
       return { user, hash, openedAt: session.created_at };
     },
     /** @param openedAt epoch seconds of the login that made the session. */

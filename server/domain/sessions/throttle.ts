@@ -16,7 +16,7 @@ export interface ThrottleLimits {
   /** Tries of one network or known browser at one subject before they cost time. */
   readonly perSubject: number;
   /** Tries of strangers at one subject in a window after which each waits a little. */
-  readonly strangers: number;
+  readonly anonymous: number;
   /** Tries of all strangers in a window after which each waits a little. */
   readonly everybody: number;
 }
@@ -30,7 +30,7 @@ export interface Guesser {
 
 /** What a throttle keeps its counts in, and waits with. */
 export interface Patience {
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly pause: (ms: number) => Promise<void>;
 }
 
@@ -43,31 +43,31 @@ export interface Throttle {
   /** It was no guess after all. */
   succeeded(guesser: Guesser, subject: string): Promise<void>;
   /** Tries of strangers at a subject in the present window. */
-  strangersAt(subject: string): Promise<number>;
+  anonymousAt(subject: string): Promise<number>;
 }
 
 /** Milliseconds between tries, the first beyond those that are free, the second, and so on. */
-const apartMs = [1000, 2000, 4000, 8000, 15_000];
-const longestWaitMs = 15_000;
+const delaysMs = [1000, 2000, 4000, 8000, 15_000];
+const maxWaitMs = 15_000;
 /** What a brake adds per try beyond its number, and at most. */
 const brakeStepMs = 100;
-const longestBrakeMs = 3000;
+const maxDelayMs = 3000;
 
 /** @param name tells its counts from those of other throttles. */
-export function createThrottle(name: string, limits: ThrottleLimits, { memos, pause }: Patience): Throttle {
+export function createThrottle(name: string, limits: ThrottleLimits, { store, pause }: Patience): Throttle {
   const windowMs = limits.seconds * 1000;
   const origin = (key: string) => ({ purpose: `tries at ${name}`, key });
   const sum = (key: string) => ({ purpose: `sums at ${name}`, key });
 
   /** Takes the next place of an origin. @returns milliseconds until it is due. */
   const place = async (key: string, free: number): Promise<number> => {
-    const wait = await memos.queue(origin(key), { free, apartMs, longestMs: longestWaitMs, windowMs });
+    const wait = await store.queue(origin(key), { free, delaysMs, maxMs: maxWaitMs, windowMs });
     if (wait === null) throw new AppError('too_many_attempts');
     return wait;
   };
   const brake = async (key: string, free: number): Promise<number> => {
-    const count = (await memos.count(sum(key), windowMs, Number.MAX_SAFE_INTEGER)) ?? 0;
-    return Math.max(0, Math.min(longestBrakeMs, brakeStepMs * (count - free)));
+    const count = (await store.count(sum(key), windowMs, Number.MAX_SAFE_INTEGER)) ?? 0;
+    return Math.max(0, Math.min(maxDelayMs, brakeStepMs * (count - free)));
   };
   const waited = async (ms: number): Promise<void> => {
     if (ms > 0) await pause(ms);
@@ -87,16 +87,16 @@ export function createThrottle(name: string, limits: ThrottleLimits, { memos, pa
       const atSubject = subject === '' ? 0 : await place(pairKey(guesser, subject), limits.perSubject);
       const brakes = [
         await brake(networkKey(guesser), limits.perAddress),
-        subject === '' ? 0 : await brake(crowdAt(subject), limits.strangers),
+        subject === '' ? 0 : await brake(crowdAt(subject), limits.anonymous),
         await brake('everybody', limits.everybody),
       ];
       await waited(atSubject + Math.max(...brakes));
     },
     async succeeded(guesser, subject) {
-      await memos.drop(origin(pairKey(guesser, subject)));
+      await store.drop(origin(pairKey(guesser, subject)));
       if (guesser.device !== '') return;
-      for (const key of [networkKey(guesser), crowdAt(subject), 'everybody']) await memos.uncount(sum(key));
+      for (const key of [networkKey(guesser), crowdAt(subject), 'everybody']) await store.uncount(sum(key));
     },
-    strangersAt: (subject) => memos.counted(sum(crowdAt(subject))),
+    anonymousAt: (subject) => store.counted(sum(crowdAt(subject))),
   };
 }

@@ -9,7 +9,7 @@ import type { Vault } from '../secrets/vault.ts';
 export interface Tickets<Content> {
   issue(content: Content): string;
   /** The content without using it up; null = unknown, used or late. */
-  look(ticket: string): Promise<Content | null>;
+  peek(ticket: string): Promise<Content | null>;
   /** The content, once for all nodes; null as above. */
   take(ticket: string): Promise<Content | null>;
 }
@@ -17,7 +17,7 @@ export interface Tickets<Content> {
 export interface TicketHands {
   readonly vault: Vault;
   /** Remember which were used until they would be late anyway. */
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -32,7 +32,7 @@ interface Sealed<Content> {
 export function createTickets<Content>(
   purpose: string,
   lifetimeMs: number,
-  { vault, memos, now }: TicketHands,
+  { vault, store, now }: TicketHands,
 ): Tickets<Content> {
   const used = (id: string) => ({ purpose: `used ${purpose}`, key: id });
   const open = (ticket: string): Sealed<Content> | null => {
@@ -50,13 +50,13 @@ export function createTickets<Content>(
         purpose,
         JSON.stringify({ content, id: randomBytes(12).toString('base64url'), expiresAt: now() + lifetimeMs }),
       ),
-    async look(ticket) {
+    async peek(ticket) {
       const sealed = open(ticket);
-      return sealed === null || (await memos.has(used(sealed.id))) ? null : sealed.content;
+      return sealed === null || (await store.has(used(sealed.id))) ? null : sealed.content;
     },
     async take(ticket) {
       const sealed = open(ticket);
-      return sealed !== null && (await memos.claim(used(sealed.id), sealed.expiresAt)) ? sealed.content : null;
+      return sealed !== null && (await store.claim(used(sealed.id), sealed.expiresAt)) ? sealed.content : null;
     },
   };
 }

@@ -11,17 +11,17 @@ import type { UsersService } from '../users/service.ts';
 
 /** What the first administrator starts with: 200 dollars. */
 const rootQuota = 100_000_000;
-const shortestPassword = 8;
+const minPasswordLength = 8;
 /** Wrong codes in ten minutes, from everywhere together; beyond them guessing is refused unread, the right code never. */
-const wrongGuesses = 20;
+const wrongAttempts = 20;
 /** A node that ended takes its code with it after so long; one that lives keeps it alive. */
 const codeMs = 30 * 60_000;
-const mostNodes = 100;
+const maxNodes = 100;
 /** Until another node that is at it is asked again. */
 const againMs = 250;
 const codes = { purpose: 'set-up codes', key: '' };
 
-export interface SetupFacts {
+export interface SetupInput {
   readonly username: string;
   readonly password: string;
   readonly confirmPassword: string;
@@ -43,42 +43,42 @@ export function createSetup(deps: {
   /** Whose code it is where there are several nodes; '' = there is one. */
   readonly node: string;
   readonly engine: DatabasePlace['engine'];
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly turns: JobLock;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly pause: (ms: number) => Promise<void>;
 }) {
-  const guesses = createAllowance('wrong set-up codes', 600, wrongGuesses, deps.memos);
+  const attempts = createAllowance('wrong set-up codes', 600, wrongAttempts, deps.store);
   const isDone = async () => (await deps.options.meta('setup_at')) !== undefined;
 
-  const runOnce = async (facts: SetupFacts): Promise<void> => {
+  const runOnce = async (details: SetupInput): Promise<void> => {
     if (await isDone()) throw new AppError('setup_done');
     // A run that died after creating the administrator is taken up where it ended.
-    const begun = await deps.options.meta('setup_begun');
+    const startedOf = await deps.options.meta('setup_begun');
     const root = await deps.users.firstWithRole(Role.root);
     if (root === undefined) {
-      const username = facts.username.trim();
+      const username = details.username.trim();
       if (username === '') throw new AppError('setup_username');
-      if ([...facts.password].length < shortestPassword) throw new AppError('setup_password_short');
-      if (facts.password !== facts.confirmPassword) throw new AppError('setup_password_mismatch');
+      if ([...details.password].length < minPasswordLength) throw new AppError('setup_password_short');
+      if (details.password !== details.confirmPassword) throw new AppError('setup_password_mismatch');
       await deps.options.setMeta('setup_begun', username);
       const id = await deps.users.create({
         username,
-        password: facts.password,
+        password: details.password,
         displayName: 'Root User',
         role: Role.root,
         quota: 0,
       });
       await deps.users.startingQuota(id, rootQuota);
-    } else if (begun === root.username) await deps.users.startingQuota(root.id, rootQuota);
-    await deps.options.set('SelfUseModeEnabled', String(facts.selfUse), Role.root);
-    await deps.options.set('DemoSiteEnabled', String(facts.demo), Role.root);
+    } else if (startedOf === root.username) await deps.users.startingQuota(root.id, rootQuota);
+    await deps.options.set('SelfUseModeEnabled', String(details.selfUse), Role.root);
+    await deps.options.set('DemoSiteEnabled', String(details.demo), Role.root);
     await deps.options.setMeta('setup_at', String(Math.floor(deps.now() / 1000)));
   };
-  const runAlone = async (facts: SetupFacts): Promise<void> => {
+  const runAlone = async (details: SetupInput): Promise<void> => {
     // Another node that is asked at the same moment ends first.
-    while (!(await deps.turns.take('setup', 0, () => runOnce(facts)))) await deps.pause(againMs);
+    while (!(await deps.turns.take('setup', 0, () => runOnce(details)))) await deps.pause(againMs);
   };
   let running: Promise<void> | null = null;
 
@@ -91,24 +91,24 @@ export function createSetup(deps: {
     }),
     /** Tells the other nodes which code was printed here; again and again, as long as it is good. A node that starts anew has another. */
     async shareCode(): Promise<void> {
-      const { setupCode, node, memos, now } = deps;
+      const { setupCode, node, store, now } = deps;
       if (setupCode === null || (await isDone())) return;
-      await memos.put(codes, { holder: node, value: setupCode, until: now() + codeMs }, mostNodes);
+      await store.put(codes, { holder: node, value: setupCode, until: now() + codeMs }, maxNodes);
     },
     /** Strangers who guess must not keep the owner out, so the right code passes whatever they did, whichever node has printed it. @throws AppError setup_code_required, too_many_attempts. */
     async checkCode(given: string): Promise<void> {
       const code = given.trim();
       if (code === '') throw new AppError('setup_code_required');
       if (deps.setupCode !== null && isSame(code, deps.setupCode)) return;
-      if (await deps.memos.has(codes, code)) return;
-      throw new AppError((await guesses.take('')) ? 'setup_code_required' : 'too_many_attempts');
+      if (await deps.store.has(codes, code)) return;
+      throw new AppError((await attempts.take('')) ? 'setup_code_required' : 'too_many_attempts');
     },
     /** For the owner of the data directory: the code that still opens set-up over HTTP, null once it is done. */
     openCode: async (): Promise<string | null> => ((await isDone()) ? null : deps.setupCode),
     /** Two at once: the second waits, then hears that it is done. @throws AppError setup_* */
-    async run(facts: SetupFacts): Promise<void> {
+    async run(details: SetupInput): Promise<void> {
       while (running !== null) await running.catch(() => undefined);
-      running = runAlone(facts);
+      running = runAlone(details);
       try {
         await running;
       } finally {

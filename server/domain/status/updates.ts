@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 
 const timeoutMs = 5000;
-const longestNotes = 100_000;
+const maxNotesLength = 100_000;
 
 export interface UpdateCheck {
   readonly current: string;
@@ -17,8 +17,8 @@ const parts = (version: string): number[] => (version.match(/\d+/g) ?? []).map(N
 /** @returns whether `other` is a later version than `current`; both may carry a leading v. */
 export function isNewer(other: string, current: string): boolean {
   const [left, right] = [parts(other), parts(current)];
-  const longest = Math.max(left.length, right.length);
-  for (let index = 0; index < longest; index++) {
+  const maxLength = Math.max(left.length, right.length);
+  for (let index = 0; index < maxLength; index++) {
     const difference = (left[index] ?? 0) - (right[index] ?? 0);
     if (difference !== 0) return difference > 0;
   }
@@ -39,7 +39,7 @@ export async function checkForUpdate(
     });
     const release = (await response.json()) as { readonly tag_name?: unknown; readonly body?: unknown };
     if (!response.ok || typeof release.tag_name !== 'string') throw new Error(`HTTP ${response.status}`);
-    const notes = typeof release.body === 'string' ? release.body.slice(0, longestNotes) : '';
+    const notes = typeof release.body === 'string' ? release.body.slice(0, maxNotesLength) : '';
     return { current, latest: release.tag_name, newer: isNewer(release.tag_name, current), notes };
   } catch (error) {
     throw new AppError('update_unreachable', {}, error);

@@ -106,11 +106,11 @@ export function createTasks(deps: TasksDeps) {
   /** One bad answer ends neither the others' turn nor the next. */
   const perChannel = async <Row extends { readonly channel_id: number }>(
     rows: readonly Row[],
-    look: (channel: ChannelRow | undefined, rows: readonly Row[]) => Promise<void>,
+    check: (channel: ChannelRow | undefined, rows: readonly Row[]) => Promise<void>,
   ) => {
     for (const id of new Set(rows.map((row) => row.channel_id))) {
       try {
-        await look(
+        await check(
           await channels.find(id),
           rows.filter((row) => row.channel_id === id),
         );
@@ -128,7 +128,7 @@ export function createTasks(deps: TasksDeps) {
     return new Map(found.map((item) => [String(item[idName]), item]));
   };
 
-  const lookAtDrawings = async (channel: ChannelRow | undefined, rows: readonly DrawingRow[]) => {
+  const pollDrawings = async (channel: ChannelRow | undefined, rows: readonly DrawingRow[]) => {
     const now = deps.now();
     if (channel !== undefined) {
       const answer = await ask(
@@ -146,7 +146,7 @@ export function createTasks(deps: TasksDeps) {
     for (const row of rows) await applyDrawing(row, drawingTimeout(row, now));
   };
 
-  const lookAtSongs = async (channel: ChannelRow | undefined, rows: readonly SongRow[]) => {
+  const pollSongs = async (channel: ChannelRow | undefined, rows: readonly SongRow[]) => {
     const at = Math.floor(deps.now() / 1000);
     if (channel === undefined) {
       for (const row of rows) await applySong(row, songChange(row, { fail_reason: 'channel removed' }, at));
@@ -185,8 +185,8 @@ export function createTasks(deps: TasksDeps) {
       taskIds.length === 0 ? [] : repository.songs(userId, taskIds.slice(0, batch)),
     /** Asks the upstreams once about all that is under way. */
     async poll(): Promise<void> {
-      await perChannel(await repository.openDrawings(batch), lookAtDrawings);
-      await perChannel(await repository.openSongs(batch), lookAtSongs);
+      await perChannel(await repository.openDrawings(batch), pollDrawings);
+      await perChannel(await repository.openSongs(batch), pollSongs);
     },
   };
 }

@@ -8,7 +8,7 @@ import type { TokensService } from './service.ts';
 
 const prefix = 'chat: ';
 /** Bytes a token's name may have. */
-const longestName = 30;
+const maxNameLength = 30;
 
 interface ChatLink {
   readonly name: string;
@@ -36,7 +36,7 @@ function linkAt(saved: string, index: number): ChatLink {
 /** Whole characters that fit. */
 function cut(name: string): string {
   const characters = [...name];
-  while (Buffer.byteLength(characters.join('')) > longestName) characters.pop();
+  while (Buffer.byteLength(characters.join('')) > maxNameLength) characters.pop();
   return characters.join('');
 }
 

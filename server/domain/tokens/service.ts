@@ -8,7 +8,7 @@ import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { periodStart } from '../../contract/periods.ts';
-import { bareKey, longestTokenName } from '../../contract/token-key.ts';
+import { bareKey, maxTokenNameLength } from '../../contract/token-key.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
@@ -282,7 +282,7 @@ function checkLimits(fields: TokenFields): void {
 
 function checkName(name: string): void {
   if (name.trim() === '') throw new AppError('token_name_required');
-  if (Buffer.byteLength(name) > longestTokenName) throw new AppError('token_name_long');
+  if (Buffer.byteLength(name) > maxTokenNameLength) throw new AppError('token_name_long');
 }
 
 function checkExpiry(at: number | undefined): void {

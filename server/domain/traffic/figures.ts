@@ -19,7 +19,7 @@ export interface Spread {
   readonly p95: number | null;
 }
 
-export interface TrafficFigures {
+export interface TrafficStats {
   readonly requests: number;
   /** Requests that ended without their answer. */
   readonly errors: number;
@@ -69,7 +69,7 @@ function spreadOf(row: Counters, name: 'latency' | 'first'): Spread {
 export const failedOf = (row: Pick<Counters, `failed_${Exclude<AttemptError, 'invalid'>}`>): number =>
   row.failed_upstream + row.failed_rate_limited + row.failed_auth + row.failed_timeout + row.failed_network;
 
-export function figuresOf(row: Counters): TrafficFigures {
+export function statsOf(row: Counters): TrafficStats {
   const errorBy = Object.fromEntries(requestErrors.map((name) => [name, row[`error_${name}`]])) as Record<
     RequestError,
     number
@@ -78,9 +78,9 @@ export function figuresOf(row: Counters): TrafficFigures {
     AttemptError,
     number
   >;
-  const { requests, refused, retried, saved, attempts, tokens_in, tokens_out, tokens_cached, charge } = row;
+  const { requests, refused: rejected, retried, saved, attempts, tokens_in, tokens_out, tokens_cached, charge } = row;
   return {
-    ...{ requests, refused, retried, saved, attempts, tokens_in, tokens_out, tokens_cached, charge },
+    ...{ requests, refused: rejected, retried, saved, attempts, tokens_in, tokens_out, tokens_cached, charge },
     errors: requestErrors.reduce((sum, name) => sum + errorBy[name], 0),
     error_by: errorBy,
     failed: failedOf(row),

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import {
   createTrafficRepository,
-  mostTrafficRows,
+  maxTrafficRows,
   type TrafficKind,
   type TrafficRow,
 } from '../../../db/repositories/traffic.ts';
@@ -19,7 +19,7 @@ import type { OptionsService } from '../options/service.ts';
 type Counters = Record<TrafficCounter, number>;
 
 /** Rows that wait while the database is away; beyond that the shortest windows are given up, hours and days stay. */
-const mostWaiting = 200_000;
+const maxWaiting = 200_000;
 const hourSeconds = 3600;
 const daySeconds = 86_400;
 
@@ -65,7 +65,7 @@ export class TrafficKeeper {
         for (const row of this.rows('save', at, { subjectId: failed, part: String(servedBy) }))
           row.requests += requests;
     }
-    if (this.waiting.size <= mostWaiting) return;
+    if (this.waiting.size <= maxWaiting) return;
     for (const [key, { span }] of this.waiting) if (span === trafficSpans[0]) this.waiting.delete(key);
   }
 
@@ -108,7 +108,7 @@ export class TrafficKeeper {
     for (const [key, row] of this.waiting) {
       this.waiting.delete(key);
       rows.push(row);
-      if (rows.length === mostTrafficRows) break;
+      if (rows.length === maxTrafficRows) break;
     }
     this.works++;
     return { rows, work: `${this.run}:${this.works}` };

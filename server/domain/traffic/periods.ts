@@ -11,7 +11,7 @@ const barsShown = 24;
 const poorShare = 0.05;
 /** Requests that take so many times their usual time are slow, where they are not quick anyway. */
 export const slowFactor = 2;
-export const leastSlowMs = 1000;
+export const minSlowMs = 1000;
 
 export interface PeriodBar {
   /** Epoch seconds at which it begins. */
@@ -46,7 +46,7 @@ export function levelOf(
   if (2 * failed > attempts) return 'bad';
   if (failed > poorShare * attempts) return 'poor';
   const mean = requests === 0 ? 0 : ms / requests;
-  return usualMs !== null && mean >= leastSlowMs && mean >= slowFactor * usualMs ? 'slow' : 'good';
+  return usualMs !== null && mean >= minSlowMs && mean >= slowFactor * usualMs ? 'slow' : 'good';
 }
 
 /** @param parts those of one subject. @param usualMs its usual mean latency; null = unknown. @returns 24 bars, the oldest first. */

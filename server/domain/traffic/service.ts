@@ -9,7 +9,7 @@ import {
 } from '../../../db/repositories/traffic.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { TrafficSpan } from '../../contract/traffic.ts';
-import { type Counters, figuresOf, sumOf, type TrafficFigures } from './figures.ts';
+import { type Counters, statsOf, sumOf, type TrafficStats } from './figures.ts';
 
 /** Seconds. */
 export const trafficRanges = {
@@ -24,9 +24,9 @@ export const trafficRanges = {
 const spans = { '5m': 300, '1h': 3600, '1d': 86_400 } as const;
 const fiveMinutesUpTo = 6 * 3600;
 const hoursUpTo = 8 * 86_400;
-const mostSteps = 1500;
-const usualSeries = 100;
-const mostSeries = 1000;
+const maxSteps = 1500;
+const defaultSeries = 100;
+const maxSeries = 1000;
 
 export interface TrafficQuery {
   readonly range?: keyof typeof trafficRanges | undefined;
@@ -50,8 +50,8 @@ export interface TrafficSeries {
   readonly name: string;
   /** Owner of the key, for administrators. */
   readonly username: string;
-  readonly total: TrafficFigures;
-  readonly points: readonly (TrafficFigures & { readonly at: number })[];
+  readonly total: TrafficStats;
+  readonly points: readonly (TrafficStats & { readonly at: number })[];
 }
 
 export interface TrafficAnswer {
@@ -60,7 +60,7 @@ export interface TrafficAnswer {
   readonly to: number;
   /** Seconds. */
   readonly step: number;
-  readonly total: TrafficFigures;
+  readonly total: TrafficStats;
   readonly series: readonly TrafficSeries[];
 }
 
@@ -103,7 +103,7 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     // The step under way counts.
     const to = end - (end % step) + step;
     if (end <= start || from < 0) throw new AppError('params_invalid', { detail: 'start_timestamp, end_timestamp' });
-    if ((to - from) / step > mostSteps) throw new AppError('params_invalid', { detail: 'step' });
+    if ((to - from) / step > maxSteps) throw new AppError('params_invalid', { detail: 'step' });
     return { from, to, step };
   };
 
@@ -133,7 +133,7 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const { order = 'requests' } = query;
     const range = { span: step, from, to };
     const wanted = { ...range, kind, ...filter };
-    const limit = Math.min(Math.max(1, query.limit ?? usualSeries), mostSeries);
+    const limit = Math.min(Math.max(1, query.limit ?? defaultSeries), maxSeries);
     // Channels are few, and finding the largest of them first would read their rows twice.
     const ranked = group !== null && by !== 'channel';
     const keys = ranked ? await repository.largest(wanted, { by: group, order, limit }) : null;
@@ -161,13 +161,13 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const names = await namesOf(by, ids, userId);
     return {
       ...{ from, to, step },
-      total: figuresOf(total),
+      total: statsOf(total),
       series: shown.map(({ key, own, sum }) => ({
         id: typeof key === 'number' ? key : 0,
         name: typeof key === 'string' ? key : (names.get(key)?.name ?? ''),
         username: typeof key === 'number' ? (names.get(key)?.username ?? '') : '',
-        total: figuresOf(sum),
-        points: withPoints ? own.map((row) => ({ at: row.at, ...figuresOf(row) })) : [],
+        total: statsOf(sum),
+        points: withPoints ? own.map((row) => ({ at: row.at, ...statsOf(row) })) : [],
       })),
     };
   };

@@ -6,7 +6,7 @@ import { ChannelStatus } from '../../contract/enums.ts';
 import { type ChannelState, percentileOf } from '../../contract/traffic.ts';
 import type { OptionsService } from '../options/service.ts';
 import { failedOf, histogramOf } from './figures.ts';
-import { barsOf, leastSlowMs, type PeriodBar, type PeriodRange, periodOf, slowFactor } from './periods.ts';
+import { barsOf, minSlowMs, type PeriodBar, type PeriodRange, periodOf, slowFactor } from './periods.ts';
 
 export interface ChannelHealth {
   readonly id: number;
@@ -50,12 +50,12 @@ export interface ChannelPeriod {
 const hourSeconds = 3600;
 const daySeconds = 86_400;
 /** Windows of five minutes are kept for a day at least. */
-const lookBackSeconds = 2 * daySeconds;
+const windowSeconds = 2 * daySeconds;
 /** One after the other is no chance any more; fewer where most of what was sent there failed. */
 const failuresInARow = 5;
-const leastFailures = 3;
-const leastRecent = 20;
-const leastUsual = 50;
+const minFailures = 3;
+const minRecent = 20;
+const minBaseline = 50;
 const weekDays = 7;
 const standbySeconds = 15 * 60;
 
@@ -76,7 +76,7 @@ export function failingRun(windows: readonly ChannelWindow[]): { since: number; 
     run.push(window);
   }
   const failed = run.reduce((sum, window) => sum + failedOf(window), 0);
-  const failing = inARow >= failuresInARow || (mostlyFailed(newest) && failed >= leastFailures);
+  const failing = inARow >= failuresInARow || (mostlyFailed(newest) && failed >= minFailures);
   if (!failing) return null;
   // The window before may have ended with the first failures.
   const tail = windows[run.length];
@@ -141,9 +141,7 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
     const newest = new Map([...day, ...recent]);
     const suspected = [...newest].filter(([, windows]) => windows[0]?.streak !== 0 || mostlyFailed(windows[0]));
     const runs = await Promise.all(
-      suspected.map(
-        async ([id]) => [id, failingRun(await repository.windows(300, now - lookBackSeconds, id))] as const,
-      ),
+      suspected.map(async ([id]) => [id, failingRun(await repository.windows(300, now - windowSeconds, id))] as const),
     );
     return { recent, day, runs: new Map(runs.flatMap(([id, run]) => (run === null ? [] : [[id, run] as const]))) };
   };
@@ -187,7 +185,7 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
     return new Map(
       sums.map((sum): [number, ChannelPeriod] => {
         const usual = week.get(sum.subject_id);
-        const usualMs = usual === undefined || usual.requests < leastUsual ? null : usual.latency_ms / usual.requests;
+        const usualMs = usual === undefined || usual.requests < minBaseline ? null : usual.latency_ms / usual.requests;
         const bars = barsOf(period, parts.get(sum.subject_id) ?? [], usualMs);
         return [
           sum.subject_id,
@@ -224,13 +222,13 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
       rows.map(async (row): Promise<ChannelHealth> => {
         const { id, name, status, balance, balance_updated_at: balanceAt, other_info: info } = row;
         const run = runs.get(id) ?? null;
-        const timed = (found: Map<number, Parameters<typeof histogramOf>[0]>, least: number): number | null => {
+        const timed = (found: Map<number, Parameters<typeof histogramOf>[0]>, min: number): number | null => {
           const one = found.get(id);
-          return one === undefined || one.requests < least ? null : percentileOf(histogramOf(one, 'latency'), 0.95);
+          return one === undefined || one.requests < min ? null : percentileOf(histogramOf(one, 'latency'), 0.95);
         };
-        const p95 = timed(lastHour, leastRecent);
-        const usual = timed(week, leastUsual);
-        const slow = p95 !== null && usual !== null && p95 >= leastSlowMs && p95 >= slowFactor * usual;
+        const p95 = timed(lastHour, minRecent);
+        const baseline = timed(week, minBaseline);
+        const slow = p95 !== null && baseline !== null && p95 >= minSlowMs && p95 >= slowFactor * baseline;
         const lately = (recent.get(id)?.[0]?.at ?? 0) > now - standbySeconds - 300;
         const disabled = status !== ChannelStatus.enabled;
         const state: ChannelState = disabled
@@ -250,7 +248,7 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
         const known = balanceAt > 0;
         const daily = (used?.daily ?? 0) / perUnit;
         return {
-          ...{ id, name, state, p95, usual_p95: usual },
+          ...{ id, name, state, p95, usual_p95: baseline },
           auto_disabled: status === ChannelStatus.autoDisabled,
           period: periods?.get(id) ?? null,
           since: failing !== null ? failing.since : disabled && Number.isFinite(at) ? at : 0,

@@ -4,9 +4,9 @@ import { createUsageRepository, type UsageFilter } from '../../../db/repositorie
 import { AppError } from '../../contract/errors.ts';
 
 /** A month and the hour in which it is asked for. */
-const longestSelfSeconds = 31 * 86_400 + 3600;
+const maxSelfSeconds = 31 * 86_400 + 3600;
 const daySeconds = 86_400;
-const mostRows = 200_000;
+const maxRows = 200_000;
 
 export interface UsageRange {
   readonly start_timestamp?: number | undefined;
@@ -22,7 +22,7 @@ export function createUsage(deps: { readonly database: Database; readonly now: (
     return { from: start || to - daySeconds, to };
   };
   const read = async (filter: UsageFilter) =>
-    (await repository.hours(filter, mostRows)).map(({ hour_at, tokens, ...rest }, index) => ({
+    (await repository.hours(filter, maxRows)).map(({ hour_at, tokens, ...rest }, index) => ({
       id: index + 1,
       ...rest,
       created_at: hour_at,
@@ -33,7 +33,7 @@ export function createUsage(deps: { readonly database: Database; readonly now: (
     /** Channels are the operator's business. @throws AppError range_too_long */
     async self(range: UsageRange, userId: number) {
       const { from, to } = rangeOf(range);
-      if (to - from > longestSelfSeconds) throw new AppError('range_too_long');
+      if (to - from > maxSelfSeconds) throw new AppError('range_too_long');
       return (await read({ from, to, userId })).map((row) => ({ ...row, channel_id: 0 }));
     },
   };

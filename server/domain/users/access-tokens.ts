@@ -7,10 +7,10 @@ import { isScope, type Scope } from '../../contract/scopes.ts';
 import { keyHint } from '../secrets/vault.ts';
 import { hashSecret } from './service.ts';
 
-const longestName = 40;
-const most = 50;
+const maxNameLength = 40;
+const max = 50;
 /** Seconds between two notes of use. */
-const notesApart = 60;
+const updateIntervalSeconds = 60;
 /** Tells these from API keys and from the one full token of an account. */
 const prefix = 'gat_';
 
@@ -34,10 +34,10 @@ export function createAccessTokens(deps: { readonly database: Database; readonly
     /** @returns the token itself too; only its hash is kept. @throws AppError token_name_*, scope_*, token_expiry_invalid, access_token_limit. */
     async create(userId: number, name: string, wanted: string, expiresAt: number) {
       if (name.trim() === '') throw new AppError('token_name_required');
-      if ([...name.trim()].length > longestName) throw new AppError('token_name_long');
+      if ([...name.trim()].length > maxNameLength) throw new AppError('token_name_long');
       const scopes = scopesIn(wanted);
       if (expiresAt !== -1 && expiresAt <= seconds()) throw new AppError('token_expiry_invalid');
-      if ((await repository.count(userId)) >= most) throw new AppError('access_token_limit', { most });
+      if ((await repository.count(userId)) >= max) throw new AppError('access_token_limit', { most: max });
       const token = prefix + randomBytes(32).toString('base64url');
       const row = await repository.create({
         user_id: userId,
@@ -59,7 +59,7 @@ export function createAccessTokens(deps: { readonly database: Database; readonly
       if (!token.startsWith(prefix)) return null;
       const row = await repository.find(hashSecret(token), seconds());
       if (row === undefined) return null;
-      if (seconds() - row.last_used_at >= notesApart) await repository.used(row.id, seconds());
+      if (seconds() - row.last_used_at >= updateIntervalSeconds) await repository.used(row.id, seconds());
       return { userId: row.user_id, scopes: row.scopes.split(',') };
     },
   };

@@ -33,13 +33,13 @@ export interface Editor extends Guesser {
   readonly fresh: boolean;
 }
 
-const guesses = { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, everybody: 5000 };
+const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everybody: 5000 };
 
 export type AccountService = ReturnType<typeof createAccount>;
 
 export function createAccount(deps: {
   readonly database: Database;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly passwords: Passwords;
   readonly credentials: Credentials;
   readonly secondFactor: SecondFactorService;
@@ -47,7 +47,7 @@ export function createAccount(deps: {
   readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createUsersRepository(deps.database);
-  const throttle = createThrottle('passwords', guesses, deps);
+  const throttle = createThrottle('passwords', attempts, deps);
 
   const find = async (id: number): Promise<UserRow> => {
     const row = await repository.find(id);

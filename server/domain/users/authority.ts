@@ -2,13 +2,12 @@
 import { Role, UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 
-export interface Standing {
+export interface Rank {
   readonly role: number;
 }
 
 /** Strictly above the other, or the super administrator. */
-export const canActOn = (actor: Standing, target: Standing): boolean =>
-  actor.role > target.role || actor.role >= Role.root;
+export const canActOn = (actor: Rank, target: Rank): boolean => actor.role > target.role || actor.role >= Role.root;
 
 export const userActions = ['disable', 'enable', 'delete', 'promote', 'demote'] as const;
 export type UserAction = (typeof userActions)[number];
@@ -23,7 +22,7 @@ export interface ActionEffect {
  * No action raises anybody to the actor's own level or above: promotion ends at administrator and is the super administrator's.
  * @throws AppError user_rank_update, user_root_*, user_promote_root_only, user_is_*.
  */
-export function effectOf(action: UserAction, actor: Standing, target: Standing): ActionEffect {
+export function effectOf(action: UserAction, actor: Rank, target: Rank): ActionEffect {
   if (!canActOn(actor, target)) throw new AppError('user_rank_update');
   const isRoot = target.role >= Role.root;
   switch (action) {

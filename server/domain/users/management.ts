@@ -13,19 +13,19 @@ import type { Ledger, LedgerResult } from '../../billing/ledger/commands.ts';
 import type { User } from '../../contract/entities.ts';
 import { LogType, Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { mostQuota } from '../../contract/pricing/charge.ts';
+import { maxQuota } from '../../contract/pricing/charge.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
-import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
+import { canActOn, effectOf, type Rank, type UserAction } from './authority.ts';
 import type { Credentials } from './credentials.ts';
 import type { Passwords } from './passwords.ts';
 import { checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 import type { UsersService } from './service.ts';
 import { userView } from './wire.ts';
 
-export interface Manager extends Standing {
+export interface Manager extends Rank {
   readonly userId: number;
   readonly username: string;
 }
@@ -47,7 +47,7 @@ export interface UserEdit {
   readonly reason?: string | undefined;
 }
 
-const longestReason = 200;
+const maxReasonLength = 200;
 
 const refusal = ({ reason, detail }: LedgerResult & { readonly status: 'refused' }): AppError => {
   if (reason === 'insufficient') return new AppError('user_insufficient');
@@ -97,12 +97,12 @@ export function createUserManagement(deps: {
     });
     // More than one posting may carry goes in several; the first brings the log row.
     const size = Math.abs(delta);
-    for (let done = 0; done < size; done += mostQuota) {
+    for (let done = 0; done < size; done += maxQuota) {
       const result = await deps.ledger.execute({
         type: delta > 0 ? 'grant' : 'deduct',
         ref: `admin:${randomUUID()}`,
         userId: target.id,
-        amount: Math.min(mostQuota, size - done),
+        amount: Math.min(maxQuota, size - done),
         at: seconds(),
         log: done === 0 ? row : null,
       });
@@ -193,7 +193,7 @@ export function createUserManagement(deps: {
         patch.group_name !== row.group_name;
       if (renamed && !(await repository.update(id, row.role, patch))) throw new AppError('user_changed_meanwhile');
       if (resets) await deps.credentials.replace(id, newPassword);
-      if (delta !== 0) await moveQuota(actor, row, delta, (edit.reason ?? '').trim().slice(0, longestReason));
+      if (delta !== 0) await moveQuota(actor, row, delta, (edit.reason ?? '').trim().slice(0, maxReasonLength));
       const changed = renamed || resets || delta !== 0;
       return { user: userView(changed ? await find(id) : row), changed };
     },

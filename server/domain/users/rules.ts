@@ -1,64 +1,64 @@
 /** Lengths of what people type about themselves, counted in characters. */
 import { AppError } from '../../contract/errors.ts';
 
-export const longestUsername = 12;
-export const shortestPassword = 8;
-const longestPassword = 20;
-const longestDisplayName = 20;
+export const maxUsernameLength = 12;
+export const minPasswordLength = 8;
+const maxPasswordLength = 20;
+const maxDisplayNameLength = 20;
 
 /** Controls, marks that turn the direction, joiners, fillers and spaces that are none: names that look like others'. */
 const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|[^\S ]|[\u2800]/u;
 
 const lengthOf = (text: string): number => [...text].length;
 
-const refuse = (zh: string, en: string): never => {
+const reject = (zh: string, en: string): never => {
   throw new AppError('input_invalid', { zh, en });
 };
 
 /** Names of imported accounts may be longer than those that are made here. */
-const longestKnownName = 64;
+const maxKnownNameLength = 64;
 
 /** A name that exists elsewhere already, at the source of an import or of a declarative file. @throws AppError input_invalid */
-export const checkKnownUsername = (given: string): string => checkName(given, longestKnownName);
+export const checkKnownUsername = (given: string): string => checkName(given, maxKnownNameLength);
 
 /** @returns the name without surrounding space. @throws AppError input_invalid */
 export function checkUsername(given: string): string {
-  const name = checkName(given, longestUsername);
+  const name = checkName(given, maxUsernameLength);
   // Wide letters, ligatures and circled numbers are read as the plain ones: such a name is the double of another.
   if (name.normalize('NFKC') !== name)
-    refuse(
+    reject(
       `用户名不能包含全角字母等兼容字符，请改为 ${name.normalize('NFKC')}`,
       `the username must not contain full-width or other compatibility characters; use ${name.normalize('NFKC')}`,
     );
   return name;
 }
 
-function checkName(given: string, longest: number): string {
+function checkName(given: string, maxLength: number): string {
   const name = given.normalize('NFC').trim();
   if (unseen.test(name))
-    refuse('用户名不能包含不可见或控制字符', 'the username must not contain invisible or control characters');
-  if (name === '' || lengthOf(name) > longest)
-    refuse(`用户名长度须为 1 到 ${longest} 个字符`, `the username needs 1 to ${longest} characters`);
+    reject('用户名不能包含不可见或控制字符', 'the username must not contain invisible or control characters');
+  if (name === '' || lengthOf(name) > maxLength)
+    reject(`用户名长度须为 1 到 ${maxLength} 个字符`, `the username needs 1 to ${maxLength} characters`);
   return name;
 }
 
 /** @throws AppError input_invalid */
 export function checkPassword(password: string): void {
   const length = lengthOf(password);
-  if (length < shortestPassword || length > longestPassword)
-    refuse(
-      `密码长度须为 ${shortestPassword} 到 ${longestPassword} 个字符`,
-      `the password needs ${shortestPassword} to ${longestPassword} characters`,
+  if (length < minPasswordLength || length > maxPasswordLength)
+    reject(
+      `密码长度须为 ${minPasswordLength} 到 ${maxPasswordLength} 个字符`,
+      `the password needs ${minPasswordLength} to ${maxPasswordLength} characters`,
     );
 }
 
 /** @throws AppError input_invalid */
 export function checkDisplayName(given: string): string {
   const name = given.trim();
-  if (lengthOf(name) > longestDisplayName)
-    refuse(
-      `显示名称不能超过 ${longestDisplayName} 个字符`,
-      `the display name may have at most ${longestDisplayName} characters`,
+  if (lengthOf(name) > maxDisplayNameLength)
+    reject(
+      `显示名称不能超过 ${maxDisplayNameLength} 个字符`,
+      `the display name may have at most ${maxDisplayNameLength} characters`,
     );
   return name;
 }

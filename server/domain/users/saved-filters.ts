@@ -4,9 +4,9 @@ import type { Database } from '../../../db/open.ts';
 import { createSavedFiltersRepository, type SavedFilterRow } from '../../../db/repositories/saved-filters.ts';
 import { AppError } from '../../contract/errors.ts';
 
-const longestName = 40;
-const longestQuery = 2000;
-const most = 100;
+const maxNameLength = 40;
+const maxQueryLength = 2000;
+const max = 100;
 
 export type SavedFiltersService = ReturnType<typeof createSavedFilters>;
 
@@ -20,11 +20,11 @@ export function createSavedFilters(deps: { readonly database: Database; readonly
     async save(userId: number, place: string, given: string, query: string) {
       const name = given.trim();
       if (name === '') throw new AppError('token_name_required');
-      if ([...name].length > longestName || query.length > longestQuery)
+      if ([...name].length > maxNameLength || query.length > maxQueryLength)
         throw new AppError('params_invalid', { detail: 'name, query' });
       const kept = await repository.list(userId, '');
       const isNew = !kept.some((one) => one.place === place && one.name === name);
-      if (isNew && kept.length >= most) throw new AppError('filter_limit', { most });
+      if (isNew && kept.length >= max) throw new AppError('filter_limit', { most: max });
       return view(
         await repository.save({ user_id: userId, place, name, query, created_at: Math.floor(deps.now() / 1000) }),
       );

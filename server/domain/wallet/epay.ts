@@ -15,7 +15,7 @@ export function epaySign(fields: EpayFields, key: string): string {
     .digest('hex');
 }
 
-export function epaySignatureFits(fields: EpayFields, key: string): boolean {
+export function verifyEpaySignature(fields: EpayFields, key: string): boolean {
   const given = Buffer.from((fields.sign ?? '').toLowerCase());
   const right = Buffer.from(epaySign(fields, key));
   return key !== '' && given.length === right.length && timingSafeEqual(given, right);

@@ -11,7 +11,7 @@ import { moneyText } from './quote.ts';
 import { minorUnits } from './stripe.ts';
 
 /** What a payment provider says happened. */
-export interface PaymentNews {
+export interface PaymentEvent {
   readonly source: 'epay' | 'stripe';
   /** Unique with this source. */
   readonly eventId: string;
@@ -27,7 +27,7 @@ export interface PaymentNews {
 /** `duplicate`: the order had been paid by another payment. `ignored`: not news of a payment. */
 export type CallbackOutcome = 'new' | 'credited' | 'duplicate' | 'unmatched' | 'mismatch' | 'ignored';
 
-const mostKeptBody = 2048;
+const maxStoredBody = 2048;
 
 export function createInbox(deps: {
   readonly repository: ReturnType<typeof createTopUpsRepository>;
@@ -69,8 +69,9 @@ export function createInbox(deps: {
     if (!news.paid) return 'ignored';
     const order = await repository.find(row.trade_no);
     if (order === undefined) return 'unmatched';
-    const fits = order.method.startsWith(row.source) && order.money === news.money && order.currency === news.currency;
-    return fits ? credit(order, row.id) : 'mismatch';
+    const matches =
+      order.method.startsWith(row.source) && order.money === news.money && order.currency === news.currency;
+    return matches ? credit(order, row.id) : 'mismatch';
   };
 
   const work = async (row: CallbackRow): Promise<CallbackOutcome> => {
@@ -83,7 +84,7 @@ export function createInbox(deps: {
   return {
     credit,
     /** @returns what became of it, also when it came before. @throws AppError storage_unavailable: it is kept and worked on later. */
-    async receive(news: PaymentNews): Promise<CallbackOutcome> {
+    async receive(news: PaymentEvent): Promise<CallbackOutcome> {
       const { source, eventId, tradeNo, paid, money, currency, body } = news;
       const row = await repository.receive({
         source,
@@ -91,7 +92,7 @@ export function createInbox(deps: {
         trade_no: tradeNo,
         received_at: deps.seconds(),
         facts: JSON.stringify({ paid, money, currency } satisfies Kept),
-        body: body.slice(0, mostKeptBody),
+        body: body.slice(0, maxStoredBody),
       });
       return row.outcome === 'new' ? work(row) : (row.outcome as CallbackOutcome);
     },

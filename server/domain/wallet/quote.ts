@@ -1,13 +1,13 @@
 /** What a top-up costs and credits, exact. As new-api does. */
 import { AppError } from '../../contract/errors.ts';
-import { mostQuota } from '../../contract/pricing/charge.ts';
+import { maxQuota } from '../../contract/pricing/charge.ts';
 import { roundedDivision, scale, toScaled } from '../../contract/pricing/decimal.ts';
 
-export interface TopUpTerms {
+export interface TopUpOptions {
   /** Money for one dollar of quota, in whole units of the currency. */
   readonly price: number;
   /** Smallest top-up in dollars. */
-  readonly least: number;
+  readonly min: number;
   /** Factor of the user's group. */
   readonly groupRatio: number;
   /** Amounts are dollars; otherwise quota. */
@@ -26,16 +26,16 @@ export interface TopUpQuote {
 }
 
 /** @throws AppError topup_minimum, topup_money_low, params_invalid. */
-export function quoteTopUp(amount: number, terms: TopUpTerms): TopUpQuote {
-  const least = terms.inCurrency ? terms.least : Math.ceil(terms.least * terms.quotaPerUnit);
-  if (!Number.isSafeInteger(amount) || amount < least) throw new AppError('topup_minimum', { min: least });
-  const perUnit = toScaled(terms.quotaPerUnit);
-  const quota = terms.inCurrency ? Number(roundedDivision(BigInt(amount) * perUnit, scale)) : amount;
-  if (quota > mostQuota) throw new AppError('params_invalid', { detail: `amount ${amount}` });
-  const dollars = terms.inCurrency ? BigInt(amount) * perUnit : BigInt(amount) * scale;
-  const ratio = terms.groupRatio > 0 ? terms.groupRatio : 1;
+export function quoteTopUp(amount: number, options: TopUpOptions): TopUpQuote {
+  const min = options.inCurrency ? options.min : Math.ceil(options.min * options.quotaPerUnit);
+  if (!Number.isSafeInteger(amount) || amount < min) throw new AppError('topup_minimum', { min: min });
+  const perUnit = toScaled(options.quotaPerUnit);
+  const quota = options.inCurrency ? Number(roundedDivision(BigInt(amount) * perUnit, scale)) : amount;
+  if (quota > maxQuota) throw new AppError('params_invalid', { detail: `amount ${amount}` });
+  const dollars = options.inCurrency ? BigInt(amount) * perUnit : BigInt(amount) * scale;
+  const ratio = options.groupRatio > 0 ? options.groupRatio : 1;
   const money = roundedDivision(
-    dollars * toScaled(terms.price) * toScaled(ratio) * BigInt(terms.minor),
+    dollars * toScaled(options.price) * toScaled(ratio) * BigInt(options.minor),
     perUnit * scale * scale,
   );
   if (money < 1n) throw new AppError('topup_money_low');

@@ -10,22 +10,22 @@ import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createAllowance } from '../sessions/allowance.ts';
 import type { UsersService } from '../users/service.ts';
-import { epayFieldsOf, epayForm, epaySignatureFits, epayTypes } from './epay.ts';
+import { epayFieldsOf, epayForm, epayTypes, verifyEpaySignature } from './epay.ts';
 import { type CallbackOutcome, createInbox } from './inbox.ts';
 import { moneyOf, moneyText, quoteTopUp, type TopUpQuote } from './quote.ts';
-import { minorUnits, openStripeSession, stripeEventOf, stripeSignatureFits } from './stripe.ts';
+import { minorUnits, openStripeSession, stripeEventOf, verifyStripeSignature } from './stripe.ts';
 
 /** Pending orders older than this are shown as expired. */
 const orderSeconds = 24 * 3600;
 const epayCurrency = 'cny';
 /** Orders a user may open in ten minutes. */
-const mostOrders = 30;
+const maxOrders = 30;
 
 export type WalletService = ReturnType<typeof createWallet>;
 
 export function createWallet(deps: {
   readonly database: Database;
-  readonly memos: EphemeralStore;
+  readonly store: EphemeralStore;
   readonly ledger: Ledger;
   readonly options: OptionsService;
   readonly users: UsersService;
@@ -36,13 +36,13 @@ export function createWallet(deps: {
   const { options } = deps;
   const repository = createTopUpsRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
-  const ordering = createAllowance('orders', 600, mostOrders, deps.memos);
+  const ordering = createAllowance('orders', 600, maxOrders, deps.store);
   const inbox = createInbox({ ...deps, repository, seconds });
 
   const quote = (user: UserRow, amount: number, price: number, currency: string): TopUpQuote =>
     quoteTopUp(amount, {
       price,
-      least: options.get('MinTopUp'),
+      min: options.get('MinTopUp'),
       groupRatio: options.get('TopupGroupRatio').get(user.group_name) ?? 1,
       inCurrency: options.get('DisplayInCurrencyEnabled'),
       quotaPerUnit: options.get('QuotaPerUnit'),
@@ -85,8 +85,8 @@ export function createWallet(deps: {
   return {
     /** Ways to pay, as newer scripts of the family read them. */
     info() {
-      const least = options.get('MinTopUp');
-      const method = (name: string, type: string, color: string) => ({ name, type, color, min_topup: String(least) });
+      const min = options.get('MinTopUp');
+      const method = (name: string, type: string, color: string) => ({ name, type, color, min_topup: String(min) });
       return {
         enable_online_topup: epayWorks(),
         enable_stripe_topup: stripeWorks(),
@@ -95,8 +95,8 @@ export function createWallet(deps: {
           ...(epayWorks() ? [method('支付宝', 'alipay', '#1677FF'), method('微信', 'wxpay', '#07C160')] : []),
           ...(stripeWorks() ? [method('Stripe', 'stripe', '#635BFF')] : []),
         ],
-        min_topup: least,
-        stripe_min_topup: least,
+        min_topup: min,
+        stripe_min_topup: min,
         amount_options: [],
         discount: {},
         topup_link: options.get('TopUpLink'),
@@ -144,7 +144,7 @@ export function createWallet(deps: {
       const { merchant, key } = epay();
       const fields = epayFieldsOf(news);
       if (merchant === '' || key === '') return false;
-      if (fields === null || !epaySignatureFits(fields, key) || fields.pid !== merchant) return false;
+      if (fields === null || !verifyEpaySignature(fields, key) || fields.pid !== merchant) return false;
       const { out_trade_no: tradeNo = '', trade_no: theirs = '', trade_status: status = '', money = '' } = fields;
       const outcome = await inbox.receive({
         source: 'epay',
@@ -161,7 +161,7 @@ export function createWallet(deps: {
     async stripeNotified(body: string, signature: string): Promise<boolean> {
       const secret = options.get('StripeWebhookSecret');
       if (secret === '') throw new AppError('route_unknown', { method: 'POST', path: '/api/stripe/webhook' });
-      if (!stripeSignatureFits(body, signature, secret, seconds())) return false;
+      if (!verifyStripeSignature(body, signature, secret, seconds())) return false;
       const event = stripeEventOf(body);
       // Signed, but none of our business: the sender need not repeat it.
       if (event === null) return true;

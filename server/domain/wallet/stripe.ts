@@ -12,7 +12,7 @@ const whole = new Set('bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf x
 export const minorUnits = (currency: string): number => (whole.has(currency.toLowerCase()) ? 1 : 100);
 
 /** @param header `Stripe-Signature`: `t=<seconds>,v1=<hex>[,v1=<hex>]`. @param now epoch seconds. */
-export function stripeSignatureFits(body: string, header: string, secret: string, now: number): boolean {
+export function verifyStripeSignature(body: string, header: string, secret: string, now: number): boolean {
   if (secret === '') return false;
   const parts = header.split(',').map((part) => part.trim().split('='));
   const at = parts.find(([name]) => name === 't')?.[1] ?? '';

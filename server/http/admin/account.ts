@@ -1,10 +1,10 @@
 /** Registration, e-mail addresses, lost passwords, and a user's own settings. */
-import type { Asker } from '../../domain/accounts/service.ts';
+import type { Requester } from '../../domain/accounts/service.ts';
 import type { Call } from '../call.ts';
 import { needFresh } from './guesser.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
-const askerOf = ({ meta, actor }: Pick<Call, 'meta' | 'actor'>): Asker => ({
+const requesterOf = ({ meta, actor }: Pick<Call, 'meta' | 'actor'>): Requester => ({
   ip: meta.ip,
   language: meta.language,
   deviceCookie: meta.deviceCookie,
@@ -17,7 +17,7 @@ const bindEmail = async (
 ): Promise<void> => {
   needFresh(call);
   const { email, code } = call.input;
-  await call.services.accounts.bindEmail(call.actor.userId, email ?? '', code ?? '', askerOf(call));
+  await call.services.accounts.bindEmail(call.actor.userId, email ?? '', code ?? '', requesterOf(call));
 };
 
 export const accountHandlers: HandlersOf<
@@ -40,11 +40,11 @@ export const accountHandlers: HandlersOf<
         code: code ?? '',
         affCode: affCode ?? '',
       },
-      askerOf(call),
+      requesterOf(call),
     );
   },
-  'account.send_code': (call) => call.services.accounts.sendCode(call.input.email ?? '', askerOf(call)),
-  'account.ask_reset': (call) => call.services.accounts.askReset(call.input.email ?? '', askerOf(call)),
+  'account.send_code': (call) => call.services.accounts.sendCode(call.input.email ?? '', requesterOf(call)),
+  'account.ask_reset': (call) => call.services.accounts.askReset(call.input.email ?? '', requesterOf(call)),
   'account.reset': ({ services, input, meta }) =>
     services.accounts.reset(input.email ?? '', input.token ?? '', input.password ?? '', meta.ip),
   'account.bind_email': bindEmail,

@@ -19,9 +19,9 @@ const searchLimit = 1000;
 const createdAt = 1_626_777_600;
 
 /** A field that is saved and does nothing is named in the answer. */
-function sayLater(fields: SavedChannel, reply: Reply, language: Language): void {
+function noteLater(fields: SavedChannel, reply: Reply, language: Language): void {
   const names = actsLater(fields);
-  if (names.length > 0) reply.say(actsLaterWords(names, language));
+  if (names.length > 0) reply.message(actsLaterWords(names, language));
 }
 
 export const channelHandlers: HandlersOf<
@@ -98,13 +98,13 @@ export const channelHandlers: HandlersOf<
   'channel.create': async ({ services, input, reply, meta }) => {
     const fields = pushedFields(input);
     const made = await services.channels.create(fields);
-    sayLater(fields, reply, meta.language);
+    noteLater(fields, reply, meta.language);
     return made;
   },
   'channel.update': async ({ services, input, actor, reply, meta }) => {
     const { channel, changed } = await services.channels.update(input.id, input, holderOf(actor));
     if (!changed) reply.unchanged();
-    sayLater(input, reply, meta.language);
+    noteLater(input, reply, meta.language);
     return channel;
   },
   'channel.delete': ({ services, input }) => services.channels.remove(input.id),

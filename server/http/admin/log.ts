@@ -45,10 +45,10 @@ const ownFilterOf = (query: LogQuery, userId: number): LogFilter => ({ ...filter
 
 const types = { csv: 'text/csv; charset=utf-8', jsonl: 'application/x-ndjson' } as const;
 
-const download = (format: LogFormat, pieces: AsyncIterable<string>): Download => ({
+const download = (format: LogFormat, chunks: AsyncIterable<string>): Download => ({
   name: `logs.${format}`,
   type: types[format],
-  pieces,
+  chunks,
 });
 
 const facetValues = (limit = 10): number => Math.max(1, Math.min(100, limit));

@@ -18,7 +18,7 @@ async function applied(
   const notes = changes.flatMap(({ kind, name, notes: all = [] }) =>
     all.map((note) => `${kind} ${name}: ${textIn(note, meta.language)}`),
   );
-  if (notes.length > 0) reply.say(notes.join('\n'));
+  if (notes.length > 0) reply.message(notes.join('\n'));
   if (order.dryRun || changes.every(({ action }) => action === 'unchanged')) reply.unchanged();
   return changes;
 }

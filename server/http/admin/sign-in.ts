@@ -119,7 +119,7 @@ export const signInHandlers: HandlersOf<
       ...arrivalOf(call),
     });
     if (outcome.bound) {
-      call.reply.say('bind');
+      call.reply.message('bind');
       return undefined;
     }
     return answerEntrance(await call.services.entrance.admit(outcome.user, loginClientOf(call.meta)), call);

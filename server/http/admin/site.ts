@@ -1,16 +1,16 @@
 /** Set-up, status, options, groups, and what only the owner of the data directory may ask. */
 import { Role } from '../../contract/enums.ts';
 import { openApi } from '../../contract/openapi.ts';
-import type { StorageStanding } from '../../contract/storage.ts';
+import type { StorageStatus } from '../../contract/storage.ts';
 import { relayCalls } from '../relay-calls.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
 /** @returns what is worth a line: nothing while all is well but that it is. */
-const storageFacts = ({ ok, reason, waiting, late, refused }: StorageStanding) => ({
+const storageFields = ({ ok, reason, waiting, late: timedOut, refused: rejected }: StorageStatus) => ({
   storage: reason === '' ? 'ok' : reason,
   ...(ok ? {} : { settlements_waiting: waiting }),
-  ...(late > 0 ? { late_ends: late } : {}),
-  ...(refused > 0 ? { settlements_refused: refused } : {}),
+  ...(timedOut > 0 ? { late_ends: timedOut } : {}),
+  ...(rejected > 0 ? { settlements_refused: rejected } : {}),
 });
 
 export const siteHandlers: HandlersOf<
@@ -54,7 +54,7 @@ export const siteHandlers: HandlersOf<
     ...(actor.via === 'local' || actor.role >= Role.admin
       ? {
           storage: services.storage(),
-          relays: services.relays,
+          relays: services.relayThreads,
           ...(services.nodes.several ? { several_nodes: true } : {}),
         }
       : {}),
@@ -90,8 +90,8 @@ export const siteHandlers: HandlersOf<
       tpm,
       setup: await services.setup.isDone(),
       ...(setupCode === null ? {} : { setup_code: setupCode }),
-      ...(services.relays === 0 ? {} : { relays: services.relays }),
-      ...storageFacts(services.storage()),
+      ...(services.relayThreads === 0 ? {} : { relays: services.relayThreads }),
+      ...storageFields(services.storage()),
     };
   },
   'status.test': async ({ services }) => void (await services.users.count()),

@@ -11,7 +11,7 @@ import { pageSize } from './paging.ts';
 
 const usualLinkHours = 24;
 /** Rows of a search that names no size. */
-const mostFound = 100;
+const maxFound = 100;
 
 const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);
 /** Whoever may only read tokens does not get the keys, which spend. */
@@ -84,7 +84,7 @@ export const tokenHandlers: HandlersOf<
     (
       await services.tokens.search(ownerOf(actor), input.keyword ?? '', input.token ?? '', {
         page: Math.max(0, input.p ?? 0),
-        size: pageSize(input.size ?? mostFound),
+        size: pageSize(input.size ?? maxFound),
         sort: input.sort,
       })
     ).map(shownTo(actor)),

@@ -2,44 +2,44 @@
 import { safeJson, safeLine } from '../../contract/safe-text.ts';
 import { type Level, type LogSettings, levels } from './settings.ts';
 
-export type Facts = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export interface Log {
   /** Whether lines of this level are written at all: for facts that cost something to gather. */
   shows(level: Level): boolean;
-  debug(message: string, facts?: Facts): void;
-  info(message: string, facts?: Facts): void;
-  warn(message: string, facts?: Facts): void;
-  error(message: string, facts?: Facts): void;
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
 }
 
 /** @param write is given whole lines. @param now epoch milliseconds. */
 export function createLog(settings: LogSettings, write: (line: string) => void, now: () => number): Log {
-  const least = levels.indexOf(settings.level);
-  const shows = (level: Level): boolean => levels.indexOf(level) >= least;
+  const min = levels.indexOf(settings.level);
+  const shows = (level: Level): boolean => levels.indexOf(level) >= min;
   const lineOf = settings.format === 'json' ? jsonLine : textLine;
   const at =
     (level: Level) =>
-    (message: string, facts: Facts = {}) => {
-      if (shows(level)) write(`${lineOf(level, new Date(now()).toISOString(), message, facts)}\n`);
+    (message: string, fields: LogFields = {}) => {
+      if (shows(level)) write(`${lineOf(level, new Date(now()).toISOString(), message, fields)}\n`);
     };
   return { shows, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-const jsonLine = (level: Level, time: string, message: string, facts: Facts): string =>
-  safeJson({ level, at: time, message, ...facts });
+const jsonLine = (level: Level, time: string, message: string, fields: LogFields): string =>
+  safeJson({ level, at: time, message, ...fields });
 
 const quotable = /[\s"=]/;
-function textValue(value: Facts[string]): string {
+function textValue(value: LogFields[string]): string {
   const text = safeLine(String(value));
   return text === '' || quotable.test(text) ? JSON.stringify(text) : text;
 }
 
-function textLine(level: Level, time: string, message: string, facts: Facts): string {
-  const told = Object.entries(facts)
+function textLine(level: Level, time: string, message: string, fields: LogFields): string {
+  const parts = Object.entries(fields)
     .filter(([, value]) => value !== undefined && value !== null && value !== '')
     .map(([name, value]) => ` ${name}=${textValue(value)}`);
-  return `${time} ${level.toUpperCase().padEnd(5)} ${safeLine(message)}${told.join('')}`;
+  return `${time} ${level.toUpperCase().padEnd(5)} ${safeLine(message)}${parts.join('')}`;
 }
 
 /** Lines together instead of one by one; what is too much at once is left out. @param later runs its argument some time later. @param cut the line that says how many are missing. */
@@ -58,7 +58,7 @@ export function gathered(
     write(text + note);
   };
   return (line) => {
-    if (lines.length >= mostTogether) {
+    if (lines.length >= maxBatchBytes) {
       dropped++;
       return;
     }
@@ -67,4 +67,4 @@ export function gathered(
   };
 }
 
-const mostTogether = 20_000;
+const maxBatchBytes = 20_000;

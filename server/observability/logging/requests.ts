@@ -1,8 +1,8 @@
 /** The lines of single requests: one when each ended, by option, and for those that failed where somebody looks closely. */
 import type { EndedRequest, RejectedRequest, RequestObserver } from '../../relay/admission/observer.ts';
-import type { Facts, Log } from './log.ts';
+import type { Log, LogFields } from './log.ts';
 
-const endedFacts = ({ parsed, principal, finish, tokens, charged, endedMs }: EndedRequest): Facts => ({
+const endedFields = ({ parsed, principal, finish, tokens, charged, endedMs }: EndedRequest): LogFields => ({
   request_id: parsed.requestId,
   path: parsed.route.path,
   operation: parsed.operation,
@@ -15,7 +15,7 @@ const endedFacts = ({ parsed, principal, finish, tokens, charged, endedMs }: End
   stream: parsed.stream,
   end: finish.endReason,
   failure: finish.failure,
-  tries: finish.tried.length,
+  tries: finish.attempts.length,
   input_tokens: tokens.input,
   output_tokens: tokens.output,
   quota: charged,
@@ -23,7 +23,7 @@ const endedFacts = ({ parsed, principal, finish, tokens, charged, endedMs }: End
   first_byte_ms: finish.firstByteMs === null ? undefined : Math.round(finish.firstByteMs - parsed.startedMs),
 });
 
-const awayFacts = ({ requestId, path, request: { method }, code, status, seen }: RejectedRequest): Facts => ({
+const loggedPath = ({ requestId, path, request: { method }, code, status, seen }: RejectedRequest): LogFields => ({
   request_id: requestId,
   method,
   path,
@@ -37,12 +37,12 @@ const awayFacts = ({ requestId, path, request: { method }, code, status, seen }:
 /** @returns null where nobody wants to know. */
 export function requestLines(log: Log, access: boolean): RequestObserver | null {
   if (!access && !log.shows('debug')) return null;
-  const tell = access ? log.info : log.debug;
+  const write = access ? log.info : log.debug;
   return {
     ended(request) {
       const failed = request.finish.endReason !== 'completed';
-      if (access || failed) tell(failed ? 'request failed' : 'request', endedFacts(request));
+      if (access || failed) write(failed ? 'request failed' : 'request', endedFields(request));
     },
-    rejected: (request) => tell('request refused', awayFacts(request)),
+    rejected: (request) => write('request refused', loggedPath(request)),
   };
 }

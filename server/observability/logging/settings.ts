@@ -14,7 +14,7 @@ export interface LogSettings {
   readonly access: boolean;
 }
 
-export const usualLog: LogSettings = { level: 'info', format: 'text', access: false };
+export const defaultLogSettings: LogSettings = { level: 'info', format: 'text', access: false };
 
 function oneOf<T extends string>(given: string, all: readonly T[], name: string): T {
   const found = all.find((one) => one === given.toLowerCase());
@@ -22,16 +22,16 @@ function oneOf<T extends string>(given: string, all: readonly T[], name: string)
   return found;
 }
 
-export interface LogWishes {
+export interface LogSettingsInput {
   readonly format: string | undefined;
   readonly level: string | undefined;
   readonly access: boolean;
 }
 
 /** @param flags of the command line, which win over the environment. @throws AppError usage */
-export function logSettings(flags: LogWishes, env: Readonly<Record<string, string | undefined>>): LogSettings {
-  const format = flags.format ?? (env.GATEWAY_LOG_FORMAT || usualLog.format);
-  const level = flags.level ?? (env.GATEWAY_LOG_LEVEL || usualLog.level);
+export function logSettings(flags: LogSettingsInput, env: Readonly<Record<string, string | undefined>>): LogSettings {
+  const format = flags.format ?? (env.GATEWAY_LOG_FORMAT || defaultLogSettings.format);
+  const level = flags.level ?? (env.GATEWAY_LOG_LEVEL || defaultLogSettings.level);
   return {
     format: oneOf(format, formats, '--log-format'),
     level: oneOf(level, levels, '--log-level'),

@@ -2,18 +2,18 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
 import { commitBounds, type Distribution, durationBounds } from '../../relay/shared/figures.ts';
-import type { ThreadFigures } from '../../threads/relay/messages.ts';
+import type { ThreadStats } from '../../threads/relay/messages.ts';
 
-export interface SiteFigures {
-  readonly relays: readonly { readonly thread: number; readonly figures: ThreadFigures }[];
-  readonly standing: {
+export interface SiteStats {
+  readonly relayThreads: readonly { readonly thread: number; readonly stats: ThreadStats }[];
+  readonly status: {
     readonly late: number;
-    readonly refused: number;
-    readonly owed: number;
-    readonly trouble: string;
+    readonly rejected: number;
+    readonly pending: number;
+    readonly failure: string;
   };
   /** Milliseconds that the oldest settlement without an answer waits. */
-  readonly oldestOwedMs: number;
+  readonly oldestPendingMs: number;
   readonly version: string;
   /** Quota of one US dollar. */
   readonly quotaPerUnit: number;
@@ -79,9 +79,9 @@ function distribution(name: string, labels: Labels, bounds: readonly number[], {
 }
 
 /** Requests, tokens, money and times, by model, channel and operation. */
-function traffic({ relays, quotaPerUnit }: SiteFigures): Family[] {
-  const rows = relays.flatMap(({ thread, figures }) =>
-    figures.series.map((series) => ({
+function traffic({ relayThreads, quotaPerUnit }: SiteStats): Family[] {
+  const rows = relayThreads.flatMap(({ thread, stats }) =>
+    stats.series.map((series) => ({
       series,
       labels: {
         model: series.model,
@@ -108,7 +108,7 @@ function traffic({ relays, quotaPerUnit }: SiteFigures): Family[] {
       ...each(({ series, labels }) => [{ labels, value: series.charged / quotaPerUnit }]),
     ]),
     family('gateway_upstream_calls_total', 'counter', 'Calls of upstreams, retries included.', [
-      ...each(({ series, labels }) => [{ labels, value: series.tries }]),
+      ...each(({ series, labels }) => [{ labels, value: series.attempts }]),
     ]),
     family('gateway_request_duration_seconds', 'histogram', 'From the first byte of a request to its last.', [
       ...each(({ series, labels }) =>
@@ -124,10 +124,10 @@ function traffic({ relays, quotaPerUnit }: SiteFigures): Family[] {
 }
 
 /** How this process stands. */
-function condition({ relays, standing, oldestOwedMs, version, leaseSeconds }: SiteFigures): Family[] {
-  const by = (of: (figures: ThreadFigures) => readonly Value[]) =>
-    relays.flatMap(({ thread, figures }) =>
-      of(figures).map((value) => ({ ...value, labels: { ...value.labels, relay: String(thread) } })),
+function condition({ relayThreads, status, oldestPendingMs, version, leaseSeconds }: SiteStats): Family[] {
+  const by = (of: (stats: ThreadStats) => readonly Value[]) =>
+    relayThreads.flatMap(({ thread, stats }) =>
+      of(stats).map((value) => ({ ...value, labels: { ...value.labels, relay: String(thread) } })),
     );
   const one = (value: number): Value[] => [{ labels: {}, value }];
   return [
@@ -136,8 +136,8 @@ function condition({ relays, standing, oldestOwedMs, version, leaseSeconds }: Si
       ...by(({ refusals }) => Object.entries(refusals).map(([code, value]) => ({ labels: { code }, value }))),
     ]),
     family('gateway_commit_seconds', 'histogram', 'From the end of an answer to its bill on disk.', [
-      ...relays.flatMap(({ thread, figures }) =>
-        distribution('gateway_commit_seconds', { relay: String(thread) }, commitBounds, figures.commit),
+      ...relayThreads.flatMap(({ thread, stats }) =>
+        distribution('gateway_commit_seconds', { relay: String(thread) }, commitBounds, stats.commit),
       ),
     ]),
     family(
@@ -161,15 +161,15 @@ function condition({ relays, standing, oldestOwedMs, version, leaseSeconds }: Si
           : [
               { labels: { stat: 'median' }, value: loop.median / 1000 },
               { labels: { stat: 'p99' }, value: loop.p99 / 1000 },
-              { labels: { stat: 'max' }, value: loop.most / 1000 },
+              { labels: { stat: 'max' }, value: loop.max / 1000 },
             ],
       ),
     ]),
-    family('gateway_settlements_owed', 'gauge', 'Bills that are not on disk yet.', one(standing.owed)),
-    family('gateway_settlement_oldest_seconds', 'gauge', 'Age of the oldest of them.', one(oldestOwedMs / 1000)),
-    family('gateway_settlements_late_total', 'counter', 'Answers that went out before their bill.', one(standing.late)),
-    family('gateway_settlements_refused_total', 'counter', 'Bills the ledger turned down.', one(standing.refused)),
-    family('gateway_storage_up', 'gauge', '0 = nothing is sold.', one(standing.trouble === '' ? 1 : 0)),
+    family('gateway_settlements_owed', 'gauge', 'Bills that are not on disk yet.', one(status.pending)),
+    family('gateway_settlement_oldest_seconds', 'gauge', 'Age of the oldest of them.', one(oldestPendingMs / 1000)),
+    family('gateway_settlements_late_total', 'counter', 'Answers that went out before their bill.', one(status.late)),
+    family('gateway_settlements_refused_total', 'counter', 'Bills the ledger turned down.', one(status.rejected)),
+    family('gateway_storage_up', 'gauge', '0 = nothing is sold.', one(status.failure === '' ? 1 : 0)),
     family(
       'gateway_lease_seconds',
       'gauge',
@@ -180,7 +180,7 @@ function condition({ relays, standing, oldestOwedMs, version, leaseSeconds }: Si
 }
 
 /** Those of the process itself are prom-client's own: memory, CPU, descriptors. */
-export function createExposition(read: () => Promise<SiteFigures>): { text(): Promise<string>; contentType: string } {
+export function createExposition(read: () => Promise<SiteStats>): { text(): Promise<string>; contentType: string } {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
   // Gauges that are named like counters, and are zero under this runtime.

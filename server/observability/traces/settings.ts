@@ -11,7 +11,7 @@ export interface TraceSettings {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
-const usualShare = 0.1;
+const defaultShare = 0.1;
 const signalPath = '/v1/traces';
 
 /** An address without a path is a collector's own. */
@@ -31,16 +31,16 @@ function fromStandard({
   return all ? `${all.replace(/\/+$/, '')}${signalPath}` : '';
 }
 
-export interface TraceWishes {
+export interface TraceSettingsInput {
   readonly url: string | undefined;
   readonly share: string | undefined;
 }
 
 /** @param flags of the command line, which win over the environment. @returns null = nothing is traced, and nothing sent. @throws AppError usage */
-export function traceSettings(flags: TraceWishes, env: Environment): TraceSettings | null {
+export function traceSettings(flags: TraceSettingsInput, env: Environment): TraceSettings | null {
   const given = flags.url ?? (env.GATEWAY_TRACES || fromStandard(env));
   if (given === '' || given === 'off' || env.OTEL_SDK_DISABLED === 'true') return null;
-  const share = Number(flags.share ?? (env.GATEWAY_TRACE_SHARE || usualShare));
+  const share = Number(flags.share ?? (env.GATEWAY_TRACE_SHARE || defaultShare));
   if (!(share >= 0 && share <= 1))
     throw new AppError('usage', { detail: `--trace-share ${flags.share ?? share}: 0-1` });
   return { url: withPath(given), share, content: env.GATEWAY_TRACE_CONTENT === '1' };

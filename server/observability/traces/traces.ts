@@ -6,7 +6,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { EndedRequest, RequestObserver } from '../../relay/admission/observer.ts';
-import type { Tried } from '../../relay/shared/failure.ts';
+import type { AttemptSummary } from '../../relay/shared/failure.ts';
 import type { UpstreamCall } from '../../relay/upstream/call.ts';
 import type { Dispatch } from '../../relay/upstream/http.ts';
 import type { TraceSettings } from './settings.ts';
@@ -16,7 +16,7 @@ export interface Traces {
   readonly observer: RequestObserver;
   /** @param run answers the request. @param billed its end will be told to the observer, once somebody was asked. */
   handle(request: Request, path: string, run: () => Promise<Response>, billed: boolean): Promise<Response>;
-  around(dispatch: Dispatch): Dispatch;
+  wrap(dispatch: Dispatch): Dispatch;
   /** Sends what is left. */
   stop(): Promise<void>;
 }
@@ -96,7 +96,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
         const trace = byRequest.get(request.parsed.request);
         if (trace === undefined || trace.ended) return;
         trace.ended = true;
-        tellEnd(trace, request, settings.content);
+        reportEnd(trace, request, settings.content);
         close(trace);
       },
       rejected({ request, requestId, code, status }) {
@@ -124,7 +124,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
       close(trace);
       return response;
     },
-    around:
+    wrap:
       (dispatch) =>
       async (call, ...rest) => {
         const trace = current.getStore();
@@ -149,7 +149,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
 }
 
 /** What the calls did not show themselves: an answer that came to nothing, and how the last one ended. */
-function tellEnd(trace: Trace, request: EndedRequest, content: boolean): void {
+function reportEnd(trace: Trace, request: EndedRequest, content: boolean): void {
   const { parsed, finish, charged, endedMs, principal } = request;
   const model = finish.upstreamModel || parsed.model;
   const operation = operationOf(parsed);
@@ -158,33 +158,33 @@ function tellEnd(trace: Trace, request: EndedRequest, content: boolean): void {
     'gateway.end_reason': finish.endReason,
     'gateway.quota': charged,
     'gateway.user_id': principal.user.id,
-    'gateway.attempts': finish.tried.length,
+    'gateway.attempts': finish.attempts.length,
     'gen_ai.operation.name': operation,
     'gen_ai.request.model': parsed.model,
   });
   const served = finish.usage !== null;
   if (!served) trace.span.setStatus({ code: SpanStatusCode.ERROR, message: finish.failure ?? finish.endReason });
   const last = trace.attempts.at(-1);
-  const failures: Tried[] = [...finish.tried];
+  const failures: AttemptSummary[] = [...finish.attempts];
   for (const attempt of trace.attempts) {
     const { span, channelId } = attempt;
     span.updateName(`${operation} ${model}`);
     span.setAttributes({ 'gen_ai.operation.name': operation, 'gen_ai.request.model': model });
-    const at = failures.findIndex((tried) => tried.channelId === channelId);
-    const [tried] = at < 0 ? [] : failures.splice(at, 1);
+    const at = failures.findIndex((attempts) => attempts.channelId === channelId);
+    const [attempts] = at < 0 ? [] : failures.splice(at, 1);
     const failed =
-      attempt.failure ?? (tried?.failed == null ? null : String(tried.failed.status ?? tried.failed.reason));
+      attempt.failure ?? (attempts?.failed == null ? null : String(attempts.failed.status ?? attempts.failed.reason));
     const broken = failed ?? (attempt === last && finish.endReason !== 'completed' ? finish.endReason : null);
     if (broken !== null) {
       span.setAttribute('error.type', broken);
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
-    if (attempt === last && failed === null) tellAnswer(span, request, content);
+    if (attempt === last && failed === null) recordResponse(span, request, content);
     span.end(attempt.endedMs ?? endedMs);
   }
 }
 
-function tellAnswer(span: Span, { parsed, finish, tokens }: EndedRequest, content: boolean): void {
+function recordResponse(span: Span, { parsed, finish, tokens }: EndedRequest, content: boolean): void {
   const reasons = finishReasons(finish);
   span.setAttributes({
     'gen_ai.usage.input_tokens': tokens.input,

@@ -20,8 +20,8 @@ const wordsIn = (items: List, member: string): string[] =>
 
 /** In the upstream's own words, as a stream told them or a whole answer has them in one dialect or another. */
 export function finishReasons({ finishReason, answer }: EndedRequest['finish']): string[] {
-  const told = finishReason?.() ?? null;
-  if (told !== null) return [told.raw ?? told.unified];
+  const finishText = finishReason?.() ?? null;
+  if (finishText !== null) return [finishText.raw ?? finishText.unified];
   const body = Object(answer) as Record<string, unknown>;
   const found = [
     ...wordsIn(listOf(body.choices), 'finish_reason'),
@@ -31,8 +31,8 @@ export function finishReasons({ finishReason, answer }: EndedRequest['finish']):
   return found.length > 0 ? found : wordsIn([body], 'status');
 }
 
-const longestContent = 32_768;
+const maxContentLength = 32_768;
 
 /** The conversation as the client wrote it. */
 export const contentOf = ({ body }: ParsedRequest): string =>
-  JSON.stringify(body.messages ?? body.input ?? body.contents ?? body.prompt ?? null).slice(0, longestContent);
+  JSON.stringify(body.messages ?? body.input ?? body.contents ?? body.prompt ?? null).slice(0, maxContentLength);

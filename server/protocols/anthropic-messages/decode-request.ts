@@ -54,7 +54,7 @@ export function decodeRequest(
     user: text(record(body.metadata)?.user_id),
     candidates: 1,
     dialect: 'anthropic-messages',
-    extra: { ...extrasOf(body, known), ...wishesIn(body.messages) },
+    extra: { ...extrasOf(body, known), ...settingsIn(body.messages) },
   };
 }
 
@@ -207,12 +207,12 @@ function decodeReasoning(body: Json): ChatRequest['reasoning'] {
 }
 
 /** What is wished for single messages and documents: the common form has no place for it. */
-function wishesIn(messages: unknown): Record<string, unknown> {
-  const wishes: Record<string, unknown> = {};
+function settingsIn(messages: unknown): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
   for (const [at, message] of records(messages).entries()) {
-    if (message.output_config !== undefined) wishes[`messages/${at}/output_config`] = message.output_config;
+    if (message.output_config !== undefined) settings[`messages/${at}/output_config`] = message.output_config;
     for (const [index, block] of records(message.content).entries())
-      if (record(block.citations)?.enabled === true) wishes[`messages/${at}/content/${index}/citations`] = true;
+      if (record(block.citations)?.enabled === true) settings[`messages/${at}/content/${index}/citations`] = true;
   }
-  return wishes;
+  return settings;
 }

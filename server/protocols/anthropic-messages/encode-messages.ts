@@ -11,7 +11,7 @@ export interface Turn {
   readonly content: Block[];
 }
 /** Whose words are told, and where losses are written down. */
-interface Telling {
+interface EncodeContext {
   readonly dialect: ProtocolId;
   readonly dropped: Dropped;
 }
@@ -23,7 +23,7 @@ export function encodeMessages(
   { messages, dialect }: ChatRequest,
   dropped: Dropped,
 ): { readonly system: Block[]; readonly messages: Turn[] } {
-  const telling = { dialect, dropped };
+  const context = { dialect, dropped };
   const firstTurn = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const leading = firstTurn < 0 ? messages : messages.slice(0, firstTurn);
   const turns: Turn[] = [];
@@ -35,7 +35,7 @@ export function encodeMessages(
   for (const [at, message] of messages.entries()) {
     if (at < leading.length) continue;
     const path = `/messages/${at}`;
-    const blocks = message.parts.flatMap((part, index) => encodePart(part, `${path}/content/${index}`, telling));
+    const blocks = message.parts.flatMap((part, index) => encodePart(part, `${path}/content/${index}`, context));
     if (message.role === 'assistant') add('assistant', blocks);
     else if (message.role === 'system' && dialect === 'anthropic-messages') add('system', blocks);
     else if (message.role === 'system' || message.role === 'developer') add('user', asReminder(blocks));
@@ -44,7 +44,7 @@ export function encodeMessages(
   for (const turn of turns) if (turn.role === 'user') turn.content.sort((a, b) => rank(a) - rank(b));
   return {
     system: leading.flatMap(({ parts }, at) =>
-      parts.flatMap((part, n) => encodePart(part, `/system/${at}/${n}`, telling)),
+      parts.flatMap((part, n) => encodePart(part, `/system/${at}/${n}`, context)),
     ),
     messages: answered(turns).map(trimmed),
   };
@@ -90,14 +90,14 @@ function sourceOf(source: Media): Block {
     : { type: 'base64', media_type: source.mimeType, data: source.data };
 }
 
-function encodePart(part: Part, path: string, telling: Telling): Block[] {
-  const block = encodeBlock(part, path, telling);
+function encodePart(part: Part, path: string, context: EncodeContext): Block[] {
+  const block = encodeBlock(part, path, context);
   if (block === null) return [];
   const mark = cacheMark(part.cache);
   return [mark === undefined ? block : { ...block, cache_control: mark }];
 }
 
-function encodeBlock(part: Part, path: string, telling: Telling): Block | null {
+function encodeBlock(part: Part, path: string, context: EncodeContext): Block | null {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -106,12 +106,12 @@ function encodeBlock(part: Part, path: string, telling: Telling): Block | null {
     case 'image':
       return { type: 'image', source: sourceOf(part.source) };
     case 'file':
-      if (isFile(part, telling.dialect)) return encodeFile(part);
+      if (isFile(part, context.dialect)) return encodeFile(part);
       break;
     case 'reasoning': {
       // A thought that somebody else signed is refused, and an unsigned one too.
       if (part.origin !== 'anthropic-messages' || (part.signature === null && part.redacted === null)) {
-        telling.dropped.push(`${path}: a thought without this provider's signature`);
+        context.dropped.push(`${path}: a thought without this provider's signature`);
         return null;
       }
       return part.redacted !== null
@@ -126,7 +126,7 @@ function encodeBlock(part: Part, path: string, telling: Telling): Block | null {
         input: argumentsObject(part.custom === true ? wrapCustom(part.arguments) : part.arguments),
       };
     case 'tool-result': {
-      const content = part.content.flatMap((item, index) => encodePart(item, `${path}/${index}`, telling));
+      const content = part.content.flatMap((item, index) => encodePart(item, `${path}/${index}`, context));
       return present({
         type: 'tool_result',
         tool_use_id: portableId(part.id),
@@ -138,7 +138,7 @@ function encodeBlock(part: Part, path: string, telling: Telling): Block | null {
       if (part.dialect === 'anthropic-messages') return part.raw as Block;
       break;
   }
-  telling.dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+  context.dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
   return null;
 }
 

@@ -13,18 +13,18 @@ import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messa
 /** A service tier is not among them: the dialects' words for it differ. */
 const carried = new Set(['speed', 'container', 'mcp_servers', 'context_management', 'cache_control']);
 
-const leastBudget = 1024;
+const minBudget = 1024;
 /** More marks than this are refused. */
-const mostCacheMarks = 4;
+const maxCacheMarks = 4;
 /** Fills in where the client set no limit, and neither the operator nor any row knows one. */
 const fallbackMaxTokens = 8192;
 
 export function encodeRequest(
-  asked: ChatRequest,
+  requested: ChatRequest,
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(asked, target, dropped, { json: false });
+  const request = fitted(requested, target, dropped, { json: false });
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
   listLosses(request, { names: true, strict: true }, dropped);
@@ -100,9 +100,9 @@ function encodeThinking(request: ChatRequest, target: Target, messages: readonly
     const effort = effortOf(request.reasoning);
     return { on: true, member: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort, maxTokens };
   }
-  const wished = Math.max(leastBudget, budget < 0 ? Math.floor(maxTokens * 0.8) : budget);
-  const room = Math.min(Math.max(maxTokens, wished + leastBudget), target.outputCap ?? Number.POSITIVE_INFINITY);
-  const tokens = Math.max(leastBudget, Math.min(wished, room - leastBudget));
+  const wished = Math.max(minBudget, budget < 0 ? Math.floor(maxTokens * 0.8) : budget);
+  const room = Math.min(Math.max(maxTokens, wished + minBudget), target.outputCap ?? Number.POSITIVE_INFINITY);
+  const tokens = Math.max(minBudget, Math.min(wished, room - minBudget));
   return {
     on: true,
     member: { type: 'enabled', budget_tokens: tokens },
@@ -173,7 +173,7 @@ function limitMarks(request: Marked, dropped: Dropped): Marked {
   const blocks = [...request.tools, ...request.system, ...request.messages.flatMap(({ content }) => content)].filter(
     (block) => block.cache_control !== undefined,
   );
-  for (const block of blocks.slice(0, Math.max(0, blocks.length - mostCacheMarks))) {
+  for (const block of blocks.slice(0, Math.max(0, blocks.length - maxCacheMarks))) {
     delete block.cache_control;
     dropped.push('/cache_control: more marks than the upstream takes');
   }

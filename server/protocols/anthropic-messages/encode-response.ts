@@ -1,8 +1,8 @@
 /** Answers in the form of a message, whole. */
 import type { ChatEvent, FinishReason, Part } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
-import { gather } from '../shared/blocks.ts';
-import { lookUp } from '../shared/json.ts';
+import { collect } from '../shared/blocks.ts';
+import { guardedLookup } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { argumentsObject, portableId, wrapCustom } from '../shared/tools.ts';
@@ -10,11 +10,11 @@ import { encodeCitations } from './citations.ts';
 import { finishes } from './reader.ts';
 import { encodeUsage } from './usage.ts';
 
-/** @param refused a refusal was told, whatever the upstream calls the end. */
-export function stopReason(reason: FinishReason, called: boolean, refused: boolean): string {
+/** @param rejected a refusal was told, whatever the upstream calls the end. */
+export function stopReason(reason: FinishReason, called: boolean, rejected: boolean): string {
   if (called && reason.unified === 'stop') return 'tool_use';
   // The dialect's own word, where the upstream gave it.
-  if (reason.raw !== null && lookUp(finishes, reason.raw) === reason.unified) return reason.raw;
+  if (reason.raw !== null && guardedLookup(finishes, reason.raw) === reason.unified) return reason.raw;
   switch (reason.unified) {
     case 'length':
       return 'max_tokens';
@@ -24,22 +24,22 @@ export function stopReason(reason: FinishReason, called: boolean, refused: boole
     case 'refusal':
       return 'refusal';
     default:
-      return called ? 'tool_use' : refused ? 'refusal' : 'end_turn';
+      return called ? 'tool_use' : rejected ? 'refusal' : 'end_turn';
   }
 }
 
 export const messageId = (id: string): string => (id.startsWith('msg_') ? id : `msg_${id}`);
 
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
-  const { parts, finish, usage, id, hasToolCall } = gather(events);
-  const refused = parts.some(({ type }) => type === 'refusal');
+  const { parts, finish, usage, id, hasToolCall } = collect(events);
+  const rejected = parts.some(({ type }) => type === 'refusal');
   return {
     id: messageId(id ?? context.responseId),
     type: 'message',
     role: 'assistant',
     model: context.model,
     content: parts.flatMap(encodeBlock),
-    stop_reason: stopReason(finish, hasToolCall, refused),
+    stop_reason: stopReason(finish, hasToolCall, rejected),
     stop_sequence: null,
     usage: encodeUsage(usage),
   };

@@ -3,7 +3,7 @@
 import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { type Json, lookUp, number, parseExact, record, records, text } from '../shared/json.ts';
+import { guardedLookup, type Json, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readCitations } from './citations.ts';
@@ -21,7 +21,7 @@ export const finishes: Readonly<Record<string, UnifiedFinish>> = {
   compaction: 'other',
 };
 
-const finishReason = (raw: string): FinishReason => ({ unified: lookUp(finishes, raw) ?? 'other', raw });
+const finishReason = (raw: string): FinishReason => ({ unified: guardedLookup(finishes, raw) ?? 'other', raw });
 
 /** Usage comes with message_start and message_delta; ends and errors name themselves. Pings and unknown events say nothing. */
 export const markers = new Markers([{ word: 'message_' }, { word: '"error"' }, { word: '"usage"' }]);
@@ -86,9 +86,9 @@ class AnthropicReader implements StreamReader {
 
   take(event: Record<string, unknown>, events: ChatEvent[]): void {
     if (this.ended) {
-      const late = record(event.usage);
-      if (late === null) return;
-      this.usage = mergeUsage(this.usage, late);
+      const timedOut = record(event.usage);
+      if (timedOut === null) return;
+      this.usage = mergeUsage(this.usage, timedOut);
       const counted = readAnthropicUsage(this.usage, this.container);
       if (counted !== null) events.push({ type: 'usage', usage: counted });
       return;
@@ -166,7 +166,7 @@ class AnthropicReader implements StreamReader {
   }
 
   private startBlock(index: number, raw: Record<string, unknown>, events: ChatEvent[]): void {
-    const kind = lookUp(kinds, text(raw.type) ?? '') ?? 'other';
+    const kind = guardedLookup(kinds, text(raw.type) ?? '') ?? 'other';
     const block: Block = {
       kind,
       raw,
@@ -218,11 +218,11 @@ class AnthropicReader implements StreamReader {
         block.signature = (block.signature ?? '') + (text(change.signature) ?? '');
         return;
       case 'input_json_delta': {
-        const piece = text(change.partial_json);
-        if (piece === null) return;
+        const chunk = text(change.partial_json);
+        if (chunk === null) return;
         block.told = true;
-        if (block.kind === 'tool-call') events.push({ type: 'tool-call-delta', index, arguments: piece });
-        else block.input += piece;
+        if (block.kind === 'tool-call') events.push({ type: 'tool-call-delta', index, arguments: chunk });
+        else block.input += chunk;
         return;
       }
       case 'citations_delta':

@@ -3,14 +3,14 @@ import { modelSuffix, positive, reasoningOf } from '../shared/suffix.ts';
 import type { SuffixRules } from '../traits.ts';
 
 /** Thinking needs at least so much room. */
-export const leastTokens = 1280;
-const leastBudget = 1024;
+export const minTokens = 1280;
+const minBudget = 1024;
 /** Of an answer without a limit so much is thought of. As new-api does. */
-const usualTokens = 8192;
+const defaultTokens = 8192;
 
-function thinkingOf(share: number, asked: number | null, fallback: number | null) {
-  const maxTokens = Math.max(leastTokens, asked ?? fallback ?? usualTokens);
-  return { maxTokens, budget: Math.max(leastBudget, Math.floor(maxTokens * share)) };
+function thinkingOf(share: number, requested: number | null, fallback: number | null) {
+  const maxTokens = Math.max(minTokens, requested ?? fallback ?? defaultTokens);
+  return { maxTokens, budget: Math.max(minBudget, Math.floor(maxTokens * share)) };
 }
 
 export const suffix: SuffixRules = {

@@ -22,7 +22,7 @@ export const traits: Traits = {
     names: ['max_tokens'],
     thoughts: thoughtBudgets,
   },
-  fits: {
+  matches: {
     turns: 'messages',
     members: [
       'temperature',
@@ -65,7 +65,7 @@ export const traits: Traits = {
     },
   },
   kept: {
-    asked: (body) => valuesOf(body, 'container').flatMap(idOf),
+    requested: (body) => valuesOf(body, 'container').flatMap(idOf),
     made: (_body, answer) => idOf(record(answer)?.container),
   },
   withoutLine({ system }, line) {
@@ -81,6 +81,6 @@ export const traits: Traits = {
   suffix,
   operator: {
     headers: (settings, model) => settings.claudeHeaders(model),
-    maxTokens: (settings, model, asked) => settings.claudeMaxTokens(model, asked),
+    maxTokens: (settings, model, requested) => settings.claudeMaxTokens(model, requested),
   },
 };

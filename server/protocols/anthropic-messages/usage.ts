@@ -3,7 +3,7 @@ import { cacheTokensOf, completionTokensOf, promptTokensOf } from '../../contrac
 import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 import { type Json, record, records, text } from '../shared/json.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
-import { bucketsOf, detailCount, emptyUsage, ofParts, readTerms, tokenCounts } from '../shared/usage.ts';
+import { bucketsOf, detailCount, emptyUsage, ofParts, readModifiers, tokenCounts } from '../shared/usage.ts';
 
 /** Later reports correct earlier ones member by member; null and absent correct nothing. */
 export function mergeUsage(earlier: Json | null, later: Json | null): Json | null {
@@ -31,7 +31,7 @@ export function readAnthropicUsage(value: unknown, container?: unknown): Usage |
   return {
     ...counts,
     toolCalls: ran ? { ...calls, code_execution: 1 } : calls,
-    ...readTerms({ service_tier: usage.service_tier, speed: usage.speed, inference_geo: usage.inference_geo }),
+    ...readModifiers({ service_tier: usage.service_tier, speed: usage.speed, inference_geo: usage.inference_geo }),
     cacheBeside: true,
     raw: value,
   };

@@ -24,7 +24,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const waiting = new Map<number, ChatEvent[]>();
   const custom = new Map<number, string>();
   let called = false;
-  let refused = false;
+  let rejected = false;
   let usage: Usage | null = null;
 
   const start = (id: string | null): string => {
@@ -135,13 +135,13 @@ export function createWriter(context: ResponseContext): StreamWriter {
     return event.type.endsWith('-end') ? inside(event) + close() + nextWaiting() : inside(event);
   };
   /** The dialect has no place for a refusal's words but a text. */
-  const refuse = (text: string): string => {
-    refused = true;
+  const reject = (text: string): string => {
+    rejected = true;
     const index = ownRefusal;
     const opening = open === index || waiting.has(index) ? '' : block({ type: 'text-start', index }, index);
     return opening + block({ type: 'text-delta', index, text }, index);
   };
-  const picture = (text: string): string => {
+  const image = (text: string): string => {
     const index = own--;
     return (
       block({ type: 'text-start', index }, index) +
@@ -159,15 +159,15 @@ export function createWriter(context: ResponseContext): StreamWriter {
           usage = event.usage;
           return '';
         case 'refusal-delta':
-          return refuse(event.text);
+          return reject(event.text);
         case 'media':
-          return event.part.type === 'image' ? picture(`![image](${mediaUrl(event.part.source)})`) : '';
+          return event.part.type === 'image' ? image(`![image](${mediaUrl(event.part.source)})`) : '';
         case 'unknown':
           return event.dialect === 'anthropic-messages' ? block(event, own--) : '';
         case 'finish': {
           let out = start(null) + close() + nextWaiting();
           while (open !== null || waiting.size > 0) out += close() + nextWaiting();
-          const reason = stopReason(event.reason, called, refused);
+          const reason = stopReason(event.reason, called, rejected);
           const counted = JSON.stringify(encodeUsage(usage));
           return `${out}${send('message_delta', `,"delta":{"stop_reason":"${reason}","stop_sequence":null},"usage":${counted}`)}${send('message_stop', '')}`;
         }

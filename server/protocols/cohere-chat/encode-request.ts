@@ -17,8 +17,8 @@ const carried = new Set(['documents', 'citation_options', 'safety_mode', 'strict
 /** Here from 0 to 1; elsewhere from -2 to 2. */
 const penalty = (value: number | null): number | null => (value === null ? null : Math.min(1, Math.max(0, value)));
 
-export function encodeRequest(asked: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
-  const request = fitted(asked, target, dropped);
+export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
+  const request = fitted(requested, target, dropped);
   const own = request.dialect === 'cohere-chat';
   const tools = request.tools.flatMap((tool, index): Item[] => {
     if (tool.kind === 'provider') {

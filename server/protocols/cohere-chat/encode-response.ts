@@ -2,9 +2,9 @@
 import type { ChatEvent, Citation, FinishReason, Part } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { mediaText } from '../openai-chat/encode-response.ts';
-import { gather } from '../shared/blocks.ts';
+import { collect } from '../shared/blocks.ts';
 import { urlCitations } from '../shared/citations.ts';
-import { lookUp, present, record, text } from '../shared/json.ts';
+import { guardedLookup, present, record, text } from '../shared/json.ts';
 import { portableId, wrapCustom } from '../shared/tools.ts';
 import { finishes } from './reader.ts';
 import { encodeUsage } from './usage.ts';
@@ -13,7 +13,7 @@ import { encodeUsage } from './usage.ts';
 export function finishWord({ unified, raw }: FinishReason, called: boolean): string {
   if (called && (unified === 'stop' || unified === 'other')) return 'TOOL_CALL';
   // The dialect's own word, where the upstream gave it.
-  if (raw !== null && lookUp(finishes, raw) === unified) return raw;
+  if (raw !== null && guardedLookup(finishes, raw) === unified) return raw;
   switch (unified) {
     case 'length':
       return 'MAX_TOKENS';
@@ -55,7 +55,7 @@ export function citationsOf(citations: readonly Citation[] = [], offset: number,
 }
 
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
-  const { parts, finish, usage, id, hasToolCall } = gather(events);
+  const { parts, finish, usage, id, hasToolCall } = collect(events);
   const thoughts: unknown[] = [];
   const calls: unknown[] = [];
   const citations: unknown[] = [];

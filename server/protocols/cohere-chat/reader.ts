@@ -3,7 +3,7 @@
 import type { ChatEvent, Citation, UnifiedFinish } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { lookUp, number, parseExact, record, records, text } from '../shared/json.ts';
+import { guardedLookup, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readUsage } from './usage.ts';
@@ -70,14 +70,14 @@ export function createReader(): StreamReader {
     open = { kind, index: next++, silent: true };
     return open.index;
   };
-  const say = (kind: 'text' | 'reasoning', words: string | null, events: ChatEvent[]) => {
+  const emit = (kind: 'text' | 'reasoning', words: string | null, events: ChatEvent[]) => {
     if (words === null) return;
     if (open?.kind !== kind) events.push({ type: `${kind}-start`, index: start(kind, events) });
     events.push({ type: `${kind}-delta`, index: open?.index ?? 0, text: words });
   };
   const content = (block: Item | null, events: ChatEvent[]) => {
-    say('reasoning', text(block?.thinking), events);
-    say('text', text(block?.text), events);
+    emit('reasoning', text(block?.thinking), events);
+    emit('text', text(block?.text), events);
   };
   const call = (told: Item | null, events: ChatEvent[]) => {
     const name = text(record(told?.function)?.name) ?? '';
@@ -86,12 +86,12 @@ export function createReader(): StreamReader {
     argue(told, events);
   };
   const argue = (told: Item | null, events: ChatEvent[]) => {
-    const piece = text(record(told?.function)?.arguments);
-    if (piece === null || open?.kind !== 'tool-call') return;
+    const chunk = text(record(told?.function)?.arguments);
+    if (chunk === null || open?.kind !== 'tool-call') return;
     // A tool without arguments is called with `null`.
-    if (open.silent && piece.trim() === 'null') return;
+    if (open.silent && chunk.trim() === 'null') return;
     open.silent = false;
-    events.push({ type: 'tool-call-delta', index: open.index, arguments: piece });
+    events.push({ type: 'tool-call-delta', index: open.index, arguments: chunk });
   };
   const finish = (delta: Item, events: ChatEvent[]) => {
     ended = true;
@@ -103,7 +103,7 @@ export function createReader(): StreamReader {
     const failed = text(delta.error) ?? (raw === 'ERROR' || raw === 'TIMEOUT' ? 'the model failed' : null);
     events.push(
       failed === null
-        ? { type: 'finish', reason: { unified: lookUp(finishes, raw) ?? 'other', raw } }
+        ? { type: 'finish', reason: { unified: guardedLookup(finishes, raw) ?? 'other', raw } }
         : { type: 'error', error: { status: null, type: null, code: raw, message: failed } },
     );
   };
@@ -127,7 +127,7 @@ export function createReader(): StreamReader {
           content(record(message?.content), events);
           break;
         case 'tool-plan-delta':
-          say('text', text(message?.tool_plan), events);
+          emit('text', text(message?.tool_plan), events);
           break;
         case 'tool-call-start':
           call(record(message?.tool_calls), events);

@@ -47,7 +47,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
     }
     return before + inMessage('content-start', { content: { type: kind, [kind]: '' } });
   };
-  const say = (kind: 'text' | 'thinking', told: string): string => {
+  const emit = (kind: 'text' | 'thinking', told: string): string => {
     const before = begin(kind);
     if (kind === 'text') words += told;
     return told === '' ? before : before + inMessage('content-delta', { content: { [kind]: told } });
@@ -55,14 +55,14 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const argue = (told: string): string =>
     inMessage('tool-call-delta', { tool_calls: { function: { arguments: told } } });
 
-  const tell = (event: ChatEvent): string => {
+  const encode = (event: ChatEvent): string => {
     switch (event.type) {
       case 'response-start':
         return start(event.id);
       case 'text-start':
         return begin('text');
       case 'text-delta':
-        return say('text', event.text);
+        return emit('text', event.text);
       case 'text-end': {
         const marks = citationsOf(event.citations, offset, words);
         const told = marks.map(
@@ -71,7 +71,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         return close() + told.join('');
       }
       case 'reasoning-delta':
-        return say('thinking', event.text);
+        return emit('thinking', event.text);
       case 'reasoning-end':
         return open === 'thinking' ? close() : '';
       case 'tool-call-start': {
@@ -93,9 +93,9 @@ export function createWriter(context: ResponseContext): StreamWriter {
         return told + close();
       }
       case 'refusal-delta':
-        return say('text', event.text);
+        return emit('text', event.text);
       case 'media':
-        return mediaText(event.part) === '' ? '' : say('text', mediaText(event.part));
+        return mediaText(event.part) === '' ? '' : emit('text', mediaText(event.part));
       case 'usage':
         usage = event.usage;
         return '';
@@ -106,8 +106,8 @@ export function createWriter(context: ResponseContext): StreamWriter {
 
   return {
     write(event) {
-      if (event.type !== 'finish') return order.next(event).map(tell).join('');
-      const before = start(null) + order.rest().map(tell).join('') + close();
+      if (event.type !== 'finish') return order.next(event).map(encode).join('');
+      const before = start(null) + order.rest().map(encode).join('') + close();
       const counted = usage === null ? {} : { usage: encodeUsage(usage) };
       const delta = { finish_reason: finishWord(event.reason, called), ...counted };
       return before + send('message-end', { delta });

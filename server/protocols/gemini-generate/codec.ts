@@ -30,7 +30,7 @@ export const geminiGenerate: Codec = {
     // The stream just ends: no frame says that it is the last.
     markers,
     // Relays of this dialect overlook that events were asked for, and answer with a list.
-    framing: (contentType, asked) => (asked && contentType.includes('json') ? jsonListFraming() : null),
+    framing: (contentType, requested) => (requested && contentType.includes('json') ? jsonListFraming() : null),
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
 };

@@ -4,7 +4,7 @@ import type { Dropped } from '../codec.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
 import { fitted } from '../shared/fit.ts';
-import { lookUp, present } from '../shared/json.ts';
+import { guardedLookup, present } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
 import { argumentsObject, customSchema, notCarried, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
@@ -12,28 +12,28 @@ import { type Target, unknownTarget } from '../target.ts';
 const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
 /** Documented stand-in for a signature that was lost on the way. */
 export const lostSignature = 'skip_thought_signature_validator';
-const mostStops = 5;
+const maxStops = 5;
 
 type Block = Record<string, unknown>;
 
 export function encodeRequest(
-  asked: ChatRequest,
+  requested: ChatRequest,
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(asked, target, dropped);
+  const request = fitted(requested, target, dropped);
   const { system, contents } = encodeMessages(request, target, dropped);
   const tools = encodeTools(request.tools, dropped);
   listLosses(request, {}, dropped);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: cannot be switched off');
   if (request.user !== null) dropped.push('/user: not known to the upstream');
-  if (request.stop.length > mostStops) dropped.push(`/stop: only ${mostStops} are taken`);
+  if (request.stop.length > maxStops) dropped.push(`/stop: only ${maxStops} are taken`);
   const config = present({
     temperature: request.temperature,
     topP: request.topP,
     topK: request.topK,
     maxOutputTokens: request.maxTokens,
-    stopSequences: request.stop.length === 0 ? undefined : request.stop.slice(0, mostStops),
+    stopSequences: request.stop.length === 0 ? undefined : request.stop.slice(0, maxStops),
     seed: request.seed,
     presencePenalty: request.presencePenalty,
     frequencyPenalty: request.frequencyPenalty,
@@ -69,7 +69,9 @@ function encodeThinking({ reasoning }: ChatRequest, target: Target): Block | und
   const includeThoughts = budget === 0 ? false : (reasoning.includeThoughts ?? true);
   if (target.thinking !== 'level') return { includeThoughts, thinkingBudget: budget };
   const effort = effortOf(reasoning);
-  return effort === null ? { includeThoughts } : { includeThoughts, thinkingLevel: lookUp(levels, effort) ?? 'HIGH' };
+  return effort === null
+    ? { includeThoughts }
+    : { includeThoughts, thinkingLevel: guardedLookup(levels, effort) ?? 'HIGH' };
 }
 
 function encodeCalling({ toolChoice }: ChatRequest): Block | null {
@@ -202,12 +204,12 @@ function encodePart(part: Part, place: Place): Block[] {
 
 function encodeResult(part: Extract<Part, { type: 'tool-result' }>, place: Place): Block[] {
   const words: string[] = [];
-  const beside: Block[] = [];
+  const paired: Block[] = [];
   for (const item of part.content) {
     if (item.type === 'text') words.push(item.text);
-    else beside.push(...encodePart(item, place));
+    else paired.push(...encodePart(item, place));
   }
   const name = portableName(part.name ?? place.names.get(part.id) ?? 'tool');
   const output = words.join('\n');
-  return [{ functionResponse: { name, response: part.isError ? { error: output } : { output } } }, ...beside];
+  return [{ functionResponse: { name, response: part.isError ? { error: output } : { output } } }, ...paired];
 }

@@ -1,7 +1,7 @@
 /** Answers in the form of generateContent, whole. */
 import type { ChatEvent, FinishReason, Part, ProtocolId } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
-import { gather } from '../shared/blocks.ts';
+import { collect } from '../shared/blocks.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { argumentsObject, wrapCustom } from '../shared/tools.ts';
 import { encodeGrounding } from './grounding.ts';
@@ -56,7 +56,7 @@ export function encodePart(part: Part): Record<string, unknown>[] {
 }
 
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
-  const { parts, finish, usage, id } = gather(events);
+  const { parts, finish, usage, id } = collect(events);
   const grounding = encodeGrounding(
     parts.flatMap((part) =>
       part.type !== 'text'

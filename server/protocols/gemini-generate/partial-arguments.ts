@@ -48,30 +48,30 @@ function put(root: Place, path: readonly (string | number)[], value: (before: un
 }
 
 export interface PartialArguments {
-  /** @param pieces `partialArgs` as they came. */
-  take(pieces: unknown): void;
+  /** @param chunks `partialArgs` as they came. */
+  take(chunks: unknown): void;
   /** JSON text of all that came. */
   whole(): string;
 }
 
-export function gatherArguments(): PartialArguments {
+export function collectArguments(): PartialArguments {
   const root = emptyFor('');
   /** Where a text goes on with the next piece. */
   let open: string | null = null;
   return {
-    take(pieces) {
-      for (const piece of records(pieces)) {
-        const path = text(piece.jsonPath) ?? '';
+    take(chunks) {
+      for (const chunk of records(chunks)) {
+        const path = text(chunk.jsonPath) ?? '';
         const goesOn = open === path;
-        const words = typeof piece.stringValue === 'string' ? piece.stringValue : null;
-        const value = words ?? numberIn(piece) ?? (typeof piece.boolValue === 'boolean' ? piece.boolValue : null);
-        const told = words !== null || value !== null || 'nullValue' in piece;
+        const words = typeof chunk.stringValue === 'string' ? chunk.stringValue : null;
+        const value = words ?? numberIn(chunk) ?? (typeof chunk.boolValue === 'boolean' ? chunk.boolValue : null);
+        const told = words !== null || value !== null || 'nullValue' in chunk;
         const places = segmentsOf(path);
         if (told || places.at(-1) === -1)
           put(root, places, (before) =>
             goesOn && words !== null && typeof before === 'string' ? before + words : value,
           );
-        open = piece.willContinue === true ? path : null;
+        open = chunk.willContinue === true ? path : null;
       }
     },
     whole: () => JSON.stringify(root),

@@ -3,13 +3,13 @@
 import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { lookUp, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
+import { guardedLookup, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
-import { gatherArguments, isPartial, type PartialArguments } from './partial-arguments.ts';
+import { collectArguments, isPartial, type PartialArguments } from './partial-arguments.ts';
 import { groundingIn, readGeminiUsage } from './usage.ts';
 
 const finishes: Readonly<Record<string, UnifiedFinish>> = {
@@ -83,7 +83,7 @@ function createAnswerReader(): AnswerReader {
     }
     open = null;
   };
-  const say = (kind: 'text' | 'reasoning', said: string, events: ChatEvent[]) => {
+  const emit = (kind: 'text' | 'reasoning', said: string, events: ChatEvent[]) => {
     if (open?.kind !== kind) {
       close(events);
       open = { kind, index: next++, signature: null };
@@ -126,7 +126,7 @@ function createAnswerReader(): AnswerReader {
         );
         return;
       }
-      calling = { index, given: gatherArguments(), seal };
+      calling = { index, given: collectArguments(), seal };
     }
     calling?.given.take(call.partialArgs);
     // A piece without a word of more to come is the last.
@@ -137,7 +137,7 @@ function createAnswerReader(): AnswerReader {
     const call = record(part.functionCall);
     const said = text(part.text);
     if (call !== null) return takeCall(call, signature, events);
-    if (said !== null) say(part.thought === true ? 'reasoning' : 'text', said, events);
+    if (said !== null) emit(part.thought === true ? 'reasoning' : 'text', said, events);
     if (signature !== null) seal(signature, events);
     const media = mediaOf(part);
     if (media !== null) {
@@ -180,8 +180,8 @@ function createAnswerReader(): AnswerReader {
   return {
     take(body) {
       if (ended) {
-        const late = readGeminiUsage(body);
-        return late === null ? [] : [{ type: 'usage', usage: { ...late, toolCalls: searches } }];
+        const timedOut = readGeminiUsage(body);
+        return timedOut === null ? [] : [{ type: 'usage', usage: { ...timedOut, toolCalls: searches } }];
       }
       const events: ChatEvent[] = [];
       if (body.error !== undefined && body.error !== null) {
@@ -250,7 +250,7 @@ export function createReader(): StreamReader {
 }
 
 function reasonOf(raw: string, said: string | null): FinishReason {
-  const unified = lookUp(finishes, raw) ?? 'other';
+  const unified = guardedLookup(finishes, raw) ?? 'other';
   return unified === 'error' ? { unified, raw, message: said ?? `the model ended with ${raw}` } : { unified, raw };
 }
 

@@ -1,5 +1,5 @@
 /** `-thinking`, `-nothinking` and `-thinking-4096` behind a model's name. */
-import { atMost, budgetShare, modelSuffix, positive, withShare } from '../shared/suffix.ts';
+import { budgetShare, capped, modelSuffix, positive, withShare } from '../shared/suffix.ts';
 import type { SuffixRules } from '../traits.ts';
 
 export const suffix: SuffixRules = {
@@ -10,7 +10,7 @@ export const suffix: SuffixRules = {
     if (kind === 'nothinking') return modelSuffix(bare, { budget: 0 });
     return tokens === undefined
       ? modelSuffix(bare, { share: thinking.geminiShare })
-      : modelSuffix(bare, { budget: atMost(Number(tokens)) });
+      : modelSuffix(bare, { budget: capped(Number(tokens)) });
   },
   edits(body, { budget, share }) {
     const name = 'generation_config' in body ? 'generation_config' : 'generationConfig';

@@ -31,7 +31,7 @@ export const traits: Traits = {
     // The batch form is asked for, whichever the client used.
     common: {
       toRequest: embedRequestToOpenAi,
-      fromAnswer: (answer, asked) => embedAnswerFromOpenAi(answer, Array.isArray(asked.requests)),
+      fromAnswer: (answer, requested) => embedAnswerFromOpenAi(answer, Array.isArray(requested.requests)),
       upstream: { fromRequest: embedRequestFromOpenAi, toAnswer: embedAnswerToOpenAi },
     },
   },
@@ -48,7 +48,7 @@ export const traits: Traits = {
       ['thinking_config', 'thinking_budget'],
     ],
   },
-  fits: {
+  matches: {
     turns: 'contents',
     members: [
       'generationConfig.temperature',

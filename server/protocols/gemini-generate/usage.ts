@@ -2,7 +2,7 @@
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
 import type { Usage } from '../canonical.ts';
 import { list, record, records } from '../shared/json.ts';
-import { detailCount, emptyUsage, readTerms, tokenCounts } from '../shared/usage.ts';
+import { detailCount, emptyUsage, readModifiers, tokenCounts } from '../shared/usage.ts';
 
 const ofModality = (details: unknown, modality: string): number => {
   let sum = 0;
@@ -44,7 +44,7 @@ export function readGeminiUsage(body: unknown): Usage | null {
     reasoning: thoughts,
     audioOutput: spoken,
     toolCalls: groundingIn(body),
-    ...readTerms({ service_tier: tierIn(usage) }),
+    ...readModifiers({ service_tier: tierIn(usage) }),
     raw: usage,
   };
 }

@@ -23,7 +23,7 @@ export function decodeRequest(
 ): ChatRequest {
   const options = record(body.options) ?? {};
   const others = extrasOf(options, knownOptions);
-  const most = number(options.num_predict);
+  const max = number(options.num_predict);
   return {
     model: path.model ?? String(body.model),
     messages: decodeMessages(turnsOf(body)),
@@ -32,7 +32,7 @@ export function decodeRequest(
     parallelToolCalls: null,
     stream: path.stream,
     // Below nothing means without end.
-    maxTokens: most !== null && most > 0 ? most : null,
+    maxTokens: max !== null && max > 0 ? max : null,
     temperature: number(options.temperature),
     topP: number(options.top_p),
     topK: number(options.top_k),

@@ -15,8 +15,8 @@ type Item = Record<string, unknown>;
 const carried = new Set(['keep_alive', 'options', 'think', 'num_ctx', 'min_p', 'repeat_penalty', 'repeat_last_n']);
 const topLevel = new Set(['keep_alive', 'think']);
 
-export function encodeRequest(asked: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
-  const request = fitted(asked, target, dropped);
+export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
+  const request = fitted(requested, target, dropped);
   const { options, ...extra } = carryExtras(request, carried, dropped);
   // The longest answer was understood, and is billed, by the client's own word for it.
   const { num_predict: _said, ...given } = record(options) ?? {};

@@ -3,7 +3,7 @@ import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucke
 import type { ChatEvent, FinishReason, Part, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { mediaText } from '../openai-chat/encode-response.ts';
-import { gather } from '../shared/blocks.ts';
+import { collect } from '../shared/blocks.ts';
 import { argumentsObject, wrapCustom } from '../shared/tools.ts';
 
 type Call = Extract<Part, { type: 'tool-call' }>;
@@ -28,7 +28,7 @@ export const tail = ({ unified }: FinishReason, usage: Usage | null) => ({
 });
 
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
-  const { parts, finish, usage } = gather(events);
+  const { parts, finish, usage } = collect(events);
   let content = '';
   let thinking = '';
   const calls: unknown[] = [];

@@ -6,7 +6,7 @@ import type { Target } from '../target.ts';
 
 export const generatePath = '/api/generate';
 
-const refuse = (detail: string): never => {
+const reject = (detail: string): never => {
   throw new AppError('body_invalid', { detail });
 };
 
@@ -14,8 +14,8 @@ const refuse = (detail: string): never => {
 export function generateAsChat(body: Json): Json {
   // Turns belong to the chat; the server ignores them here.
   const { prompt = '', system, images, messages: _, ...more } = body;
-  if (typeof prompt !== 'string') refuse('prompt must be text');
-  if (system !== undefined && typeof system !== 'string') refuse('system must be text');
+  if (typeof prompt !== 'string') reject('prompt must be text');
+  if (system !== undefined && typeof system !== 'string') reject('system must be text');
   const turn = present({ role: 'user', content: prompt, images });
   return {
     ...more,
@@ -36,9 +36,9 @@ export function generated(text: string): string {
 export const embedToOpenAi = (body: Json, model: string): Record<string, unknown> =>
   present({ model, input: body.input ?? body.prompt, dimensions: body.dimensions, encoding_format: 'float' });
 
-export function embedFromOpenAi(answer: unknown, asked: Json, model: string): unknown {
+export function embedFromOpenAi(answer: unknown, requested: Json, model: string): unknown {
   const vectors = records(record(answer)?.data).map(({ embedding }) => embedding);
-  if (asked.input === undefined) return { embedding: vectors[0] ?? [] };
+  if (requested.input === undefined) return { embedding: vectors[0] ?? [] };
   const tokens = number(record(record(answer)?.usage)?.prompt_tokens) ?? undefined;
   return present({ model, embeddings: vectors, prompt_eval_count: tokens });
 }

@@ -1,7 +1,7 @@
 /** Reads Ollama's answers, whole and streamed: lines of JSON with words, thoughts and whole calls; the last one has the counts. */
 import type { UnifiedFinish } from '../canonical.ts';
 import type { UpstreamHalf } from '../codec.ts';
-import { lookUp, number, record, records, text } from '../shared/json.ts';
+import { guardedLookup, number, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { ndjsonFraming } from '../shared/ndjson.ts';
 import { type Said, simpleWire } from '../shared/simple-wire.ts';
@@ -39,7 +39,7 @@ function said(body: Item): Said {
     thought: text(message?.thinking),
     text: text(message?.content),
     calls,
-    ...(done ? { usage: usageIn(body), end: lookUp(ends, reason ?? 'stop') ?? 'other', raw: reason } : {}),
+    ...(done ? { usage: usageIn(body), end: guardedLookup(ends, reason ?? 'stop') ?? 'other', raw: reason } : {}),
   };
 }
 

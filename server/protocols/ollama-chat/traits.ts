@@ -10,8 +10,8 @@ const claimed = /^\/api\/(?:chat|generate|embed|embeddings|tags|show|ps|version|
 export const traits: Traits = {
   label: 'Ollama Chat',
   routes: [
-    { path: '/api/chat', operation: 'chat', streamsUnlessTold: true },
-    { path: generatePath, operation: 'chat', streamsUnlessTold: true, asChat: generateAsChat },
+    { path: '/api/chat', operation: 'chat', streamsByDefault: true },
+    { path: generatePath, operation: 'chat', streamsByDefault: true, asChat: generateAsChat },
     { path: '/api/embed', operation: 'embeddings' },
     { path: '/api/embeddings', operation: 'embeddings' },
   ],

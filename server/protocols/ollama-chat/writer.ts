@@ -10,8 +10,8 @@ export function createWriter(context: ResponseContext): StreamWriter {
   let called = 0;
   let usage: Usage | null = null;
   const line = (members: object): string => `data: ${JSON.stringify({ ...beginning, ...members })}\n\n`;
-  const say = (told: object): string => line({ message: { role: 'assistant', content: '', ...told }, done: false });
-  const words = (content: string): string => (content === '' ? '' : say({ content }));
+  const emit = (told: object): string => line({ message: { role: 'assistant', content: '', ...told }, done: false });
+  const words = (content: string): string => (content === '' ? '' : emit({ content }));
 
   return {
     write(event: ChatEvent) {
@@ -20,7 +20,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'refusal-delta':
           return words(event.text);
         case 'reasoning-delta':
-          return event.text === '' ? '' : say({ thinking: event.text });
+          return event.text === '' ? '' : emit({ thinking: event.text });
         case 'media':
           return words(mediaText(event.part));
         case 'tool-call-start': {
@@ -36,7 +36,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         }
         case 'tool-call-end': {
           const call = open.get(event.index);
-          return call === undefined ? '' : say({ tool_calls: [encodeCall(call, called++)] });
+          return call === undefined ? '' : emit({ tool_calls: [encodeCall(call, called++)] });
         }
         case 'usage':
           usage = event.usage;

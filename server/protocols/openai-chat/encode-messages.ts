@@ -13,7 +13,7 @@ type Call = Extract<Part, { type: 'tool-call' }>;
 type Thought = Extract<Part, { type: 'reasoning' }>;
 
 /** What every message is told with: whose words they are, and where losses are written down. */
-interface Telling {
+interface EncodeContext {
   readonly dialect: ProtocolId;
   readonly dropped: Dropped;
   /** The upstream takes marks of what to cache. */
@@ -22,7 +22,7 @@ interface Telling {
 
 export function encodeMessages(request: ChatRequest, dropped: Dropped, target: Target): Item[] {
   const cacheMarks = request.dialect === 'openai-chat' || target.cacheMarks === true;
-  const telling = { dialect: request.dialect, dropped, cacheMarks };
+  const context = { dialect: request.dialect, dropped, cacheMarks };
   const told: Item[] = [];
   for (let at = 0; at < request.messages.length; ) {
     const message = request.messages[at];
@@ -32,18 +32,18 @@ export function encodeMessages(request: ChatRequest, dropped: Dropped, target: T
     at++;
     if (message.role === 'system' || message.role === 'developer') {
       // Only clients of this very dialect know whether their upstream has heard of developers.
-      const role = telling.dialect === 'openai-chat' ? message.role : 'system';
-      told.push({ role, content: contentOf(message.parts, path, telling), ...named });
+      const role = context.dialect === 'openai-chat' ? message.role : 'system';
+      told.push({ role, content: contentOf(message.parts, path, context), ...named });
       continue;
     }
     if (message.role === 'assistant') {
-      told.push({ role: 'assistant', ...encodeAssistant(message.parts, path, telling), ...named });
+      told.push({ role: 'assistant', ...encodeAssistant(message.parts, path, context), ...named });
       continue;
     }
     // A run of the other side's messages is one turn: all its results come before anything else it says.
     const first = at - 1;
     while (isTurn(request.messages[at])) at++;
-    told.push(...encodeTurn(request.messages.slice(first, at), first, callsOf(request.messages[first - 1]), telling));
+    told.push(...encodeTurn(request.messages.slice(first, at), first, callsOf(request.messages[first - 1]), context));
   }
   return told;
 }
@@ -55,22 +55,27 @@ const callsOf = (message: Message | undefined): readonly Call[] =>
   message?.role === 'assistant' ? message.parts.filter((part) => part.type === 'tool-call') : [];
 
 /** A call whose result was lost is told as such; a history without it would be refused. */
-function encodeTurn(messages: readonly Message[], first: number, calls: readonly Call[], telling: Telling): Item[] {
+function encodeTurn(
+  messages: readonly Message[],
+  first: number,
+  calls: readonly Call[],
+  context: EncodeContext,
+): Item[] {
   const results: Item[] = [];
   const said: Item[] = [];
   const answered = new Set<string>();
   for (const [offset, message] of messages.entries()) {
     const path = `/messages/${first + offset}`;
-    const pictures: Part[] = [];
+    const images: Part[] = [];
     for (const part of message.parts) {
       if (part.type !== 'tool-result') continue;
       answered.add(part.id);
-      results.push(encodeResult(part, path, pictures, telling));
+      results.push(encodeResult(part, path, images, context));
     }
-    const rest = [...pictures, ...message.parts.filter((part) => part.type !== 'tool-result')];
+    const rest = [...images, ...message.parts.filter((part) => part.type !== 'tool-result')];
     const named = message.name === undefined ? {} : { name: message.name };
     if (rest.length === 0 && (message.role !== 'user' || holdsResult(message))) continue;
-    const content = contentOf(rest, path, telling);
+    const content = contentOf(rest, path, context);
     // What only its own dialect knows leaves no message behind.
     if (rest.length === 0 || !isNothing(content) || rest.some(({ type }) => type !== 'unknown'))
       said.push({ role: 'user', content, ...named });
@@ -84,19 +89,19 @@ const isNothing = (content: unknown): boolean => content === '' || (Array.isArra
 const toolMessage = (id: string, content: string): Item => ({ role: 'tool', tool_call_id: portableId(id), content });
 
 /** A tool message holds text alone; pictures follow in a message of the user's. */
-function encodeResult(part: Result, path: string, pictures: Part[], { dropped }: Telling): Item {
+function encodeResult(part: Result, path: string, images: Part[], { dropped }: EncodeContext): Item {
   const words: string[] = [];
   for (const item of part.content) {
     if (item.type === 'text') words.push(item.text);
-    else if (item.type === 'image' || item.type === 'file') pictures.push(item);
+    else if (item.type === 'image' || item.type === 'file') images.push(item);
     else dropped.push(`${path}: ${item.type} in a tool result`);
   }
-  if (words.length === 0 && pictures.length > 0) words.push('(see the attachment below)');
+  if (words.length === 0 && images.length > 0) words.push('(see the attachment below)');
   const content = words.join('\n');
   return toolMessage(part.id, part.isError ? `Error: ${content}` : content);
 }
 
-function encodeAssistant(parts: readonly Part[], path: string, telling: Telling): Item {
+function encodeAssistant(parts: readonly Part[], path: string, context: EncodeContext): Item {
   const calls: Item[] = [];
   const details: Item[] = [];
   const said: Part[] = [];
@@ -111,7 +116,7 @@ function encodeAssistant(parts: readonly Part[], path: string, telling: Telling)
         thoughts += part.text;
         if (part.origin === 'openai-chat') details.push(reasoningDetail(part));
         else if (part.signature !== null || part.redacted !== null)
-          telling.dropped.push(`${path}: a signature that belongs to another provider`);
+          context.dropped.push(`${path}: a signature that belongs to another provider`);
         break;
       case 'refusal':
         refusal = (refusal ?? '') + part.text;
@@ -122,7 +127,7 @@ function encodeAssistant(parts: readonly Part[], path: string, telling: Telling)
   }
   const silent = said.length === 0 && (calls.length > 0 || refusal !== null);
   return {
-    content: silent ? null : contentOf(said, path, telling),
+    content: silent ? null : contentOf(said, path, context),
     ...present({
       refusal,
       tool_calls: calls.length === 0 ? undefined : calls,
@@ -159,8 +164,8 @@ export function reasoningDetail(part: Thought): Item {
 }
 
 /** One text alone is a string, which every upstream understands. */
-function contentOf(parts: readonly Part[], path: string, telling: Telling): unknown {
-  const items = parts.flatMap((part, index) => encodePart(part, `${path}/content/${index}`, telling));
+function contentOf(parts: readonly Part[], path: string, context: EncodeContext): unknown {
+  const items = parts.flatMap((part, index) => encodePart(part, `${path}/content/${index}`, context));
   if (items.length === 0) return '';
   if (items.every((item) => item.type === 'text' && item.cache_control === undefined)) {
     return items.map((item) => item.text).join(items.length > 1 ? '\n' : '');
@@ -168,17 +173,17 @@ function contentOf(parts: readonly Part[], path: string, telling: Telling): unkn
   return items;
 }
 
-function encodePart(part: Part, path: string, telling: Telling): Item[] {
-  const item = encodeItem(part, telling.dialect);
+function encodePart(part: Part, path: string, context: EncodeContext): Item[] {
+  const item = encodeItem(part, context.dialect);
   if (item === null) {
-    telling.dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+    context.dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
     return [];
   }
   if (part.type === 'text' && part.text === '') return [];
   if (part.cache === undefined) return [item];
   // Marks of what to cache are an extension: strict upstreams refuse a request that has them.
-  if (telling.cacheMarks) return [{ ...item, cache_control: cacheMark(part.cache) }];
-  telling.dropped.push(`${path}: marks of what to cache are not known to the upstream`);
+  if (context.cacheMarks) return [{ ...item, cache_control: cacheMark(part.cache) }];
+  context.dropped.push(`${path}: marks of what to cache are not known to the upstream`);
   return [item];
 }
 

@@ -29,11 +29,11 @@ const carried = new Set([
 const carriedUnkept = new Set([...carried].filter((name) => name !== 'metadata'));
 
 export function encodeRequest(
-  asked: ChatRequest,
+  requested: ChatRequest,
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(asked, target, dropped);
+  const request = fitted(requested, target, dropped);
   const same = request.dialect === 'openai-chat';
   if (request.topK !== null && !same) dropped.push('/top_k: not known to the upstream');
   const tools = encodeTools(request, dropped);
@@ -62,11 +62,11 @@ export function encodeRequest(
   });
 }
 
-const mostStops = 4;
+const maxStops = 4;
 
 function encodeStop({ stop }: ChatRequest, dropped: Dropped): readonly string[] | undefined {
-  if (stop.length > mostStops) dropped.push(`/stop: no more than ${mostStops}`);
-  return stop.length === 0 ? undefined : stop.slice(0, mostStops);
+  if (stop.length > maxStops) dropped.push(`/stop: no more than ${maxStops}`);
+  return stop.length === 0 ? undefined : stop.slice(0, maxStops);
 }
 
 function encodeReasoning(request: ChatRequest, target: Target, dropped: Dropped): Record<string, unknown> {

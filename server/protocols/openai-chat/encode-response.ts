@@ -2,7 +2,7 @@
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
 import type { ChatEvent, Citation, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
-import { gather } from '../shared/blocks.ts';
+import { collect } from '../shared/blocks.ts';
 import { urlCitations } from '../shared/citations.ts';
 import { present, record } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
@@ -68,7 +68,7 @@ const speech = ({ source }: Extract<Part, { type: 'audio' }>, context: ResponseC
     : undefined;
 
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
-  const { parts, finish, usage, id, hasToolCall } = gather(events);
+  const { parts, finish, usage, id, hasToolCall } = collect(events);
   let content = '';
   let thoughts = '';
   let refusal: string | null = null;

@@ -3,7 +3,7 @@ import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish, Usag
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { list, lookUp, number, parseExact, record, records, text } from '../shared/json.ts';
+import { guardedLookup, list, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
@@ -32,7 +32,7 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
   insufficient_system_resource: 'error',
 };
 
-export const finishReason = (raw: string): FinishReason => ({ unified: lookUp(finishes, raw) ?? 'other', raw });
+export const finishReason = (raw: string): FinishReason => ({ unified: guardedLookup(finishes, raw) ?? 'other', raw });
 
 /** Most frames say that usage and finish reason are null. */
 export const markers = new Markers([
@@ -54,12 +54,12 @@ interface ToolBlock {
 }
 
 /** Of several choices one may end before the others. */
-function saysMore(choices: readonly unknown[]): boolean {
+function hasMore(choices: readonly unknown[]): boolean {
   const all = records(choices);
-  const isSaid = (value: unknown) => value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+  const isPresent = (value: unknown) => value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
   return (
     all.every(({ finish_reason }) => text(finish_reason) === null) &&
-    all.some((choice) => text(choice.text) !== null || Object.values(record(choice.delta) ?? {}).some(isSaid))
+    all.some((choice) => text(choice.text) !== null || Object.values(record(choice.delta) ?? {}).some(isPresent))
   );
 }
 
@@ -97,7 +97,7 @@ class OpenAiChatReader implements StreamReader {
   private isPlain = false;
   private citations: Citation[] = [];
   /** A refusal's words came: `stop` is not the whole truth then. */
-  private isRefused = false;
+  private isRejected = false;
   private tools: Map<number, ToolBlock> | null = null;
 
   feed({ data }: SseFrame): ChatEvent[] {
@@ -120,7 +120,7 @@ class OpenAiChatReader implements StreamReader {
     if (Array.isArray(choices)) {
       // With include_usage the last chunk has an empty list of choices.
       if (choices.length > 0) {
-        if (this.progress === 'stopped' && saysMore(choices)) this.frameKind = 'more';
+        if (this.progress === 'stopped' && hasMore(choices)) this.frameKind = 'more';
       } else if (record(usage) !== null) this.frameKind = 'usage-only';
     }
     return events;
@@ -136,8 +136,8 @@ class OpenAiChatReader implements StreamReader {
     const choices: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : noChoices;
     // What it cost may be reported behind the end, or behind an error.
     if (this.ended) {
-      const late = this.usageIn(chunk, choices);
-      return late === null ? [] : [{ type: 'usage', usage: late }];
+      const timedOut = this.usageIn(chunk, choices);
+      return timedOut === null ? [] : [{ type: 'usage', usage: timedOut }];
     }
     if (chunk.error !== undefined && chunk.error !== null) return this.fail(chunk);
     // Why a stream was stopped early.
@@ -167,8 +167,8 @@ class OpenAiChatReader implements StreamReader {
         continue;
       }
       if (choice.error !== undefined && record(choice.error) !== null) return [...events, ...this.fail(choice)];
-      const [usual, other] = isWhole ? [choice.message, choice.delta] : [choice.delta, choice.message];
-      const delta = isObject(usual) ? usual : record(other);
+      const [fallback, other] = isWhole ? [choice.message, choice.delta] : [choice.delta, choice.message];
+      const delta = isObject(fallback) ? fallback : record(other);
       if (delta !== null) this.readDelta(delta, events);
       // Some relatives say every word in both forms.
       if (typeof choice.text === 'string' && (delta === null || !speaks(delta))) this.readText(choice.text, events);
@@ -193,7 +193,7 @@ class OpenAiChatReader implements StreamReader {
     const reason: FinishReason | null = this.reason ?? (isMeant ? { unified: 'stop', raw: null } : null);
     if (reason === null) events.push({ type: 'error', error: endedEarly });
     else {
-      const unified = this.isRefused && reason.unified === 'stop' ? 'refusal' : reason.unified;
+      const unified = this.isRejected && reason.unified === 'stop' ? 'refusal' : reason.unified;
       events.push({ type: 'finish', reason: { ...reason, unified } });
     }
     return events;
@@ -291,7 +291,7 @@ class OpenAiChatReader implements StreamReader {
     if (typeof content === 'string') this.readText(content, events);
     else if (Array.isArray(content)) for (const part of records(content)) this.readPart(part, events);
     if (typeof delta.refusal === 'string' && delta.refusal !== '') {
-      this.isRefused = true;
+      this.isRejected = true;
       events.push({ type: 'refusal-delta', text: delta.refusal });
     }
     if (delta.annotations !== undefined) this.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
@@ -313,8 +313,8 @@ class OpenAiChatReader implements StreamReader {
   /** Some relatives send a list of parts, thoughts among them. */
   private readPart(part: Record<string, unknown>, events: ChatEvent[]): void {
     if (part.type !== 'thinking') this.readText(text(part.text) ?? '', events);
-    for (const piece of records(part.thinking)) {
-      const words = text(piece.text);
+    for (const chunk of records(part.thinking)) {
+      const words = text(chunk.text);
       if (words !== null)
         events.push({ type: 'reasoning-delta', index: this.openReasoning(events, null), text: words });
     }

@@ -17,13 +17,13 @@ export const traits: Traits = {
   claims: () => false,
   chatOperation: 'chat',
   embeddings: { operation: 'embeddings', common: null },
-  asksForUsage: true,
+  requestsUsage: true,
   limit: {
     names: ['max_completion_tokens', 'max_tokens'],
     older: 'max_tokens',
     thoughts: thoughtBudgets,
   },
-  fits: {
+  matches: {
     turns: 'messages',
     members: [
       'temperature',

@@ -2,10 +2,10 @@
 import type { Usage } from '../canonical.ts';
 import { record } from '../shared/json.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
-import { detailCount, emptyUsage, readTerms, tokenCount } from '../shared/usage.ts';
+import { detailCount, emptyUsage, readModifiers, tokenCount } from '../shared/usage.ts';
 
-const detailsOf = (usual: unknown, other: unknown) =>
-  usual === undefined && other === undefined ? null : (record(usual) ?? record(other));
+const detailsOf = (primary: unknown, other: unknown) =>
+  primary === undefined && other === undefined ? null : (record(primary) ?? record(other));
 
 /**
  * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
@@ -60,7 +60,7 @@ export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
     reasoning: outside || visible >= 0 ? reasoning : 0,
     audioOutput: visible >= 0 ? audioOut : 0,
     toolCalls: toolCallsIn(usage),
-    ...(typeof tier === 'string' ? readTerms({ service_tier: tier }) : undefined),
+    ...(typeof tier === 'string' ? readModifiers({ service_tier: tier }) : undefined),
     raw: value,
   };
 }

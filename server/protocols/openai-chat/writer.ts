@@ -43,7 +43,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
     started = true;
     return `data: ${head},"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]${more}}\n\n`;
   };
-  const callPiece = (index: number, text: string): string => {
+  const callChunk = (index: number, text: string): string => {
     const tool = tools.get(index);
     if (tool === undefined) return '';
     tool.told = true;
@@ -63,7 +63,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const callEnd = (event: EventOf<'tool-call-end'>): string => {
     const tool = tools.get(event.index);
     // Clients parse what they gathered: no arguments are an empty object.
-    const empty = tool !== undefined && !tool.told && !tool.custom ? callPiece(event.index, '{}') : '';
+    const empty = tool !== undefined && !tool.told && !tool.custom ? callChunk(event.index, '{}') : '';
     const seal = sealOf(event);
     if (seal === null || tool === undefined || tool.signed) return empty;
     // Clients read the name or the arguments of every piece, whatever else it holds.
@@ -102,7 +102,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'tool-call-start':
           return callStart(event);
         case 'tool-call-delta':
-          return callPiece(event.index, event.arguments);
+          return callChunk(event.index, event.arguments);
         case 'tool-call-end':
           return callEnd(event);
         case 'refusal-delta':

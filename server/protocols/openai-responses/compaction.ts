@@ -52,7 +52,7 @@ function keptMessages(body: Json): Json[] {
 
 export const compaction: CompactionRules = {
   suffix: '/compact',
-  asked: (body) => Array.isArray(body.input) && body.input.some((item) => record(item)?.type === trigger),
+  requested: (body) => Array.isArray(body.input) && body.input.some((item) => record(item)?.type === trigger),
   summaryRequest({ tools, text: _, ...body }) {
     const items = itemsOf(body).filter(({ type }) => type !== trigger);
     return {
@@ -72,7 +72,7 @@ export const compaction: CompactionRules = {
     return { ...body, input };
   },
   item: (id, sealed) => ({ id: `cmp_${id}`, type: 'compaction', encrypted_content: `${mark}${sealed}` }),
-  isTold: (answer) => /"type"\s*:\s*"compaction(?:_summary)?"/.test(answer),
+  isPassed: (answer) => /"type"\s*:\s*"compaction(?:_summary)?"/.test(answer),
   asCall(response, body) {
     const { id, created_at, output, usage } = record(response) ?? {};
     return {

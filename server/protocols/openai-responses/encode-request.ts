@@ -23,11 +23,11 @@ const carried = new Set([
 type Item = Record<string, unknown>;
 
 export function encodeRequest(
-  asked: ChatRequest,
+  requested: ChatRequest,
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(asked, target, dropped);
+  const request = fitted(requested, target, dropped);
   for (const [key, value] of [
     ['top_k', request.topK],
     ['seed', request.seed],
@@ -96,7 +96,7 @@ function encodeMessage(message: Message, path: string, dropped: Dropped): Item[]
   const items: Item[] = [];
   let content: Item[] = [];
   const role = message.role === 'tool' ? 'user' : message.role;
-  const say = () => {
+  const emit = () => {
     if (content.length > 0) items.push({ type: 'message', role, content });
     content = [];
   };
@@ -104,14 +104,14 @@ function encodeMessage(message: Message, path: string, dropped: Dropped): Item[]
     const place = `${path}/content/${index}`;
     const item = encodeItem(part, place, dropped);
     if (item === null) {
-      const piece = encodePiece(part, role === 'assistant', place, dropped);
-      if (piece !== null) content.push(piece);
+      const chunk = encodePart(part, role === 'assistant', place, dropped);
+      if (chunk !== null) content.push(chunk);
       continue;
     }
-    say();
+    emit();
     items.push(...item);
   }
-  say();
+  emit();
   return items;
 }
 
@@ -125,12 +125,12 @@ function encodeItem(part: Part, path: string, dropped: Dropped): Item[] | null {
         : [{ type: 'function_call', ...call, arguments: part.arguments === '' ? '{}' : part.arguments }];
     }
     case 'tool-result': {
-      const pieces = part.content.flatMap((item): Item[] => {
-        const piece = encodePiece(item, false, path, dropped);
-        return piece === null ? [] : [piece];
+      const chunks = part.content.flatMap((item): Item[] => {
+        const chunk = encodePart(item, false, path, dropped);
+        return chunk === null ? [] : [chunk];
       });
-      const texts = pieces.every(({ type }) => type === 'input_text');
-      const output = texts ? pieces.map((piece) => piece.text).join('\n') : pieces;
+      const texts = chunks.every(({ type }) => type === 'input_text');
+      const output = texts ? chunks.map((chunk) => chunk.text).join('\n') : chunks;
       const words = part.isError && typeof output === 'string' ? `Error: ${output}` : output;
       return [{ type: 'function_call_output', call_id: portableId(part.id), output: words }];
     }
@@ -148,7 +148,7 @@ function encodeItem(part: Part, path: string, dropped: Dropped): Item[] | null {
   }
 }
 
-function encodePiece(part: Part, assistant: boolean, path: string, dropped: Dropped): Item | null {
+function encodePart(part: Part, assistant: boolean, path: string, dropped: Dropped): Item | null {
   switch (part.type) {
     case 'text':
       if (part.text === '') return null;

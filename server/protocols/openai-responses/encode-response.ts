@@ -1,7 +1,7 @@
 /** Answers in the form of a response, whole. */
 import type { ChatEvent } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
-import { gather } from '../shared/blocks.ts';
+import { collect } from '../shared/blocks.ts';
 import { madeOf } from './references.ts';
 import {
   callItem,
@@ -15,7 +15,7 @@ import {
 } from './response.ts';
 
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
-  const { parts, finish, usage } = gather(events);
+  const { parts, finish, usage } = collect(events);
   const output: Item[] = [];
   const idOf = (kind: string) => `${kind}_${context.responseId}_${output.length}`;
   for (const part of parts) {

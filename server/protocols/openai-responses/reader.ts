@@ -35,7 +35,7 @@ export function createReader(): StreamReader {
   const done = new Set<number>();
   let next = 0;
   let called = false;
-  let refused = false;
+  let rejected = false;
   let ended = false;
   /** What it cost may be reported behind an error. */
   let failed = false;
@@ -68,10 +68,10 @@ export function createReader(): StreamReader {
       case 'message':
         for (const [at, part] of records(item.content).entries()) {
           const place = `${output}:${at}`;
-          if (part.type === 'refusal' && !blocks.has(place)) pieceOf(place, 'refusal', text(part.refusal), events);
+          if (part.type === 'refusal' && !blocks.has(place)) chunkOf(place, 'refusal', text(part.refusal), events);
           if (part.type !== 'output_text') continue;
           const block = openBlock(place, 'text', events);
-          if (!block.told && text(part.text) !== null) pieceOf(place, 'text', text(part.text), events);
+          if (!block.told && text(part.text) !== null) chunkOf(place, 'text', text(part.text), events);
           endText(place, events, readAnnotations(part.annotations, 'openai-responses'));
         }
         return;
@@ -134,7 +134,7 @@ export function createReader(): StreamReader {
       ...(item.type === 'custom_tool_call' ? { custom: true } : {}),
     });
   };
-  const pieceOf = (
+  const chunkOf = (
     key: string,
     kind: 'text' | 'reasoning' | 'refusal' | 'tool-call',
     words: string | null,
@@ -142,7 +142,7 @@ export function createReader(): StreamReader {
   ) => {
     if (words === null) return;
     if (kind === 'refusal') {
-      refused = true;
+      rejected = true;
       // It may name no place of its own: what was said there before is over.
       endText(key, events, []);
       // Remembered as told, so that the finished item does not tell it again.
@@ -185,11 +185,11 @@ export function createReader(): StreamReader {
     return false;
   };
   const reasonOf = (type: string, response: Record<string, unknown>): FinishReason => {
-    const why = text(record(response.incomplete_details)?.reason);
+    const reason = text(record(response.incomplete_details)?.reason);
     if (type === 'response.incomplete' || response.status === 'incomplete') {
-      return { unified: why === 'content_filter' ? 'content_filter' : 'length', raw: why };
+      return { unified: reason === 'content_filter' ? 'content_filter' : 'length', raw: reason };
     }
-    return { unified: called ? 'tool_calls' : refused ? 'refusal' : 'stop', raw: text(response.status) };
+    return { unified: called ? 'tool_calls' : rejected ? 'refusal' : 'stop', raw: text(response.status) };
   };
 
   const reader = {
@@ -203,8 +203,8 @@ export function createReader(): StreamReader {
       if (event === null) return [];
       if (ended) {
         if (!failed) return [];
-        const late = readResponseUsage(event.response);
-        return late === null ? [] : [{ type: 'usage', usage: late }];
+        const timedOut = readResponseUsage(event.response);
+        return timedOut === null ? [] : [{ type: 'usage', usage: timedOut }];
       }
       const events: ChatEvent[] = [];
       const type = text(event.type) ?? frame.event;
@@ -222,22 +222,22 @@ export function createReader(): StreamReader {
           startItem(String(output), item, events);
           break;
         case 'response.output_text.delta':
-          pieceOf(place, 'text', text(event.delta), events);
+          chunkOf(place, 'text', text(event.delta), events);
           break;
         case 'response.refusal.delta':
-          pieceOf(place, 'refusal', text(event.delta), events);
+          chunkOf(place, 'refusal', text(event.delta), events);
           break;
         case 'response.reasoning_summary_text.delta':
         case 'response.reasoning_text.delta':
-          pieceOf(String(output), 'reasoning', text(event.delta), events);
+          chunkOf(String(output), 'reasoning', text(event.delta), events);
           break;
         case 'response.reasoning_summary_part.added':
           // Parts of one thought are told apart by a blank line.
-          if ((number(event.summary_index) ?? 0) > 0) pieceOf(String(output), 'reasoning', '\n\n', events);
+          if ((number(event.summary_index) ?? 0) > 0) chunkOf(String(output), 'reasoning', '\n\n', events);
           break;
         case 'response.function_call_arguments.delta':
         case 'response.custom_tool_call_input.delta':
-          pieceOf(String(output), 'tool-call', text(event.delta), events);
+          chunkOf(String(output), 'tool-call', text(event.delta), events);
           break;
         case 'response.output_item.done':
           endItem(output, item, events);

@@ -16,7 +16,7 @@ export const madeOf = (output: readonly Json[]): readonly MadeItem[] =>
   output.flatMap((item) => (typeof item.id === 'string' && ours.test(item.id) ? [{ id: item.id, item }] : []));
 
 export const references: ReferenceRules = {
-  asked: (body) =>
+  requested: (body) =>
     records(body.input).flatMap((item) => {
       const id = namedBy(item);
       return id !== null && ours.test(id) ? [id] : [];

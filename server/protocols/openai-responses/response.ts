@@ -58,9 +58,9 @@ export function responseObject(
 /** A refusal in words is a whole answer; one without is filtered. */
 export function statusOf(reason: FinishReason, output: readonly Item[]): 'completed' | 'incomplete' {
   // A refusal whose words stand in a part of their own is complete.
-  const refused = output.some(({ content }) => records(content).some(({ type }) => type === 'refusal'));
+  const rejected = output.some(({ content }) => records(content).some(({ type }) => type === 'refusal'));
   const cut = reason.unified === 'length' || reason.unified === 'content_filter';
-  return cut || (reason.unified === 'refusal' && !refused) ? 'incomplete' : 'completed';
+  return cut || (reason.unified === 'refusal' && !rejected) ? 'incomplete' : 'completed';
 }
 
 export const messageItem = (id: string, content: readonly Item[], status = 'completed'): Item => ({

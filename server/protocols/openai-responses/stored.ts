@@ -10,7 +10,7 @@ const none: readonly never[] = [];
 export function storedIn(body: Json): readonly string[] {
   const ids = [...idOf(body.previous_response_id), ...idOf(body.conversation)];
   for (const tool of records(body.tools)) ids.push(...containersOf(tool));
-  const ours = new Set(references.asked(body));
+  const ours = new Set(references.requested(body));
   for (const item of list(body.input)) for (const id of itemIds(record(item))) if (!ours.has(id)) ids.push(id);
   return ids;
 }

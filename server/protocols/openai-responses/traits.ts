@@ -22,7 +22,7 @@ export const traits: Traits = {
       ['reasoning', 'max_tokens'],
     ],
   },
-  fits: {
+  matches: {
     turns: 'input',
     members: ['temperature', 'top_p', 'max_output_tokens', 'reasoning.effort', 'parallel_tool_calls', 'tool_choice'],
   },
@@ -33,7 +33,7 @@ export const traits: Traits = {
   countOperation: 'count_inputs',
   countAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   kept: {
-    asked: storedIn,
+    requested: storedIn,
     recalled: thoughtsIn,
     made: madeIn,
   },

@@ -86,7 +86,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
       done(entry, messageItem(entry.id, [part]))
     );
   };
-  const say = (key: number | 'refusal', kind: 'text' | 'refusal', words: string): string => {
+  const emit = (key: number | 'refusal', kind: 'text' | 'refusal', words: string): string => {
     const before = open.has(key) ? '' : openMessage(kind, key);
     const entry = open.get(key);
     if (entry === undefined || (entry.kind !== 'text' && entry.kind !== 'refusal')) return before;
@@ -158,13 +158,13 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'text-start':
           return '';
         case 'text-delta':
-          return say(event.index, 'text', event.text);
+          return emit(event.index, 'text', event.text);
         case 'text-end':
           return closeMessage(event.index, event.citations);
         case 'refusal-delta':
-          return say('refusal', 'refusal', event.text);
+          return emit('refusal', 'refusal', event.text);
         case 'media':
-          return say(-1, 'text', imageText(event.part)) + closeMessage(-1);
+          return emit(-1, 'text', imageText(event.part)) + closeMessage(-1);
         case 'reasoning-start': {
           const id = event.id ?? idOf('rs');
           const part: Thought = { type: 'reasoning', text: '', signature: null, redacted: null, id };

@@ -57,7 +57,7 @@ function grown(part: Part, event: ChatEvent): Part {
   }
 }
 
-export function gather(events: readonly ChatEvent[]): Gathered {
+export function collect(events: readonly ChatEvent[]): Gathered {
   const parts: Part[] = [];
   const places = new Map<number, number>();
   let finish: FinishReason = { unified: 'other', raw: null };

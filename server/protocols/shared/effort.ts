@@ -1,6 +1,6 @@
 /** How hard to think: words in some dialects, token budgets in others. Source of the table: the matrices of reference/protocols 5.6. */
 import type { Reasoning } from '../canonical.ts';
-import { lookUp } from './json.ts';
+import { guardedLookup } from './json.ts';
 
 const budgets: Readonly<Record<string, number>> = {
   none: 0,
@@ -22,7 +22,7 @@ export const thoughtBudgets = [
 export const budgetOf = (reasoning: Reasoning | null): number | null =>
   reasoning === null
     ? null
-    : (reasoning.budget ?? (reasoning.effort === null ? null : (lookUp(budgets, reasoning.effort) ?? -1)));
+    : (reasoning.budget ?? (reasoning.effort === null ? null : (guardedLookup(budgets, reasoning.effort) ?? -1)));
 
 /** @returns a word, null when nothing was said or the provider decides. */
 export function effortOf(reasoning: Reasoning | null): string | null {
@@ -44,15 +44,15 @@ const ranks: Readonly<Record<string, number>> = { none: 0, minimal: 1, low: 2, m
  */
 export function nearestEffort(word: string, words: readonly string[]): string | null {
   if (words.includes(word)) return word;
-  const rank = lookUp(ranks, word) ?? ranks.high ?? 0;
+  const rank = guardedLookup(ranks, word) ?? ranks.high ?? 0;
   let near: string | null = null;
-  let least = Number.POSITIVE_INFINITY;
+  let min = Number.POSITIVE_INFINITY;
   for (const other of words) {
     if (other === 'none') continue;
-    const distance = Math.abs((lookUp(ranks, other) ?? rank) - rank);
-    if (distance >= least) continue;
+    const distance = Math.abs((guardedLookup(ranks, other) ?? rank) - rank);
+    if (distance >= min) continue;
     near = other;
-    least = distance;
+    min = distance;
   }
   return near;
 }

@@ -25,15 +25,15 @@ export interface Forms {
 export function fitted(request: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
   if (target === unknownTarget && (forms.json !== false || request.responseFormat?.type !== 'json')) return request;
   const reasoning = unlessForced(request, fittedReasoning(request.reasoning, target, dropped), target, dropped);
-  const refused = refusedBy(target, thinksWith(reasoning, target), forms);
+  const rejected = rejectedBy(target, thinksWith(reasoning, target), forms);
   const within: ChatRequest = {
     ...request,
-    ...withoutRefused(request, refused, dropped),
-    messages: withoutPrefill(withInputs(request.messages, target, dropped), refused, dropped),
+    ...withoutUnsupported(request, rejected, dropped),
+    messages: withoutPrefill(withInputs(request.messages, target, dropped), rejected, dropped),
     reasoning,
     maxTokens: withinCap(request.maxTokens, target, dropped),
   };
-  return formatWithin(within, refused, dropped);
+  return formatWithin(within, rejected, dropped);
 }
 
 /** Whether a tool must be called. */
@@ -65,33 +65,33 @@ export function thinksWith(reasoning: Reasoning | null, target: Target): boolean
   return target.alwaysThinks || (budget === null ? target.thinksUnasked : budget !== 0);
 }
 
-const refusedBy =
+const rejectedBy =
   (target: Target, thinks: boolean, { json }: Forms) =>
   (member: RefusableMember): boolean =>
     target.refuses.has(member) ||
     (thinks && target.refusesThinking.has(member)) ||
     (member === 'jsonFormat' && json === false);
 
-function withoutRefused(
+function withoutUnsupported(
   request: ChatRequest,
-  refused: (member: RefusableMember) => boolean,
+  rejected: (member: RefusableMember) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
   const changes: Record<string, unknown> = {};
-  for (const [member, name, usual] of plain) {
-    if (request[member] === null || !refused(member)) continue;
+  for (const [member, name, fallback] of plain) {
+    if (request[member] === null || !rejected(member)) continue;
     changes[member] = null;
-    if (request[member] !== usual) dropped.push(`/${name}: not taken by this model`);
+    if (request[member] !== fallback) dropped.push(`/${name}: not taken by this model`);
   }
-  if (request.stop.length > 0 && refused('stop')) {
+  if (request.stop.length > 0 && rejected('stop')) {
     changes.stop = [];
     dropped.push('/stop: not taken by this model');
   }
-  if (request.candidates > 1 && refused('candidates')) {
+  if (request.candidates > 1 && rejected('candidates')) {
     changes.candidates = 1;
     dropped.push('/n: one answer only');
   }
-  return { ...changes, ...toolsWithin(request, refused, dropped) };
+  return { ...changes, ...toolsWithin(request, rejected, dropped) };
 }
 
 /** The one tool that must be called. A model without tools can still write what it would be called with. */
@@ -110,12 +110,12 @@ export const writtenTool = (request: ChatRequest, { refuses }: Target): Tool | u
 
 function toolsWithin(
   request: ChatRequest,
-  refused: (member: RefusableMember) => boolean,
+  rejected: (member: RefusableMember) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
   const { tools, parallelToolCalls } = request;
   if (tools.length === 0) return {};
-  if (refused('tools')) {
+  if (rejected('tools')) {
     dropped.push('/tools: not taken by this model');
     const written = demandedTool(request);
     const none = { tools: [], toolChoice: null, parallelToolCalls: null };
@@ -126,24 +126,24 @@ function toolsWithin(
       responseFormat: { type: 'schema', name: written.name, schema: objectSchema(written.schema), strict: null },
     };
   }
-  const unforced = isForced(request) && refused('forcedToolChoice');
-  const unordered = parallelToolCalls !== null && refused('parallelToolCalls');
+  const unforced = isForced(request) && rejected('forcedToolChoice');
+  const unordered = parallelToolCalls !== null && rejected('parallelToolCalls');
   if (unforced) dropped.push('/tool_choice: this model cannot be made to call a tool');
   if (unordered && parallelToolCalls === false) dropped.push('/parallel_tool_calls: not taken by this model');
   return {
     ...(unforced ? { toolChoice: 'auto' as const } : {}),
     ...(unordered ? { parallelToolCalls: null } : {}),
-    ...hostedWithin(tools, refused, dropped),
+    ...hostedWithin(tools, rejected, dropped),
   };
 }
 
 function hostedWithin(
   tools: ChatRequest['tools'],
-  refused: (member: RefusableMember) => boolean,
+  rejected: (member: RefusableMember) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
   const own = tools.filter(({ kind }) => kind !== 'provider');
-  if (own.length === 0 || own.length === tools.length || !refused('hostedWithTools')) return {};
+  if (own.length === 0 || own.length === tools.length || !rejected('hostedWithTools')) return {};
   for (const [index, { kind, name }] of tools.entries())
     if (kind === 'provider') dropped.push(`/tools/${index}: ${name} cannot be offered beside other tools here`);
   return { tools: own };
@@ -152,17 +152,17 @@ function hostedWithin(
 /** A form of the answer that is not taken is asked for in words. */
 function formatWithin(
   request: ChatRequest,
-  refused: (member: RefusableMember) => boolean,
+  rejected: (member: RefusableMember) => boolean,
   dropped: Dropped,
 ): ChatRequest {
   const { responseFormat, tools } = request;
   if (responseFormat === null) return request;
-  if (tools.length > 0 && refused('formatWithTools')) {
+  if (tools.length > 0 && rejected('formatWithTools')) {
     dropped.push('/response_format: not taken beside tools by this model, asked for in words');
     return { ...inWords(request, responseFormat), responseFormat: null };
   }
-  if (responseFormat.type === 'schema' && !refused('schemaFormat')) return request;
-  if (refused('jsonFormat')) {
+  if (responseFormat.type === 'schema' && !rejected('schemaFormat')) return request;
+  if (rejected('jsonFormat')) {
     dropped.push(`/response_format: ${responseFormat.type === 'json' ? 'JSON' : 'a schema'} is asked for in words`);
     return { ...inWords(request, responseFormat), responseFormat: null };
   }
@@ -174,10 +174,10 @@ function formatWithin(
 /** A model that cannot go on from words of its own is asked to. */
 function withoutPrefill(
   messages: readonly Message[],
-  refused: (member: RefusableMember) => boolean,
+  rejected: (member: RefusableMember) => boolean,
   dropped: Dropped,
 ): readonly Message[] {
-  if (messages.at(-1)?.role !== 'assistant' || !refused('prefill')) return messages;
+  if (messages.at(-1)?.role !== 'assistant' || !rejected('prefill')) return messages;
   dropped.push(`/messages/${messages.length - 1}: this model does not go on from it, and is asked to continue`);
   return [...messages, { role: 'user', parts: [{ type: 'text', text: 'Continue.' }] }];
 }
@@ -187,18 +187,18 @@ const inputKinds: Readonly<Partial<Record<Part['type'], string>>> = { image: 'im
 
 function withInputs(messages: readonly Message[], { inputs }: Target, dropped: Dropped): readonly Message[] {
   if (inputs === null) return messages;
-  const refused = (part: Part): boolean => {
+  const rejected = (part: Part): boolean => {
     const kind = inputKinds[part.type];
     // A file of words is read as words.
     if (part.type === 'file' && part.source.kind === 'base64' && part.source.mimeType.startsWith('text/')) return false;
     return kind !== undefined && !inputs.includes(kind);
   };
   const unreadable = (part: Part, path: string): boolean => {
-    if (!refused(part)) return false;
+    if (!rejected(part)) return false;
     dropped.push(`${path}: ${part.type} cannot be read by this model`);
     return true;
   };
-  const holds = (part: Part): boolean => refused(part) || (part.type === 'tool-result' && part.content.some(refused));
+  const holds = (part: Part): boolean => rejected(part) || (part.type === 'tool-result' && part.content.some(rejected));
   return messages.map((message, at) => {
     if (!message.parts.some(holds)) return message;
     // Places of the others stay what they are: they are told by them.
@@ -240,17 +240,17 @@ function fittedReasoning(reasoning: Reasoning | null, target: Target, dropped: D
   }
 }
 
-function withBudget(reasoning: Reasoning, asked: number, target: Target, dropped: Dropped): Reasoning {
-  const [least, most] = target.budget ?? [0, Number.POSITIVE_INFINITY];
-  if (asked < 0) return reasoning;
-  if (asked === 0) {
+function withBudget(reasoning: Reasoning, requested: number, target: Target, dropped: Dropped): Reasoning {
+  const [min, max] = target.budget ?? [0, Number.POSITIVE_INFINITY];
+  if (requested < 0) return reasoning;
+  if (requested === 0) {
     if (!target.alwaysThinks) return reasoning;
     dropped.push('/reasoning: cannot be switched off here');
-    return { ...reasoning, budget: Math.max(least, 1) };
+    return { ...reasoning, budget: Math.max(min, 1) };
   }
-  const within = Math.min(most, Math.max(least, asked));
-  if (within === asked) return reasoning;
-  if (reasoning.budget !== null) dropped.push(`/reasoning: ${within} tokens instead of ${asked}`);
+  const within = Math.min(max, Math.max(min, requested));
+  if (within === requested) return reasoning;
+  if (reasoning.budget !== null) dropped.push(`/reasoning: ${within} tokens instead of ${requested}`);
   return { ...reasoning, budget: within };
 }
 

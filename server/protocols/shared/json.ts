@@ -96,7 +96,7 @@ export function present(members: Json): Record<string, unknown> {
 }
 
 /** Looks up a word that somebody else chose: what every object inherits (`constructor`, `__proto__`) is in no table. */
-export const lookUp = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
+export const guardedLookup = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
   Object.hasOwn(table, word) ? table[word] : undefined;
 
 /** The id that a member is or has, as a list of one or none. */

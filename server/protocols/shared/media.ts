@@ -1,6 +1,6 @@
 /** Pictures, sound and files: data URLs in both directions. */
 import type { Media } from '../canonical.ts';
-import { lookUp } from './json.ts';
+import { guardedLookup } from './json.ts';
 
 /** @returns the bytes of a data URL or the address itself. */
 export function mediaFrom(url: string, mimeType: string | null = null): Media {
@@ -31,5 +31,5 @@ const audioFormats: Readonly<Record<string, string>> = {
 };
 
 export const audioFormat = (mimeType: string): string =>
-  lookUp(audioFormats, mimeType) ?? mimeType.replace(/^audio\//, '');
+  guardedLookup(audioFormats, mimeType) ?? mimeType.replace(/^audio\//, '');
 export const audioMime = (format: string): string => (format === 'mp3' ? 'audio/mpeg' : `audio/${format}`);

@@ -50,7 +50,7 @@ function createReader(
       events.push({ type: 'reasoning-end', index: open.index, signature: null, redacted: null });
     open = null;
   };
-  const say = (kind: 'text' | 'reasoning', words: string | null | undefined, events: ChatEvent[]) => {
+  const emit = (kind: 'text' | 'reasoning', words: string | null | undefined, events: ChatEvent[]) => {
     if (words === null || words === undefined || words === '') return;
     if (open?.kind !== kind) {
       close(events);
@@ -85,8 +85,8 @@ function createReader(
         ended = true;
         return [{ type: 'error', error: said.error }];
       }
-      say('reasoning', said.thought, events);
-      say('text', said.text, events);
+      emit('reasoning', said.thought, events);
+      emit('text', said.text, events);
       if (said.citations !== undefined) citations = [...citations, ...said.citations];
       for (const one of said.calls ?? []) call(one, events);
       if (said.usage != null) events.push({ type: 'usage', usage: said.usage });

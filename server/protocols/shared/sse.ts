@@ -214,7 +214,7 @@ export class SseSplitter implements Framing {
     let start = 0;
     for (let count = 0; ; count++) {
       const end = ends[count];
-      const isShort = end !== undefined || bytes.length - start < longestLook;
+      const isShort = end !== undefined || bytes.length - start < maxLookahead;
       const text = isShort ? decode(bytes.subarray(start, end)) : '';
       if (separatedByLines(text)) return count;
       this.#known = end !== undefined && text.includes('data:');
@@ -246,7 +246,7 @@ export class SseSplitter implements Framing {
 }
 
 /** An event without its end is looked into only while it is short. */
-const longestLook = 64 * 1024;
+const maxLookahead = 64 * 1024;
 
 /** Whether what looks like one event is several with one newline between them: its first line of data is a whole object, and another follows. */
 function separatedByLines(text: string): boolean {

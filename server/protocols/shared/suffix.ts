@@ -4,7 +4,7 @@ import type { MemberEdits, ModelSuffix, SuffixRules } from '../traits.ts';
 
 const efforts = /-(minimal|low|medium|high|xhigh)$/;
 /** Highest budget of Gemini's flash models. */
-const mostBudget = 24_576;
+const maxBudget = 24_576;
 
 export const modelSuffix = (model: string, more: Partial<ModelSuffix>): ModelSuffix => ({
   model,
@@ -23,12 +23,12 @@ export const reasoningOf = (more: Partial<Reasoning>): Reasoning => ({
   ...more,
 });
 
-export const atMost = (budget: number): number => Math.min(budget, mostBudget);
+export const capped = (budget: number): number => Math.min(budget, maxBudget);
 
-/** @param asked the longest answer. */
-export const budgetShare = (share: number, asked: number | null): number => {
-  const budget = Math.floor((asked ?? 0) * share);
-  return budget === 0 ? mostBudget : atMost(budget);
+/** @param requested the longest answer. */
+export const budgetShare = (share: number, requested: number | null): number => {
+  const budget = Math.floor((requested ?? 0) * share);
+  return budget === 0 ? maxBudget : capped(budget);
 };
 
 export const withShare = (request: ChatRequest, share: number): ChatRequest => ({

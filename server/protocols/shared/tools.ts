@@ -37,10 +37,10 @@ export const objectSchema = (schema: unknown): Record<string, unknown> => {
   return given.type === undefined ? { type: 'object', properties: {}, ...given } : given;
 };
 
-const fits = /^[a-zA-Z0-9_-]{1,64}$/;
+const matches = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** Ids that every dialect accepts; the same id always becomes the same one. */
-export const portableId = (id: string): string => (fits.test(id) ? id : `call_${Bun.hash(id).toString(36)}`);
+export const portableId = (id: string): string => (matches.test(id) ? id : `call_${Bun.hash(id).toString(36)}`);
 
 /** A bundle's name becomes part of its tools' names where a dialect knows no bundles. */
 export const bundled = (namespace: string | null, name: string): string =>
@@ -48,7 +48,7 @@ export const bundled = (namespace: string | null, name: string): string =>
 
 /** Names that every dialect accepts. */
 export const portableName = (name: string): string =>
-  fits.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool';
+  matches.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool';
 
 /** Types of tools that the client runs, in forms of their own dialects. */
 const clientRun = /^(?:local_shell|shell|apply_patch|computer|bash|text_editor|str_replace|memory)/;

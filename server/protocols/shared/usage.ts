@@ -3,7 +3,7 @@ import { bucketNames, eachOf } from '../../contract/pricing/buckets.ts';
 import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 
 /** Twice the longest context any model has; larger numbers are errors or attacks. */
-const mostTokens = 20_000_000;
+const maxTokens = 20_000_000;
 
 /** As some proxies write a count: a number in quotes. */
 const digits = /^\d{1,9}$/;
@@ -12,7 +12,7 @@ const digits = /^\d{1,9}$/;
 export function tokenCount(given: unknown): number | null {
   if (given === undefined || given === null) return 0;
   const value = typeof given === 'string' && digits.test(given) ? Number(given) : given;
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > mostTokens) return null;
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > maxTokens) return null;
   return value;
 }
 
@@ -35,17 +35,17 @@ export function termValue(value: unknown): string | null {
 }
 
 /** The terms an answer reports, for `Usage.terms`; nothing where it reports none. */
-export function readTerms(
+export function readModifiers(
   members: Readonly<Record<string, unknown>>,
-): { readonly terms: Readonly<Record<string, string>> } | undefined {
-  let terms: Record<string, string> | undefined;
+): { readonly modifiers: Readonly<Record<string, string>> } | undefined {
+  let modifiers: Record<string, string> | undefined;
   for (const name in members) {
     const value = termValue(members[name]);
     if (value === null) continue;
-    terms ??= {};
-    terms[name] = value;
+    modifiers ??= {};
+    modifiers[name] = value;
   }
-  return terms === undefined ? undefined : { terms };
+  return modifiers === undefined ? undefined : { modifiers };
 }
 
 /** The bare counts of a usage. */

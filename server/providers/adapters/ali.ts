@@ -1,8 +1,8 @@
 /** Alibaba's DashScope: chat and plain embeddings in OpenAI's form; ranking, pictures and mixed embeddings in its own, pictures as work to be asked after. */
 import { number, present, record, records, text } from '../../protocols/shared/json.ts';
-import { type Adapter, type Asked, type CustomForm, within } from '../adapter.ts';
+import { type Adapter, type CustomForm, type Requested, within } from '../adapter.ts';
 import { embeddingList } from '../forms/embedding-list.ts';
-import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
+import { imageError, imageList, promptOf, sizeOf } from '../forms/picture-list.ts';
 import { documentTexts, rankedList } from '../forms/ranked-list.ts';
 
 type Item = Record<string, unknown>;
@@ -10,45 +10,45 @@ type Item = Record<string, unknown>;
 const waitMs = 1000;
 
 const rerank: CustomForm = {
-  encode: (asked, model) => ({
+  encode: (requested, model) => ({
     model,
-    input: { query: asked.body.query, documents: documentTexts(asked) },
-    parameters: present({ top_n: asked.body.top_n, return_documents: false }),
+    input: { query: requested.body.query, documents: documentTexts(requested) },
+    parameters: present({ top_n: requested.body.top_n, return_documents: false }),
   }),
-  decode(answer, asked) {
+  decode(answer, requested) {
     const body = record(answer) ?? {};
     const tokens = number(record(body.usage)?.total_tokens);
-    return rankedList({ id: body.request_id, results: record(body.output)?.results }, asked, tokens);
+    return rankedList({ id: body.request_id, results: record(body.output)?.results }, requested, tokens);
   },
 };
 
 /** Texts as texts, everything else (`{image}`, `{text}`, `{video}`) as it was given. */
-const contentsOf = ({ body }: Asked): unknown[] =>
+const contentsOf = ({ body }: Requested): unknown[] =>
   (Array.isArray(body.input) ? body.input : [body.input]).map((one) => (typeof one === 'string' ? { text: one } : one));
 
 const mixedEmbeddings: CustomForm = {
   path: '/api/v1/services/embeddings/multimodal-embedding/multimodal-embedding',
-  encode: (asked, model) => {
-    const parameters = present({ dimension: asked.body.dimensions });
+  encode: (requested, model) => {
+    const parameters = present({ dimension: requested.body.dimensions });
     const more = Object.keys(parameters).length === 0 ? {} : { parameters };
-    return { model, input: { contents: contentsOf(asked) }, ...more };
+    return { model, input: { contents: contentsOf(requested) }, ...more };
   },
-  decode(answer, asked) {
+  decode(answer, requested) {
     const body = record(answer) ?? {};
     const usage = record(body.usage);
     const told = records(record(body.output)?.embeddings).toSorted((a, b) => Number(a.index) - Number(b.index));
     const tokens = number(usage?.total_tokens) ?? number(usage?.input_tokens);
     return embeddingList(
       told.map(({ embedding }) => embedding),
-      asked,
+      requested,
       tokens,
     );
   },
 };
 
-const parametersOf = (asked: Asked): Item => {
-  const size = sizeOf(asked);
-  const { n, seed, prompt_extend, watermark } = asked.body;
+const parametersOf = (requested: Requested): Item => {
+  const size = sizeOf(requested);
+  const { n, seed, prompt_extend, watermark } = requested.body;
   return present({
     n,
     size: size === null ? undefined : `${size.width}*${size.height}`,
@@ -69,16 +69,16 @@ const failures: readonly (readonly [RegExp, string])[] = [
 function failureIn(told: Item): unknown {
   const code = text(told.code) ?? text(told.task_status);
   const type = failures.find(([pattern]) => pattern.test(code ?? ''))?.[1] ?? 'server_error';
-  return pictureError(type, code, text(told.message) ?? 'no picture was made');
+  return imageError(type, code, text(told.message) ?? 'no picture was made');
 }
 
 /** Ordered at once, made in the background. */
-const orderedPictures: CustomForm = {
+const orderedImages: CustomForm = {
   headers: { 'x-dashscope-async': 'enable' },
-  encode: (asked, model) => ({
+  encode: (requested, model) => ({
     model,
-    input: present({ prompt: promptOf(asked), negative_prompt: asked.body.negative_prompt }),
-    parameters: parametersOf(asked),
+    input: present({ prompt: promptOf(requested), negative_prompt: requested.body.negative_prompt }),
+    parameters: parametersOf(requested),
   }),
   pending(answer, url) {
     const output = record(record(answer)?.output);
@@ -87,15 +87,15 @@ const orderedPictures: CustomForm = {
     if (!open || id === null) return null;
     return { url: `${url.replace(/\/services\/.*$/, '')}/tasks/${encodeURIComponent(id)}`, waitMs };
   },
-  decode(answer, asked) {
+  decode(answer, requested) {
     const output = record(record(answer)?.output) ?? {};
     const results = records(output.results);
     const made = results.filter(({ url }) => text(url) !== null);
     if (made.length === 0)
       return failureIn(results[0] ?? (text(output.task_status) === null ? (record(answer) ?? {}) : output));
-    return pictureList(
+    return imageList(
       made.map(({ url, actual_prompt }) => ({ url: text(url), prompt: text(actual_prompt) })),
-      asked,
+      requested,
     );
   },
 };
@@ -103,17 +103,17 @@ const orderedPictures: CustomForm = {
 /** Newer models answer at once, in the form of a chat. */
 const chattedPictures: CustomForm = {
   path: '/api/v1/services/aigc/multimodal-generation/generation',
-  encode: (asked, model) => ({
+  encode: (requested, model) => ({
     model,
-    input: { messages: [{ role: 'user', content: [{ text: promptOf(asked) }] }] },
-    parameters: { ...parametersOf(asked), ...present({ negative_prompt: asked.body.negative_prompt }) },
+    input: { messages: [{ role: 'user', content: [{ text: promptOf(requested) }] }] },
+    parameters: { ...parametersOf(requested), ...present({ negative_prompt: requested.body.negative_prompt }) },
   }),
-  decode(answer, asked) {
+  decode(answer, requested) {
     const output = record(record(answer)?.output);
     const made = records(output?.choices).flatMap(({ message }) =>
       records(record(message)?.content).flatMap(({ image }) => (text(image) === null ? [] : [{ url: text(image) }])),
     );
-    return made.length === 0 ? failureIn(record(answer) ?? {}) : pictureList(made, asked);
+    return made.length === 0 ? failureIn(record(answer) ?? {}) : imageList(made, requested);
   },
 };
 
@@ -124,7 +124,7 @@ export const ali: Adapter = {
   protocol({ operation, model }) {
     if (operation === 'rerank') return { form: rerank };
     if (operation === 'images')
-      return { form: /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model) ? chattedPictures : orderedPictures };
+      return { form: /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model) ? chattedPictures : orderedImages };
     return operation === 'embeddings' && /multimodal|vision|-vl-/.test(model) ? { form: mixedEmbeddings } : null;
   },
   endpoint: ({ operation, other }) =>

@@ -26,11 +26,11 @@ export function azureUrl(operation: string, baseUrl: string, model: string, othe
 }
 
 /** Azure's own name of a model whose deployments nobody would call otherwise: https://learn.microsoft.com/azure/ai-foundry/openai/concepts/models */
-const usualName = (model: string): string => model.replace(/^gpt-3\.5-/, 'gpt-35-');
+const defaultName = (model: string): string => model.replace(/^gpt-3\.5-/, 'gpt-35-');
 
 export const azure: Adapter = {
   endpoint({ row, baseUrl, model, mapped, other }) {
-    const url = azureUrl(row, baseUrl, mapped ? model : usualName(model), other);
+    const url = azureUrl(row, baseUrl, mapped ? model : defaultName(model), other);
     return url === null ? null : { url };
   },
 };

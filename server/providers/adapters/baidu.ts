@@ -1,10 +1,10 @@
 /** Baidu Qianfan's first API: `APIKey|SecretKey` buys a token for the query, the path names the model, errors come with status 200. */
 import { AppError } from '../../contract/errors.ts';
 import type { Message } from '../../protocols/canonical.ts';
-import { flag, lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
+import { flag, guardedLookup, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
-import type { Adapter, AuthFacts, CustomForm, Outgoing } from '../adapter.ts';
+import type { Adapter, AuthInput, CustomForm, Outgoing } from '../adapter.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 
 /** Paths of models whose name is not their path. Source: Baidu's published list of endpoints. */
@@ -91,8 +91,8 @@ const wire = simpleWire({
 const errorTypes: Readonly<Record<number, string>> = { 401: 'authentication_error', 429: 'rate_limit_error' };
 
 const embeddings: CustomForm = {
-  encode: (asked) => present({ input: textsOf(asked), user_id: asked.body.user }),
-  decode(answer, asked) {
+  encode: (requested) => present({ input: textsOf(requested), user_id: requested.body.user }),
+  decode(answer, requested) {
     const body = record(answer) ?? {};
     const error = errorIn(body);
     if (error !== null) {
@@ -100,11 +100,11 @@ const embeddings: CustomForm = {
       return { error: { message, type: errorTypes[status] ?? 'invalid_request_error', code } };
     }
     const vectors = records(body.data).map(({ embedding }) => embedding);
-    return embeddingList(vectors, asked, number(record(body.usage)?.total_tokens));
+    return embeddingList(vectors, requested, number(record(body.usage)?.total_tokens));
   },
 };
 
-async function auth(request: Outgoing, { key, token }: AuthFacts): Promise<Outgoing> {
+async function auth(request: Outgoing, { key, token }: AuthInput): Promise<Outgoing> {
   const [clientId, clientSecret, ...more] = key.split('|');
   if (!clientId || !clientSecret || more.length > 0) throw new AppError('upstream_key');
   const query = new URLSearchParams({
@@ -131,7 +131,7 @@ export const baidu: Adapter = {
     operation === 'chat' ? { wire } : operation === 'embeddings' ? { form: embeddings } : null,
   endpoint({ operation, baseUrl, model }) {
     if (operation !== 'chat' && operation !== 'embeddings') return null;
-    const path = lookUp(endpoints, model) ?? model.toLowerCase();
+    const path = guardedLookup(endpoints, model) ?? model.toLowerCase();
     return { url: `${baseUrl}/rpc/2.0/ai_custom/v1/wenxinworkshop/${operation}/${encodeURIComponent(path)}` };
   },
   auth,

@@ -1,7 +1,7 @@
 /** AWS Bedrock: Claude by InvokeModel in Anthropic's own form, everything else by Converse. Keys are `Ak|Sk|Region`, or `ApiKey|Region`. */
 import { AppError } from '../../contract/errors.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
-import type { Adapter, AuthFacts, BodyForm, Endpoint, Outgoing, Place } from '../adapter.ts';
+import type { Adapter, AuthInput, BodyForm, Endpoint, Outgoing, Place } from '../adapter.ts';
 import { bedrockModels, regionSpans } from '../knowledge/bedrock.ts';
 import { awsFraming } from '../signing/aws-event-stream.ts';
 import { signV4 } from '../signing/sigv4.ts';
@@ -60,13 +60,13 @@ function body({ operation, model }: Place): BodyForm | null {
   const counts = operation === 'count_tokens';
   return {
     whole(body, { betas: header, dropped }) {
-      const asked = bedrockBody(counts ? { max_tokens: 1, ...body } : body, { model, header, dropped });
-      return { body: counts ? counted(asked) : asked };
+      const requested = bedrockBody(counts ? { max_tokens: 1, ...body } : body, { model, header, dropped });
+      return { body: counts ? counted(requested) : requested };
     },
   };
 }
 
-async function auth(request: Outgoing, { key, nowMs }: AuthFacts): Promise<Outgoing> {
+async function auth(request: Outgoing, { key, nowMs }: AuthInput): Promise<Outgoing> {
   const parts = key.split('|');
   if (parts.length === 2) {
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${parts[0]}` } };

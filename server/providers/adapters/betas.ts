@@ -7,8 +7,8 @@ type Members = Record<string, unknown>;
 
 /** @param header names in the client's own header. @returns what they are called here. */
 export function betasFor(rows: readonly BetaRow[], header: string, model: string): string[] {
-  const asked = new Set(header.split(',').map((name) => name.trim()));
-  const taken = rows.filter(({ beta, models }) => asked.has(beta) && models.test(model));
+  const requested = new Set(header.split(',').map((name) => name.trim()));
+  const taken = rows.filter(({ beta, models }) => requested.has(beta) && models.test(model));
   return [...new Set(taken.map(({ beta, called }) => called ?? beta))];
 }
 

@@ -10,11 +10,11 @@ const { decodeError } = upstream;
 const wire: Wire = { dialect, upstream, encodeRequest: translation.encodeRequest };
 
 const embeddings: CustomForm = {
-  encode: (asked, model) => {
-    const { input_type, dimensions, truncate } = asked.body;
+  encode: (requested, model) => {
+    const { input_type, dimensions, truncate } = requested.body;
     return present({
       model,
-      texts: textsOf(asked),
+      texts: textsOf(requested),
       // Required here; what is embedded without a word about it is kept to be found.
       input_type: text(input_type) ?? 'search_document',
       embedding_types: ['float'],
@@ -22,19 +22,19 @@ const embeddings: CustomForm = {
       truncate,
     });
   },
-  decode: (answer, asked) => {
+  decode: (answer, requested) => {
     const billed = record(record(record(answer)?.meta)?.billed_units);
-    return embeddingList(record(record(answer)?.embeddings)?.float, asked, number(billed?.input_tokens));
+    return embeddingList(record(record(answer)?.embeddings)?.float, requested, number(billed?.input_tokens));
   },
   decodeError,
 };
 
 const rerank: CustomForm = {
-  encode: (asked, model) => {
-    const { query, top_n, max_tokens_per_doc } = asked.body;
-    return present({ model, query, documents: documentTexts(asked), top_n, max_tokens_per_doc });
+  encode: (requested, model) => {
+    const { query, top_n, max_tokens_per_doc } = requested.body;
+    return present({ model, query, documents: documentTexts(requested), top_n, max_tokens_per_doc });
   },
-  decode: (answer, asked) => rankedList(record(answer) ?? {}, asked, null),
+  decode: (answer, requested) => rankedList(record(answer) ?? {}, requested, null),
   decodeError,
 };
 

@@ -22,8 +22,8 @@ interface Turn {
 
 const carried: ReadonlySet<string> = new Set();
 
-export function encodeRequest(asked: ChatRequest, dropped: Dropped): Record<string, unknown> {
-  const request = asked.responseFormat === null ? asked : inWords(asked, asked.responseFormat);
+export function encodeRequest(requested: ChatRequest, dropped: Dropped): Record<string, unknown> {
+  const request = requested.responseFormat === null ? requested : inWords(requested, requested.responseFormat);
   const system: Block[] = [];
   const turns: Turn[] = [];
   for (const [index, message] of request.messages.entries()) {
@@ -50,7 +50,7 @@ export function encodeRequest(asked: ChatRequest, dropped: Dropped): Record<stri
 /** What the wire has no place for, or one that only some of its models know. */
 function declareLosses(request: ChatRequest, dropped: Dropped): void {
   listLosses(request, { names: true }, dropped);
-  for (const [member, isSaid] of [
+  for (const [member, isPresent] of [
     ['top_k', request.topK !== null],
     ['seed', request.seed !== null],
     ['presence_penalty', request.presencePenalty !== null],
@@ -61,7 +61,7 @@ function declareLosses(request: ChatRequest, dropped: Dropped): void {
     ['user', request.user !== null],
     ['cache_control', request.messages.some(({ parts }) => parts.some(({ cache }) => cache !== undefined))],
   ] as const)
-    if (isSaid) dropped.push(`/${member}: not known to the upstream`);
+    if (isPresent) dropped.push(`/${member}: not known to the upstream`);
   if (request.responseFormat !== null) dropped.push('/response_format: asked for in words');
 }
 

@@ -3,7 +3,7 @@
 import type { ChatEvent, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
 import type { StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { endedEarly } from '../../protocols/shared/ended-early.ts';
-import { lookUp, number, parseExact, parseJson, record, records, text } from '../../protocols/shared/json.ts';
+import { guardedLookup, number, parseExact, parseJson, record, records, text } from '../../protocols/shared/json.ts';
 import { detailCount, emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import type { Wire } from '../adapter.ts';
 import { encodeRequest } from './converse-request.ts';
@@ -74,7 +74,7 @@ function createReader(): StreamReader {
     if (ended) return [];
     ended = true;
     if (stopped !== null)
-      return [{ type: 'finish', reason: { unified: lookUp(finishes, stopped) ?? 'other', raw: stopped } }];
+      return [{ type: 'finish', reason: { unified: guardedLookup(finishes, stopped) ?? 'other', raw: stopped } }];
     return [{ type: 'error', error: endedEarly }];
   };
   return {

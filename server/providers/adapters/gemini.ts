@@ -2,9 +2,9 @@
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
-import { lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
-import type { Adapter, Asked, CustomForm } from '../adapter.ts';
-import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
+import { guardedLookup, number, present, record, records, text } from '../../protocols/shared/json.ts';
+import type { Adapter, CustomForm, Requested } from '../adapter.ts';
+import { imageError, imageList, promptOf, sizeOf } from '../forms/picture-list.ts';
 
 const ratios: readonly (readonly [string, number])[] = [
   ['1:1', 1],
@@ -15,9 +15,9 @@ const ratios: readonly (readonly [string, number])[] = [
 ];
 
 /** The shape nearest to the size that was asked for. */
-export function aspectRatio(asked: Asked): string | undefined {
-  const told = text(asked.body.aspect_ratio) ?? text(asked.body.aspectRatio);
-  const size = sizeOf(asked);
+export function aspectRatio(requested: Requested): string | undefined {
+  const told = text(requested.body.aspect_ratio) ?? text(requested.body.aspectRatio);
+  const size = sizeOf(requested);
   if (told !== null || size === null) return told ?? undefined;
   const distance = (ratio: number) => Math.abs(Math.log(size.width / size.height / ratio));
   return ratios.toSorted(([, a], [, b]) => distance(a) - distance(b))[0]?.[0];
@@ -25,17 +25,17 @@ export function aspectRatio(asked: Asked): string | undefined {
 
 const mimeTypes: Readonly<Record<string, string>> = { png: 'image/png', jpeg: 'image/jpeg', jpg: 'image/jpeg' };
 const { decodeError } = geminiGenerate.upstream;
-const refusal = (message: string) => pictureError('content_policy_violation', null, message);
+const refusal = (message: string) => imageError('content_policy_violation', null, message);
 
 export const imagen: CustomForm = {
-  encode(asked) {
-    const { n, image_size, seed, negative_prompt, person_generation, output_format } = asked.body;
-    const mimeType = lookUp(mimeTypes, text(output_format) ?? '');
+  encode(requested) {
+    const { n, image_size, seed, negative_prompt, person_generation, output_format } = requested.body;
+    const mimeType = guardedLookup(mimeTypes, text(output_format) ?? '');
     return {
-      instances: [{ prompt: promptOf(asked) }],
+      instances: [{ prompt: promptOf(requested) }],
       parameters: present({
         sampleCount: number(n) ?? 1,
-        aspectRatio: aspectRatio(asked),
+        aspectRatio: aspectRatio(requested),
         sampleImageSize: image_size,
         negativePrompt: negative_prompt,
         personGeneration: person_generation,
@@ -44,17 +44,17 @@ export const imagen: CustomForm = {
       }),
     };
   },
-  decode(answer, asked) {
+  decode(answer, requested) {
     const predictions = records(record(answer)?.predictions);
     const made = predictions.filter(({ bytesBase64Encoded }) => text(bytesBase64Encoded) !== null);
     // What was filtered out comes with its reason at best, else not at all.
     if (made.length === 0) return refusal(text(predictions[0]?.raiFilteredReason) ?? 'every picture was filtered out');
-    const pictures = made.map(({ bytesBase64Encoded, mimeType, prompt }) => ({
+    const images = made.map(({ bytesBase64Encoded, mimeType, prompt }) => ({
       base64: text(bytesBase64Encoded),
       mimeType: text(mimeType),
       prompt: text(prompt),
     }));
-    return pictureList(pictures, asked);
+    return imageList(images, requested);
   },
   decodeError,
 };
@@ -62,25 +62,25 @@ export const imagen: CustomForm = {
 /** Models that answer with pictures when they are allowed to. */
 export const drawn: CustomForm = {
   path: '/{other}/models/{model}:generateContent',
-  encode(asked, _model, dropped) {
-    if ((number(asked.body.n) ?? 1) > 1) dropped.push('/n: one picture is made at a time');
-    const imageConfig = present({ aspectRatio: aspectRatio(asked), imageSize: asked.body.image_size });
+  encode(requested, _model, dropped) {
+    if ((number(requested.body.n) ?? 1) > 1) dropped.push('/n: one picture is made at a time');
+    const imageConfig = present({ aspectRatio: aspectRatio(requested), imageSize: requested.body.image_size });
     return {
-      contents: [{ role: 'user', parts: [{ text: promptOf(asked) }] }],
+      contents: [{ role: 'user', parts: [{ text: promptOf(requested) }] }],
       generationConfig: {
         responseModalities: ['TEXT', 'IMAGE'],
         ...(Object.keys(imageConfig).length === 0 ? {} : { imageConfig }),
       },
     };
   },
-  decode(answer, asked) {
+  decode(answer, requested) {
     const [candidate] = records(record(answer)?.candidates);
     const parts = records(record(candidate?.content)?.parts);
-    const pictures = parts.flatMap(({ inlineData }) => {
+    const images = parts.flatMap(({ inlineData }) => {
       const { data, mimeType } = record(inlineData) ?? {};
       return text(data) === null ? [] : [{ base64: text(data), mimeType: text(mimeType) }];
     });
-    if (pictures.length > 0) return pictureList(pictures, asked, usageIn(answer));
+    if (images.length > 0) return imageList(images, requested, usageIn(answer));
     const said = parts.map((part) => text(part.text) ?? '').join('');
     const blocked = text(record(record(answer)?.promptFeedback)?.blockReason);
     return refusal(said || (blocked ?? text(candidate?.finishReason) ?? 'no picture was made'));
@@ -101,8 +101,8 @@ function usageIn(answer: unknown): unknown {
   };
 }
 
-export const pictureForm = (model: string): CustomForm => (model.startsWith('imagen') ? imagen : drawn);
+export const imageForm = (model: string): CustomForm => (model.startsWith('imagen') ? imagen : drawn);
 
 export const gemini: Adapter = {
-  protocol: ({ operation, model }) => (operation === 'images' ? { form: pictureForm(model) } : null),
+  protocol: ({ operation, model }) => (operation === 'images' ? { form: imageForm(model) } : null),
 };

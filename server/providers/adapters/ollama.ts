@@ -8,12 +8,12 @@ const { id: dialect, upstream, translation } = ollamaChat;
 const wire: Wire = { dialect, upstream, encodeRequest: translation.encodeRequest };
 
 const embeddings: CustomForm = {
-  encode: (asked, model) => {
-    const { dimensions, keep_alive, options, truncate } = asked.body;
-    return present({ model, input: textsOf(asked), dimensions, keep_alive, options, truncate });
+  encode: (requested, model) => {
+    const { dimensions, keep_alive, options, truncate } = requested.body;
+    return present({ model, input: textsOf(requested), dimensions, keep_alive, options, truncate });
   },
-  decode: (answer, asked) =>
-    embeddingList(record(answer)?.embeddings, asked, number(record(answer)?.prompt_eval_count)),
+  decode: (answer, requested) =>
+    embeddingList(record(answer)?.embeddings, requested, number(record(answer)?.prompt_eval_count)),
   decodeError: upstream.decodeError,
 };
 

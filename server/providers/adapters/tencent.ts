@@ -4,7 +4,7 @@ import type { ChatRequest } from '../../protocols/canonical.ts';
 import type { Dropped, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { openaiChat } from '../../protocols/openai-chat/codec.ts';
 import { parseExact, record, text } from '../../protocols/shared/json.ts';
-import type { Adapter, AuthFacts, Outgoing, Wire } from '../adapter.ts';
+import type { Adapter, AuthInput, Outgoing, Wire } from '../adapter.ts';
 import { signTc3 } from '../signing/tc3.ts';
 
 const snake = (name: string): string => name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
@@ -62,7 +62,7 @@ const wire: Wire = {
   },
 };
 
-function auth(request: Outgoing, { key, nowMs }: AuthFacts): Outgoing {
+function auth(request: Outgoing, { key, nowMs }: AuthInput): Outgoing {
   const [appId, secretId, secretKey, ...more] = key.split('|');
   if (!appId || !secretId || !secretKey || more.length > 0) throw new AppError('upstream_key');
   const at = Math.floor(nowMs / 1000);

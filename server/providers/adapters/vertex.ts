@@ -2,13 +2,13 @@
 import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
-import { lookUp, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
-import type { Adapter, AuthFacts, BodyForm, CustomForm, Endpoint, Outgoing, Place } from '../adapter.ts';
+import { guardedLookup, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
+import type { Adapter, AuthInput, BodyForm, CustomForm, Endpoint, Outgoing, Place } from '../adapter.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import { vertexBetas, vertexGates, vertexModels } from '../knowledge/vertex.ts';
 import { rs256 } from '../signing/jwt.ts';
 import { betasFor, gated } from './betas.ts';
-import { pictureForm } from './gemini.ts';
+import { imageForm } from './gemini.ts';
 
 const fallbackRegion = 'us-central1';
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
@@ -41,7 +41,7 @@ export function accountOf(key: string): Account {
 /** @param other a region, or JSON of model to region with `default`. @throws AppError upstream_unreachable for what cannot be a part of a host's name. */
 function regionFor(other: string, model: string): string {
   const table = record(parseJson(other));
-  const named = table === null ? other.trim() : (text(lookUp(table, model)) ?? text(table.default) ?? '');
+  const named = table === null ? other.trim() : (text(guardedLookup(table, model)) ?? text(table.default) ?? '');
   const region = named === '' ? fallbackRegion : named;
   if (!/^[a-z\d-]+$/i.test(region)) throw new AppError('upstream_unreachable');
   return region;
@@ -56,20 +56,20 @@ const dated = (model: string): string =>
 
 /** Each text is an instance of its own, with its own count of tokens. */
 const embeddings: CustomForm = {
-  encode(asked) {
-    const { dimensions, task_type, title } = asked.body;
+  encode(requested) {
+    const { dimensions, task_type, title } = requested.body;
     return {
-      instances: textsOf(asked).map((content) => present({ content, task_type, title })),
+      instances: textsOf(requested).map((content) => present({ content, task_type, title })),
       ...(dimensions == null ? {} : { parameters: { outputDimensionality: dimensions } }),
     };
   },
-  decode(answer, asked) {
+  decode(answer, requested) {
     const told = records(record(answer)?.predictions).map(({ embeddings }) => record(embeddings));
     const counts = told.map((one) => number(record(one?.statistics)?.token_count));
     const tokens = counts.includes(null) ? null : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
     return embeddingList(
       told.map((one) => one?.values),
-      asked,
+      requested,
       tokens,
     );
   },
@@ -132,7 +132,7 @@ function body({ operation, model }: Place): BodyForm | null {
   };
 }
 
-async function auth(request: Outgoing, { key, nowMs, token }: AuthFacts): Promise<Outgoing> {
+async function auth(request: Outgoing, { key, nowMs, token }: AuthInput): Promise<Outgoing> {
   const account = accountOf(key);
   const at = Math.floor(nowMs / 1000);
   const claims = { iss: account.email, scope, aud: account.tokenUrl, iat: at, exp: at + lifetime };
@@ -156,7 +156,7 @@ export const vertex: Adapter = {
   protocol({ operation, model }) {
     if (operation === 'chat') return { dialect: dialectFor(model) };
     return operation === 'images'
-      ? { form: pictureForm(model) }
+      ? { form: imageForm(model) }
       : operation === 'embeddings'
         ? { form: embeddings }
         : null;

@@ -2,8 +2,8 @@
 import { isAddressPart } from '../../contract/address-part.ts';
 import { AppError } from '../../contract/errors.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
-import { lookUp } from '../../protocols/shared/json.ts';
-import type { Adapter, AuthFacts, BodyForm, Endpoint, Outgoing, Place } from '../adapter.ts';
+import { guardedLookup } from '../../protocols/shared/json.ts';
+import type { Adapter, AuthInput, BodyForm, Endpoint, Outgoing, Place } from '../adapter.ts';
 import { signUrl, type UrlSecret } from '../signing/signed-url.ts';
 import { sparkWire } from './spark-wire.ts';
 
@@ -43,8 +43,8 @@ const byDomain = new Map(Object.values(editions).map((one) => [one.domain, one])
 /** Plain `SparkDesk` means the version that the channel names; a name nobody knows is a domain at that version's address. */
 export function sparkEdition(model: string, channelVersion: string): Edition {
   const fallback = channelVersion.trim() || 'v2.1';
-  const version = model === 'SparkDesk' ? fallback : (lookUp(names, model) ?? model.replace(/^SparkDesk-/, ''));
-  const known = lookUp(editions, version) ?? byDomain.get(version);
+  const version = model === 'SparkDesk' ? fallback : (guardedLookup(names, model) ?? model.replace(/^SparkDesk-/, ''));
+  const known = guardedLookup(editions, version) ?? byDomain.get(version);
   if (known !== undefined) return known;
   return model === 'SparkDesk'
     ? edition(`general${version}`, `/${version}/chat`)
@@ -86,7 +86,7 @@ function body({ model, other }: Place): BodyForm {
   };
 }
 
-const auth = (request: Outgoing, { key, nowMs }: AuthFacts): Outgoing =>
+const auth = (request: Outgoing, { key, nowMs }: AuthInput): Outgoing =>
   talks(key)
     ? { ...request, url: signUrl(request.url, secretOf(key), nowMs) }
     : { ...request, headers: { ...request.headers, authorization: `Bearer ${key}` } };

@@ -1,6 +1,6 @@
 /** Zhipu: keys `id.secret` sign a short-lived token; other keys are sent as they are. The third version's paths are served by the fourth. */
 import { present } from '../../protocols/shared/json.ts';
-import { type Adapter, type AuthFacts, type Outgoing, within } from '../adapter.ts';
+import { type Adapter, type AuthInput, type Outgoing, within } from '../adapter.ts';
 import { hs256 } from '../signing/jwt.ts';
 
 const lifetimeMs = 3_600_000;
@@ -11,7 +11,7 @@ async function zhipuToken(key: string, nowMs: number): Promise<string> {
   return hs256({ sign_type: 'SIGN' }, { api_key: id, exp: nowMs + lifetimeMs, timestamp: nowMs }, secret);
 }
 
-const auth = async (request: Outgoing, { key, nowMs }: AuthFacts): Promise<Outgoing> => ({
+const auth = async (request: Outgoing, { key, nowMs }: AuthInput): Promise<Outgoing> => ({
   ...request,
   // Its second dialect takes keys as they are.
   headers: {

@@ -1,7 +1,7 @@
 /** Pictures as OpenAI lists them. */
-import type { Asked } from '../adapter.ts';
+import type { Requested } from '../adapter.ts';
 
-export interface Picture {
+export interface Image {
   readonly url?: string | null;
   readonly base64?: string | null;
   readonly mimeType?: string | null;
@@ -10,8 +10,8 @@ export interface Picture {
 }
 
 /** @param usage OpenAI's object, where the model counts tokens. */
-export function pictureList(pictures: readonly Picture[], { body, created }: Asked, usage?: unknown): unknown {
-  const data = pictures.flatMap(({ url, base64, mimeType, prompt }): Record<string, unknown>[] => {
+export function imageList(images: readonly Image[], { body, created }: Requested, usage?: unknown): unknown {
+  const data = images.flatMap(({ url, base64, mimeType, prompt }): Record<string, unknown>[] => {
     const revised = prompt == null ? {} : { revised_prompt: prompt };
     if (url != null) return [{ url, ...revised }];
     if (base64 == null) return [];
@@ -26,15 +26,15 @@ export function pictureList(pictures: readonly Picture[], { body, created }: Ask
 }
 
 /** `1024x768` as numbers; null for `auto` and everything else. */
-export function sizeOf({ body }: Asked): { readonly width: number; readonly height: number } | null {
+export function sizeOf({ body }: Requested): { readonly width: number; readonly height: number } | null {
   const found = /^(\d{2,5})[x*](\d{2,5})$/.exec(typeof body.size === 'string' ? body.size : '');
   return found === null ? null : { width: Number(found[1]), height: Number(found[2]) };
 }
 
 /** @throws nothing: an absent prompt is the upstream's to refuse. */
-export const promptOf = ({ body }: Asked): string => (typeof body.prompt === 'string' ? body.prompt : '');
+export const promptOf = ({ body }: Requested): string => (typeof body.prompt === 'string' ? body.prompt : '');
 
 /** How an upstream's refusal of a picture is told in OpenAI's form. */
-export const pictureError = (type: string, code: string | null, message: string): unknown => ({
+export const imageError = (type: string, code: string | null, message: string): unknown => ({
   error: { message, type, code },
 });

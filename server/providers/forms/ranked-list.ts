@@ -1,10 +1,10 @@
 /** Ranked documents in the two forms clients know: `/v2/rerank` as Cohere tells them, the other paths as Jina does. */
 import { AppError } from '../../contract/errors.ts';
 import { list, number, record, records, text } from '../../protocols/shared/json.ts';
-import type { Asked } from '../adapter.ts';
+import type { Requested } from '../adapter.ts';
 
 /** @throws AppError body_invalid. */
-export function documentTexts({ body }: Asked): string[] {
+export function documentTexts({ body }: Requested): string[] {
   if (!Array.isArray(body.documents)) throw new AppError('body_invalid', { detail: 'documents must be a list' });
   return body.documents.map((document) =>
     typeof document === 'string' ? document : (text(record(document)?.text) ?? JSON.stringify(document)),
@@ -12,11 +12,15 @@ export function documentTexts({ body }: Asked): string[] {
 }
 
 /** @param answer with `results` of `index` and `relevance_score`. @param tokens null = the upstream does not say. */
-export function rankedList(answer: Readonly<Record<string, unknown>>, asked: Asked, tokens: number | null): unknown {
-  const given = list(asked.body.documents);
-  const second = asked.path === '/v2/rerank';
+export function rankedList(
+  answer: Readonly<Record<string, unknown>>,
+  requested: Requested,
+  tokens: number | null,
+): unknown {
+  const given = list(requested.body.documents);
+  const second = requested.path === '/v2/rerank';
   // Jina's clients get the documents unless they say no, Cohere's only when they say yes.
-  const shown = second ? asked.body.return_documents === true : asked.body.return_documents !== false;
+  const shown = second ? requested.body.return_documents === true : requested.body.return_documents !== false;
   const results = records(answer.results).map(({ index, relevance_score }) => {
     const document = given[number(index) ?? -1];
     return {
@@ -30,7 +34,7 @@ export function rankedList(answer: Readonly<Record<string, unknown>>, asked: Ask
     return { id: answer.id, results, meta, ...(tokens === null ? {} : { usage: { total_tokens: tokens } }) };
   }
   return {
-    model: asked.model,
+    model: requested.model,
     results,
     ...(tokens === null ? {} : { usage: { total_tokens: tokens, prompt_tokens: tokens } }),
   };

@@ -9,7 +9,7 @@ export interface AgentLine extends Sourced {
   /** Hosts that read it. */
   readonly hosts: readonly string[];
   /** What the log row says of its absence. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 export const agentLines: readonly AgentLine[] = [
@@ -18,7 +18,7 @@ export const agentLines: readonly AgentLine[] = [
     dialect: 'anthropic-messages',
     line: /^x-anthropic-billing-header:[^\n]*$/i,
     hosts: ['api.anthropic.com'],
-    why: 'x-anthropic-billing-header is for its maker alone and would empty the prompt cache',
+    reason: 'x-anthropic-billing-header is for its maker alone and would empty the prompt cache',
     source: 'https://github.com/anthropics/claude-code/issues/68900',
   },
 ];

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { bareName } from '../../contract/model-limits.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
-import { lookUp, record } from '../../protocols/shared/json.ts';
+import { guardedLookup, record } from '../../protocols/shared/json.ts';
 import { providerRows } from './providers.ts';
 import type { Demand, ProviderRow } from './row.ts';
 
@@ -56,7 +56,7 @@ function compile(rows: readonly ProviderRow[]): Compiled {
   return compiled;
 }
 
-const ofTold = compile(providerRows);
+const providerRules = compile(providerRows);
 const ofPassed = compile(providerRows.filter(({ told }) => told !== true));
 
 /**
@@ -66,14 +66,14 @@ const ofPassed = compile(providerRows.filter(({ told }) => told !== true));
  * @returns undefined where the provider takes what its dialect takes.
  */
 export function rulesFor(provider: string, dialect: ProtocolId, translated: boolean, model: string): Rules | undefined {
-  const all = (translated ? ofTold : ofPassed).get(`${provider} ${dialect}`);
+  const all = (translated ? providerRules : ofPassed).get(`${provider} ${dialect}`);
   const name = bareName(model);
   const list = all?.list.filter(({ row: { models } }) => models === undefined || models.test(name)) ?? [];
   return all === undefined || list.length === 0 ? undefined : { list, tops: all.tops };
 }
 
 /** Whether a member of this name is refused as a whole. */
-export const refusesMember = (rules: Rules | undefined, member: string): boolean =>
+export const rejectsMember = (rules: Rules | undefined, member: string): boolean =>
   rules?.list.some(({ row }) => row.member === member && row.demand.kind === 'absent') === true;
 
 /** @returns the same object where no rule bites. */
@@ -168,9 +168,9 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
 /** Whether that stands beside it without which a row says nothing. */
-const stands = (object: Members, { beside, besideType }: ProviderRow): boolean =>
-  beside === undefined ||
-  (!isEmpty(object[beside]) && (besideType === undefined || record(object[beside])?.type === besideType));
+const stands = (object: Members, { beside: paired, besideType }: ProviderRow): boolean =>
+  paired === undefined ||
+  (!isEmpty(object[paired]) && (besideType === undefined || record(object[paired])?.type === besideType));
 
 type Met = Exclude<Demand, { kind: 'present' }>;
 
@@ -220,7 +220,7 @@ function met(object: Members, key: string, demand: Met, said: string[]): Members
 function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'oneOf' }>, said: string[]): Members {
   const value = object[key];
   if (typeof value !== 'string' || demand.words.includes(value)) return object;
-  const instead = demand.instead === undefined ? undefined : lookUp(demand.instead, value);
+  const instead = demand.instead === undefined ? undefined : guardedLookup(demand.instead, value);
   said.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
   return instead === undefined ? without(object, key) : { ...object, [key]: instead };
 }

@@ -2,9 +2,9 @@
 import { bareName, modelLimits } from '../../contract/model-limits.ts';
 import { providerRows } from './providers.ts';
 import type { Demand, ModelRow, Sourced } from './row.ts';
-import { limitsSource, rowsFor, saidBy } from './target.ts';
+import { fieldsOf, limitsSource, rowsFor } from './target.ts';
 
-export interface Fact {
+export interface Finding {
   /** Word of a target: `outputCap`, `efforts`; `refuses temperature`. */
   readonly member: string;
   readonly value: unknown;
@@ -22,7 +22,7 @@ export interface Rule {
   readonly assumed: boolean;
 }
 
-const fact = (member: string, value: unknown, { source, assumed }: Sourced): Fact => ({
+const field = (member: string, value: unknown, { source, assumed }: Sourced): Finding => ({
   member,
   value,
   source,
@@ -30,25 +30,25 @@ const fact = (member: string, value: unknown, { source, assumed }: Sourced): Fac
 });
 
 /** @param provider slug of the catalogue. @param model as the upstream calls it. @param own the operator's rows. */
-export function factsOf(provider: string, model: string, own: readonly ModelRow[]): Fact[] {
-  const facts = new Map<string, Fact>();
+export function detailsOf(provider: string, model: string, own: readonly ModelRow[]): Finding[] {
+  const details = new Map<string, Finding>();
   const limits = modelLimits(model);
   if (limits.known) {
-    facts.set('outputCap', fact('outputCap', limits.output, { source: limitsSource }));
-    facts.set('inputLimit', fact('inputLimit', limits.context, { source: limitsSource }));
-    if (!limits.thinks) facts.set('thinking', fact('thinking', 'none', { source: limitsSource }));
+    details.set('outputCap', field('outputCap', limits.output, { source: limitsSource }));
+    details.set('inputLimit', field('inputLimit', limits.context, { source: limitsSource }));
+    if (!limits.thinks) details.set('thinking', field('thinking', 'none', { source: limitsSource }));
   }
   for (const row of rowsFor(provider, model, own)) {
     for (const member of row.takes ?? [])
-      for (const word of ['refuses', 'refusesThinking']) facts.delete(`${word} ${member}`);
+      for (const word of ['refuses', 'refusesThinking']) details.delete(`${word} ${member}`);
     for (const word of ['refuses', 'refusesThinking'] as const)
-      for (const member of row[word] ?? []) facts.set(`${word} ${member}`, fact(`${word} ${member}`, true, row));
-    for (const [member, value] of Object.entries(saidBy(row))) facts.set(member, fact(member, value, row));
+      for (const member of row[word] ?? []) details.set(`${word} ${member}`, field(`${word} ${member}`, true, row));
+    for (const [member, value] of Object.entries(fieldsOf(row))) details.set(member, field(member, value, row));
   }
-  return [...facts.values()];
+  return [...details.values()];
 }
 
-const termsOf = (demand: Demand): unknown => {
+const demandFields = (demand: Demand): unknown => {
   switch (demand.kind) {
     case 'absent':
     case 'alternating':
@@ -80,7 +80,7 @@ export function rulesOf(provider: string, model: string): Rule[] {
       dialect,
       member,
       kind: demand.kind,
-      value: termsOf(demand),
+      value: demandFields(demand),
       source,
       assumed: assumed === true,
     }));

@@ -1,5 +1,5 @@
 /** Work that a request can have its provider do besides running the model: where it is asked for, what it is priced as, and how answers report it. */
-import { list, lookUp, record, text } from '../../protocols/shared/json.ts';
+import { guardedLookup, list, record, text } from '../../protocols/shared/json.ts';
 import { looseName, valuesOf } from '../../protocols/shared/member-name.ts';
 
 export interface HostedUse {
@@ -8,7 +8,7 @@ export interface HostedUse {
   /** Priced units of one call: results, sources, containers. */
   readonly units: number;
   /** Units to reserve. */
-  readonly most: number;
+  readonly max: number;
   /** Asked for as a tool: dialects that list the calls of tools in their answers report it. */
   readonly listed: boolean;
   /** Names under which answers count it for less than it costs: such a call is charged as `units` of this tool. */
@@ -24,13 +24,13 @@ type Row = Partial<Omit<HostedUse, 'tool'>>;
 /** Searches of a provider's own that stand in the usage: Perplexity's, xAI's, OpenRouter's native ones, Gemini's. */
 const searches = /^(?:search_request|search_query|web_search|live_search|x_search|google_)/;
 /** A model calls a tool several times for one answer; what is sold by the answer or by the session is paid once. */
-const usualCalls = 5;
-const most = 1000;
+const defaultCalls = 5;
+const max = 1000;
 
 const use = (tool: string, row: Row = {}): HostedUse => ({
   tool,
   units: 1,
-  most: usualCalls,
+  max: defaultCalls,
   listed: false,
   instead: none,
   reportedAs: null,
@@ -42,16 +42,16 @@ const none: readonly never[] = [];
 const isOn = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== false && value !== 0 && value !== '' && value !== 'false';
 
-function largest(values: readonly unknown[], otherwise: number): number {
+function largest(values: readonly unknown[], fallback: number): number {
   const counts = values.map(Number).filter((count) => Number.isFinite(count) && count > 0);
-  return counts.length === 0 ? otherwise : Math.min(most, Math.ceil(Math.max(...counts)));
+  return counts.length === 0 ? fallback : Math.min(max, Math.ceil(Math.max(...counts)));
 }
 
 const word = (value: unknown): string => (typeof value === 'string' ? value.toLowerCase() : '');
 
 /** OpenRouter's search is sold by the result, five unless the request says otherwise. Source: https://openrouter.ai/docs/features/web-search */
 export const webPlugin = (results = 5): HostedUse =>
-  use('web_plugin', { units: results, most: results, instead: ['web_search'] });
+  use('web_plugin', { units: results, max: results, instead: ['web_search'] });
 
 function pluginUse(plugin: unknown): readonly HostedUse[] {
   const own = record(plugin);
@@ -60,35 +60,35 @@ function pluginUse(plugin: unknown): readonly HostedUse[] {
   if (id === 'web') return [webPlugin(own === null ? 5 : largest(valuesOf(own, 'maxresults'), 5))];
   // It mends the JSON of an answer, and costs nothing. Source: https://openrouter.ai/docs/guides/features/plugins/response-healing
   if (id === 'response-healing') return none;
-  return [use(`plugin_${nameOf(id)}`, { most: 1 })];
+  return [use(`plugin_${nameOf(id)}`, { max: 1 })];
 }
 
 /** Members that ask for a search, by their loose names. */
 const members: Readonly<Record<string, (value: unknown) => readonly HostedUse[]>> = {
   // One search for each answer of a search model. Source: https://platform.openai.com/docs/pricing
-  websearchoptions: (value) => (isOn(value) ? [use('web_search_options', { most: 1, reportedAs: searches })] : none),
+  websearchoptions: (value) => (isOn(value) ? [use('web_search_options', { max: 1, reportedAs: searches })] : none),
   // Source: https://www.alibabacloud.com/help/en/model-studio/web-search
   enablesearch: (value) => (isOn(value) ? [use('enable_search')] : none),
   // Baidu's. Source: https://cloud.baidu.com/doc/qianfan-api/s/3m7of64lb
   websearch(value) {
     const own = record(value);
     const off = own !== null && valuesOf(own, 'enable').includes(false);
-    return isOn(value) && !off ? [use('web_search', { most: 1 })] : none;
+    return isOn(value) && !off ? [use('web_search', { max: 1 })] : none;
   },
   // Hunyuan's. Source: https://cloud.tencent.com/document/product/1729/111007
-  enableenhancement: (value) => (isOn(value) ? [use('web_search', { most: 1 })] : none),
-  forcesearchenhancement: (value) => (isOn(value) ? [use('web_search', { most: 1 })] : none),
-  enabledeepsearch: (value) => (isOn(value) ? [use('web_search', { most: 1 })] : none),
+  enableenhancement: (value) => (isOn(value) ? [use('web_search', { max: 1 })] : none),
+  forcesearchenhancement: (value) => (isOn(value) ? [use('web_search', { max: 1 })] : none),
+  enabledeepsearch: (value) => (isOn(value) ? [use('web_search', { max: 1 })] : none),
   // Sold by the source, 20 unless the request says otherwise. Source: https://docs.x.ai/docs/guides/live-search
   searchparameters(value) {
     const own = record(value);
     if (own === null || valuesOf(own, 'mode').some((mode) => word(mode) === 'off')) return none;
     const sources = largest(valuesOf(own, 'maxsearchresults'), 20);
-    return [use('live_search', { units: sources, most: sources, reportedBy: 'num_sources_used' })];
+    return [use('live_search', { units: sources, max: sources, reportedBy: 'num_sources_used' })];
   },
   plugins: (value) => list(value).flatMap(pluginUse),
   // Source: https://docs.cohere.com/v1/reference/chat
-  connectors: (value) => list(value).map(() => use('web_search', { most: 1 })),
+  connectors: (value) => list(value).map(() => use('web_search', { max: 1 })),
 };
 
 /** Loose names of all these members. */
@@ -126,7 +126,7 @@ interface TypeRow {
 }
 
 /** A container is opened once for an answer. Source: https://platform.openai.com/docs/pricing */
-const container: Row = { most: 1 };
+const container: Row = { max: 1 };
 
 /** Tools by their `type`; the first row holds. */
 const types: readonly TypeRow[] = [
@@ -141,17 +141,17 @@ const types: readonly TypeRow[] = [
   { type: /^retrieval$/, tool: null },
   { type: /^web_search_preview/, tool: 'web_search_preview', row: { instead: ['web_search'] } },
   { type: /^web_search_premium/, tool: 'web_search_premium', row: { instead: ['web_search'] } },
-  { type: /^openrouter:web_search$/, tool: 'web_plugin', row: { units: 5, most: 25, instead: ['web_search'] } },
+  { type: /^openrouter:web_search$/, tool: 'web_plugin', row: { units: 5, max: 25, instead: ['web_search'] } },
   { type: /^(?:web_search|browser_search)/, tool: 'web_search', row: { reportedAs: searches } },
   { type: /^(?:openrouter:)?web_fetch/, tool: 'web_fetch' },
   { type: /^openrouter:datetime$/, tool: null },
-  { type: /^live_search$/, tool: 'live_search', row: { units: 20, most: 20, reportedBy: 'num_sources_used' } },
+  { type: /^live_search$/, tool: 'live_search', row: { units: 20, max: 20, reportedBy: 'num_sources_used' } },
   { type: /^x_search/, tool: 'x_search' },
   { type: /^(?:file_search|collections_search)/, tool: 'file_search' },
   { type: /^code_interpreter/, tool: 'code_interpreter', row: container },
   { type: /^code_execution/, tool: 'code_execution', row: container },
   { type: /^shell/, tool: 'shell', row: container },
-  { type: /^(?:openrouter:)?image_generation/, tool: 'image_generation', row: { most: 1 } },
+  { type: /^(?:openrouter:)?image_generation/, tool: 'image_generation', row: { max: 1 } },
 ];
 
 /** Google names a tool by its one member; null = nothing to pay but tokens. Source: https://ai.google.dev/gemini-api/docs/pricing */
@@ -163,15 +163,15 @@ const googleTools: Readonly<Record<string, readonly HostedUse[]>> = {
   filesearch: none,
   googlesearch: googleSearch(),
   googlesearchretrieval: googleSearch(),
-  googlemaps: [use('google_maps_prompt', { most: 1, listed: true })],
+  googlemaps: [use('google_maps_prompt', { max: 1, listed: true })],
   // Source: https://cloud.google.com/vertex-ai/generative-ai/pricing
-  enterprisewebsearch: [use('enterprise_web_search', { most: 1, listed: true, instead: ['google_search_prompt'] })],
+  enterprisewebsearch: [use('enterprise_web_search', { max: 1, listed: true, instead: ['google_search_prompt'] })],
   // No answer counts it.
-  retrieval: [use('vertex_search', { most: 1 })],
+  retrieval: [use('vertex_search', { max: 1 })],
 };
 
 function googleSearch(): readonly HostedUse[] {
-  return [use('google_search', { listed: true }), use('google_search_prompt', { most: 1, listed: true })];
+  return [use('google_search', { listed: true }), use('google_search_prompt', { max: 1, listed: true })];
 }
 
 /** A name that may stand among prices: no colon, and no dash, which would make it a variant. */
@@ -197,13 +197,13 @@ function typed(type: string, tool: Readonly<Record<string, unknown>>): readonly 
   // Kimi's own functions. Source: https://platform.kimi.com/docs/pricing/tools.md
   if (type === 'builtin_function') {
     const name = text(record(tool.function)?.name) ?? '';
-    return [use(`builtin_${nameOf(name.replace(/^\$/, ''))}`, { most: 1, listed: true })];
+    return [use(`builtin_${nameOf(name.replace(/^\$/, ''))}`, { max: 1, listed: true })];
   }
   const found = types.find((row) => row.type.test(type));
   if (found === undefined) return [use(nameOf(type), { listed: true })];
   if (found.tool === null || (found.tool === 'shell' && isLocalShell(tool))) return none;
   const limit = largest(valuesOf(tool, 'maxuses'), 0);
-  const bounds = limit === 0 ? {} : { most: limit * (found.row?.units ?? 1) };
+  const bounds = limit === 0 ? {} : { max: limit * (found.row?.units ?? 1) };
   const memory = found.row === container ? memoryOf(tool) : '';
   const variant = memory === '' ? {} : { instead: [found.tool] };
   return [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...bounds, ...variant })];
@@ -232,7 +232,7 @@ export function hostedByTools(value: unknown): readonly HostedUse[] {
     const uses =
       said === null
         ? Object.keys(tool).flatMap(
-            (key) => lookUp(googleTools, looseName(key)) ?? [use(nameOf(key), { listed: true })],
+            (key) => guardedLookup(googleTools, looseName(key)) ?? [use(nameOf(key), { listed: true })],
           )
         : said.flatMap((type) => typed(word(type), tool));
     if (uses.length === 0) continue;

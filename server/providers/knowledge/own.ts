@@ -7,7 +7,7 @@ import type { ModelPattern, ModelRow } from './row.ts';
 const ownSource = 'model_rules';
 
 /** Patterns seldom change, and never all at once. */
-const mostCompiled = 1000;
+const maxCompiled = 1000;
 const compiled = new Map<string, ModelPattern | null>();
 
 /**
@@ -24,7 +24,7 @@ function linearPattern(source: string): ModelPattern | null {
   } catch {
     made = null;
   }
-  if (compiled.size >= mostCompiled) compiled.clear();
+  if (compiled.size >= maxCompiled) compiled.clear();
   compiled.set(source, made);
   return made;
 }

@@ -67,7 +67,7 @@ const signatureRefusals: readonly (Sourced & { readonly words: RegExp })[] = [
   },
 ];
 
-export const refusesSignature = (words: string): boolean => signatureRefusals.some((row) => row.words.test(words));
+export const rejectsSignature = (words: string): boolean => signatureRefusals.some((row) => row.words.test(words));
 
 /** Nothing in a history was signed by whoever says so. */
 export const nothingSigned: Signing = { form: /(?!)/, unsigned: false };
@@ -78,14 +78,14 @@ const unknownSigning: Signing = { form: null, unsigned: false };
 
 const known = new Map<string, Signing>();
 /** A channel has one base. */
-const mostKnown = 1000;
+const maxKnown = 1000;
 
 /** @param baseUrl where it is called. */
 export function signingAt(provider: string, dialect: ProtocolId, baseUrl: string): Signing {
   const key = `${provider} ${dialect} ${baseUrl}`;
   const found = known.get(key);
   if (found !== undefined) return found;
-  if (known.size >= mostKnown) known.clear();
+  if (known.size >= maxKnown) known.clear();
   const signing = signingOf(provider, dialect, baseUrl);
   known.set(key, signing);
   return signing;

@@ -5,7 +5,7 @@ import { modelRows } from './models.ts';
 import type { ModelRow } from './row.ts';
 
 /** Clients choose the names that are asked for. */
-const mostKnown = 5000;
+const maxKnown = 5000;
 const none: readonly ModelRow[] = [];
 /** By the operator's rows, which are new ones after each change. */
 const known = new WeakMap<readonly ModelRow[], Map<string, Target>>();
@@ -24,7 +24,7 @@ export function targetFor(provider: string, model: string, own: readonly ModelRo
   const key = `${provider} ${model}`;
   const found = targets.get(key);
   if (found !== undefined) return found;
-  if (targets.size >= mostKnown) targets.clear();
+  if (targets.size >= maxKnown) targets.clear();
   const made = targetOf(model, rowsFor(provider, model, own));
   targets.set(key, made);
   return made;
@@ -62,13 +62,13 @@ export function targetOf(model: string, rows: readonly ModelRow[]): Target {
     }
     for (const member of row.refuses ?? []) refuses.add(member);
     for (const member of row.refusesThinking ?? []) refusesThinking.add(member);
-    target = { ...target, ...saidBy(row) };
+    target = { ...target, ...fieldsOf(row) };
   }
   return { ...target, refuses, refusesThinking };
 }
 
 /** What a row says besides what is refused. */
-export function saidBy(row: ModelRow): Partial<Omit<Target, 'refuses' | 'refusesThinking'>> {
+export function fieldsOf(row: ModelRow): Partial<Omit<Target, 'refuses' | 'refusesThinking'>> {
   const { models, provider, source, assumed, takes, refuses, refusesThinking, ...said } = row;
   return said;
 }

@@ -13,9 +13,9 @@ export interface AwsMessage {
   readonly payload: Uint8Array;
 }
 
-/** @param tell what a message means as event name and JSON text; null = nothing. @throws RangeError for broken or oversized messages. */
+/** @param encode what a message means as event name and JSON text; null = nothing. @throws RangeError for broken or oversized messages. */
 export function awsFraming(
-  tell: (message: AwsMessage) => { readonly event: string; readonly data: string } | null,
+  encode: (message: AwsMessage) => { readonly event: string; readonly data: string } | null,
 ): Framing {
   let held: Uint8Array = nothing;
   return {
@@ -31,7 +31,7 @@ export function awsFraming(
         if (view.getUint32(size - checksumSize) !== Bun.hash.crc32(held.subarray(0, size - checksumSize)))
           throw new RangeError('event stream checksum');
         const headersEnd = preludeSize + view.getUint32(4);
-        const told = tell({
+        const told = encode({
           headers: readHeaders(held.subarray(preludeSize, headersEnd)),
           payload: held.subarray(headersEnd, size - checksumSize),
         });

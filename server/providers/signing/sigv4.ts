@@ -1,7 +1,7 @@
 /** AWS Signature Version 4. */
 import { AwsV4Signer } from 'aws4fetch';
 
-export interface SigV4Facts {
+export interface SigV4Input {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,9 +15,9 @@ export interface SigV4Facts {
 }
 
 /** @returns the headers with `x-amz-date` and `authorization` added; all of them are signed. @throws TypeError when a part of the key is missing. */
-export async function signV4({ accessKey, secretKey, nowMs, ...facts }: SigV4Facts): Promise<Record<string, string>> {
+export async function signV4({ accessKey, secretKey, nowMs, ...details }: SigV4Input): Promise<Record<string, string>> {
   const signer = new AwsV4Signer({
-    ...facts,
+    ...details,
     accessKeyId: accessKey,
     secretAccessKey: secretKey,
     datetime: new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, ''),

@@ -6,7 +6,7 @@ import type { LimitMembers } from '../../protocols/traits.ts';
 import { keepsLimit, limitIn } from '../../routing/offers.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
-import { type Estimate, holdFor, leastThought } from './meter.ts';
+import { type Estimate, minThinking, reserveFor } from './meter.ts';
 import type { Plan } from './plan.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -14,34 +14,34 @@ type Members = Readonly<Record<string, unknown>>;
 const none: readonly string[] = [];
 
 /** An answer shorter than this is of no use to anybody. */
-const leastAnswer = 16;
+const minResponseTokens = 16;
 /** A thought that is cut off answers nothing and is paid all the same. */
-const leastWithThought = 4096;
+const minWithThinking = 4096;
 
 /**
  * @param available quota the request may hold.
  * @returns output tokens, at most what the request may write, that fit together with the prompt; 0 = not even the prompt and one token.
  */
 export function affordableOutput(estimate: Estimate, available: number): number {
-  const fits = (maxTokens: number) => holdFor(estimate, maxTokens) <= available;
-  if (estimate.hold <= available) return estimate.maxTokens;
+  const isAffordable = (maxTokens: number) => reserveFor(estimate, maxTokens) <= available;
+  if (estimate.reserveAmount <= available) return estimate.maxTokens;
   // Invariant: `low` fits (or is 0), `high` does not.
   let low = 0;
   let high = estimate.maxTokens;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (fits(middle)) low = middle;
+    if (isAffordable(middle)) low = middle;
     else high = middle;
   }
   return low;
 }
 
 /** The shortest single answer that is worth asking for: what the client wants where that is less. */
-export function leastWorth({ answer }: Estimate, body: ParsedRequest['body']): number {
+export function minWorth({ answer }: Estimate, body: ParsedRequest['body']): number {
   if (answer === null) return 0;
   const budget = record(body.thinking)?.budget_tokens;
   const thinks = answer.model.thinks || (typeof budget === 'number' && budget > 0);
-  return Math.min(answer.tokens, thinks ? leastWithThought : leastAnswer);
+  return Math.min(answer.tokens, thinks ? minWithThinking : minResponseTokens);
 }
 
 /**
@@ -57,27 +57,27 @@ export function shorten(
   const { estimate } = plan;
   const { answer } = estimate;
   if (answer === null) return null;
-  const least = leastWorth(estimate, parsed.body);
-  if (holdFor(estimate, least * answer.choices) > available) return null;
+  const min = minWorth(estimate, parsed.body);
+  if (reserveFor(estimate, min * answer.choices) > available) return null;
   const wanted = answer.model.known ? Math.min(answer.tokens, answer.model.output) : answer.tokens;
   const half = Math.floor(affordableOutput(estimate, available / 2) / answer.choices);
-  const limit = Math.max(least, Math.min(half, wanted));
+  const limit = Math.max(min, Math.min(half, wanted));
   const { route } = plan;
   const { keepLimits } = route.offers;
   const candidates = keepLimits ? plan.candidates : plan.candidates.filter(keepsLimit);
   const shorter = candidates.length === 0 ? null : withLimit(parsed, limit, answer.model);
   if (shorter === null) return null;
   const maxTokens = limit * answer.choices;
-  const hold = holdFor(estimate, maxTokens);
+  const reserveAmount = reserveFor(estimate, maxTokens);
   return {
     parsed: shorter,
     plan: {
       ...plan,
       candidates,
       route: keepLimits ? route : route.narrowed(keepsLimit),
-      estimate: { ...estimate, maxTokens, hold, answer: { ...answer, tokens: limit } },
-      hold,
-      most: hold,
+      estimate: { ...estimate, maxTokens, reserveAmount, answer: { ...answer, tokens: limit } },
+      reserveAmount,
+      max: reserveAmount,
       held: maxTokens,
     },
   };
@@ -120,15 +120,15 @@ function topWithLimit(
 ): boolean {
   const { names, older, thoughts } = members;
   const present = names.filter((name) => body[name] !== undefined);
-  const usual = older !== undefined && !(model.thinks && model.countable) ? older : names[0];
-  for (const name of present.length === 0 ? [usual ?? ''] : present) {
-    const told = limitIn(body[name]);
-    if (told === 0 || told > limit) edits.set(name, String(limit));
+  const fallback = older !== undefined && !(model.thinks && model.countable) ? older : names[0];
+  for (const name of present.length === 0 ? [fallback ?? ''] : present) {
+    const requestedLimit = limitIn(body[name]);
+    if (requestedLimit === 0 || requestedLimit > limit) edits.set(name, String(limit));
   }
   for (const [name, member] of thoughts) {
     const thinking = record(body[name]);
     if (thinking === null || limitIn(thinking[member]) < limit) continue;
-    if (limit < 2 * leastThought) return false;
+    if (limit < 2 * minThinking) return false;
     edits.set(name, JSON.stringify({ ...thinking, [member]: Math.floor(limit / 2) }));
   }
   return true;
@@ -138,8 +138,8 @@ function configWith(config: Members, limit: number, { nested, thoughts }: LimitM
   const names = nested?.names ?? none;
   const present = names.filter((name) => config[name] !== undefined);
   const lowered = (present.length === 0 ? names.slice(0, 1) : present).map((name) => {
-    const told = limitIn(config[name]);
-    return [name, told === 0 ? limit : Math.min(told, limit)];
+    const requestedLimit = limitIn(config[name]);
+    return [name, requestedLimit === 0 ? limit : Math.min(requestedLimit, limit)];
   });
   const thought: [string, unknown][] = [];
   for (const [name, member] of thoughts) {
@@ -151,7 +151,7 @@ function configWith(config: Members, limit: number, { nested, thoughts }: LimitM
 }
 
 /** Whether a request asks for thoughts, in the words of any dialect. */
-export function asksForThought(body: Members): boolean {
+export function requestsThinking(body: Members): boolean {
   const reasoning = record(body.reasoning);
   const effort = body.reasoning_effort ?? reasoning?.effort;
   if (typeof effort === 'string' && effort !== 'none') return true;
@@ -159,8 +159,8 @@ export function asksForThought(body: Members): boolean {
   const thinking = record(body.thinking);
   if (thinking !== null && thinking.type !== 'disabled') return true;
   const config = record(body.generationConfig) ?? record(body.generation_config);
-  const asked = record(config?.thinkingConfig) ?? record(config?.thinking_config);
-  if (asked !== null && asked.thinkingBudget !== 0 && asked.thinking_budget !== 0) return true;
+  const budget = record(config?.thinkingConfig) ?? record(config?.thinking_config);
+  if (budget !== null && budget.thinkingBudget !== 0 && budget.thinking_budget !== 0) return true;
   const template = record(body.chat_template_kwargs);
   if (template?.enable_thinking === true || template?.thinking === true) return true;
   return body.enable_thinking === true || (body.think !== undefined && body.think !== null && body.think !== false);

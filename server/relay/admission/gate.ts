@@ -37,7 +37,7 @@ export interface Arriving {
 const retrySeconds = 5;
 
 /** The operator's own requests, where the site serves nobody else, leave the balance alone. */
-export const isPaidByHouse = ({ selfUse }: Pick<RelaySettings, 'selfUse'>, { user }: Principal): boolean =>
+export const isFreeSelfUse = ({ selfUse }: Pick<RelaySettings, 'selfUse'>, { user }: Principal): boolean =>
   selfUse && user.role >= Role.root;
 
 /** @throws AppError storage_unavailable where no bill could be stored. */
@@ -79,8 +79,8 @@ export class Gate {
   }
 
   /** It never ran, and counts in nothing. */
-  withdraw(admission: Admission): void {
-    admission.withdraw();
+  rollBack(admission: Admission): void {
+    admission.rollBack();
     this.core.balances.money.open.over(admission.open);
   }
 
@@ -99,7 +99,7 @@ export class Gate {
       startedMs,
       streams: false,
       promptTokens: 0,
-      house: false,
+      selfUse: false,
       epoch: balances.money.nodeLease?.epoch() ?? 0,
     });
     if (open === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
@@ -112,7 +112,7 @@ export class Gate {
     try {
       return this.part(principal, arriving, site);
     } catch (error) {
-      site.withdraw();
+      site.rollBack();
       throw error;
     }
   }
@@ -123,26 +123,26 @@ export class Gate {
     const { user, token, group, pinnedChannel } = principal;
     const account = balances.account(user.id, token?.id ?? 0);
     const budget = token === null || token.limits === null ? null : account.budgetUsedUp(token.limits);
-    if (budget !== null) return this.refuse(admission, this.overBudget(budget));
+    if (budget !== null) return this.reject(admission, this.overBudget(budget));
     const settings = state.settings;
-    const free = isPaidByHouse(settings, principal);
+    const free = isFreeSelfUse(settings, principal);
     const lacking = account.lacking(free);
     // A price is only known with the model, which is not read yet. An administrator may name any channel, and so any group's models.
     if (lacking === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return admission;
     const code = lacking.who === 'user' ? 'user_exhausted' : 'token_exhausted';
     const refusal = new AppError(code, shortage(lacking.remain, 1, settings));
-    if (leaseClient === null) return this.refuse(admission, refusal);
+    if (leaseClient === null) return this.reject(admission, refusal);
     // What the request needs is asked for once, when it is known; whoever got nothing is asked about before the next is read.
     const lessee = lesseeOf(principal, free);
-    if (!leaseClient.wasRefused(lessee)) return admission;
+    if (!leaseClient.wasRejected(lessee)) return admission;
     return this.acquireLease(leaseClient, lessee, account, refusal).then(
       () => admission,
-      (error: unknown) => this.refuse(admission, error),
+      (error: unknown) => this.reject(admission, error),
     );
   }
 
-  private refuse(admission: Admission, error: unknown): never {
-    this.withdraw(admission);
+  private reject(admission: Admission, error: unknown): never {
+    this.rollBack(admission);
     throw error;
   }
 
@@ -161,7 +161,7 @@ export class Gate {
     refusal: AppError,
   ): Promise<void> {
     const { state, now } = this.core;
-    const loan = await leaseClient.acquire(lessee, 1, () => account.available(lessee.house));
+    const loan = await leaseClient.acquire(lessee, 1, () => account.available(lessee.selfUse));
     if (loan === 'lent') return;
     // What lies here says less than the books: another machine may have taken back the part that was not lacking.
     const code =

@@ -17,25 +17,25 @@ export interface Lessee {
   /** 0 = no key's limit or budget is in question. */
   readonly tokenId: number;
   /** The balance is left alone: only what the key may use is in question. */
-  readonly house: boolean;
+  readonly selfUse: boolean;
 }
 
 /** A key without a limit or budget needs no lease. */
-export const lesseeOf = ({ user, token }: Principal, house: boolean): Lessee => ({
+export const lesseeOf = ({ user, token }: Principal, selfUse: boolean): Lessee => ({
   userId: user.id,
   tokenId: token === null || isUnbounded(token) ? 0 : token.id,
-  house,
+  selfUse,
 });
 
 export interface LeaseSource {
   /**
    * Resolves when it lies in the shared memory, or will not; then what there is does.
-   * @param more quota beyond what lies here, without which the first who waits cannot go. @param wish for all who wait.
+   * @param more quota beyond what lies here, without which the first who waits cannot go. @param requested for all who wait.
    * @throws AppError storage_unavailable.
    */
-  lend(to: Lessee, more: number, wish: number): Promise<LeaseOutcome>;
+  acquire(to: Lessee, more: number, requested: number): Promise<LeaseOutcome>;
   /** What a user, or a key, has left and has used by the site's books; `limit` Infinity = without end. @throws AppError storage_unavailable. */
-  standing(userId: number, tokenId: number | null): Promise<{ readonly limit: number; readonly used: number }>;
+  limits(userId: number, tokenId: number | null): Promise<{ readonly limit: number; readonly used: number }>;
 }
 
 export interface LeaseClient {
@@ -46,9 +46,9 @@ export interface LeaseClient {
    */
   acquire(to: Lessee, need: number, room: () => number): Promise<LeaseOutcome>;
   /** The last loan was not given: the next caller is only heard when there is something again. */
-  wasRefused(to: Lessee): boolean;
+  wasRejected(to: Lessee): boolean;
   /** Nobody waits for it. */
-  ahead(to: Lessee, need: number, room: () => number): void;
+  prefetch(to: Lessee, need: number, room: () => number): void;
 }
 
 interface Waiter {
@@ -59,9 +59,9 @@ interface Waiter {
 }
 
 /** One question about an account at a time, for all who wait together. */
-export function createLeaseClient(lender: LeaseSource): LeaseClient {
+export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
   const queues = new Map<string, Waiter[]>();
-  const refused = new Set<string>();
+  const rejected = new Set<string>();
 
   /** Those who may go, in their order; they have taken what they need when the next turn begins. */
   const letGo = (queue: Waiter[]): void => {
@@ -81,8 +81,8 @@ export function createLeaseClient(lender: LeaseSource): LeaseClient {
       const here = first.room();
       const more = first.need - here;
       if (more <= 0) continue;
-      const wish = queue.reduce((sum, { need }) => sum + need, 0) - here;
-      const answer = await lender.lend(to, more, wish).catch((error: unknown) => ({ error }));
+      const requested = queue.reduce((sum, { need }) => sum + need, 0) - here;
+      const answer = await leaseSource.acquire(to, more, requested).catch((error: unknown) => ({ error }));
       if (answer === 'lent') continue;
       letGo(queue);
       // Whoever was asked for is told, and may come again; those behind may need less.
@@ -104,10 +104,10 @@ export function createLeaseClient(lender: LeaseSource): LeaseClient {
       room,
       reject,
       resolve(loan) {
-        if (loan === 'lent') refused.delete(key);
+        if (loan === 'lent') rejected.delete(key);
         else {
-          if (refused.size >= mostRefused) refused.clear();
-          refused.add(key);
+          if (rejected.size >= maxRejected) rejected.clear();
+          rejected.add(key);
         }
         resolve(loan);
       },
@@ -122,23 +122,23 @@ export function createLeaseClient(lender: LeaseSource): LeaseClient {
   };
   return {
     acquire,
-    wasRefused: (to) => refused.has(keyOf(to)),
-    ahead(to, need, room) {
+    wasRejected: (to) => rejected.has(keyOf(to)),
+    prefetch(to, need, room) {
       if (room() < need) void acquire(to, need, room).catch(() => undefined);
     },
   };
 }
 
-const keyOf = (to: Lessee): string => `${to.house ? 0 : to.userId} ${to.tokenId}`;
+const keyOf = (to: Lessee): string => `${to.selfUse ? 0 : to.userId} ${to.tokenId}`;
 /** Lessees that are remembered. */
-const mostRefused = 10_000;
+const maxRejected = 10_000;
 
 /** So often it is asked for. */
-export const mostLeases = 8;
+export const maxLeases = 8;
 
 /** What was lent lies open to every thread of this machine: another may take it before `holds` does, and there may be more. */
-export async function untilHeld(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
-  for (let loans = 0; loans < mostLeases; loans++) {
+export async function whenHeld(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
+  for (let loans = 0; loans < maxLeases; loans++) {
     if (holds()) return true;
     // Whoever gets no loan may get by with what there is.
     if (!(await lent())) break;

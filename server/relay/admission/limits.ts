@@ -23,28 +23,28 @@ export interface Entering {
 }
 
 /** What a request will use as far as is known before it runs. */
-export interface Asked {
+export interface Requested {
   /** Of the prompt. */
   readonly tokens: number;
   /** Tokens that the answer may have; absent = none. */
   readonly output?: number;
 }
 
-/** A request that was let in; `ended` or `withdraw` must be called exactly once. */
+/** A request that was let in; `ended` or `rollBack` must be called exactly once. */
 export interface Admission {
   /** Its row, where it was counted together with one. */
   readonly open: OpenRequest;
   /** Set where the whole site counts it. */
   readonly site: SiteVisit | undefined;
   /** Takes its tokens, all of them or none. @throws AppError limit_tpm */
-  reserve(asked: Asked): void;
+  reserve(requested: Requested): void;
   /** Gives back what `reserve` took. */
   release(): void;
   /** Another turn of a conversation counts as a request of its own. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */
   turn(spent: number): void;
   ended(tokens: number, success: boolean): void;
   /** It never ran, and counts in nothing. */
-  withdraw(): void;
+  rollBack(): void;
 }
 
 /** Nothing counts this request. */
@@ -55,13 +55,13 @@ export const unlimited: Admission = {
   release: () => undefined,
   turn: () => undefined,
   ended: () => undefined,
-  withdraw: () => undefined,
+  rollBack: () => undefined,
 };
 
 export interface LimitsDeps {
   readonly state: Pick<RelayState, 'settings'>;
   /** Milliseconds of a clock that never goes back. */
-  readonly steady: () => number;
+  readonly monoNow: () => number;
   /** Where it is counted; the caller's own when absent. */
   readonly money?: Money;
   /** Machines that share each limit evenly where nobody counts for all of them; default: one. */
@@ -89,25 +89,25 @@ const minuteMs = 60_000;
 /** Nobody knows when a request under way will end. */
 const concurrencySeconds = 1;
 
-function refuse(code: ErrorCode, who: string, limit: number, waitMs: number): never {
+function reject(code: ErrorCode, who: string, limit: number, waitMs: number): never {
   throw new AppError(code, { who, limit, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
 }
 
 export class Limits {
   readonly memory: Memory;
   readonly windows: Windows;
-  readonly steady: () => number;
+  readonly monoNow: () => number;
   private readonly money: Money;
   private readonly state: Pick<RelayState, 'settings'>;
   private readonly nodes: (() => number) | null;
   /** Of the users' rule, by their span. */
   private readonly spans = new Map<number, Windows>();
 
-  constructor({ state, steady, money = createMoney(), nodes }: LimitsDeps) {
+  constructor({ state, monoNow, money = createMoney(), nodes }: LimitsDeps) {
     this.money = money;
     this.memory = money.memory;
     this.windows = createWindows(money.memory, minuteMs);
-    this.steady = steady;
+    this.monoNow = monoNow;
     this.state = state;
     this.nodes = nodes ?? null;
   }
@@ -193,7 +193,7 @@ class CountedAdmission implements Admission {
   enter(): void {
     const { limits, scopes, open, site } = this;
     const { memory, windows } = limits;
-    const now = limits.steady();
+    const now = limits.monoNow();
     this.enteredMs = now;
     this.lock();
     try {
@@ -214,14 +214,14 @@ class CountedAdmission implements Admission {
     }
   }
 
-  reserve(asked: Asked): void {
-    const now = this.limits.steady();
+  reserve(requested: Requested): void {
+    const now = this.limits.monoNow();
     const { windows, memory } = this.limits;
     this.lock();
     try {
       for (const scope of this.scopes) {
-        scope.taken = asked.tokens + (asked.output ?? 0);
-        if (this.site === undefined) this.fit(scope, asked.tokens, now);
+        scope.taken = requested.tokens + (requested.output ?? 0);
+        if (this.site === undefined) this.fit(scope, requested.tokens, now);
       }
       for (const { tokens, slot, taken, cappedMs } of this.scopes) {
         windows.add(tokens, taken, now);
@@ -249,8 +249,8 @@ class CountedAdmission implements Admission {
   }
 
   turn(spent: number): void {
-    const { windows, steady } = this.limits;
-    const now = steady();
+    const { windows, monoNow } = this.limits;
+    const now = monoNow();
     this.lock();
     try {
       for (const { tokens } of this.scopes) windows.add(tokens, spent, now);
@@ -265,7 +265,7 @@ class CountedAdmission implements Admission {
   }
 
   ended(tokens: number, success: boolean): void {
-    const now = this.limits.steady();
+    const now = this.limits.monoNow();
     this.lock();
     try {
       for (const scope of this.scopes) {
@@ -279,7 +279,7 @@ class CountedAdmission implements Admission {
     this.site?.ended(tokens, success);
   }
 
-  withdraw(): void {
+  rollBack(): void {
     if (this.reservedMs !== 0) this.release();
     this.lock();
     try {
@@ -287,11 +287,11 @@ class CountedAdmission implements Admission {
         this.leave(scope);
         this.limits.windows.take(scope.requests, 1, this.enteredMs);
       }
-      for (const each of this.visits) each.withdraw();
+      for (const each of this.visits) each.rollBack();
     } finally {
       this.unlock();
     }
-    this.site?.withdraw();
+    this.site?.rollBack();
   }
 
   /** The user's lock comes before that of the group, which everybody takes in this order. */
@@ -303,15 +303,15 @@ class CountedAdmission implements Admission {
 
   private unlock(): void {
     const { memory } = this.limits;
-    if (this.group !== 0) memory.unlock(groupStripe(this.group));
-    memory.unlock(userStripe(this.user.slot));
+    if (this.group !== 0) memory.release(groupStripe(this.group));
+    memory.release(userStripe(this.user.slot));
   }
 
   /** @throws AppError limit_concurrency */
   private checkConcurrency({ slot, name, limits }: Scope): void {
-    const most = this.limits.share(limits.concurrency);
-    if (most > 0 && this.limits.memory.get(slot + RateSlot.running) >= most)
-      refuse('limit_concurrency', name, limits.concurrency, concurrencySeconds * 1000);
+    const max = this.limits.share(limits.concurrency);
+    if (max > 0 && this.limits.memory.get(slot + RateSlot.running) >= max)
+      reject('limit_concurrency', name, limits.concurrency, concurrencySeconds * 1000);
   }
 
   /** @throws AppError limit_rpm, limit_tpm */
@@ -319,9 +319,9 @@ class CountedAdmission implements Admission {
     const { windows } = this.limits;
     const [rpm, tpm] = [this.limits.share(limits.rpm), this.limits.share(limits.tpm)];
     if (rpm > 0 && windows.total(requests, now) + 1 > rpm)
-      refuse('limit_rpm', name, limits.rpm, windows.waitMs(requests, rpm - 1, now));
+      reject('limit_rpm', name, limits.rpm, windows.waitMs(requests, rpm - 1, now));
     if (tpm > 0 && windows.total(tokens, now) >= tpm)
-      refuse('limit_tpm', name, limits.tpm, windows.waitMs(tokens, tpm - 1, now));
+      reject('limit_tpm', name, limits.tpm, windows.waitMs(tokens, tpm - 1, now));
   }
 
   /**
@@ -339,10 +339,10 @@ class CountedAdmission implements Admission {
     const sum = windows.total(tokens, now);
     if (sum + scope.taken <= tpm) return;
     const rest = Math.max(0, tpm - Math.max(1, prompt));
-    if (sum > rest) refuse('limit_tpm', name, limits.tpm, windows.waitMs(tokens, rest, now));
+    if (sum > rest) reject('limit_tpm', name, limits.tpm, windows.waitMs(tokens, rest, now));
     const cappedMs = memory.get(slot + RateSlot.cappedMs);
     if (cappedMs !== 0 && now - cappedMs < windows.spanMs)
-      refuse('limit_tpm', name, limits.tpm, concurrencySeconds * 1000);
+      reject('limit_tpm', name, limits.tpm, concurrencySeconds * 1000);
     scope.taken = Math.max(prompt, tpm - sum);
     scope.cappedMs = now;
   }
@@ -412,7 +412,7 @@ class UserVisit {
   }
 
   /** It never ran. */
-  withdraw(): void {
+  rollBack(): void {
     this.takeBack(this.all);
     this.takeBack(this.good);
   }

@@ -1,9 +1,9 @@
 /** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
 import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
-import { type HoldSize, holdEstimate } from '../../contract/pricing/hold.ts';
+import { type ReserveSize, reserveEstimate } from '../../contract/pricing/hold.ts';
 import { imagePrices } from '../../contract/pricing/images.ts';
 import type { Prices } from '../../contract/pricing/prices.ts';
-import { leastTokens } from '../../protocols/anthropic-messages/suffix.ts';
+import { minTokens } from '../../protocols/anthropic-messages/suffix.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
@@ -11,19 +11,19 @@ import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { LimitMembers } from '../../protocols/traits.ts';
-import type { Asked } from '../../routing/features.ts';
+import type { RequestedFeatures } from '../../routing/features.ts';
 import { choicesOf, limitIn, namedLimit, type Offers } from '../../routing/offers.ts';
 import type { RoutePlan } from '../../routing/plan.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import {
   countedBound,
   countedTexts,
-  leastCount,
+  estimatedPromptTokens,
+  minCount,
   noMedia,
   type Prompt,
   promptBound,
   sumOf,
-  usualPromptTokens,
 } from '../intake/prompt.ts';
 import type { Operation } from '../intake/routes.ts';
 import { type DeliveredText, textByChoice } from '../shared/delivered-text.ts';
@@ -31,12 +31,12 @@ import { audioSeconds } from '../shared/recordings/length.ts';
 import type { TokenCounter } from './counting/counter.ts';
 
 /** What a request costs at most, and what that follows from. */
-export interface Estimate extends HoldSize {
+export interface Estimate extends ReserveSize {
   readonly prices: Prices;
   /** Quota. */
-  readonly hold: number;
+  readonly reserveAmount: number;
   /** Tokens of the prompt as usual text has them. */
-  readonly usual: number;
+  readonly fallback: number;
   /** Where the length of the answer can be limited. */
   readonly answer: AnswerLimit | null;
 }
@@ -64,7 +64,7 @@ const shortAnswer = 16;
 /** What a minute of a recording counts for, as in new-api. */
 const tokensPerMinute = 1000;
 const textOut: ReadonlySet<Operation> = new Set<Operation>(['chat', 'completions', 'realtime']);
-const pictures: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
+const images: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
 const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions', 'translations']);
 
 /**
@@ -72,46 +72,50 @@ const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions',
  */
 export function estimate(
   parsed: ParsedRequest,
-  { prices, route, asked }: { readonly prices: Prices; readonly route: RoutePlan; readonly asked: Asked },
+  {
+    prices,
+    route,
+    requested,
+  }: { readonly prices: Prices; readonly route: RoutePlan; readonly requested: RequestedFeatures },
   counted: number | null,
 ): Estimate {
   const { operation, body, prompt } = parsed;
   if (operation === 'drawing' || operation === 'music') return sized(prices, { promptTokens: 1, maxTokens: 0 }, 1);
-  if (pictures.has(operation)) return pictureEstimate(parsed, prices, counted);
+  if (images.has(operation)) return pictureEstimate(parsed, prices, counted);
   if (recordings.has(operation)) return recordingEstimate(parsed, prices);
   if (operation === 'speech') return sized(prices, { promptTokens: spokenLength(parsed), maxTokens: 0 });
-  const words = wordsAtMost(parsed, counted);
-  const usual = usualPromptTokens(prompt);
+  const words = maxWords(parsed, counted);
+  const fallback = estimatedPromptTokens(prompt);
   // Every answer of a conversation is held for before it begins.
-  if (operation === 'realtime') return sized(prices, { promptTokens: 1, maxTokens: shortAnswer }, usual);
+  if (operation === 'realtime') return sized(prices, { promptTokens: 1, maxTokens: shortAnswer }, fallback);
   if (!textOut.has(operation)) {
     // Each document is read together with the question.
     const reads = operation === 'rerank' && Array.isArray(body.documents) ? body.documents.length : 0;
     const question = typeof body.query === 'string' ? 3 * body.query.length : 0;
     const files = filesWithin(prompt, 0, modelLimits(parsed.model).context);
     const size = { promptTokens: words + reads * question, media: prompt.bound.media, files, maxTokens: 0 };
-    return sized(prices, size, usual);
+    return sized(prices, size, fallback);
   }
   const answer = answerLimit(parsed, route.offers);
   const { context } = answer.model;
   const promptTokens = Math.min(words, context);
-  const size: HoldSize = {
+  const size: ReserveSize = {
     promptTokens,
     media: mediaWithin(prompt, context),
     files: filesWithin(prompt, promptTokens, context),
     caches: prompt.caches,
     maxTokens: answer.tokens * answer.choices,
     speaks: speaks(body),
-    toolCalls: route.toolCallsFor(asked),
+    toolCalls: route.toolCallsFor(requested),
   };
-  return { ...size, prices, hold: holdEstimate(prices, size), usual, answer };
+  return { ...size, prices, reserveAmount: reserveEstimate(prices, size), fallback, answer };
 }
 
 /** Thinking needs room, or nothing is left for the answer. */
-export const leastThought = 1024;
+export const minThinking = 1024;
 
 export function answerLimit(
-  { body, protocol, model: asked }: Pick<ParsedRequest, 'body' | 'protocol' | 'model'>,
+  { body, protocol, model: requested }: Pick<ParsedRequest, 'body' | 'protocol' | 'model'>,
   {
     limits: model,
     overriddenLimit,
@@ -123,35 +127,35 @@ export function answerLimit(
   let named = Math.max(namedLimit(body, limit), overriddenLimit);
   const choices = Math.max(choicesOf(body), overriddenChoices);
   if (named > 0)
-    named = Math.max(named, asked.endsWith('-thinking') ? leastTokens : 0, thoughtOf(body, limit, model.countable));
+    named = Math.max(named, requested.endsWith('-thinking') ? minTokens : 0, thoughtOf(body, limit, model.countable));
   return { model, tokens: named > 0 ? named : model.output, named: named > 0, choices };
 }
 
 /** A translation gives a thought its room above a limit that is too tight for it. */
 function thoughtOf(body: ParsedRequest['body'], { nested, thoughts }: LimitMembers, itsOwnWords: boolean): number {
-  let asked = 0;
+  let requested = 0;
   if (nested === undefined)
-    for (const [object, member] of thoughts) asked = Math.max(asked, limitIn(record(body[object])?.[member]));
+    for (const [object, member] of thoughts) requested = Math.max(requested, limitIn(record(body[object])?.[member]));
   const effort = body.reasoning_effort ?? record(body.reasoning)?.effort;
-  const usual =
+  const fallback =
     itsOwnWords || typeof effort !== 'string' ? 0 : (budgetOf({ effort, budget: null, includeThoughts: null }) ?? 0);
-  const thought = Math.max(asked, usual);
-  return thought > 0 ? thought + leastThought : 0;
+  const thought = Math.max(requested, fallback);
+  return thought > 0 ? thought + minThinking : 0;
 }
 
-const sized = (prices: Prices, size: HoldSize, usual = size.promptTokens): Estimate => ({
+const sized = (prices: Prices, size: ReserveSize, fallback = size.promptTokens): Estimate => ({
   ...size,
   prices,
-  hold: holdEstimate(prices, size),
-  usual,
+  reserveAmount: reserveEstimate(prices, size),
+  fallback,
   answer: null,
 });
 
 /** The same request with another length of all its answers. */
-export const holdFor = ({ prices, ...size }: Estimate, maxTokens: number): number =>
-  holdEstimate(prices, { ...size, maxTokens });
+export const reserveFor = ({ prices, ...size }: Estimate, maxTokens: number): number =>
+  reserveEstimate(prices, { ...size, maxTokens });
 
-type Media = NonNullable<HoldSize['media']>;
+type Media = NonNullable<ReserveSize['media']>;
 
 /** No kind of media takes more than all that the model reads. */
 function mediaWithin({ bound }: Prompt, context: number): Media {
@@ -162,14 +166,14 @@ function mediaWithin({ bound }: Prompt, context: number): Media {
 }
 
 /** What most models read that stand in no table. */
-const usualContext = 200_000;
+const defaultContext = 200_000;
 
 /** A file whose length is not known takes all that the model reads besides the words. */
 const filesWithin = ({ bound }: Prompt, words: number, context: number): number =>
-  bound.files ? Math.max(0, (Number.isFinite(context) ? context : words + usualContext) - words) : 0;
+  bound.files ? Math.max(0, (Number.isFinite(context) ? context : words + defaultContext) - words) : 0;
 
 /** Words of the prompt, in tokens. */
-function wordsAtMost({ json, body, prompt }: ParsedRequest, counted: number | null): number {
+function maxWords({ json, body, prompt }: ParsedRequest, counted: number | null): number {
   if (counted !== null) return countedBound(prompt, body, counted);
   if (json !== null) return promptBound(prompt, body, json.bytes.length);
   return promptBound(prompt, body, Buffer.byteLength(countedTexts(prompt).join('\n')));
@@ -188,19 +192,19 @@ const pictureTokens: ReadonlyMap<unknown, number> = new Map([
 ]);
 const finestPicture = 6240;
 /** Pictures that an edit reads. */
-const picturesRead = 4 * 5000;
+const imagesRead = 4 * 5000;
 
 function pictureEstimate(parsed: ParsedRequest, prices: Prices, counted: number | null): Estimate {
-  const byPiece = sized(picturePrices(parsed, prices, null), { promptTokens: 1, maxTokens: 0 });
-  if (prices.modelPrice !== null) return byPiece;
+  const byImage = sized(picturePrices(parsed, prices, null), { promptTokens: 1, maxTokens: 0 });
+  if (prices.modelPrice !== null) return byImage;
   const { quality, n } = parsed.body;
   const each = pictureTokens.get(quality) ?? finestPicture;
   const byTokens = sized(prices, {
-    promptTokens: wordsAtMost(parsed, counted),
-    media: parsed.form === null ? parsed.prompt.bound.media : { imageInput: picturesRead },
+    promptTokens: maxWords(parsed, counted),
+    media: parsed.form === null ? parsed.prompt.bound.media : { imageInput: imagesRead },
     maxTokens: Math.min(wholeNumber(n) ?? 1, 128) * each,
   });
-  return byTokens.hold > byPiece.hold ? byTokens : byPiece;
+  return byTokens.reserveAmount > byImage.reserveAmount ? byTokens : byImage;
 }
 
 /** Tokens that are written for each token of sound, where words are paid as well. */
@@ -214,9 +218,9 @@ function recordingEstimate(parsed: ParsedRequest, prices: Prices): Estimate {
   const read = form === null ? 0 : form.fileSize();
   // What has not come yet is as long as it is large.
   const whole = read > 0 && form?.replayable === false ? Math.max(1, declared / read) : 1;
-  const heard = Math.max(1, Math.ceil(recordingTokens(parsed) * whole));
+  const duration = Math.max(1, Math.ceil(recordingTokens(parsed) * whole));
   const writes = modelLimits(parsed.model).known;
-  return sized(prices, { promptTokens: heard, maxTokens: writes ? Math.ceil(heard * writtenShare) : 0 });
+  return sized(prices, { promptTokens: duration, maxTokens: writes ? Math.ceil(duration * writtenShare) : 0 });
 }
 
 /** Usage in a whole answer. @returns null when it reports none or nonsense. */
@@ -229,14 +233,14 @@ export function reportedUsage(parsed: ParsedRequest, upstream: UpstreamHalf, bod
 
 /** The prices the answer is charged by: pictures without a reported usage are paid by the piece. */
 export function finalPrices(parsed: ParsedRequest, prices: Prices, usage: Usage | null, body: unknown): Prices {
-  const byPiece = pictures.has(parsed.operation) && (usage === null || prices.modelPrice !== null);
-  return byPiece ? picturePrices(parsed, prices, countOf(body)) : prices;
+  const byImage = images.has(parsed.operation) && (usage === null || prices.modelPrice !== null);
+  return byImage ? picturePrices(parsed, prices, countOf(body)) : prices;
 }
 
 /** @returns what the client asked for and received, counted here. */
 export async function countLocally(counter: TokenCounter, parsed: ParsedRequest, delivered: Delivered): Promise<Usage> {
   const { operation, prompt } = parsed;
-  if (pictures.has(operation)) return { ...emptyUsage, input: 1 };
+  if (images.has(operation)) return { ...emptyUsage, input: 1 };
   if (operation === 'speech') return { ...emptyUsage, input: spokenLength(parsed) };
   if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(parsed, delivered) };
   const { units } = delivered.told;
@@ -244,7 +248,7 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
   const read = countedTexts(prompt);
   const counts = await counter.count(parsed.model, [...written, ...read]);
   const inWords = sumOf(counts.slice(written.length));
-  const promptTokens = modelLimits(parsed.model).countable ? inWords : Math.max(inWords, leastCount(read));
+  const promptTokens = modelLimits(parsed.model).countable ? inWords : Math.max(inWords, minCount(read));
   const outputTokens = sumOf(counts.slice(0, written.length));
   let kept = 0;
   for (const text of written) kept += text.length;
@@ -252,12 +256,12 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
   const framing = operation === 'chat' ? 6 : 0;
   // What was not kept is counted like what was.
   const all = kept < units && kept > 0 ? Math.ceil((outputTokens * units) / kept) : outputTokens;
-  const output = operation === 'completions' ? Math.ceil(all * triesPerChoice(parsed.body)) : all;
+  const output = operation === 'completions' ? Math.ceil(all * attemptsPerChoice(parsed.body)) : all;
   return { ...emptyUsage, input: Math.ceil(promptTokens + prompt.tokens + prompt.media + framing), output };
 }
 
 /** `best_of` answers are written and paid for, of which `n` are delivered. */
-const triesPerChoice = ({ best_of: written, n: delivered }: ParsedRequest['body']): number =>
+const attemptsPerChoice = ({ best_of: written, n: delivered }: ParsedRequest['body']): number =>
   Math.max(1, (wholeNumber(written) ?? 1) / (wholeNumber(delivered) ?? 1));
 
 const wholeNumber = (value: unknown): number | null => {
@@ -287,13 +291,13 @@ const spokenLength = ({ body: { input, instructions } }: ParsedRequest): number 
 const charactersOf = (value: unknown): number => (typeof value === 'string' ? [...value].length : 0);
 
 function recordingTokens(parsed: ParsedRequest, delivered?: Delivered): number {
-  const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitlesIn(parsed, delivered));
+  const told = delivered === undefined ? null : (reportedSeconds(delivered.body) ?? subtitlesIn(parsed, delivered));
   const { form } = parsed;
   const seconds = told ?? (form?.file == null ? 60 : audioSeconds(form.file, form.fileSize()));
   return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
 }
 
-const toldSeconds = (body: unknown): number | null => {
+const reportedSeconds = (body: unknown): number | null => {
   const answer = body as { duration?: unknown; usage?: { seconds?: unknown } | null } | null;
   const value = Number(answer?.usage?.seconds ?? answer?.duration ?? Number.NaN);
   return Number.isFinite(value) && value >= 0 ? value : null;

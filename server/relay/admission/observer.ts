@@ -4,7 +4,7 @@ import type { Prices } from '../../contract/pricing/prices.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
-import type { Tried } from '../shared/failure.ts';
+import type { AttemptSummary } from '../shared/failure.ts';
 
 /** How a request ended, and what it cost. */
 export interface Finish {
@@ -18,7 +18,7 @@ export interface Finish {
   readonly upstreamModel: string;
   readonly firstByteMs: number | null;
   /** In order. */
-  readonly tried: readonly Tried[];
+  readonly attempts: readonly AttemptSummary[];
   /** What a translation could not carry over. */
   readonly dropped: readonly string[];
   /** How the conversation was made short. */
@@ -72,7 +72,7 @@ export interface RequestObserver {
 /** Requests that are not the listener's may be told of too. */
 export interface RequestWatch {
   /** Its body has arrived; from now on it is we who are waited for. */
-  heard(request: Request): void;
+  onReceived(request: Request): void;
   /** Its answer goes on after it was handed over; `over` will be told. */
   lasting(request: Request): void;
   /** The last byte is about to leave. */

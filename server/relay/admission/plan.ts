@@ -4,8 +4,8 @@ import { AppError } from '../../contract/errors.ts';
 import type { Prices } from '../../contract/pricing/prices.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates.ts';
-import { type Asked, Feature, firstFileIn } from '../../routing/features.ts';
-import { allowsTerms } from '../../routing/offers.ts';
+import { Feature, firstFileIn, type RequestedFeatures } from '../../routing/features.ts';
+import { allowsModifiers } from '../../routing/offers.ts';
 import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
@@ -13,9 +13,9 @@ import type { Health } from '../routing/health.ts';
 import type { Kept } from '../routing/health-reports.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
-import { isPaidByHouse } from './gate.ts';
+import { isFreeSelfUse } from './gate.ts';
 import { type Estimate, estimate } from './meter.ts';
-import { askedOf, type Pricing } from './terms.ts';
+import { type Pricing, requestedOf } from './terms.ts';
 
 export interface PlanDeps {
   readonly state: RelayState;
@@ -40,29 +40,29 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
   const { list } = route;
   if (continued.unknown && !settings.selfUse) route = allowingUnknown(route);
   if (route.offers.refuseFiles && (prompt.features & Feature.files) !== 0) route = allowingFiles(route, parsed);
-  const asked = askedOf(parsed);
-  if (asked.hosts.length > 0) route = allowingHosts(route, asked, settings);
-  const prices = route.pricesFor(asked);
+  const requested = requestedOf(parsed);
+  if (requested.hosts.length > 0) route = allowingHosts(route, requested, settings);
+  const prices = route.pricesFor(requested);
   if (prices === null) throw new AppError('model_price_unset', { model });
   // With one channel nothing needs to be remembered.
   const conversation = list.some((tier) => tier.length > 1) ? conversationKey(parsed, principal) : null;
   const preferred = conversation === null ? null : deps.affinity.find(conversation);
   const candidates = candidatesOf(route.list, deps.random, health, preferred);
-  const size = estimate(parsed, { prices, route, asked }, null);
+  const size = estimate(parsed, { prices, route, requested }, null);
   return {
     candidates,
     route,
-    asked,
+    requested,
     prices,
     settings,
     pricing: { tables: settings.priceTables, group, userGroup: user.group },
-    promptTokens: size.usual,
+    promptTokens: size.fallback,
     estimate: size,
-    hold: size.hold,
-    most: size.hold,
+    reserveAmount: size.reserveAmount,
+    max: size.reserveAmount,
     held: size.maxTokens,
     overcommit: 1,
-    house: isPaidByHouse(settings, principal),
+    selfUse: isFreeSelfUse(settings, principal),
     ownerId: user.id,
     conversation,
     showCost: settings.showCost,
@@ -85,14 +85,14 @@ function continuedBy({ affinity }: PlanDeps, parsed: ParsedRequest, userId: numb
   if (ids.length === 0 && recalled.length === 0) return nothingContinued;
   let first: Kept | null = null;
   let unknown = false;
-  const look = (id: string): Kept | null => {
+  const check = (id: string): Kept | null => {
     const kept = affinity.kept(id);
     if (kept !== null && kept.ownerId !== userId) throw new AppError('previous_response_not_found');
     first ??= kept;
     return kept;
   };
-  for (const id of ids) if (look(id) === null) unknown = true;
-  for (const id of recalled) look(id);
+  for (const id of ids) if (check(id) === null) unknown = true;
+  for (const id of recalled) check(id);
   return { kept: first, unknown };
 }
 
@@ -119,8 +119,8 @@ function allowingFiles(route: RoutePlan, { body }: ParsedRequest): RoutePlan {
 }
 
 /** Channels that pass on what the request says of the upstream's own hosts. @throws AppError member_not_allowed. */
-function allowingHosts(route: RoutePlan, { hosts }: Asked, settings: RelaySettings): RoutePlan {
-  const some = route.narrowed((channel) => allowsTerms(channel, settings));
+function allowingHosts(route: RoutePlan, { hosts }: RequestedFeatures, settings: RelaySettings): RoutePlan {
+  const some = route.narrowed((channel) => allowsModifiers(channel, settings));
   if (some.list.length === 0) throw new AppError('member_not_allowed', { name: hosts.join(', ') });
   return some;
 }
@@ -139,16 +139,16 @@ export interface Plan {
   /** What the configuration says of them. */
   readonly route: RoutePlan;
   /** What the request asks for besides the model. */
-  readonly asked: Asked;
+  readonly requested: RequestedFeatures;
   /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
   readonly prices: Prices;
   readonly pricing: Pricing;
   /** The options that it was made under: they hold until the request ends. */
   readonly settings: RelaySettings;
   /** Quota held when it starts. */
-  readonly hold: number;
-  /** Quota it may cost at most; more than `hold` where a stream's hold grows ahead of what is delivered. */
-  readonly most: number;
+  readonly reserveAmount: number;
+  /** Quota it may cost at most; more than `reserveAmount` where a stream's hold grows ahead of what is delivered. */
+  readonly max: number;
   /** Of the request as it goes out. */
   readonly estimate: Estimate;
   /** Output tokens that are held for. */
@@ -156,7 +156,7 @@ export interface Plan {
   /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
   readonly overcommit: number;
   /** Paid by the house. */
-  readonly house: boolean;
+  readonly selfUse: boolean;
   /** As usual text has them; the bound of the hold is larger. */
   readonly promptTokens: number;
   /** Whose request it is: what the upstream keeps of it is theirs. */

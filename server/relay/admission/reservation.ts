@@ -8,7 +8,7 @@ import { LogType } from '../../contract/enums.ts';
 import {
   completionTokensOf,
   loggedPromptTokens,
-  priceFacts,
+  priceFields,
   promptTokensOf,
   quotaOf,
 } from '../../contract/pricing/charge.ts';
@@ -19,12 +19,12 @@ import type { MadeItem } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
-import { type Tried, triedOnly } from '../shared/failure.ts';
-import type { Figures } from '../shared/figures.ts';
+import { type AttemptSummary, attemptSummary } from '../shared/failure.ts';
+import type { Stats } from '../shared/figures.ts';
 import type { RelayState } from '../state/state.ts';
 import { type LeaseClient, type Lessee, lesseeOf } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';
-import { holdFor } from './meter.ts';
+import { reserveFor } from './meter.ts';
 import type { Finish, RequestObserver } from './observer.ts';
 import type { Plan } from './plan.ts';
 
@@ -37,15 +37,15 @@ export interface ReservationCore {
   readonly now: () => number;
   readonly state: Pick<RelayState, 'settings'>;
   /** The end of a response waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
-  readonly commitCeilingMs: number;
+  readonly maxCommitWaitMs: number;
   readonly commitDeadlines: Deadlines;
-  readonly figures: Figures;
+  readonly stats: Stats;
   /** null = no log lines and no traces are wanted. */
   readonly observer: RequestObserver | null;
   /** A response went out before its settlement was durable. */
-  settledLate(): void;
+  settledAfterwards(): void;
   /** The ledger's rules turned a settlement down: nobody was charged for what was delivered. */
-  settlementRefused(ref: string, reason: string): void;
+  settlementRejected(ref: string, reason: string): void;
 }
 
 /** What a reservation belongs to. */
@@ -57,9 +57,9 @@ export interface ReservationOwner {
 /** What the provider channels' tests are called in a log row. */
 const testLabel = storedText('channelTest');
 /** Not worth a word in a log row. */
-const usualPath = '/v1/chat/completions';
+const defaultPath = '/v1/chat/completions';
 
-export interface ReservationFacts {
+export interface ReservationInput {
   readonly parsed: ParsedRequest;
   readonly principal: Principal;
   readonly plan: Plan;
@@ -84,7 +84,7 @@ export class Reservation {
   /** Quota that is held now. */
   held: number;
   /** Quota that the request may cost at most. */
-  most: number;
+  max: number;
   /** Output tokens that are held for at the start. */
   heldTokens: number;
   /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
@@ -110,7 +110,7 @@ export class Reservation {
 
   constructor(
     private readonly core: ReservationCore,
-    { parsed, principal, plan, admission, free, owner }: ReservationFacts,
+    { parsed, principal, plan, admission, free, owner }: ReservationInput,
   ) {
     this.parsed = parsed;
     this.principal = principal;
@@ -120,8 +120,8 @@ export class Reservation {
     this.owner = owner;
     this.tokenId = principal.token?.id ?? 0;
     this.account = core.balances.account(principal.user.id, this.tokenId);
-    this.held = free ? 0 : plan.hold;
-    this.most = free ? 0 : plan.most;
+    this.held = free ? 0 : plan.reserveAmount;
+    this.max = free ? 0 : plan.max;
     this.heldTokens = plan.held;
     this.epoch = core.balances.money.nodeLease?.epoch() ?? 0;
   }
@@ -139,21 +139,21 @@ export class Reservation {
   planAgain(parsed: ParsedRequest, plan: Plan): void {
     this.parsed = parsed;
     this.plan = plan;
-    this.held = plan.hold;
-    this.most = plan.most;
+    this.held = plan.reserveAmount;
+    this.max = plan.max;
     this.heldTokens = plan.held;
     this.grows = false;
   }
 
   /** Takes more out of the balance while a stream outgrows its hold. @returns false when the balance has not got it, or all is over. */
   extendTo(usage: Usage): boolean {
-    return this.holdUpTo(this.free ? 0 : quotaOf(usage, this.plan.prices));
+    return this.reserveUpTo(this.free ? 0 : quotaOf(usage, this.plan.prices));
   }
 
   /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
   cover(outputTokens: number): boolean {
     const { estimate } = this.plan;
-    return this.holdUpTo(Math.min(this.most, holdFor(estimate, Math.min(outputTokens, estimate.maxTokens))));
+    return this.reserveUpTo(Math.min(this.max, reserveFor(estimate, Math.min(outputTokens, estimate.maxTokens))));
   }
 
   /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
@@ -205,7 +205,7 @@ export class Reservation {
       channel,
       upstreamModel: '',
       firstByteMs: null,
-      tried: [triedOnly(channel)],
+      attempts: [attemptSummary(channel)],
     });
     void core.ledger
       .execute({
@@ -217,7 +217,7 @@ export class Reservation {
         estimate: this.held,
         observed: amount,
         at: Math.floor(core.now() / 1000),
-        house: plan.house,
+        house: plan.selfUse,
         log,
         epoch: epoch === 0 ? undefined : epoch,
       })
@@ -225,35 +225,35 @@ export class Reservation {
   }
 
   private lessee(): Lessee {
-    return lesseeOf(this.principal, this.plan.house);
+    return lesseeOf(this.principal, this.plan.selfUse);
   }
 
   private room(): number {
-    return this.account.available(this.plan.house);
+    return this.account.available(this.plan.selfUse);
   }
 
-  private holdUpTo(total: number): boolean {
+  private reserveUpTo(total: number): boolean {
     const { core, principal, plan, open, epoch, overcommit } = this;
     const more = total - this.held;
     if (more <= 0) return true;
     this.lacking = 0;
     // Nobody would give it back.
     if (this.finished !== null) return false;
-    const beyond = Math.max(0, total - this.most);
+    const beyond = Math.max(0, total - this.max);
     const limits = beyond === 0 ? null : (principal.token?.limits ?? null);
-    const terms = { most: beyond, budget: beyond, limits, overcommit, house: plan.house, open, epoch };
-    const answer = this.account.hold(more, terms);
+    const options = { max: beyond, budget: beyond, limits, overcommit, selfUse: plan.selfUse, open, epoch };
+    const answer = this.account.reserve(more, options);
     if (!answer.ok) {
       // No budget is had elsewhere.
       if (answer.who !== 'budget') this.lacking = more;
       return false;
     }
     this.held = total;
-    this.most += beyond;
+    this.max += beyond;
     // As much again is what a stream that goes on will ask for next.
     if (core.leaseClient !== null) {
       this.lacking = more;
-      core.leaseClient.ahead(this.lessee(), more, () => this.room());
+      core.leaseClient.prefetch(this.lessee(), more, () => this.room());
     }
     return true;
   }
@@ -278,7 +278,7 @@ export class Reservation {
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
       quota: amount,
       content: finish.content ?? (free ? testLabel : ''),
-      other: JSON.stringify(factsOf(parsed, usage, finish, endedMs)),
+      other: JSON.stringify(fieldsOf(parsed, usage, finish, endedMs)),
       usageSource: finish.usageSource,
       endReason: finish.endReason,
     };
@@ -296,7 +296,7 @@ export class Reservation {
     const log = logged ? this.entry(type, amount, usage, finish) : null;
     this.charged = usage === null ? null : amount;
     if (usage !== null) this.open.used(usage);
-    this.giveBack(amount, input + output, usage === null);
+    this.release(amount, input + output, usage === null);
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
     const durable = core.ledger
       .execute({
@@ -307,7 +307,7 @@ export class Reservation {
         channelId: finish.channel?.id ?? 0,
         amount,
         at: Math.floor(endedMs / 1000),
-        house: plan.house,
+        house: plan.selfUse,
         log,
         tokens: input + output,
         model: parsed.model,
@@ -319,8 +319,8 @@ export class Reservation {
         (error: unknown) => this.committed(endedMs, String(error)),
       );
     // From here on nothing ends it again, whatever those who watch it do.
-    this.finished = Number.isFinite(core.commitCeilingMs) ? withinCeiling(core, durable) : durable;
-    core.figures.ended({
+    this.finished = Number.isFinite(core.maxCommitWaitMs) ? withinCeiling(core, durable) : durable;
+    core.stats.ended({
       model: parsed.model,
       channelId: finish.channel?.id ?? 0,
       userId: principal.user.id,
@@ -332,7 +332,7 @@ export class Reservation {
       outputTokens: output,
       charged: amount,
       streamed: parsed.stream,
-      tried: finish.tried,
+      tried: finish.attempts,
       ms: endedMs - parsed.startedMs,
       endedMs,
       firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - parsed.startedMs,
@@ -342,9 +342,9 @@ export class Reservation {
   }
 
   /** One step for all threads: what was used leaves the balance, what was held comes back, limits take note. @param failed nothing was used. */
-  private giveBack(charged: number, tokens: number, failed: boolean): void {
-    const { admission, account, held, most, open, epoch } = this;
-    const spent = { held, charged, most, budget: most, house: this.plan.house, open, failed, epoch };
+  private release(charged: number, tokens: number, failed: boolean): void {
+    const { admission, account, held, max, open, epoch } = this;
+    const spent = { held, charged, max: max, budget: max, selfUse: this.plan.selfUse, open, failed, epoch };
     if (admission === unlimited) account.settle(spent);
     else
       account.locked(() => {
@@ -356,8 +356,8 @@ export class Reservation {
   /** @param refusal why the ledger's rules turned it down; null = they did not. */
   private committed(endedMs: number, refusal: string | null): void {
     const { core } = this;
-    core.figures.committed(core.now() - endedMs);
-    if (refusal !== null) core.settlementRefused(this.parsed.requestId, refusal);
+    core.stats.committed(core.now() - endedMs);
+    if (refusal !== null) core.settlementRejected(this.parsed.requestId, refusal);
     core.balances.money.open.over(this.open);
   }
 }
@@ -365,50 +365,50 @@ export class Reservation {
 /** As the request words it in any dialect. */
 function effortOf({ reasoning_effort: plain, reasoning, output_config: config }: ParsedRequest['body']): string | null {
   const effort = plain ?? record(reasoning)?.effort ?? record(config)?.effort;
-  return typeof effort === 'string' && effort.length <= longestEffort ? effort : null;
+  return typeof effort === 'string' && effort.length <= maxEffortLength ? effort : null;
 }
-const longestEffort = 32;
+const maxEffortLength = 32;
 
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
-function factsOf(
+function fieldsOf(
   parsed: ParsedRequest,
   usage: Usage | null,
   finish: Omit<Finish, 'usage'>,
   endedMs: number,
 ): Readonly<Record<string, unknown>> {
-  const facts: Record<string, unknown> = usage === null ? {} : priceFacts(usage, finish.prices);
-  const { upstreamModel, firstByteMs, tried } = finish;
-  facts.frt = firstByteMs === null ? -1000 : Math.round(firstByteMs - parsed.startedMs);
-  facts.ms = Math.round(endedMs - parsed.startedMs);
+  const fields: Record<string, unknown> = usage === null ? {} : priceFields(usage, finish.prices);
+  const { upstreamModel, firstByteMs, attempts } = finish;
+  fields.frt = firstByteMs === null ? -1000 : Math.round(firstByteMs - parsed.startedMs);
+  fields.ms = Math.round(endedMs - parsed.startedMs);
   if (upstreamModel !== parsed.model && upstreamModel !== '') {
-    facts.is_model_mapped = true;
-    facts.upstream_model_name = upstreamModel;
+    fields.is_model_mapped = true;
+    fields.upstream_model_name = upstreamModel;
   }
   const effort = effortOf(parsed.body);
-  if (effort !== null) facts.reasoning_effort = effort;
-  if (parsed.route.path !== usualPath) facts.request_path = parsed.route.path;
-  if (finish.failure !== undefined) facts.failure = finish.failure;
+  if (effort !== null) fields.reasoning_effort = effort;
+  if (parsed.route.path !== defaultPath) fields.request_path = parsed.route.path;
+  if (finish.failure !== undefined) fields.failure = finish.failure;
   if (finish.thought !== undefined) {
     const { tokens, ms, tokensPerSecond } = finish.thought;
-    facts.estimated_thought = { tokens, ms, tokens_per_second: tokensPerSecond };
+    fields.estimated_thought = { tokens, ms, tokens_per_second: tokensPerSecond };
   }
-  if (finish.compaction !== undefined) facts.compaction = finish.compaction;
-  if (finish.dropped.length > 0) facts.dropped = finish.dropped;
-  const admin: Record<string, unknown> = { use_channel: tried.map(channelIdOf) };
-  if (tried.some(hasFailed))
-    admin.attempts = tried.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
-  facts.admin_info = admin;
-  return facts;
+  if (finish.compaction !== undefined) fields.compaction = finish.compaction;
+  if (finish.dropped.length > 0) fields.dropped = finish.dropped;
+  const admin: Record<string, unknown> = { use_channel: attempts.map(channelIdOf) };
+  if (attempts.some(hasFailed))
+    admin.attempts = attempts.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
+  fields.admin_info = admin;
+  return fields;
 }
 
-const channelIdOf = ({ channelId }: Tried): string => String(channelId);
-const hasFailed = ({ failed }: Tried): boolean => failed !== null;
+const channelIdOf = ({ channelId }: AttemptSummary): string => String(channelId);
+const hasFailed = ({ failed }: AttemptSummary): boolean => failed !== null;
 
 /** What is not durable by then goes out all the same, and is counted. */
 function withinCeiling(core: ReservationCore, durable: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const written = core.commitDeadlines.start(core.commitCeilingMs, () => {
-    core.settledLate();
+  const written = core.commitDeadlines.start(core.maxCommitWaitMs, () => {
+    core.settledAfterwards();
     resolve();
   });
   void durable.then(() => {

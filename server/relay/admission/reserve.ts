@@ -1,21 +1,21 @@
 /** The step that holds a request's money: how much is looked up and taken in one go under the user's lock; before it may be waited for a lease, for the whole site's rates, or for an exact count of the prompt. */
-import type { HoldRefusal } from '../../billing/balances/account.ts';
+import type { ReserveRefusal } from '../../billing/balances/account.ts';
 import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts';
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import { Feature } from '../../routing/features.ts';
-import type { Authorise } from '../intake/authorise.ts';
+import type { Authorize } from '../intake/authorise.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
-import { countedTexts, leastCount, sumOf } from '../intake/prompt.ts';
+import { countedTexts, minCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/shortage.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import { affordableOutput, asksForThought, leastWorth, shorten } from './answer-limit.ts';
+import { affordableOutput, minWorth, requestsThinking, shorten } from './answer-limit.ts';
 import { checkWords } from './blocked-words.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { checkStorage } from './gate.ts';
-import { elsewhere, isTakenBalance, type LeaseClient, lesseeOf, mostLeases, refusalAfter } from './lease-client.ts';
+import { elsewhere, isTakenBalance, type LeaseClient, lesseeOf, maxLeases, refusalAfter } from './lease-client.ts';
 import type { Limits } from './limits.ts';
-import { estimate, holdFor } from './meter.ts';
+import { estimate, reserveFor } from './meter.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
 import type { Reservation, ReservationCore } from './reservation.ts';
 
@@ -23,12 +23,12 @@ export interface ReserveCore extends ReservationCore {
   readonly limits: Limits;
   readonly counter: TokenCounter;
   readonly planning: PlanDeps;
-  readonly authorise: Pick<Authorise, 'allowModel'>;
+  readonly authorize: Pick<Authorize, 'allowModel'>;
 }
 
 /** The step before: where the request may go and what it may cost. @throws AppError model_not_allowed, sensitive_words, storage_unavailable, channel_*, model_price_unset. */
 export function planFor(core: ReserveCore, parsed: ParsedRequest, principal: Principal, free: boolean): Plan {
-  core.authorise.allowModel(principal, parsed.model);
+  core.authorize.allowModel(principal, parsed.model);
   checkWords(core.state.settings, parsed.prompt);
   checkStorage(core.ledger);
   return makePlan(core.planning, parsed, principal, free);
@@ -58,7 +58,7 @@ export function reserve(core: ReserveCore, one: Reservation): void | Promise<voi
 
 function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> {
   const { leaseClient } = core;
-  if (leaseClient !== null && balanceRoom(one) < one.most) return reserveWithLease(core, leaseClient, one);
+  if (leaseClient !== null && balanceRoom(one) < one.max) return reserveWithLease(core, leaseClient, one);
   const reserved = tryReserve(core, one, leaseClient === null);
   if (leaseClient === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
   if (reserved === true) return;
@@ -72,9 +72,9 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one
   // What is leased counts as often in what requests may cost together, and once in what they hold.
   const times = one.staged ? one.overcommit : 1;
   const room = () => Math.floor(balanceRoom(one) / times);
-  for (let loans = 1; loans < mostLeases; loans++) {
+  for (let loans = 1; loans < maxLeases; loans++) {
     one.planAgain(parsed, plan);
-    const loan = await leaseClient.acquire(lesseeOf(principal, plan.house), Math.ceil(one.most / times), room);
+    const loan = await leaseClient.acquire(lesseeOf(principal, plan.selfUse), Math.ceil(one.max / times), room);
     try {
       // Another thread of this machine may have taken what was leased.
       if (await tryReserve(core, one, loan !== 'lent')) return;
@@ -93,80 +93,80 @@ function tryReserve(core: ReserveCore, one: Reservation, shortens: boolean): boo
   let reserved: boolean | 'uncounted';
   memory.lock(stripe);
   try {
-    reserved = lookAndHold(core, one, shortens);
+    reserved = checkAndReserve(core, one, shortens);
   } finally {
-    memory.unlock(stripe);
+    memory.release(stripe);
   }
-  return reserved === 'uncounted' ? countAndHold(core, one, shortens) : reserved;
+  return reserved === 'uncounted' ? countAndReserve(core, one, shortens) : reserved;
 }
 
-function lookAndHold(core: ReserveCore, one: Reservation, shortens: boolean): boolean | 'uncounted' {
+function checkAndReserve(core: ReserveCore, one: Reservation, shortens: boolean): boolean | 'uncounted' {
   const { parsed, plan } = one;
   const room = roomFor(one);
-  const fits = one.most <= room;
+  const isAffordable = one.max <= room;
   // A stream that may cost more than there is begins with what there is.
-  const begins = !one.staged || leastFor(one) <= one.account.available(plan.house);
-  if (!(fits && begins)) {
+  const begins = !one.staged || minFor(one) <= one.account.available(plan.selfUse);
+  if (!(isAffordable && begins)) {
     const { texts, objects } = parsed.prompt;
     const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
-    const tight = holdFor(plan.estimate, 0) > room * countedShare || leastFor(one) > room;
+    const tight = reserveFor(plan.estimate, 0) > room * countedShare || minFor(one) > room;
     if (countable && (tight || !begins)) return 'uncounted';
   }
-  if (!fits) return shortens && holdShorter(core, one, room);
-  hold(core, one);
+  if (!isAffordable) return shortens && reserveShorter(core, one, room);
+  reserveNow(core, one);
   return true;
 }
 
-async function countAndHold(core: ReserveCore, one: Reservation, shortens: boolean): Promise<boolean> {
+async function countAndReserve(core: ReserveCore, one: Reservation, shortens: boolean): Promise<boolean> {
   const { parsed, plan } = one;
   const texts = countedTexts(parsed.prompt);
   const tokens = sumOf(await core.counter.count(parsed.model, texts));
   const counted =
-    plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, leastCount(texts));
+    plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, minCount(texts));
   const exact = estimate(parsed, plan, counted);
-  if (exact.hold < one.most) {
+  if (exact.reserveAmount < one.max) {
     one.plan = { ...plan, estimate: exact };
-    one.held = exact.hold;
-    one.most = exact.hold;
+    one.held = exact.reserveAmount;
+    one.max = exact.reserveAmount;
   }
   return one.account.locked(() => {
     const room = roomFor(one);
-    if (one.most > room) return shortens && holdShorter(core, one, room);
-    hold(core, one);
+    if (one.max > room) return shortens && reserveShorter(core, one, room);
+    reserveNow(core, one);
     return true;
   });
 }
 
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
-function holdShorter(core: ReserveCore, one: Reservation, room: number): true {
+function reserveShorter(core: ReserveCore, one: Reservation, room: number): true {
   const shorter = core.state.settings.passThrough ? null : shorten(one.parsed, one.plan, room);
   if (shorter === null) {
     // Refused by whoever has too little: said with the least that would do.
-    const least = leastFor(one);
-    const need = least > room ? least : one.most;
+    const min = minFor(one);
+    const need = min > room ? min : one.max;
     one.held = need;
-    one.most = need;
+    one.max = need;
     one.heldTokens = one.plan.estimate.maxTokens;
   } else {
     one.planAgain(shorter.parsed, shorter.plan);
   }
-  hold(core, one);
+  reserveNow(core, one);
   return true;
 }
 
 /** Takes it: of the rates first, then of the key's budgets, its limit and the balance. @throws AppError limit_tpm, token_budget_*, *_exhausted. */
-function hold(core: ReserveCore, one: Reservation): void {
-  const { principal, plan, admission, most, overcommit, account } = one;
-  if (one.staged) holdPart(core, one);
+function reserveNow(core: ReserveCore, one: Reservation): void {
+  const { principal, plan, admission, max, overcommit, account } = one;
+  if (one.staged) reservePart(core, one);
   one.open = openRow(core, one);
   try {
     admission.reserve({ tokens: plan.promptTokens, output: plan.estimate.maxTokens });
-    const held = account.hold(one.held, {
-      most,
-      budget: most,
+    const held = account.reserve(one.held, {
+      max,
+      budget: max,
       limits: principal.token?.limits ?? null,
       overcommit,
-      house: plan.house,
+      selfUse: plan.selfUse,
       open: one.open,
     });
     if (held.ok) return;
@@ -179,7 +179,7 @@ function hold(core: ReserveCore, one: Reservation): void {
 }
 
 /** Budgets count all that a request may cost; the others what it holds. Whoever is refused reads money. */
-function refusalOf(lacking: HoldRefusal, { most, held }: Reservation, settings: RelaySettings): AppError {
+function refusalOf(lacking: ReserveRefusal, { max, held }: Reservation, settings: RelaySettings): AppError {
   const { remain } = lacking;
   if (lacking.who !== 'budget')
     return new AppError(
@@ -188,7 +188,7 @@ function refusalOf(lacking: HoldRefusal, { most, held }: Reservation, settings: 
     );
   const seconds = Math.ceil(lacking.seconds);
   return new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
-    ...shortage(remain, most, settings),
+    ...shortage(remain, max, settings),
     seconds,
   });
 }
@@ -198,44 +198,44 @@ function openRow(core: ReserveCore, one: Reservation): OpenRequest {
   const { parsed, principal, plan, admission, account } = one;
   const { open, nodeLease } = core.balances.money;
   one.epoch = nodeLease?.epoch() ?? 0;
-  const begun = {
+  const startedOf = {
     ref: parsed.requestId,
     group: principal.group,
     startedMs: parsed.startedMs,
     model: parsed.model,
     streams: parsed.stream,
     promptTokens: plan.promptTokens,
-    house: plan.house,
+    selfUse: plan.selfUse,
     epoch: one.epoch,
   };
   if (admission.open !== noRow) {
-    admission.open.read(begun);
+    admission.open.read(startedOf);
     return admission.open;
   }
-  const row = open.begin(account, begun);
+  const row = open.begin(account, startedOf);
   if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
   return row;
 }
 
 /** Begins with a modest hold, unless there is plenty: then nothing has to be read along to see what it costs so far. */
-function holdPart(core: ReserveCore, one: Reservation): void {
-  const { account, plan, most } = one;
-  const available = account.available(plan.house);
-  if (most * plenty <= available) return;
+function reservePart(core: ReserveCore, one: Reservation): void {
+  const { account, plan, max } = one;
+  const available = account.available(plan.selfUse);
+  if (max * plenty <= available) return;
   const { estimate: size } = plan;
   const modest = Math.min(size.maxTokens, core.state.settings.stake * (size.answer?.choices ?? 1));
-  const quota = holdFor(size, modest);
+  const quota = reserveFor(size, modest);
   const less = quota <= available ? 0 : affordableOutput(size, available);
   // Nothing left to begin with: the balance refuses it.
   one.heldTokens = less === 0 ? modest : less;
-  one.held = less === 0 ? quota : holdFor(size, less);
-  one.grows = one.held !== most;
+  one.held = less === 0 ? quota : reserveFor(size, less);
+  one.grows = one.held !== max;
 }
 
 /** What a request may cost at most for the balance, and the key's limit, to let it in. */
 function balanceRoom({ account, plan, overcommit, staged }: Reservation): number {
-  const spare = account.spare(overcommit, plan.house);
-  return staged ? spare : Math.min(spare, account.available(plan.house));
+  const spare = account.spare(overcommit, plan.selfUse);
+  return staged ? spare : Math.min(spare, account.available(plan.selfUse));
 }
 
 function roomFor(one: Reservation): number {
@@ -245,8 +245,8 @@ function roomFor(one: Reservation): number {
 }
 
 /** Quota of the shortest answer that is worth asking for. */
-function leastFor({ plan: { estimate: size }, most, parsed: { body } }: Reservation): number {
-  return size.answer === null ? most : holdFor(size, leastWorth(size, body) * size.answer.choices);
+function minFor({ plan: { estimate: size }, max, parsed: { body } }: Reservation): number {
+  return size.answer === null ? max : reserveFor(size, minWorth(size, body) * size.answer.choices);
 }
 
 /** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
@@ -258,6 +258,6 @@ function isStaged({ overcommit, parsed, plan: { estimate: size, route } }: Reser
     answer !== null &&
     !answer.model.thinks &&
     route.offers.stopOnCancel &&
-    !((parsed.prompt.features & Feature.thought) !== 0 && asksForThought(parsed.body))
+    !((parsed.prompt.features & Feature.thought) !== 0 && requestsThinking(parsed.body))
   );
 }

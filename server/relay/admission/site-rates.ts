@@ -13,7 +13,7 @@ export interface SiteVisit {
   reserve(prompt: number, output: number): Promise<void> | null;
   ended(tokens: number, success: boolean): void;
   /** It never ran. */
-  withdraw(): void;
+  rollBack(): void;
 }
 
 export interface SiteRates {
@@ -36,13 +36,13 @@ interface Window {
   readonly key: string;
   readonly spanMs: number;
   /** What may be in it, -1 = anything. */
-  readonly most: number;
+  readonly max: number;
   readonly adds: number;
   /** Where not all of it fits, so much must: then one at a time may take what is left. */
-  readonly least: number;
-  readonly refused: () => AppErrorFacts;
+  readonly min: number;
+  readonly rejected: () => AppErrorInput;
 }
-interface AppErrorFacts {
+interface AppErrorInput {
   readonly code: ErrorCode;
   readonly params: Readonly<Record<string, string | number>>;
 }
@@ -127,22 +127,22 @@ function scopeWindows(name: string, key: string, { rpm, tpm }: RateLimits): Wind
       key: `${key}:requests`,
       spanMs: minuteMs,
       // Counted where there is no limit, too: one may be set while it runs.
-      most: rpm === 0 ? -1 : rpm,
+      max: rpm === 0 ? -1 : rpm,
       adds: 1,
-      least: 1,
-      refused: () => ({ code: 'limit_rpm', params: { who: name, limit: rpm } }),
+      min: 1,
+      rejected: () => ({ code: 'limit_rpm', params: { who: name, limit: rpm } }),
     },
     tokenWindow(name, key, tpm, 0, 1),
   ];
 }
 
-const tokenWindow = (name: string, key: string, tpm: number, adds: number, least: number): Window => ({
+const tokenWindow = (name: string, key: string, tpm: number, adds: number, min: number): Window => ({
   key: `${key}:tokens`,
   spanMs: minuteMs,
-  most: tpm === 0 ? -1 : tpm,
+  max: tpm === 0 ? -1 : tpm,
   adds,
-  least,
-  refused: () => ({ code: 'limit_tpm', params: { who: name, limit: tpm } }),
+  min,
+  rejected: () => ({ code: 'limit_tpm', params: { who: name, limit: tpm } }),
 });
 
 interface Scope {
@@ -168,10 +168,10 @@ function visitWindows({ user }: Principal, settings: RelaySettings): readonly Wi
     // Another span counts anew.
     key: `u${user.id}:${kind}:${rule.periodMs}`,
     spanMs: rule.periodMs,
-    most: limit === 0 ? -1 : limit,
+    max: limit === 0 ? -1 : limit,
     adds: 1,
-    least: 1,
-    refused: () => ({ code, params: { limit, minutes } }),
+    min: 1,
+    rejected: () => ({ code, params: { limit, minutes } }),
   });
   return [visits('all', 'limit_requests', rule.total), visits('good', 'limit_successes', rule.success)];
 }
@@ -184,13 +184,13 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
     const answer = await run(
       'enter',
       windows.map(({ key }) => key),
-      windows.flatMap(({ spanMs, most, adds, least }) => [spanMs, most, adds, least]),
+      windows.flatMap(({ spanMs, max, adds, min }) => [spanMs, max, adds, min]),
     );
     if (answer === null) return null;
     const [refusing = 0, told = 0, ...added] = answer;
     const window = windows[refusing - 1];
     if (window !== undefined) {
-      const { code, params } = window.refused();
+      const { code, params } = window.rejected();
       throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(told / 1000)) });
     }
     return windows.map((each, at) => {
@@ -251,7 +251,7 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
             ({ window }) => (isGood(window) && !success ? -window.adds : 0),
             ({ amount }) => used - amount,
           ),
-        withdraw: () =>
+        rollBack: () =>
           end(
             ({ window }) => -window.adds,
             ({ amount }) => -amount,

@@ -3,40 +3,40 @@
 import { toolPrice } from '../../contract/pricing/charge.ts';
 import type { Prices } from '../../contract/pricing/prices.ts';
 import { type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
-import { priceTerms, underTerms } from '../../contract/pricing/terms.ts';
+import { priceModifiers, withModifiers } from '../../contract/pricing/terms.ts';
 import type { ProtocolId, Usage } from '../../protocols/canonical.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { looseName } from '../../protocols/shared/member-name.ts';
 import type { HostedUse } from '../../providers/knowledge/hosted-tools.ts';
-import { type Asked, askedFeatures, askedIn, nothingAsked } from '../../routing/features.ts';
-import { listsTools, nothingSent, type SentTerms } from '../../routing/offers.ts';
+import { featuresIn, noFeatures, type RequestedFeatures, requestedMask } from '../../routing/features.ts';
+import { listsTools, nothingSent, type SentModifiers } from '../../routing/offers.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 
 const none: readonly never[] = [];
 
 /** What a request asks for besides the model, that changes what the upstream takes. `speed` of speech is how fast somebody talks. */
-export const askedOf = ({ operation, json, body, prompt }: ParsedRequest): Asked =>
-  (prompt.features & askedFeatures) === 0 || operation === 'speech' || json === null ? nothingAsked : askedIn(body);
+export const requestedOf = ({ operation, json, body, prompt }: ParsedRequest): RequestedFeatures =>
+  (prompt.features & requestedMask) === 0 || operation === 'speech' || json === null ? noFeatures : featuresIn(body);
 
 /**
  * What of the terms a request told anew still asks for.
  * @param body null = none of the client's members are in it. @param dialect that it is told in.
  */
-export function carriedTerms(
-  terms: SentTerms,
+export function carriedModifiers(
+  modifiers: SentModifiers,
   body: Readonly<Record<string, unknown>> | null,
   dialect: ProtocolId,
-): SentTerms {
-  const asked = body === null ? nothingAsked : askedIn(body);
-  const told = new Set(asked.terms.map(({ member }) => member));
-  const sent = Object.entries(terms.sent).filter(([member]) => member === 'region' || told.has(member));
-  return { ...terms, sent: Object.fromEntries(sent), uses: asked.uses, listsTools: listsTools(dialect) };
+): SentModifiers {
+  const requested = body === null ? noFeatures : featuresIn(body);
+  const names = new Set(requested.modifiers.map(({ member }) => member));
+  const sent = Object.entries(modifiers.sent).filter(([member]) => member === 'region' || names.has(member));
+  return { ...modifiers, sent: Object.fromEntries(sent), uses: requested.uses, listsTools: listsTools(dialect) };
 }
 
 /** The members that have to go, as edits of the client's own request. */
-export function editsOfTerms(
+export function modifierEdits(
   body: Readonly<Record<string, unknown>>,
-  { removed }: SentTerms,
+  { removed }: SentModifiers,
 ): ReadonlyMap<string, string | undefined> {
   const edits = new Map<string, string | undefined>();
   const wrappers = new Map<string, unknown>();
@@ -59,7 +59,10 @@ function withoutPath(value: unknown, [key = '', ...rest]: readonly string[]): un
 }
 
 /** Takes the same members out of a request that was told anew. @returns what to declare. */
-export function withoutTerms(body: Record<string, unknown>, { removed, dropped }: SentTerms): readonly string[] {
+export function withoutModifiers(
+  body: Record<string, unknown>,
+  { removed, dropped }: SentModifiers,
+): readonly string[] {
   const kept: string[] = [];
   for (const [at, path] of removed.entries()) {
     const [first = ''] = path;
@@ -78,7 +81,11 @@ export function withoutTerms(body: Record<string, unknown>, { removed, dropped }
  * The usage with the work that the upstream was asked for besides the model's: as the answer reports it, else the most
  * that one answer takes.
  */
-export function withUses(usage: Usage | null, { uses, listsTools: lists }: SentTerms, prices: Prices): Usage | null {
+export function withUses(
+  usage: Usage | null,
+  { uses, listsTools: lists }: SentModifiers,
+  prices: Prices,
+): Usage | null {
   if (usage === null || uses.length === 0) return usage;
   const calls: Record<string, number> = { ...usage.toolCalls };
   const dearest = (one: HostedUse) => toolPrice(prices, one.tool) * one.units;
@@ -108,16 +115,21 @@ export interface Pricing {
 export function reportedPrices(
   prices: Prices,
   pricing: Pricing,
-  facts: { readonly model: string; readonly upstreamModel: string; readonly terms: SentTerms },
+  details: { readonly model: string; readonly upstreamModel: string; readonly modifiers: SentModifiers },
   usage: Usage | null,
 ): Prices {
-  const { sent } = facts.terms;
-  if (sent === nothingSent.sent && usage?.terms === undefined && usage?.parts === undefined)
-    return underTerms(prices, none);
-  const models = [facts.model, facts.upstreamModel];
-  const terms = { ...sent, ...usage?.terms };
-  const { surcharges, unpriced } = priceTerms(pricing.tables.termRules, models, terms, facts.terms.discounts);
-  const own = underTerms(prices, surcharges);
+  const { sent } = details.modifiers;
+  if (sent === nothingSent.sent && usage?.modifiers === undefined && usage?.parts === undefined)
+    return withModifiers(prices, none);
+  const models = [details.model, details.upstreamModel];
+  const modifiers = { ...sent, ...usage?.modifiers };
+  const { surcharges, unpriced } = priceModifiers(
+    pricing.tables.termRules,
+    models,
+    modifiers,
+    details.modifiers.discounts,
+  );
+  const own = withModifiers(prices, surcharges);
   if (usage?.parts === undefined && unpriced.length === 0) return own;
   const others = new Map<string, Prices>();
   const unknown = new Set<string>(unpriced);

@@ -6,8 +6,8 @@ import { codecFor } from '../../protocols/registry.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
-import type { Tried } from '../shared/failure.ts';
-import { clientError, errorResponse, retryAfterOf, toldTo } from '../shared/render-error.ts';
+import type { AttemptSummary } from '../shared/failure.ts';
+import { clientError, errorResponse, localizedFor, retryAfterOf } from '../shared/render-error.ts';
 import { jsonType, shownType } from '../shared/sealed.ts';
 import { changeFor, contextOf, isGathered, type Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
@@ -42,7 +42,7 @@ function respond(
 ): Promise<Response> | Response {
   switch (outcome.kind) {
     case 'failed':
-      return refuse(core, one, outcome, disconnect);
+      return reject(core, one, outcome, disconnect);
     case 'stream':
       return isGathered(one.parsed)
         ? gathered(core, one, outcome, disconnect)
@@ -54,7 +54,7 @@ function respond(
   }
 }
 
-async function refuse(
+async function reject(
   core: StreamDeps,
   one: Reservation,
   outcome: Failed,
@@ -62,8 +62,8 @@ async function refuse(
 ): Promise<Response> {
   const { parsed } = one;
   const { shown, retryAfter } = await closeFailed(core, one, outcome, disconnect);
-  const response = errorResponse(parsed.protocol, toldTo(parsed.request, shown), retryAfter);
-  const headers = ownHeaders(one, outcome.tried);
+  const response = errorResponse(parsed.protocol, localizedFor(parsed.request, shown), retryAfter);
+  const headers = ownHeaders(one, outcome.attempts);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
   return response;
 }
@@ -75,7 +75,7 @@ async function closeFailed(
   outcome: Failed,
   disconnect: ClientDisconnect,
 ): Promise<Refusal> {
-  const { tried, left } = outcome;
+  const { attempts, left } = outcome;
   const circumstances = { gone: one.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
   if (left !== null) {
     const { prepared, usage } = left;
@@ -83,7 +83,7 @@ async function closeFailed(
     await closeRequest(
       core,
       one,
-      { prepared, tried },
+      { prepared, attempts },
       {
         endReason: 'client_gone',
         usage,
@@ -115,11 +115,11 @@ function bytes(
     stopped: () => disconnect.cutBy() !== null,
     idleMs: core.idleMs(),
     finish: (end) => {
-      const tried = reportOutcome(core, one, outcome, end);
-      return closeRequest(core, one, { prepared, tried }, end);
+      const attempts = reportOutcome(core, one, outcome, end);
+      return closeRequest(core, one, { prepared, attempts }, end);
     },
   });
-  return new Response(body, { status: response.status, headers: headersOf(one, outcome.tried, response) });
+  return new Response(body, { status: response.status, headers: headersOf(one, outcome.attempts, response) });
 }
 
 function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { kind: 'whole' }>): Promise<Response> {
@@ -127,14 +127,14 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
   const { prepared, body, bytes, response } = outcome;
   const { upstream } = prepared;
   const usage = reportedUsage(parsed, upstream, body);
-  const retell = prepared.retold || (parsed.stream && parsed.operation === 'chat');
-  const events = outcome.events ?? (retell || usage === null ? upstream.decodeResponse(body) : []);
-  const { retell: convert } = prepared;
-  const told =
+  const translateResponse = prepared.needsTranslation || (parsed.stream && parsed.operation === 'chat');
+  const events = outcome.events ?? (translateResponse || usage === null ? upstream.decodeResponse(body) : []);
+  const { translateResponse: convert } = prepared;
+  const text =
     convert !== null
       ? JSON.stringify(convert(body))
-      : retell
-        ? retold(one, changed(events, changeFor(prepared)), core.now())
+      : translateResponse
+        ? translatedBody(one, changed(events, changeFor(prepared)), core.now())
         : null;
   if (prepared.namesKept) noteKept(core.affinity, one, prepared, body);
   const durable = closeRequest(core, one, outcome, {
@@ -144,35 +144,35 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
     delivered: usage === null ? textOfEvents(events) : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
   });
-  const shape = told === null ? null : reshapeFor(one);
-  const piece = inForm(one, told === null ? bytes : shape === null ? told : shape.push(told) + shape.end());
-  const headers = headersOf(one, outcome.tried, response);
-  if (told === null) headers['content-type'] = jsonType(headers['content-type']);
+  const shape = text === null ? null : reshapeFor(one);
+  const chunk = inForm(one, text === null ? bytes : shape === null ? text : shape.push(text) + shape.end());
+  const headers = headersOf(one, outcome.attempts, response);
+  if (text === null) headers['content-type'] = jsonType(headers['content-type']);
   else if (parsed.stream) addStreamHeaders(headers, shape);
   else headers['content-type'] = 'application/json; charset=utf-8';
   const { status } = response;
-  return whenDurable(durable, core.commitPingMs, piece, (sent) => new Response(sent, { status, headers }));
+  return whenDurable(durable, core.commitPingMs, chunk, (sent) => new Response(sent, { status, headers }));
 }
 
 /** Some addresses take an answer in one piece in another form than the dialect's chat. */
-function inForm<T extends string | Uint8Array<ArrayBuffer>>({ parsed }: Reservation, piece: T): T | string {
+function inForm<T extends string | Uint8Array<ArrayBuffer>>({ parsed }: Reservation, chunk: T): T | string {
   const form = parsed.stream ? undefined : codecFor(parsed.protocol).client.wholeForm?.(parsed.request.url);
-  if (form == null) return piece;
-  return form(typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8'));
+  if (form == null) return chunk;
+  return form(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'));
 }
 
 const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeFor>): readonly ChatEvent[] =>
   change === undefined ? events : events.flatMap(change);
 
 /** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
-export function retold(one: Reservation, events: readonly ChatEvent[], nowMs: number): string {
+export function translatedBody(one: Reservation, events: readonly ChatEvent[], nowMs: number): string {
   const { parsed } = one;
   const { translation, traits } = codecFor(parsed.protocol);
   const context = contextOf(one, nowMs);
   if (!parsed.stream) {
-    const told = translation.encodeResponse(events, context);
-    const called = parsed.compaction?.form === 'call' ? traits.compaction?.asCall(told, parsed.body) : undefined;
-    return JSON.stringify(called ?? told);
+    const text = translation.encodeResponse(events, context);
+    const called = parsed.compaction?.form === 'call' ? traits.compaction?.asCall(text, parsed.body) : undefined;
+    return JSON.stringify(called ?? text);
   }
   const writer = translation.writer(context);
   return events.map((event) => writer.write(event)).join('');
@@ -205,18 +205,18 @@ async function gathered(
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
   };
-  const tried = reportOutcome(core, one, outcome, end);
-  const told = broken ? '' : inForm(one, retold(one, stream.frameRelay.events(), core.now()));
-  const durable = closeRequest(core, one, { prepared: outcome.prepared, tried }, end);
+  const attempts = reportOutcome(core, one, outcome, end);
+  const text = broken ? '' : inForm(one, translatedBody(one, stream.frameRelay.events(), core.now()));
+  const durable = closeRequest(core, one, { prepared: outcome.prepared, attempts }, end);
   disconnect.upstream.abort();
   if (broken) {
     await durable;
     const { parsed } = one;
     const error = stopped === null ? brokenError(one, outcome) : clientError(stopped, parsed.requestId);
-    return errorResponse(parsed.protocol, toldTo(parsed.request, error), retryAfterOf(stopped));
+    return errorResponse(parsed.protocol, localizedFor(parsed.request, error), retryAfterOf(stopped));
   }
-  return whenDurable(durable, core.commitPingMs, told, (sent) => {
-    const headers = ownHeaders(one, outcome.tried);
+  return whenDurable(durable, core.commitPingMs, text, (sent) => {
+    const headers = ownHeaders(one, outcome.attempts);
     headers['content-type'] = 'application/json; charset=utf-8';
     return new Response(sent, { status: 200, headers });
   });
@@ -226,7 +226,7 @@ function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconn
   const { prepared, stream, response } = outcome;
   if (prepared.namesKept) noteKept(core.affinity, one, prepared, { id: stream.frameRelay.responseId });
   const relay = new ResponseStream(core, one, disconnect, outcome);
-  const headers = ownHeaders(one, outcome.tried);
+  const headers = ownHeaders(one, outcome.attempts);
   addShown(headers, response);
   addStreamHeaders(headers, relay.reshape);
   return new Response(relay.readable(), { status: response.status, headers });
@@ -255,9 +255,9 @@ function waitingStream(
 /** The rest tells who the upstream is or how its account stands. */
 const shownHeaders = ['openai-version', 'openai-processing-ms', 'x-request-id'] as const;
 
-/** @param tried attempts, for the trace. */
-function headersOf(one: Reservation, tried: readonly Tried[], response: Response): Record<string, string> {
-  const headers = ownHeaders(one, tried);
+/** @param attempts attempts, for the trace. */
+function headersOf(one: Reservation, attempts: readonly AttemptSummary[], response: Response): Record<string, string> {
+  const headers = ownHeaders(one, attempts);
   const type = response.headers.get('content-type');
   if (type !== null) headers['content-type'] = shownType(type);
   addShown(headers, response);
@@ -276,7 +276,7 @@ function addStreamHeaders(headers: Record<string, string>, shape: Reshape | null
   headers['x-accel-buffering'] = 'no';
 }
 
-function ownHeaders(one: Reservation, tried: readonly Tried[]): Record<string, string> {
+function ownHeaders(one: Reservation, attempts: readonly AttemptSummary[]): Record<string, string> {
   const { parsed, plan, charged: quota } = one;
   const headers: Record<string, string> = { 'x-oneapi-request-id': parsed.requestId };
   if (plan.showCost && quota !== null) {
@@ -284,8 +284,8 @@ function ownHeaders(one: Reservation, tried: readonly Tried[]): Record<string, s
     headers['x-gateway-cost-usd'] = formatUsd(quota, 6, plan.prices.quotaPerUnit);
   }
   if (plan.trace !== null) {
-    const asked = tried.map(({ channelId }) => channelId);
-    headers['x-gateway-trace'] = `${plan.trace}; tried=${asked.join(',')}`;
+    const requested = attempts.map(({ channelId }) => channelId);
+    headers['x-gateway-trace'] = `${plan.trace}; tried=${requested.join(',')}`;
   }
   return headers;
 }

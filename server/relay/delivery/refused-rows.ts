@@ -5,10 +5,10 @@ import { LogType } from '../../contract/enums.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import type { Seen } from '../admission/observer.ts';
-import type { Authorise } from '../intake/authorise.ts';
+import type { Authorize } from '../intake/authorise.ts';
 import type { Peer } from '../intake/parsed-request.ts';
 
-export interface RefusedRequest {
+export interface RejectedRequest {
   readonly request: Request;
   readonly path: string;
   readonly peer: Peer | null;
@@ -18,13 +18,13 @@ export interface RefusedRequest {
   readonly shown: () => ClientError;
 }
 
-export interface RefusedRowsDeps {
+export interface RejectionLogDeps {
   readonly ledger: Ledger;
-  readonly authorise: Pick<Authorise, 'ownerOf'>;
+  readonly authorize: Pick<Authorize, 'ownerOf'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that never goes back. */
-  readonly steady: () => number;
+  readonly monoNow: () => number;
 }
 
 /** Rows at once, and one more per so many milliseconds: of one key, of all together. */
@@ -33,9 +33,9 @@ const keyEveryMs = 5000;
 const burst = 200;
 const everyMs = 100;
 /** Keys that are told apart; beyond that all begin anew. */
-const mostKeys = 5000;
+const maxKeys = 5000;
 /** Names come from clients. */
-const longestName = 200;
+const maxNameLength = 200;
 
 interface Allowance {
   left: number;
@@ -44,8 +44,8 @@ interface Allowance {
   skipped: number;
 }
 
-function allows(one: Allowance, most: number, perMs: number, nowMs: number): boolean {
-  one.left = Math.min(most, one.left + (nowMs - one.atMs) / perMs);
+function allows(one: Allowance, max: number, perMs: number, nowMs: number): boolean {
+  one.left = Math.min(max, one.left + (nowMs - one.atMs) / perMs);
   one.atMs = nowMs;
   return one.left >= 1;
 }
@@ -53,20 +53,20 @@ function allows(one: Allowance, most: number, perMs: number, nowMs: number): boo
 /** Strangers are told apart from nobody: all share one allowance, and only what they presented as a key is worth a row. */
 const strangersCodes: ReadonlySet<ErrorCode> = new Set(['token_missing', 'token_invalid']);
 
-export interface RefusedRows {
+export interface RejectionLog {
   /** Costs the caller nothing: the row goes the way of all others. */
-  note(refused: RefusedRequest): void;
+  note(rejected: RejectedRequest): void;
 }
 
-export function createRefusedRows({ ledger, authorise, now, steady }: RefusedRowsDeps): RefusedRows {
+export function createRejectionLog({ ledger, authorize, now, monoNow }: RejectionLogDeps): RejectionLog {
   const keys = new Map<string, Allowance>();
-  const all: Allowance = { left: burst, atMs: steady(), skipped: 0 };
+  const all: Allowance = { left: burst, atMs: monoNow(), skipped: 0 };
 
   /** @returns how many of this key went unwritten before, null = this one does too. */
   const take = (key: string): number | null => {
-    const at = steady();
+    const at = monoNow();
     const known = keys.get(key);
-    if (known === undefined && keys.size >= mostKeys) keys.clear();
+    if (known === undefined && keys.size >= maxKeys) keys.clear();
     const own = known ?? { left: keyBurst, atMs: at, skipped: 0 };
     keys.set(key, own);
     if (!allows(own, keyBurst, keyEveryMs, at) || !allows(all, burst, everyMs, at)) {
@@ -81,19 +81,19 @@ export function createRefusedRows({ ledger, authorise, now, steady }: RefusedRow
   };
 
   return {
-    note({ request, path, peer, seen, error, shown }: RefusedRequest): void {
-      const owner = seen.principal ?? authorise.ownerOf(request);
+    note({ request, path, peer, seen, error, shown }: RejectedRequest): void {
+      const owner = seen.principal ?? authorize.ownerOf(request);
       if (owner === null && !(error instanceof AppError && strangersCodes.has(error.code))) return;
       if (!ledger.healthy().ok) return;
       const skipped = take(owner === null ? '' : `${owner.user.id}/${owner.token?.id ?? 0}`);
       if (skipped === null) return;
       const endedMs = now();
       const { code, status, message, requestId } = shown();
-      const facts: Record<string, unknown> = { refused: code, status, request_path: path };
-      if (seen.parsed !== null) facts.ms = Math.round(endedMs - seen.parsed.startedMs);
-      if (seen.unread === true) facts.unread = true;
-      if (skipped > 0) facts.skipped = skipped;
-      if (owner === null && peer !== null) facts.admin_info = { ip: peer.ip() };
+      const fields: Record<string, unknown> = { refused: code, status, request_path: path };
+      if (seen.parsed !== null) fields.ms = Math.round(endedMs - seen.parsed.startedMs);
+      if (seen.unread === true) fields.unread = true;
+      if (skipped > 0) fields.skipped = skipped;
+      if (owner === null && peer !== null) fields.admin_info = { ip: peer.ip() };
       void ledger
         .execute({
           type: 'note',
@@ -115,7 +115,7 @@ export function createRefusedRows({ ledger, authorise, now, steady }: RefusedRow
             completionTokens: 0,
             quota: 0,
             content: message,
-            other: JSON.stringify(facts),
+            other: JSON.stringify(fields),
             usageSource: 'none',
             endReason: 'refused',
           },
@@ -128,5 +128,5 @@ export function createRefusedRows({ ledger, authorise, now, steady }: RefusedRow
 /** The reason often names it where the request was not read yet. */
 function modelOf({ parsed }: Seen, error: unknown): string {
   const named = parsed?.model ?? (error instanceof AppError ? error.params.model : undefined);
-  return typeof named === 'string' ? named.slice(0, longestName) : '';
+  return typeof named === 'string' ? named.slice(0, maxNameLength) : '';
 }

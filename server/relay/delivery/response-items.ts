@@ -2,8 +2,8 @@
 import type { MadeItem } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import type { Capsule } from '../intake/parsed-request.ts';
-import type { Recall } from '../intake/references.ts';
+import type { SealedBlob } from '../intake/parsed-request.ts';
+import type { LoadItems } from '../intake/references.ts';
 import { type Affinity, keptIds } from '../routing/affinity.ts';
 import type { ItemStore, SealedItem } from '../shared/items.ts';
 import type { Prepared } from '../upstream/prepare.ts';
@@ -11,33 +11,33 @@ import type { Prepared } from '../upstream/prepare.ts';
 export interface ItemKeeping {
   /** To be called when an answer is over that made items, before its client hears of it. */
   keep(one: Reservation, made: readonly MadeItem[]): void;
-  recall(userId: number, ids: readonly string[]): ReturnType<Recall>;
+  loadItems(userId: number, ids: readonly string[]): ReturnType<LoadItems>;
 }
 
 /** Pictures told as text need not be kept. */
-const longest = 1024 * 1024;
+const maxLength = 1024 * 1024;
 
 export function createItemKeeping(deps: {
   readonly store: ItemStore;
-  readonly capsule: Capsule;
+  readonly sealedBlob: SealedBlob;
   /** 0 = nothing is kept. */
   readonly days: () => number;
 }): ItemKeeping {
-  const { store, capsule, days } = deps;
+  const { store, sealedBlob, days } = deps;
   return {
     keep({ plan }, made) {
       if (days() === 0) return;
       const items: SealedItem[] = [];
       for (const { id, item } of made) {
         const text = JSON.stringify(item);
-        if (text.length <= longest) items.push({ id, sealed: capsule.seal(text) });
+        if (text.length <= maxLength) items.push({ id, sealed: sealedBlob.seal(text) });
       }
       // What cannot be kept is asked for again in words of its own when it is named.
       if (items.length > 0) store.keepItems(plan.ownerId, items, days()).catch(() => undefined);
     },
-    async recall(userId, ids) {
+    async loadItems(userId, ids) {
       const kept = days() === 0 ? [] : await store.keptItems(userId, ids);
-      return new Map(kept.map(({ id, sealed }) => [id, capsule.open(sealed)]));
+      return new Map(kept.map(({ id, sealed }) => [id, sealedBlob.open(sealed)]));
     },
   };
 }

@@ -8,13 +8,13 @@ import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
-import type { SentTerms } from '../../routing/offers.ts';
+import type { SentModifiers } from '../../routing/offers.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { reportedPrices, withUses } from '../admission/terms.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
-import { failedAttempt, failureError, mayRetry, type Tried, type UpstreamFailure } from '../shared/failure.ts';
+import { type AttemptSummary, failedAttempt, failureError, mayRetry, type UpstreamFailure } from '../shared/failure.ts';
 import { clientError, retryAfterOf, withUpstreamWords } from '../shared/render-error.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { RelayState } from '../state/state.ts';
@@ -31,10 +31,10 @@ export interface SettleCore {
   readonly items: ItemKeeping;
 }
 
-export interface SettleFacts {
+export interface SettleInput {
   readonly prepared: Prepared;
   /** In order. */
-  readonly tried: readonly Tried[];
+  readonly attempts: readonly AttemptSummary[];
   /** The JSON of a whole answer. */
   readonly body?: unknown;
 }
@@ -55,13 +55,13 @@ export interface StreamEnd {
 }
 
 /** Settles what a response cost and ends its request. Resolves when the bill is durable. */
-export function closeRequest(core: SettleCore, one: Reservation, facts: SettleFacts, end: StreamEnd): Promise<void> {
+export function closeRequest(core: SettleCore, one: Reservation, input: SettleInput, end: StreamEnd): Promise<void> {
   const isReported = end.usage !== null && end.usageSource === 'reported';
   const isNothing = end.endReason !== 'completed' && end.firstByteMs === null;
   const settled =
     isReported || isNothing
-      ? finish(one, facts, end, isReported ? end.usage : null, null)
-      : finishCounted(core.counter, one, facts, end);
+      ? finish(one, input, end, isReported ? end.usage : null, null)
+      : finishCounted(core.counter, one, input, end);
   if (one.items !== null) core.items.keep(one, one.items());
   return settled.then(() => one.owner?.over());
 }
@@ -69,26 +69,26 @@ export function closeRequest(core: SettleCore, one: Reservation, facts: SettleFa
 async function finishCounted(
   counter: TokenCounter,
   one: Reservation,
-  facts: SettleFacts,
+  input: SettleInput,
   end: StreamEnd,
 ): Promise<void> {
   let found: Counted;
   try {
-    found = await counted(counter, one, end, facts.body ?? null);
+    found = await counted(counter, one, end, input.body ?? null);
   } catch {
     // It cannot be counted at the moment: what the upstream reported is charged.
-    return finish(one, facts, end, end.usage, null);
+    return finish(one, input, end, end.usage, null);
   }
   const { usage, local } = found;
   const { thought: time = null, delivered } = end;
-  const thought = time === null ? null : estimateThought(one, facts.prepared, { time, delivered, local, usage });
+  const thought = time === null ? null : estimateThought(one, input.prepared, { time, delivered, local, usage });
   const all = thought === null ? usage : { ...usage, reasoning: usage.reasoning + thought.tokens };
-  return finish(one, facts, end, all, thought);
+  return finish(one, input, end, all, thought);
 }
 
 function finish(
   one: Reservation,
-  { prepared, tried, body }: SettleFacts,
+  { prepared, attempts, body }: SettleInput,
   end: StreamEnd,
   usage: Usage | null,
   thought: EstimatedThought | null,
@@ -100,7 +100,7 @@ function finish(
     reported: end.usage,
     body,
     firstByteMs: end.firstByteMs,
-    tried,
+    attempts,
     failure: end.failure,
     finishReason: end.finishReason,
     thought,
@@ -116,8 +116,8 @@ interface Counted {
 async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, body: unknown): Promise<Counted> {
   const words = await countLocally(counter, one.parsed, { body, told: end.delivered });
   const { spokenSeconds, calls } = end.delivered;
-  const heard = spokenSeconds === 0 ? words : { ...words, audioOutput: spokenTokens(spokenSeconds) };
-  const local = withCalls(heard, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
+  const withAudio = spokenSeconds === 0 ? words : { ...words, audioOutput: spokenTokens(spokenSeconds) };
+  const local = withCalls(withAudio, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
   const reported = end.usage === null ? null : withCalls(end.usage, local.toolCalls);
   // Part of the story was told by the upstream: what it reported first, but no less than what was delivered.
   if (reported === null) return { usage: local, local };
@@ -149,7 +149,7 @@ export interface Served {
   /** How the conversation was made short; null = nobody asked for that. */
   readonly compaction?: string | null;
   /** Absent = none could be sent. */
-  readonly terms?: SentTerms;
+  readonly modifiers?: SentModifiers;
 }
 
 export interface Ended {
@@ -165,7 +165,7 @@ export interface Ended {
   /** How the upstream says that a stream ended, for whoever wants to know. */
   readonly finishReason?: () => FinishReason | null;
   /** In order. */
-  readonly tried: readonly Tried[];
+  readonly attempts: readonly AttemptSummary[];
   /** What of the usage was charged for thoughts by their time. */
   readonly thought?: EstimatedThought | null;
   /** Words for the log row. */
@@ -182,24 +182,24 @@ export function finishRequest(
 ): Promise<void> {
   const { parsed, plan } = one;
   const { body = null, reported = ended.usage } = ended;
-  const terms = served?.terms;
+  const modifiers = served?.modifiers;
   const prices =
-    served === null || terms === undefined
+    served === null || modifiers === undefined
       ? plan.prices
       : reportedPrices(
           plan.prices,
           plan.pricing,
-          { model: parsed.model, upstreamModel: served.upstreamModel, terms },
+          { model: parsed.model, upstreamModel: served.upstreamModel, modifiers },
           reported,
         );
   // Member by member: this runs for each request, and copies of whole objects cost as much as all the rest of it.
   return one.finish({
     endReason: ended.endReason,
-    usage: terms === undefined ? ended.usage : withUses(ended.usage, terms, prices),
+    usage: modifiers === undefined ? ended.usage : withUses(ended.usage, modifiers, prices),
     usageSource: ended.usageSource,
     firstByteMs: ended.firstByteMs,
     finishReason: ended.finishReason,
-    tried: ended.tried,
+    attempts: ended.attempts,
     thought: ended.thought ?? undefined,
     content: ended.content,
     failure: ended.failure,
@@ -225,7 +225,7 @@ export const finishBroken = (one: Reservation, error: unknown): Promise<void> =>
     usage: null,
     usageSource: 'none',
     firstByteMs: null,
-    tried: [],
+    attempts: [],
     content: clientError(error, one.parsed.requestId).message,
   });
 
@@ -249,13 +249,13 @@ export function refusalOf(
   failed: Failed,
   { gone, stopped }: Circumstances,
 ): Refusal & { readonly error: AppError } {
-  const { failure, tried } = failed;
+  const { failure, attempts } = failed;
   const error =
     stopped ??
     failed.error ??
     (failure !== null
       ? failureError(failure, failed.final)
-      : tried.length === 0 && !gone
+      : attempts.length === 0 && !gone
         ? new AppError('operation_unsupported', { operation: parsed.operation })
         : new AppError('upstream_unreachable'));
   const shown = clientError(error, parsed.requestId, failure);
@@ -268,7 +268,7 @@ export function refusalOf(
 
 /** Gives the hold back and writes the error row. @returns what to tell the client. */
 export async function finishFailed(one: Reservation, failed: Failed, circumstances: Circumstances): Promise<Refusal> {
-  const { failure, tried, last } = failed;
+  const { failure, attempts, last } = failed;
   const { gone, stopped } = circumstances;
   const { error, ...refusal } = refusalOf(one, failed, circumstances);
   await finishRequest(
@@ -285,7 +285,7 @@ export async function finishFailed(one: Reservation, failed: Failed, circumstanc
       usage: null,
       usageSource: 'none',
       firstByteMs: null,
-      tried,
+      attempts,
       content: refusal.shown.message,
       failure:
         failure === null ? error.code : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`,
@@ -303,22 +303,22 @@ export function reportOutcome(
   { parsed, plan }: Reservation,
   outcome: Lasting,
   { endReason }: Pick<StreamEnd, 'endReason'>,
-): readonly Tried[] {
+): readonly AttemptSummary[] {
   const { channel, keyIndex } = outcome.prepared;
-  const { tried } = outcome;
+  const { attempts } = outcome;
   if (endReason === 'completed') {
     health.succeeded(channel, keyIndex);
-    return tried;
+    return attempts;
   }
   const failure = endReason === 'upstream_broken' ? breakOf(outcome) : null;
   // What the request itself brought about is nobody's fault upstream.
   if (failure === null || !mayRetry(failure)) health.released(channel);
   else {
     health.failed(channel, keyIndex, { ...failure, delivered: true });
-    affinity.forget(plan.conversation, channel.id);
+    affinity.evict(plan.conversation, channel.id);
   }
-  if (failure === null) return tried;
-  const before = tried.slice(0, -1);
+  if (failure === null) return attempts;
+  const before = attempts.slice(0, -1);
   const ms = before.reduce((left, { failed }) => left - (failed?.ms ?? 0), now() - parsed.startedMs);
   const last = { channelId: channel.id, name: channel.name, failed: failedAttempt(failure, ms) };
   return [...before, last];

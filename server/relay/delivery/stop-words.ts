@@ -7,7 +7,7 @@ export type WordWatch = (said: DeliveredText) => boolean;
 /** @param words lower case. @returns null = there is nothing to look for. */
 export function createWordWatch(words: readonly string[]): WordWatch | null {
   if (words.length === 0) return null;
-  const longest = Math.max(...words.map((word) => word.length));
+  const maxLength = Math.max(...words.map((word) => word.length));
   let read = 0;
   /** The end of what each choice says, which may be the beginning of a word. */
   const tails = new Map<number, string>();
@@ -21,7 +21,7 @@ export function createWordWatch(words: readonly string[]): WordWatch | null {
     let found = false;
     for (const [choice, text] of fresh) {
       const said = text.toLowerCase();
-      tails.set(choice, said.slice(Math.max(0, said.length - longest + 1)));
+      tails.set(choice, said.slice(Math.max(0, said.length - maxLength + 1)));
       found ||= words.some((word) => said.includes(word));
     }
     return found;

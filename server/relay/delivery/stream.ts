@@ -7,14 +7,14 @@ import type { ClientError, ClientHalf, Reshape } from '../../protocols/codec.ts'
 import { codecFor } from '../../protocols/registry.ts';
 import { decode, type FrameRun, type RawFrame, runOf } from '../../protocols/shared/sse.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
-import { untilHeld } from '../admission/lease-client.ts';
+import { whenHeld } from '../admission/lease-client.ts';
 import type { RequestWatch } from '../admission/observer.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { createDeadlines, type Deadline } from '../shared/deadlines.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { failureError, isLasting } from '../shared/failure.ts';
 import { type Looking, Pulse } from '../shared/pulse.ts';
-import { clientError, toldTo } from '../shared/render-error.ts';
+import { clientError, localizedFor } from '../shared/render-error.ts';
 import { shortage } from '../shared/shortage.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { Outcome } from '../upstream/attempt.ts';
@@ -104,7 +104,7 @@ export class ResponseStream implements Looking {
 
   /** The client takes nothing until this resolves. */
   private full: Promise<unknown> | null = null;
-  private giveUp: (() => void) | null = null;
+  private abandon: (() => void) | null = null;
   private resume: (() => void) | null = null;
 
   /** Translated frames of one chunk, which go out together. */
@@ -146,7 +146,7 @@ export class ResponseStream implements Looking {
   readable(): ReadableStream<Uint8Array> {
     const { disconnect } = this;
     this.deps.watch?.lasting(this.reservation.parsed.request);
-    disconnect.upstream.onAbort(() => this.giveUp?.());
+    disconnect.upstream.onAbort(() => this.abandon?.());
     disconnect.onGone(() => {
       this.resume?.();
       // A client that left before the answer began never pulls, and what it owes would stay open.
@@ -182,8 +182,8 @@ export class ResponseStream implements Looking {
     this.lastByteMs = this.startedMs;
     this.lastWriteMs = this.startedMs;
     this.checkedMs = this.startedMs;
-    const lookMs = Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs);
-    pulse.add(lookMs, this);
+    const checkMs = Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs);
+    pulse.add(checkMs, this);
     try {
       if (opening instanceof Promise) this.ping();
       const opened = opening instanceof Promise ? await opening : opening;
@@ -216,7 +216,7 @@ export class ResponseStream implements Looking {
         return true;
       }
     } finally {
-      pulse.remove(lookMs, this);
+      pulse.remove(checkMs, this);
       this.billDeadline?.end();
       // Whatever went wrong above: its money ends, and nothing is left open.
       const closing = closeUnfinished(this.reservation);
@@ -246,7 +246,7 @@ export class ResponseStream implements Looking {
     const wasLast = frameRelay.isLast;
     const before = this.watch === null ? 0 : frameRelay.words().texts.length;
     const rest = frameRelay.close(framing.end());
-    if (this.saysStopWord(frameRelay, before)) return this.cutAtWord();
+    if (this.hasStopWord(frameRelay, before)) return this.cutAtWord();
     // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
     if (wasLast || frameRelay.finish() !== null || (frameRelay.usage !== null && frameRelay.error === null)) {
       await this.end('completed');
@@ -261,34 +261,34 @@ export class ResponseStream implements Looking {
 
   /** What was read while the stream was opened. @returns whether that was all. */
   private async deliverOpening(stream: OpenStream): Promise<boolean> {
-    const { frameRelay, head, last, ahead, done } = stream;
-    if (this.watch !== null && this.saysStopWord(frameRelay, 0)) {
+    const { frameRelay, head, last, early, done } = stream;
+    if (this.watch !== null && this.hasStopWord(frameRelay, 0)) {
       this.cutAt = nothingDelivered;
       await this.cutAtWord();
       return true;
     }
     if (this.grows) {
       let bytes = 0;
-      for (const piece of head) bytes += piece.length;
+      for (const part of head) bytes += part.length;
       if (await this.uncovered(frameRelay, bytes)) return true;
     }
     if (this.channel !== null) this.reservation.delivered(head.length, this.channel);
     if (frameRelay.awaitsBill) this.held.push(...head);
     else {
-      for (const piece of head) {
-        if (typeof piece === 'string') this.text += piece;
-        else this.write(piece);
+      for (const part of head) {
+        if (typeof part === 'string') this.text += part;
+        else this.write(part);
       }
       if (this.text !== '') this.put();
       if (this.full !== null) await this.taken();
     }
     if (last !== null) {
-      await readLate(stream, ahead.frames());
+      await readLate(stream, early.frames());
       await this.end('completed');
       this.emit(last);
     }
     // What came in the same chunk goes out together with it.
-    const more = ahead.count === 0 ? this.sent(last === null) : this.deliverCovered(stream, ahead);
+    const more = early.count === 0 ? this.sent(last === null) : this.deliverCovered(stream, early);
     if (more === true || (more !== false && (await more))) return true;
     return done || (await this.isOverdrawn(frameRelay));
   }
@@ -334,28 +334,28 @@ export class ResponseStream implements Looking {
     while (chunk.next < frames.length && this.full === null) {
       const frame = frames[chunk.next++] as RawFrame;
       const before = this.watch === null ? 0 : frameRelay.words().texts.length;
-      const piece = frameRelay.pass(frame);
-      if (this.watch !== null && this.saysStopWord(frameRelay, before)) {
+      const part = frameRelay.pass(frame);
+      if (this.watch !== null && this.hasStopWord(frameRelay, before)) {
         this.put();
         return null;
       }
       if (frameRelay.isLast || frameRelay.error !== null) {
         if (this.text !== '') this.put();
-        return piece;
+        return part;
       }
       if (!this.billOverdue && frameRelay.awaitsBill) {
         if (this.text !== '') this.put();
-        if (piece !== null) this.held.push(piece);
+        if (part !== null) this.held.push(part);
         continue;
       }
       if (this.held.length > 0) {
         chunk.wrote = true;
         this.release();
       }
-      if (piece === null) continue;
+      if (part === null) continue;
       chunk.wrote = true;
-      if (typeof piece === 'string') this.text += piece;
-      else this.write(piece);
+      if (typeof part === 'string') this.text += part;
+      else this.write(part);
     }
     if (this.text !== '') this.put();
     return undefined;
@@ -422,11 +422,11 @@ export class ResponseStream implements Looking {
   }
 
   /** Nothing goes to a client that has left, so that reading on for the bill is not disturbed. */
-  private emit(piece: Piece): unknown {
+  private emit(part: Piece): unknown {
     const { reshape } = this;
     if (this.disconnect.isGone) return null;
-    if (reshape === null) return this.sink.write(piece);
-    return this.sink.write(reshape.push(typeof piece === 'string' ? piece : decode(piece)));
+    if (reshape === null) return this.sink.write(part);
+    return this.sink.write(reshape.push(typeof part === 'string' ? part : decode(part)));
   }
 
   private flushSink(): unknown {
@@ -438,9 +438,9 @@ export class ResponseStream implements Looking {
     this.sink.end();
   }
 
-  private write(piece: Piece): void {
+  private write(part: Piece): void {
     if (this.disconnect.isGone) return;
-    const written = this.reshape === null ? this.sink.write(piece) : this.emit(piece);
+    const written = this.reshape === null ? this.sink.write(part) : this.emit(part);
     if (written instanceof Promise) this.full = this.full === null ? written : Promise.all([this.full, written]);
   }
 
@@ -452,13 +452,13 @@ export class ResponseStream implements Looking {
       this.full = null;
       this.stalledMs = this.deps.now();
       await new Promise<unknown>((resolve, reject) => {
-        this.giveUp = () => reject(new Error('client gone'));
-        if (disconnect.upstream.aborted) return this.giveUp();
+        this.abandon = () => reject(new Error('client gone'));
+        if (disconnect.upstream.aborted) return this.abandon();
         written.then(resolve, reject);
         this.resume = () => resolve(null);
         if (disconnect.isGone) this.resume();
       });
-      this.giveUp = null;
+      this.abandon = null;
       this.resume = null;
       this.stalledMs = null;
       this.lastByteMs = this.deps.now();
@@ -483,12 +483,12 @@ export class ResponseStream implements Looking {
   private release(): void {
     this.billDeadline?.end();
     this.billDeadline = null;
-    if (this.held.length > 0) for (const piece of this.held.splice(0)) this.emit(piece);
+    if (this.held.length > 0) for (const part of this.held.splice(0)) this.emit(part);
   }
 
   private fail(error: ClientError): void {
     this.failed = true;
-    this.emit(this.client.encodeStreamError(toldTo(this.reservation.parsed.request, error)));
+    this.emit(this.client.encodeStreamError(localizedFor(this.reservation.parsed.request, error)));
   }
 
   private breakError(): ClientError {
@@ -510,7 +510,7 @@ export class ResponseStream implements Looking {
 
   // --- silence
 
-  look(): void {
+  check(): void {
     const { pingMs, reader } = this;
     const { upstream } = this.disconnect;
     const at = this.deps.now();
@@ -536,9 +536,9 @@ export class ResponseStream implements Looking {
   private covers(frameRelay: FrameRelay, bytes: number): boolean {
     if (!this.grows) return true;
     const { coveredText } = this;
-    if (coveredText.mostTokens + bytes > this.covered && this.covered < this.reservation.plan.estimate.maxTokens) {
+    if (coveredText.maxTokens + bytes > this.covered && this.covered < this.reservation.plan.estimate.maxTokens) {
       coveredText.count(frameRelay.words());
-      const needed = coveredText.mostTokens + bytes;
+      const needed = coveredText.maxTokens + bytes;
       const ahead = needed + this.deps.state.settings.stake;
       if (needed > this.covered && !this.reserve(ahead) && !this.reserve(needed)) return false;
     }
@@ -560,7 +560,7 @@ export class ResponseStream implements Looking {
 
   /** @returns false where the stream was cut. */
   private async borrows(isPaid: () => boolean): Promise<boolean> {
-    if (await untilHeld(isPaid, () => this.reservation.borrow())) return true;
+    if (await whenHeld(isPaid, () => this.reservation.borrow())) return true;
     const { requestId } = this.reservation.parsed;
     this.disconnect.upstream.abort();
     await this.end('quota_cut');
@@ -594,7 +594,7 @@ export class ResponseStream implements Looking {
   // --- the operator's words
 
   /** @param before how many texts the client has. @returns whether the frame just read completes a word of the list. */
-  private saysStopWord(frameRelay: FrameRelay, before: number): boolean {
+  private hasStopWord(frameRelay: FrameRelay, before: number): boolean {
     if (this.watch === null) return false;
     const said = frameRelay.words();
     if (!this.watch(said)) return false;
@@ -640,7 +640,7 @@ export class ResponseStream implements Looking {
       ...(failure === undefined ? {} : { failure }),
       finishReason: () => frameRelay.finish()?.reason ?? null,
     };
-    const tried = reportOutcome(deps, reservation, outcome, end);
+    const attempts = reportOutcome(deps, reservation, outcome, end);
     if (prepared.namesKept) {
       const answer = frameRelay.answer();
       if (answer !== null) noteKept(deps.affinity, reservation, prepared, answer);
@@ -650,7 +650,7 @@ export class ResponseStream implements Looking {
       pings.restart(deps.commitPingMs);
     });
     try {
-      await closeRequest(deps, reservation, { prepared, tried }, end);
+      await closeRequest(deps, reservation, { prepared, attempts }, end);
     } finally {
       pings.end();
     }
@@ -681,7 +681,7 @@ class CoveredText {
   private keptUnits = 0;
   private keptBytes = 0;
 
-  get mostTokens(): number {
+  get maxTokens(): number {
     return this.counted + this.unread;
   }
 

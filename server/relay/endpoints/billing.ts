@@ -3,12 +3,12 @@
 import type { Balances } from '../../billing/balances/balances.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { LeaseSource } from '../admission/lease-client.ts';
-import type { Authorise } from '../intake/authorise.ts';
+import type { Authorize } from '../intake/authorise.ts';
 import type { Peer } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';
 
 const path = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)\/?$/;
-export const isBillingPath = (asked: string): boolean => path.test(asked);
+export const isBillingPath = (requested: string): boolean => path.test(requested);
 
 /** What is told of a key without a limit. */
 const endless = 100_000_000;
@@ -16,23 +16,28 @@ const endless = 100_000_000;
 export interface BillingDeps {
   readonly state: RelayState;
   readonly balances: Balances;
-  readonly authorise: Authorise;
+  readonly authorize: Authorize;
   /** Where several machines serve one site, its books are elsewhere. */
-  readonly lender: LeaseSource | null;
+  readonly leaseSource: LeaseSource | null;
 }
 
 /** @throws AppError as `identify` does; storage_unavailable. */
-export async function answerBilling(deps: BillingDeps, request: Request, asked: string, peer: Peer): Promise<Response> {
+export async function answerBilling(
+  deps: BillingDeps,
+  request: Request,
+  requested: string,
+  peer: Peer,
+): Promise<Response> {
   if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
-  const { user, token } = deps.authorise.identify(request, peer);
+  const { user, token } = deps.authorize.identify(request, peer);
   const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings;
   const tokenId = tokenStat && token !== null ? token.id : null;
-  const standing =
-    (await deps.lender?.standing(user.id, tokenId)) ?? deps.balances.account(user.id, tokenId ?? 0).standing();
-  const told = (quota: number): number => (inCurrency ? quota / quotaPerUnit : quota);
-  if (path.exec(asked)?.[1] === 'usage')
-    return Response.json({ object: 'list', total_usage: told(standing.used) * 100 });
-  const limit = Number.isFinite(standing.limit) ? told(standing.limit) : endless;
+  const limits =
+    (await deps.leaseSource?.limits(user.id, tokenId)) ?? deps.balances.account(user.id, tokenId ?? 0).limits();
+  const amountOf = (quota: number): number => (inCurrency ? quota / quotaPerUnit : quota);
+  if (path.exec(requested)?.[1] === 'usage')
+    return Response.json({ object: 'list', total_usage: amountOf(limits.used) * 100 });
+  const limit = Number.isFinite(limits.limit) ? amountOf(limits.limit) : endless;
   return Response.json({
     object: 'billing_subscription',
     has_payment_method: true,

@@ -24,12 +24,12 @@ export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' |
 const upstreamTimeoutMs = 5_000;
 
 /** Counting costs nobody anything, so it may not take an upstream's time from paid requests. */
-const mostAtOnce = 16;
+const maxAtOnce = 16;
 /** Longer prompts are counted by their beginning and their end: a count is free, and others wait for the thread that counts. */
 const countedUnits = 256 * 1024;
 const sampledUnits = 64 * 1024;
 /** While so many long ones are counted, the others are told what their bytes say. */
-const mostLong = 2;
+const maxLong = 2;
 /** Bytes of a token: 3 of Chinese, 4 of English. */
 const tokenBytes = 3;
 
@@ -53,7 +53,7 @@ export class TokenCounts {
   }
 
   /** @returns the upstream's own answer; null = it gave none that can be read. */
-  private async asked(prepared: Prepared, parsed: ParsedRequest): Promise<Uint8Array<ArrayBuffer> | string | null> {
+  private async requested(prepared: Prepared, parsed: ParsedRequest): Promise<Uint8Array<ArrayBuffer> | string | null> {
     const abort = new AbortController();
     const leave = () => abort.abort();
     parsed.request.signal.addEventListener('abort', leave, { once: true });
@@ -63,10 +63,10 @@ export class TokenCounts {
       const answer = await send(this.core, prepared, abort);
       if (answer.kind === 'failure') return null;
       const bytes = await readWhole(answer.response, upstreamTimeoutMs, abort);
-      const told = bytes === null ? null : record(parseBody(bytes));
-      if (told === null) return null;
-      if (counts.some((name) => number(told[name]) !== null)) return bytes;
-      const elsewhere = number(told.inputTokens);
+      const counted = bytes === null ? null : record(parseBody(bytes));
+      if (counted === null) return null;
+      if (counts.some((name) => number(counted[name]) !== null)) return bytes;
+      const elsewhere = number(counted.inputTokens);
       return elsewhere === null ? null : JSON.stringify(codecFor(parsed.protocol).traits.countAnswer(elsewhere));
     } finally {
       this.atOnce--;
@@ -79,13 +79,13 @@ export class TokenCounts {
     parsed: ParsedRequest,
     principal: Principal,
   ): Promise<Uint8Array<ArrayBuffer> | string | null> {
-    const prepared = this.atOnce < mostAtOnce && this.mayLeave(parsed) ? this.preparedFor(parsed, principal) : null;
-    return prepared === null ? null : this.asked(prepared, parsed);
+    const prepared = this.atOnce < maxAtOnce && this.mayLeave(parsed) ? this.preparedFor(parsed, principal) : null;
+    return prepared === null ? null : this.requested(prepared, parsed);
   }
 
   /** What is not sent to an upstream for an answer is not sent to one for a count. */
   private mayLeave({ protocol, body, prompt }: ParsedRequest): boolean {
-    if ((codecFor(protocol).traits.kept?.asked(body) ?? []).length > 0) return false;
+    if ((codecFor(protocol).traits.kept?.requested(body) ?? []).length > 0) return false;
     try {
       checkWords(this.core.state.settings, prompt);
       return true;
@@ -113,7 +113,7 @@ export class TokenCounts {
     const nothing = { body: null, told: nothingDelivered };
     const units = unitsOf(prompt.texts);
     if (units <= countedUnits) return (await countLocally(this.core.counter, chat, nothing)).input;
-    if (this.long >= mostLong) return Math.ceil((parsed.json?.bytes.length ?? 3 * units) / tokenBytes);
+    if (this.long >= maxLong) return Math.ceil((parsed.json?.bytes.length ?? 3 * units) / tokenBytes);
     this.long++;
     try {
       const texts = [beginningOf(prompt.texts), endOf(prompt.texts)];

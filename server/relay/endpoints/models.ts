@@ -7,19 +7,22 @@ import type { Target } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { mapModel } from '../../routing/candidates.ts';
-import type { Authorise } from '../intake/authorise.ts';
+import type { Authorize } from '../intake/authorise.ts';
 import { readBody } from '../intake/parse.ts';
 import type { Peer, Principal } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';
 
 export interface ListModelsDeps {
   readonly state: RelayState;
-  readonly authorise: Authorise;
+  readonly authorize: Authorize;
 }
 
 const lists = allCodecs.flatMap(({ id, traits: { models } }) => (models === undefined ? [] : [{ id, models }]));
 /** Whoever says nothing of himself is asked last. */
-const asked = [...lists.filter(({ id }) => id !== commonProtocol), ...lists.filter(({ id }) => id === commonProtocol)];
+const requested = [
+  ...lists.filter(({ id }) => id !== commonProtocol),
+  ...lists.filter(({ id }) => id === commonProtocol),
+];
 
 /** A list of models, or one of them by name. */
 export const isModelsPath = (path: string): boolean => lists.some(({ models }) => models.named(path) !== null);
@@ -32,18 +35,18 @@ const descriptions = new Map(
 );
 
 /** What clients look up besides lists, at addresses of their own. */
-export const isFactPath = (path: string): boolean => fixed.has(path) || descriptions.has(path);
+export const isModelListPath = (path: string): boolean => fixed.has(path) || descriptions.has(path);
 
 /** @throws AppError as `identify` and `readBody` do; model_unknown. */
-export async function answerFact(
+export async function answerModelList(
   deps: ListModelsDeps,
-  { request, path, peer, bodyLimit }: FactRequest,
+  { request, path, peer, bodyLimit }: ModelListRequest,
 ): Promise<Response> {
   const describes = descriptions.get(path);
   if (request.method !== (describes === undefined ? 'GET' : 'POST'))
     throw new AppError('method_not_allowed', { method: request.method });
   if (describes === undefined) return Response.json(fixed.get(path));
-  const principal = deps.authorise.identify(request, peer);
+  const principal = deps.authorize.identify(request, peer);
   const body = record(parseJson(new TextDecoder().decode(await readBody(request, bodyLimit))));
   if (body === null) throw new AppError('body_not_json');
   const model = describes.modelIn(body);
@@ -52,7 +55,7 @@ export async function answerFact(
   return Response.json(describes.card(knownOf(deps.state, principal.group, model)));
 }
 
-interface FactRequest {
+interface ModelListRequest {
   readonly request: Request;
   readonly path: string;
   readonly peer: Peer;
@@ -66,20 +69,20 @@ function namesFor({ state }: ListModelsDeps, { group, token }: Principal): reado
 }
 
 /** In whose form models are listed. */
-const askerFor = (path: string, headers: Headers) =>
-  asked.find(({ models }) => models.named(path) !== null && models.asks(path, headers));
+const requesterFor = (path: string, headers: Headers) =>
+  requested.find(({ models }) => models.named(path) !== null && models.asks(path, headers));
 
-export const askerOf = ({ headers }: Request, path: string): ProtocolId =>
-  askerFor(path, headers)?.id ?? commonProtocol;
+export const requesterOf = ({ headers }: Request, path: string): ProtocolId =>
+  requesterFor(path, headers)?.id ?? commonProtocol;
 
 /** @throws AppError as `identify` does; model_unknown. */
 export function listModels(deps: ListModelsDeps, request: Request, path: string, peer: Peer): Response {
-  const asker = askerFor(path, request.headers);
-  if (asker === undefined) throw new AppError('route_unknown', { method: request.method, path });
+  const requester = requesterFor(path, request.headers);
+  if (requester === undefined) throw new AppError('route_unknown', { method: request.method, path });
   if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
-  const principal = deps.authorise.identify(request, peer);
+  const principal = deps.authorize.identify(request, peer);
   const names = namesFor(deps, principal);
-  const shape = asker.models;
+  const shape = requester.models;
   const cardOf = (name: string) => shape.card(name, knownOf(deps.state, principal.group, name));
   const wanted = shape.named(path);
   if (wanted !== null && wanted !== '') {

@@ -10,7 +10,7 @@ import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
 import type { Peer, Principal } from './parsed-request.ts';
 
-export interface AuthoriseDeps {
+export interface AuthorizeDeps {
   readonly state: RelayState;
   /** HMAC under which tokens are looked up. */
   readonly keyHmac: (key: string) => string;
@@ -79,16 +79,16 @@ interface KeyHmacs {
 
 /** Presented keys whose HMACs are remembered; the map is a cache of a pure function and holds no rights. */
 const rememberedKeys = 10_000;
-const longestRemembered = 512;
+const maxCachedLength = 512;
 
 type Caller = Pick<Principal, 'user' | 'group'> & { readonly token: TokenSnapshot };
 
-export class Authorise {
+export class Authorize {
   private readonly hmacs = new Map<string, KeyHmacs>();
   private readonly addressLists = new WeakMap<TokenSnapshot, BlockList>();
   private readonly modelSets = new WeakMap<TokenSnapshot, ReadonlySet<string>>();
 
-  constructor(private readonly deps: AuthoriseDeps) {}
+  constructor(private readonly deps: AuthorizeDeps) {}
 
   /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
   identify(request: Request, peer: Peer): Principal {
@@ -154,7 +154,7 @@ export class Authorise {
       hmac: keyHmac(key),
       pinned: pin === null ? null : { hmac: keyHmac(pin.key), channelId: pin.channelId },
     };
-    if (presented.length > longestRemembered) return found;
+    if (presented.length > maxCachedLength) return found;
     if (this.hmacs.size >= rememberedKeys) this.hmacs.clear();
     this.hmacs.set(presented, found);
     return found;

@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { CompactionRules } from '../../protocols/traits.ts';
 import { outline } from './json-text.ts';
-import { type Capsule, type Compaction, exactBody, type JsonContent, type ParsedRequest } from './parsed-request.ts';
+import { type Compaction, exactBody, type JsonContent, type ParsedRequest, type SealedBlob } from './parsed-request.ts';
 import type { RelayRoute } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -24,11 +24,11 @@ const rulesOf = (route: RelayRoute): CompactionRules | undefined =>
     : undefined;
 
 /** @returns the body with the summaries of this site as text; null = there is none. @throws AppError body_invalid. */
-export function openedSummaries(route: RelayRoute, body: Body, capsule: Capsule): Body | null {
+export function openedSummaries(route: RelayRoute, body: Body, sealedBlob: SealedBlob): Body | null {
   return (
     rulesOf(route)?.opened(body, (sealed) => {
       try {
-        return capsule.open(sealed);
+        return sealedBlob.open(sealed);
       } catch (cause) {
         throw new AppError('body_invalid', { detail: 'a compaction item was not made by this site' }, cause);
       }
@@ -36,10 +36,10 @@ export function openedSummaries(route: RelayRoute, body: Body, capsule: Capsule)
   );
 }
 
-export function compactionOf(route: RelayRoute, body: Body, { seal }: Capsule): Compaction | null {
+export function compactionOf(route: RelayRoute, body: Body, { seal }: SealedBlob): Compaction | null {
   if (route.operation !== 'chat') return null;
   if (route.compacts === true) return { form: 'call', seal };
-  return rulesOf(route)?.asked(body) === true ? { form: 'item', seal } : null;
+  return rulesOf(route)?.requested(body) === true ? { form: 'item', seal } : null;
 }
 
 /** What is asked of an upstream that knows no such thing. */

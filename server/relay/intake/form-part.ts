@@ -22,7 +22,7 @@ const header = /^([A-Za-z0-9-]{1,64}): ?([\x20-\x7e\x80-\xff]*)$/;
 const disposition =
   /^form-data; ?name=(?:"([^"\\]*)"|([A-Za-z0-9_.-]+))(; ?filename=(?:"([^"]*)"|[A-Za-z0-9!#$%&'*+.^_`|~-]+))?(; ?filename\*=[A-Za-z0-9!#$&+^_`|~.%'-]+)?$/;
 
-const refused = (detail: string): AppError => new AppError('body_invalid', { detail });
+const rejected = (detail: string): AppError => new AppError('body_invalid', { detail });
 
 /** @param text the lines between the boundary and the empty line, a byte a character. @throws AppError body_invalid. */
 export function readPartHead(text: string): PartHead {
@@ -30,21 +30,21 @@ export function readPartHead(text: string): PartHead {
   for (const line of text.split('\r\n')) {
     const match = header.exec(line);
     const name = match?.[1]?.toLowerCase();
-    if (match === null || name === undefined) throw refused('a part of the form has a header that cannot be read');
-    if (found.has(name)) throw refused(`a part of the form has two ${name} headers`);
+    if (match === null || name === undefined) throw rejected('a part of the form has a header that cannot be read');
+    if (found.has(name)) throw rejected(`a part of the form has two ${name} headers`);
     found.set(name, match[2] ?? '');
   }
   const { name, isFile } = readDisposition(found.get('content-disposition') ?? '');
   const single = checkFieldName(name);
-  if (single && isFile && name !== 'file') throw refused(`${name} must be a plain field, not a file`);
+  if (single && isFile && name !== 'file') throw rejected(`${name} must be a plain field, not a file`);
   const encoding = found.get('content-transfer-encoding');
   if (encoding !== undefined && !/^(7bit|8bit|binary)$/i.test(encoding)) {
-    throw refused(`the Content-Transfer-Encoding of ${name} is not supported`);
+    throw rejected(`the Content-Transfer-Encoding of ${name} is not supported`);
   }
   const type = found.get('content-type');
-  if (type !== undefined && /multipart|message/i.test(type)) throw refused(`${name} holds a form of its own`);
+  if (type !== undefined && /multipart|message/i.test(type)) throw rejected(`${name} holds a form of its own`);
   const length = found.get('content-length');
-  if (length !== undefined && !/^\d{1,15}$/.test(length)) throw refused(`the Content-Length of ${name} is no number`);
+  if (length !== undefined && !/^\d{1,15}$/.test(length)) throw rejected(`the Content-Length of ${name} is no number`);
   return {
     name,
     isFile,
@@ -58,12 +58,12 @@ function readDisposition(value: string): { readonly name: string; readonly isFil
   const match = disposition.exec(value);
   const name = match?.[1] ?? match?.[2];
   if (match === null || name === undefined || !fieldName.test(name)) {
-    throw refused('a part of the form needs a Content-Disposition of the form: form-data; name="..."; filename="..."');
+    throw rejected('a part of the form needs a Content-Disposition of the form: form-data; name="..."; filename="..."');
   }
   const [, , , first, filename = '', extended] = match;
   // A quote behind a backslash ends the name for some, and what follows is another parameter to them.
   if (filename.endsWith('\\') || (filename.includes(';') && filename.includes('='))) {
-    throw refused(`the file name of ${name} cannot be read in one way alone`);
+    throw rejected(`the file name of ${name} cannot be read in one way alone`);
   }
   return { name, isFile: first !== undefined || extended !== undefined };
 }
@@ -72,9 +72,9 @@ function readDisposition(value: string): { readonly name: string; readonly isFil
 function readType(name: string, value: string | undefined, single: boolean): boolean {
   if (value === undefined || !single) return false;
   const match = /^text\/plain(?:; ?charset="?([A-Za-z0-9-]+)"?)?$/i.exec(value);
-  if (match === null) throw refused(`the Content-Type of ${name} must be text/plain`);
+  if (match === null) throw rejected(`the Content-Type of ${name} must be text/plain`);
   const charset = (match[1] ?? 'utf-8').toLowerCase();
   if (charset === 'utf-8') return false;
   if (charset === 'us-ascii' || charset === 'iso-8859-1') return true;
-  throw refused(`the charset of ${name} must be utf-8`);
+  throw rejected(`the charset of ${name} must be utf-8`);
 }

@@ -24,11 +24,11 @@ export interface FormScan {
 const fieldLimit = 64 * 1024;
 const headersLimit = 16 * 1024;
 /** Clients send some twenty fields and as many pictures. */
-const mostParts = 1000;
+const maxParts = 1000;
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const none = Buffer.alloc(0);
 
-const refused = (detail: string): AppError => new AppError('body_invalid', { detail });
+const rejected = (detail: string): AppError => new AppError('body_invalid', { detail });
 
 export function scanForm(boundary: string): FormScan {
   const mark = Buffer.from(`--${boundary}`, 'latin1');
@@ -60,7 +60,7 @@ export function scanForm(boundary: string): FormScan {
     if (part === null || part.isFile || bytes.length === 0) return;
     valueSize += bytes.length;
     if (valueSize > fieldLimit) {
-      if (part.single && part.name !== 'file') throw refused(`${part.name} is too long`);
+      if (part.single && part.name !== 'file') throw rejected(`${part.name} is too long`);
       value = [];
       return;
     }
@@ -69,15 +69,15 @@ export function scanForm(boundary: string): FormScan {
 
   const open = () => {
     const end = rest.indexOf('\r\n\r\n');
-    if (end > headersLimit || (end < 0 && rest.length > headersLimit)) throw refused('a part has too many headers');
+    if (end > headersLimit || (end < 0 && rest.length > headersLimit)) throw rejected('a part has too many headers');
     if (end < 0) return false;
     const text = rest.toString('latin1', 0, end);
-    if (text.includes(mark.toString('latin1'))) throw refused('the boundary appears inside of a part');
-    if (++parts > mostParts) throw refused(`the form has more than ${mostParts} parts`);
+    if (text.includes(mark.toString('latin1'))) throw rejected('the boundary appears inside of a part');
+    if (++parts > maxParts) throw rejected(`the form has more than ${maxParts} parts`);
     headersStart = at;
     take(end + 4);
     part = readPartHead(text);
-    if (part.single && seen.has(part.name)) throw refused(`${part.name} appears twice`);
+    if (part.single && seen.has(part.name)) throw rejected(`${part.name} appears twice`);
     if (part.single) seen.add(part.name);
     contentStart = at;
     value = [];
@@ -90,12 +90,12 @@ export function scanForm(boundary: string): FormScan {
   const close = (end: number) => {
     if (part === null) return;
     const { name, declared, asciiOnly } = part;
-    if (declared !== null && declared !== end - contentStart) throw refused(`the Content-Length of ${name} is wrong`);
+    if (declared !== null && declared !== end - contentStart) throw rejected(`the Content-Length of ${name} is wrong`);
     if (name === 'file') fileEnd = end;
     if (part.isFile || valueSize > fieldLimit) return;
     const text = decode(name, Buffer.concat(value), part.single);
-    if (asciiOnly && /[^\0-\x7f]/.test(text)) throw refused(`${name} must be utf-8`);
-    if (name === '_charset_' && !/^utf-8$/i.test(text)) throw refused('_charset_ must be utf-8');
+    if (asciiOnly && /[^\0-\x7f]/.test(text)) throw rejected(`${name} must be utf-8`);
+    if (name === '_charset_' && !/^utf-8$/i.test(text)) throw rejected('_charset_ must be utf-8');
     fields.set(name, text);
     if (name === 'model') modelSpan = { start: contentStart, end, headers: declared === null ? null : headersStart };
   };
@@ -114,7 +114,7 @@ export function scanForm(boundary: string): FormScan {
       return false;
     }
     if (found < 2 || rest[found - 2] !== 13 || rest[found - 1] !== 10) {
-      throw refused('the boundary appears inside of a part');
+      throw rejected('the boundary appears inside of a part');
     }
     keep(take(found - 2));
     close(at);
@@ -125,7 +125,7 @@ export function scanForm(boundary: string): FormScan {
   /** At a boundary with at least two bytes behind it. */
   const delimiter = () => {
     const last = rest.toString('latin1', mark.length, mark.length + 2);
-    if (last !== '\r\n' && last !== '--') throw refused('something stands behind a boundary');
+    if (last !== '\r\n' && last !== '--') throw rejected('something stands behind a boundary');
     take(mark.length + 2);
     part = null;
     state = last === '--' ? 'after' : 'headers';
@@ -136,9 +136,9 @@ export function scanForm(boundary: string): FormScan {
     // Some clients put an empty line in front of the first boundary.
     const skipped = rest[0] === 13 ? 2 : 0;
     if (rest.length < skipped + mark.length + 2) return false;
-    if (skipped === 2 && rest[1] !== 10) throw refused('the form does not begin with its boundary');
+    if (skipped === 2 && rest[1] !== 10) throw rejected('the form does not begin with its boundary');
     if (!rest.subarray(skipped, skipped + mark.length).equals(mark)) {
-      throw refused('the form does not begin with its boundary');
+      throw rejected('the form does not begin with its boundary');
     }
     take(skipped);
     return delimiter();
@@ -146,7 +146,7 @@ export function scanForm(boundary: string): FormScan {
 
   const after = () => {
     for (const byte of take(rest.length)) {
-      if (byte !== 13 && byte !== 10) throw refused('something stands behind the last boundary');
+      if (byte !== 13 && byte !== 10) throw rejected('something stands behind the last boundary');
     }
     return false;
   };
@@ -162,7 +162,7 @@ export function scanForm(boundary: string): FormScan {
       rest = rest.length === 0 ? none : Buffer.from(rest);
     },
     end() {
-      if (state !== 'after') throw refused('the form ends before its last boundary');
+      if (state !== 'after') throw rejected('the form ends before its last boundary');
     },
     fields,
     model: () => modelSpan,

@@ -19,9 +19,9 @@ export interface Form {
   /** Size of `file` in bytes, as far as it has been passed on. */
   fileSize(): number;
   /** What was found wrong with the body while it was passed on: the caller's mistake, not the upstream's. */
-  fault(): AppError | null;
+  formError(): AppError | null;
   /** Called before the body breaks off at its fault. */
-  onFault(call: () => void): void;
+  onError(call: () => void): void;
 }
 
 export interface FormLimits {
@@ -59,16 +59,16 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
   }
   const head = Buffer.concat(chunks);
   const file = scan.file();
-  let fault: AppError | null = null;
-  let told: () => void = () => undefined;
+  let formError: AppError | null = null;
+  let notify: () => void = () => undefined;
   return {
     contentType,
     fields: scan.fields,
     file: file === null ? null : head.subarray(file.start, file.end),
     replayable: done,
-    fault: () => fault,
-    onFault(call) {
-      told = call;
+    formError: () => formError,
+    onError(call) {
+      notify = call;
     },
     fileSize() {
       const span = scan.file();
@@ -77,11 +77,11 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
     body(model) {
       const first = withModel(head, scan, contentType, model);
       if (done) return first;
-      let begun = false;
+      let startedOf = false;
       return new ReadableStream<Uint8Array>({
         async pull(controller) {
-          if (!begun) {
-            begun = true;
+          if (!startedOf) {
+            startedOf = true;
             controller.enqueue(first);
             return;
           }
@@ -90,9 +90,9 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
             if (chunk === null) controller.close();
             else controller.enqueue(chunk);
           } catch (error) {
-            if (error instanceof AppError) fault = error;
+            if (error instanceof AppError) formError = error;
             // First of all the upstream must not take the broken body for a whole one.
-            told();
+            notify();
             void reader.cancel().catch(() => undefined);
             controller.error(error);
           }

@@ -4,7 +4,7 @@
 const maxDepth = 128;
 const maxNodes = 100_000;
 /** The widest request of any client seen has 19 members. */
-export const mostMembers = 1000;
+export const maxMembers = 1000;
 
 /** A top-level member: `text.slice(valueStart, valueEnd)` is its value. */
 export interface Member {
@@ -53,9 +53,9 @@ function lastBefore(text: string, end: number): number {
 /**
  * Walks the text once. It does not validate: `JSON.parse` does that afterwards; what it promises is that nesting and
  * size are bounded and that, for valid JSON, the members' places are exact.
- * @param most members.
+ * @param max members.
  */
-export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline {
+export function outline(text: string, max = Number.POSITIVE_INFINITY): Outline {
   let at = text.charCodeAt(0) <= 32 ? firstFrom(text, 0) : 0;
   if (text.charCodeAt(at) !== 123) return { ok: false, reason: 'not_object' };
   const members: Member[] = [];
@@ -110,7 +110,7 @@ export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline 
             valueStart,
             valueEnd: text.charCodeAt(at - 1) <= 32 ? lastBefore(text, at) : at,
           });
-          if (members.length >= most) return { ok: false, reason: 'too_deep' };
+          if (members.length >= max) return { ok: false, reason: 'too_deep' };
           valueStart = -1;
           keyStart = -1;
         }

@@ -16,9 +16,9 @@ export interface Place {
 export interface Found {
   readonly bucket: MediaBucket | 'file' | 'words';
   /** Tokens at most; of a file as much as the model reads; of words what a translation may add to their bytes. */
-  readonly most: number;
+  readonly max: number;
   /** Tokens where no usage is reported. */
-  readonly usual: number;
+  readonly fallback: number;
   /** UTF-16 units of the request that carry bytes instead of words. */
   readonly units: number;
   /** Words beside it: an address, or what a file of words says. */
@@ -26,11 +26,11 @@ export interface Found {
 }
 
 /** A picture of the finest reading: 4,784 tokens. Source: docs.claude.com, vision, high resolution. */
-const mostOfImage = 5000;
+const maxImageTokens = 5000;
 /** A picture or sound without a known size; as in new-api (3 x 85 tiles, audio part 100), rounded up. */
-const usualMedia = 1000;
+const defaultMediaTokens = 1000;
 /** What a document takes that is only named by its address, where no usage is reported. */
-const usualFile = 20_000;
+const defaultFileTokens = 20_000;
 /** Bytes of a document for each token, where no usage is reported. */
 const fileBytes = 16;
 /** Source: ai.google.dev, audio: 32 tokens a second. Speech seldom takes less than 1,000 bytes a second. */
@@ -148,7 +148,7 @@ export function mediaIn(text: string, place: Place): Found | null {
   if (found !== null) return found;
   // A translation writes what follows `data:` plainly in base64.
   const more = prefix + (/^data:/i.test(text.slice(0, 5)) ? Buffer.from(text).toString('base64') : '');
-  return { bucket: 'words', most: more.length, usual: 0, units: 0, words: `${text}\n${more}` };
+  return { bucket: 'words', max: more.length, fallback: 0, units: 0, words: `${text}\n${more}` };
 }
 
 /** @returns null for what is words like all the rest. */
@@ -175,9 +175,10 @@ function declaredKind(mime: string, kind: Kind): Kind {
 }
 
 function remote(kind: Kind, words: string): Found {
-  if (kind === 'image') return { bucket: 'imageInput', most: mostOfImage, usual: usualMedia, units: 0, words };
+  if (kind === 'image')
+    return { bucket: 'imageInput', max: maxImageTokens, fallback: defaultMediaTokens, units: 0, words };
   // How long it is only the upstream knows.
-  return { bucket: 'file', most: 0, usual: usualFile, units: 0, words };
+  return { bucket: 'file', max: 0, fallback: defaultFileTokens, units: 0, words };
 }
 
 /** @param text as it stands in the request. @param data the base64 in it. */
@@ -186,16 +187,16 @@ function carried(text: string, data: string, kind: Kind): Found | null {
   const head = Buffer.from(data.slice(0, 64), 'base64');
   if (kind === 'image') {
     if (!isImage(head)) return null;
-    return { bucket: 'imageInput', most: mostOfImage, usual: usualMedia, units, words: null };
+    return { bucket: 'imageInput', max: maxImageTokens, fallback: defaultMediaTokens, units, words: null };
   }
   if (kind === 'file') return fileOf(data, units);
   if (!(kind === 'audio' ? isAudio(head) : isVideo(head))) return null;
   const bytes = Buffer.from(data, 'base64');
   const { tokens, bytes: rate } = kind === 'audio' ? audioRate : videoRate;
   const seconds = audioSeconds(bytes, bytes.length);
-  const usual = Math.max(usualMedia, Math.ceil(seconds * tokens));
-  const most = Math.max(usual, Math.ceil((bytes.length / rate) * tokens));
-  return { bucket: kind === 'audio' ? 'audioInput' : 'videoInput', most, usual, units, words: null };
+  const fallback = Math.max(defaultMediaTokens, Math.ceil(seconds * tokens));
+  const max = Math.max(fallback, Math.ceil((bytes.length / rate) * tokens));
+  return { bucket: kind === 'audio' ? 'audioInput' : 'videoInput', max, fallback, units, words: null };
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true });
@@ -204,9 +205,9 @@ const strict = new TextDecoder('utf-8', { fatal: true });
 function fileOf(data: string, units: number): Found {
   const bytes = Buffer.from(data, 'base64');
   const words = isPdf(bytes) ? null : wordsOf(bytes);
-  if (words !== null) return { bucket: 'words', most: prefix.length, usual: 0, units: 0, words };
-  const usual = Math.max(usualMedia, Math.ceil(bytes.length / fileBytes));
-  return { bucket: 'file', most: 0, usual, units, words: null };
+  if (words !== null) return { bucket: 'words', max: prefix.length, fallback: 0, units: 0, words };
+  const fallback = Math.max(defaultMediaTokens, Math.ceil(bytes.length / fileBytes));
+  return { bucket: 'file', max: 0, fallback, units, words: null };
 }
 
 function wordsOf(bytes: Uint8Array): string | null {

@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import { allCodecs } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
 import { foldedName } from '../../protocols/shared/member-name.ts';
-import { mostMembers, type Outline, outline } from './json-text.ts';
+import { maxMembers, type Outline, outline } from './json-text.ts';
 import type { MatchedRoute, Operation } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ interface JsonText {
   readonly shape: Outline & { readonly ok: true };
 }
 
-const refused = (detail: string): AppError => new AppError('body_invalid', { detail });
+const rejected = (detail: string): AppError => new AppError('body_invalid', { detail });
 
 /** Also those whose words are checked or counted: read differently upstream they are as good as unread. */
 const common = [
@@ -121,20 +121,20 @@ class NameReader {
       like: exact === undefined || exact.has(name) ? null : ([...exact][0] ?? folded),
       spelled: spellings.has(spelled) ? spelled : null,
     };
-    if (this.known.size >= mostNames) this.known.clear();
-    if (name.length <= longestName) this.known.set(name, reading);
+    if (this.known.size >= maxNames) this.known.clear();
+    if (name.length <= maxNameLength) this.known.set(name, reading);
     return reading;
   }
 }
-const mostNames = 2000;
-const longestName = 64;
+const maxNames = 2000;
+const maxNameLength = 64;
 
 const inBody = new NameReader(billed);
 const inContainers = new NameReader(inContainer);
 const knownInForm = foldsOf([...billed, 'file', '_charset_']);
 const spellings: ReadonlySet<string> = new Set([...inBody.spellings(), ...inContainers.spellings()]);
 
-const misread = (name: string, like: string): AppError => refused(`${JSON.stringify(name)} could be read as ${like}`);
+const misread = (name: string, like: string): AppError => rejected(`${JSON.stringify(name)} could be read as ${like}`);
 
 /** Two spellings of one billed name are one name to somebody. @throws AppError body_invalid. */
 function checkNames(members: readonly { readonly key: string }[], reader: NameReader): void {
@@ -144,7 +144,7 @@ function checkNames(members: readonly { readonly key: string }[], reader: NameRe
     if (like !== null) throw misread(name, like);
     if (spelled === null) continue;
     if (seen === null) seen = [spelled];
-    else if (seen.includes(spelled)) throw refused(`${name} appears twice`);
+    else if (seen.includes(spelled)) throw rejected(`${name} appears twice`);
     else seen.push(spelled);
   }
 }
@@ -171,9 +171,9 @@ const configs = new Map(
   ),
 );
 const containers: ReadonlySet<string> = new Set(['stream_options', ...billedObjects]);
-const pictures: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
+const images: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
 /** Work that goes on when its answer has come: nobody would be there to pay for it. */
-const lateWork = ['background', 'deferred'] as const;
+const deferredWork = ['background', 'deferred'] as const;
 
 /** Clients write null for what they do not mean. */
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
@@ -183,7 +183,7 @@ export function checkMembers({ text, shape }: JsonText, body: Body, { route, mod
   checkNames(shape.members, inBody);
   for (const { key, valueStart, valueEnd } of shape.members) {
     if (!containers.has(key)) continue;
-    const inner = outline(text.slice(valueStart, valueEnd), mostMembers);
+    const inner = outline(text.slice(valueStart, valueEnd), maxMembers);
     if (inner.ok) checkNames(inner.members, inContainers);
     else if (inner.reason === 'too_deep') throw new AppError('body_too_deep');
   }
@@ -192,10 +192,10 @@ export function checkMembers({ text, shape }: JsonText, body: Body, { route, mod
     const config = body[name];
     if (config === undefined || config === null) continue;
     const members = record(config);
-    if (members === null) throw refused(`${name} must be an object`);
+    if (members === null) throw rejected(`${name} must be an object`);
     checkNumbers(members, inner);
   }
-  if (pictures.has(route.operation)) checkPicture(body);
+  if (images.has(route.operation)) checkPicture(body);
   if (route.operation === 'chat' || route.operation === 'completions') checkChat(body);
   if (model !== null) checkNamedModels(body, model);
 }
@@ -203,14 +203,14 @@ export function checkMembers({ text, shape }: JsonText, body: Body, { route, mod
 /** It may become part of an address, and what is no text is replaced by some. @throws AppError body_invalid. */
 export function checkModelName(model: string): void {
   if (isModelName(model)) return;
-  throw refused(`${JSON.stringify(model.slice(0, 100))} is no name of a model`);
+  throw rejected(`${JSON.stringify(model.slice(0, 100))} is no name of a model`);
 }
 
 /** Fields of a form are text. @throws AppError body_invalid. */
 export function checkFields(body: Body, operation: Operation): void {
   const { n } = body;
-  if (n !== undefined && !/^[0-9]{1,4}$/.test(String(n))) throw refused('n must be a whole number');
-  if (pictures.has(operation)) checkPicture(body);
+  if (n !== undefined && !/^[0-9]{1,4}$/.test(String(n))) throw rejected('n must be a whole number');
+  if (images.has(operation)) checkPicture(body);
 }
 
 /** Text and numbers beyond all bounds are read as something else, or nothing, by whoever is less strict. */
@@ -218,7 +218,7 @@ function checkNumbers(body: Body, names: readonly string[]): void {
   for (const name of names) {
     const value = body[name];
     if (value === undefined || value === null) continue;
-    if (typeof value !== 'number' || !Number.isFinite(value)) throw refused(`${name} must be a number`);
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw rejected(`${name} must be a number`);
   }
 }
 
@@ -226,13 +226,13 @@ function checkPicture(body: Body): void {
   for (const name of ['size', 'quality'] as const) {
     const value = body[name];
     if (!isAbsent(value) && (typeof value !== 'string' || !/^[\x21-\x7e]*$/.test(value))) {
-      throw refused(`${name} must be a word without blanks`);
+      throw rejected(`${name} must be a word without blanks`);
     }
   }
 }
 
 function checkChat(body: Body): void {
-  for (const name of lateWork) {
+  for (const name of deferredWork) {
     const value = body[name];
     if (value !== undefined && value !== null && value !== false)
       throw new AppError('background_unsupported', { name });
@@ -245,7 +245,7 @@ function checkNamedModels(body: Body, model: string): void {
     const named = request.model;
     if (isAbsent(named)) continue;
     if (typeof named !== 'string' || bare(named) !== bare(model))
-      throw refused('every request must name the same model');
+      throw rejected('every request must name the same model');
   }
 }
 

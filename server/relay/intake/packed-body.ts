@@ -33,7 +33,7 @@ const codings: Readonly<Record<string, Unpack>> = {
  * How often its packed size a body may become, beyond a size that costs little. Conversations of agents become 3 to 5 times as
  * large, one that repeats the same file 30 times 22 (gzip) to 74 times (brotli); bombs become 1,000 times and more.
  */
-const mostGrowth = 100;
+const maxGrowth = 100;
 const smallEnough = 1024 * 1024;
 
 /** How a body is packed; null = it is not. @param named the header. */
@@ -62,7 +62,7 @@ export async function plainBody(request: Request, limit: number): Promise<Pick<R
 
 /** Unpacking ends with the first piece beyond the bound. */
 async function unpacked(unpack: Unpack, bytes: Uint8Array, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const grown = Math.max(smallEnough, bytes.length * mostGrowth);
+  const grown = Math.max(smallEnough, bytes.length * maxGrowth);
   try {
     return new Uint8Array(await unpack(bytes, { maxOutputLength: Math.min(limit, grown) }));
   } catch (cause) {
@@ -70,7 +70,7 @@ async function unpacked(unpack: Unpack, bytes: Uint8Array, limit: number): Promi
       if (limit <= grown) throw new AppError('body_too_large', { limit }, cause);
       throw new AppError(
         'body_invalid',
-        { detail: `unpacked, the body is more than ${mostGrowth} times as large as packed; send it plain` },
+        { detail: `unpacked, the body is more than ${maxGrowth} times as large as packed; send it plain` },
         cause,
       );
     }

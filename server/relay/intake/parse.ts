@@ -4,12 +4,12 @@ import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';
 import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
 import { type Form, readForm } from './form.ts';
-import { mostMembers, outline } from './json-text.ts';
+import { maxMembers, outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName } from './members.ts';
 import { plainBody, readPacked } from './packed-body.ts';
-import { type Capsule, exactBody, type JsonContent, type ParsedRequest } from './parsed-request.ts';
+import { exactBody, type JsonContent, type ParsedRequest, type SealedBlob } from './parsed-request.ts';
 import { readPrompt } from './prompt.ts';
-import { type Recall, recalledBody } from './references.ts';
+import { type LoadItems, recalledBody } from './references.ts';
 import type { MatchedRoute, Operation, RelayRoute } from './routes.ts';
 
 export interface ParseContext {
@@ -18,9 +18,9 @@ export interface ParseContext {
   /** Largest body in bytes. */
   readonly bodyLimit: number;
   /** For summaries of conversations; absent where there are none. */
-  readonly capsule?: Capsule;
+  readonly sealedBlob?: SealedBlob;
   /** For items that are named instead of repeated; absent where there are none. */
-  readonly recall?: Recall;
+  readonly loadItems?: LoadItems;
 }
 
 /** @throws AppError body_*, model_missing. */
@@ -28,8 +28,9 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   const { route } = matched;
   const declared = Number.parseInt(request.headers.get('content-length') ?? '0', 10);
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
-  const asksForm = route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
-  const given = asksForm
+  const wantsForm =
+    route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
+  const given = wantsForm
     ? await readFormContent(request, context, route.operation)
     : jsonContent(await readBody(request, context.bodyLimit));
   if (given.json === null) checkFields(given.body, route.operation);
@@ -38,17 +39,17 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   let content = route.asChat === undefined ? given : asChat(given, route.asChat);
   const recalled = traits.references === undefined ? null : recalledContent(content, route, context);
   if (recalled !== null) content = await recalled;
-  const capsule = traits.compaction === undefined ? undefined : context.capsule;
-  if (capsule !== undefined) content = plain(content, route, capsule);
+  const sealedBlob = traits.compaction === undefined ? undefined : context.sealedBlob;
+  if (sealedBlob !== undefined) content = plain(content, route, sealedBlob);
   const { body } = content;
-  const compaction = capsule === undefined ? null : compactionOf(route, body, capsule);
+  const compaction = sealedBlob === undefined ? null : compactionOf(route, body, sealedBlob);
   if (route.operation === 'speech' && body.input !== undefined && typeof body.input !== 'string')
     throw new AppError('body_invalid', { detail: 'input must be a string' });
   const model = matched.model ?? body.model ?? route.defaultModel;
   if (model === undefined || model === null || model === '') throw new AppError('model_missing');
   if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
   checkModelName(model);
-  const stream = route.stream ?? (asksForm ? body.stream === 'true' : (body.stream ?? route.streamsUnlessTold));
+  const stream = route.stream ?? (wantsForm ? body.stream === 'true' : (body.stream ?? route.streamsByDefault));
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
     throw new AppError('body_invalid', { detail: 'stream must be true or false' });
   }
@@ -76,19 +77,19 @@ function asChat(content: Content, change: NonNullable<RelayRoute['asChat']>): Co
 }
 
 /** Without summaries that nobody but this site can read. */
-function plain(content: Content, route: RelayRoute, capsule: Capsule): Content {
-  const opened = content.json === null ? null : openedSummaries(route, content.body, capsule);
+function plain(content: Content, route: RelayRoute, sealedBlob: SealedBlob): Content {
+  const opened = content.json === null ? null : openedSummaries(route, content.body, sealedBlob);
   if (opened === null) return content;
   const exact = exactBody(content);
-  const whole = exact === content.body ? opened : (openedSummaries(route, exact, capsule) ?? opened);
+  const whole = exact === content.body ? opened : (openedSummaries(route, exact, sealedBlob) ?? opened);
   return { ...contentOf(whole), form: null };
 }
 
 /** With what it names in full; null = it names nothing. */
 function recalledContent(content: Content, route: RelayRoute, context: ParseContext): Promise<Content> | null {
-  const { recall, bodyLimit } = context;
-  if (content.json === null || recall === undefined) return null;
-  const recalled = recalledBody(route, content, { recall, bodyLimit });
+  const { loadItems, bodyLimit } = context;
+  if (content.json === null || loadItems === undefined) return null;
+  const recalled = recalledBody(route, content, { loadItems, bodyLimit });
   return recalled?.then((body) => (body === null ? content : { ...contentOf(body), form: null })) ?? null;
 }
 
@@ -121,7 +122,7 @@ function jsonContent(bytes: Uint8Array<ArrayBuffer>): Content {
   } catch (cause) {
     throw new AppError('body_not_utf8', {}, cause);
   }
-  const shape = outline(text, mostMembers);
+  const shape = outline(text, maxMembers);
   if (!shape.ok) {
     if (shape.reason === 'too_deep') throw new AppError('body_too_deep');
     throw new AppError('body_not_json');

@@ -59,7 +59,7 @@ function exactMembers(text: string): ParsedRequest['body'] {
 }
 
 /** Seals words so that only this site reads them again, whichever of its threads and whenever. */
-export interface Capsule {
+export interface SealedBlob {
   seal(text: string): string;
   /** @throws AppError secret_unreadable. */
   open(sealed: string): string;
@@ -68,7 +68,7 @@ export interface Capsule {
 /** How a summary is asked for: in a conversation, or with a path of its own. */
 export interface Compaction {
   readonly form: 'item' | 'call';
-  readonly seal: Capsule['seal'];
+  readonly seal: SealedBlob['seal'];
 }
 
 /** Work as its upstream's own interface wants it. */
@@ -90,7 +90,7 @@ export interface Principal {
 }
 
 /** A request without a body: a conversation, or work that was ordered before. */
-export interface BareFacts {
+export interface RequestBase {
   readonly requestId: string;
   readonly startedMs: number;
   readonly operation: Operation;
@@ -99,9 +99,9 @@ export interface BareFacts {
 
 export const requestWithoutBody = (
   request: Request,
-  { model = '', operation, ...facts }: BareFacts,
+  { model = '', operation, ...details }: RequestBase,
 ): ParsedRequest => ({
-  ...facts,
+  ...details,
   route: { path: new URL(request.url).pathname, protocol: commonProtocol, operation },
   protocol: commonProtocol,
   operation,

@@ -111,7 +111,7 @@ const partNames: ReadonlySet<string> = new Set([
   'index',
 ]);
 /** A name of the request itself is read by no model; one of this length says something. */
-const longestName = 64;
+const maxNameLength = 64;
 
 const frameNames: ReadonlySet<string> = new Set([
   'model',
@@ -157,7 +157,7 @@ class PromptReader implements Prompt {
   top(body: Members): void {
     for (const name in body) {
       this.features |= knownFeatures.get(name) ?? featureOf(name);
-      if (name.length > longestName) this.frame.push(name);
+      if (name.length > maxNameLength) this.frame.push(name);
       const value = body[name];
       const leads = leadingFromTop.has(name);
       // A model that is served has a name that the operator knows; a plain number or switch says how to answer.
@@ -255,14 +255,14 @@ class PromptReader implements Prompt {
     if (typeof value === 'number') this.growth += Math.max(0, text.length - value.toExponential().length + 1);
   }
 
-  private add({ bucket, most, usual, units, words }: Found): void {
+  private add({ bucket, max, fallback, units, words }: Found): void {
     const { bound } = this;
-    this.media += usual;
+    this.media += fallback;
     bound.units += units;
     if (words !== null) this.texts.push(words);
     if (bucket === 'file') bound.files = true;
-    else if (bucket === 'words') this.growth += most;
-    else bound.media = { ...bound.media, [bucket]: (bound.media[bucket] ?? 0) + most };
+    else if (bucket === 'words') this.growth += max;
+    else bound.media = { ...bound.media, [bucket]: (bound.media[bucket] ?? 0) + max };
   }
 }
 
@@ -294,15 +294,23 @@ export function readPrompt(body: Members, features = 0): Prompt {
 }
 
 /** What ordinary text takes at most: one token per 2 UTF-16 units, plus framing. For rates and guesses; a hold needs `promptBound`. */
-export function usualPromptTokens({ texts, frame, marks, objectTexts, objectFrame, tokens, media }: Prompt): number {
+export function estimatedPromptTokens({
+  texts,
+  frame,
+  marks,
+  objectTexts,
+  objectFrame,
+  tokens,
+  media,
+}: Prompt): number {
   let words = 0;
   for (const text of texts) words += text.length;
   for (const text of objectTexts) words += text.length;
   for (const text of marks) words += text.length;
-  let around = 0;
-  for (const text of frame) around += text.length;
-  for (const text of objectFrame) around += text.length;
-  return Math.ceil(words / 2 + around / 4) + (texts.length + objectTexts.length) * 4 + tokens + media;
+  let wrap = 0;
+  for (const text of frame) wrap += text.length;
+  for (const text of objectFrame) wrap += text.length;
+  return Math.ceil(words / 2 + wrap / 4) + (texts.length + objectTexts.length) * 4 + tokens + media;
 }
 
 export function unitsOf(texts: readonly string[]): number {
@@ -320,7 +328,7 @@ export const countedTexts = ({ texts, frame, marks, objects }: Prompt): readonly
 ];
 
 /** No known encoding makes fewer tokens of ordinary text; of blanks and repetitions each makes what it likes. */
-export const leastCount = (texts: readonly string[]): number => {
+export const minCount = (texts: readonly string[]): number => {
   let bytes = 0;
   for (const text of texts) bytes += Buffer.byteLength(text);
   return Math.ceil(bytes / 4);

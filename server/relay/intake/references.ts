@@ -10,21 +10,21 @@ type Body = Readonly<Record<string, unknown>>;
 type Content = Parameters<typeof exactBody>[0];
 
 /** The JSON of the caller's own items, by id. */
-export type Recall = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+export type LoadItems = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /** Conversations have hundreds of turns, not tens of thousands. */
-const mostItems = 10_000;
+const maxItems = 10_000;
 
 /** At once where nothing is named. @returns null = nothing is named that was made here. @throws AppError item_reference_not_found, body_too_large. */
-export function recalledBody(route: RelayRoute, content: Content, from: RecallFrom): Promise<Body | null> | null {
+export function recalledBody(route: RelayRoute, content: Content, from: LoadItemsFrom): Promise<Body | null> | null {
   if (route.operation !== 'chat' && route.operation !== 'count_tokens') return null;
   const rules = codecFor(route.protocol).traits.references;
-  const named = rules?.asked(content.body) ?? [];
+  const named = rules?.requested(content.body) ?? [];
   return rules === undefined || named.length === 0 ? null : recalled(rules, named, exactBody(content), from);
 }
 
-interface RecallFrom {
-  readonly recall: Recall;
+interface LoadItemsFrom {
+  readonly loadItems: LoadItems;
   /** Largest body in bytes. */
   readonly bodyLimit: number;
 }
@@ -33,11 +33,10 @@ async function recalled(
   rules: ReferenceRules,
   named: readonly string[],
   body: Body,
-  { recall, bodyLimit }: RecallFrom,
+  { loadItems, bodyLimit }: LoadItemsFrom,
 ): Promise<Body> {
-  if (named.length > mostItems)
-    throw new AppError('body_invalid', { detail: `more than ${mostItems} items are named` });
-  const kept = await recall([...new Set(named)]);
+  if (named.length > maxItems) throw new AppError('body_invalid', { detail: `more than ${maxItems} items are named` });
+  const kept = await loadItems([...new Set(named)]);
   let size = 0;
   for (const id of named) {
     const item = kept.get(id);

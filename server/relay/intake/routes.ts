@@ -32,7 +32,7 @@ export interface RelayRoute {
   /** Set where the path alone decides whether the answer is streamed. */
   readonly stream?: boolean;
   /** Streamed unless the request says otherwise. */
-  readonly streamsUnlessTold?: true;
+  readonly streamsByDefault?: true;
   /** The playground: whose request it is follows from the console's session, not from a key. */
   readonly session?: true;
   /** Makes a conversation short. */

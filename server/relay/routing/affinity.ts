@@ -11,18 +11,18 @@ export interface Affinity {
   find(key: string | null): number | null;
   remember(key: string | null, channelId: number): void;
   /** This channel failed it: nothing speaks for going there again. */
-  forget(key: string | null, channelId: number): void;
+  evict(key: string | null, channelId: number): void;
   /** An upstream that keeps responses can only continue those of its own, and for whom it made them. */
   rememberKept(id: string, kept: Kept): void;
   kept(id: string): Kept | null;
   /** Asks the store for what this thread does not remember. @returns null = it remembers all. @throws AppError body_invalid, storage_unavailable. */
-  learn(ids: readonly string[]): Promise<void> | null;
+  load(ids: readonly string[]): Promise<void> | null;
   /** Takes over what another thread remembers. */
-  hear(news: Pick<HealthReport, 'served' | 'kept'>): void;
+  receive(report: Pick<HealthReport, 'served' | 'kept'>): void;
 }
 
 /** Told of what is remembered newly, or was told long ago. */
-export interface AffinityTold {
+export interface AffinityReports {
   served(key: string, channelId: number): void;
   kept(id: string, kept: Kept): void;
 }
@@ -35,12 +35,12 @@ export type Wait = (ms: number, done: () => void) => unknown;
 
 /** Prompt caches live five minutes to an hour. */
 const lifetimeMs = 15 * 60_000;
-const mostEntries = 20_000;
+const maxEntries = 20_000;
 /** Stands for a channel that was forgotten, so that other threads forget it, too. */
-const nobody = 0;
+const noop = 0;
 /** Upstreams keep responses for thirty days. */
 const keptMs = 30 * 24 * 3_600_000;
-const mostKept = 50_000;
+const maxKept = 50_000;
 /** What others were told so long ago they are told again before they forget it. */
 const againMs = lifetimeMs / 3;
 /** Owners that are named again are written again before they are forgotten. */
@@ -50,34 +50,34 @@ const togetherMs = 20;
 /** Another thread, or machine, may have an answer's owner on its way. */
 const onItsWayMs = 250;
 /** Conversations have hundreds of turns, not tens of thousands. */
-const mostNamed = 10_000;
+const maxNamed = 10_000;
 
 /** @param owners absent = what is kept is known to this process alone. */
 export function createAffinity(
   now: () => number,
-  told: AffinityTold | null = null,
+  reports: AffinityReports | null = null,
   owners: { readonly store: OwnerStore; readonly wait: Wait } | null = null,
 ): Affinity {
-  const served = new Map<string, { readonly channelId: number; readonly until: number; readonly toldMs: number }>();
+  const served = new Map<string, { readonly channelId: number; readonly until: number; readonly reportedMs: number }>();
   const owned = new Map<string, Kept & { readonly until: number; readonly writtenMs: number }>();
   let unwritten = new Map<string, Kept>();
-  const put = (key: string, channelId: number, toldMs: number) => {
+  const put = (key: string, channelId: number, reportedMs: number) => {
     served.delete(key);
-    served.set(key, { channelId, until: now() + lifetimeMs, toldMs });
-    if (served.size <= mostEntries) return;
+    served.set(key, { channelId, until: now() + lifetimeMs, reportedMs });
+    if (served.size <= maxEntries) return;
     const oldest = served.keys().next().value;
     if (oldest !== undefined) served.delete(oldest);
   };
   const keep = (id: string, kept: Kept, writtenMs: number) => {
     owned.delete(id);
     owned.set(id, { ...kept, until: now() + keptMs, writtenMs });
-    if (owned.size <= mostKept) return;
+    if (owned.size <= maxKept) return;
     const oldest = owned.keys().next().value;
     if (oldest !== undefined) owned.delete(oldest);
   };
   const get = (key: string): number | null => {
     const entry = served.get(key);
-    return entry === undefined || entry.until < now() || entry.channelId === nobody ? null : entry.channelId;
+    return entry === undefined || entry.until < now() || entry.channelId === noop ? null : entry.channelId;
   };
   const write = () => {
     const batch = [...unwritten].map(([id, { ownerId, channelId }]) => ({ id, ownerId, channelId }));
@@ -105,36 +105,36 @@ export function createAffinity(
     remember(key, channelId) {
       if (key === null) return;
       const known = served.get(key);
-      const isNews = known?.channelId !== channelId || now() - known.toldMs >= againMs;
-      put(key, channelId, isNews ? now() : known.toldMs);
-      if (isNews) told?.served(key, channelId);
+      const isNew = known?.channelId !== channelId || now() - known.reportedMs >= againMs;
+      put(key, channelId, isNew ? now() : known.reportedMs);
+      if (isNew) reports?.served(key, channelId);
     },
-    forget(key, channelId) {
+    evict(key, channelId) {
       if (key === null || get(key) !== channelId) return;
-      put(key, nobody, now());
-      told?.served(key, nobody);
+      put(key, noop, now());
+      reports?.served(key, noop);
     },
     rememberKept(id, { channelId, ownerId }) {
       const known = owned.get(id);
-      const isNews =
+      const isNew =
         known?.channelId !== channelId || known.ownerId !== ownerId || now() - known.writtenMs >= writtenAgainMs;
-      keep(id, { channelId, ownerId }, isNews ? now() : known.writtenMs);
-      told?.kept(id, { channelId, ownerId });
-      if (!isNews || owners === null) return;
+      keep(id, { channelId, ownerId }, isNew ? now() : known.writtenMs);
+      reports?.kept(id, { channelId, ownerId });
+      if (!isNew || owners === null) return;
       if (unwritten.size === 0) owners.wait(togetherMs, write);
       unwritten.set(id, { channelId, ownerId });
     },
-    hear(news) {
-      for (const [key, channelId] of news.served) put(key, channelId, now());
-      for (const [id, kept] of news.kept) keep(id, kept, now());
+    receive(report) {
+      for (const [key, channelId] of report.served) put(key, channelId, now());
+      for (const [id, kept] of report.kept) keep(id, kept, now());
     },
     kept: keptAt,
-    learn(ids) {
+    load(ids) {
       if (owners === null || ids.length === 0) return null;
       const missing = [...new Set(ids)].filter((id) => keptAt(id) === null);
       if (missing.length === 0) return null;
-      if (missing.length > mostNamed)
-        throw new AppError('body_invalid', { detail: `more than ${mostNamed} items are named` });
+      if (missing.length > maxNamed)
+        throw new AppError('body_invalid', { detail: `more than ${maxNamed} items are named` });
       return ask(owners, missing);
     },
   };
@@ -142,7 +142,7 @@ export function createAffinity(
 
 /** Ids by which a request asks for something that its upstream keeps. */
 export const keptIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol' | 'body'>): readonly string[] =>
-  codecFor(protocol).traits.kept?.asked(body) ?? [];
+  codecFor(protocol).traits.kept?.requested(body) ?? [];
 
 /** Ids that are refused to others than their owner, and pass where none is known. */
 export const recalledIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol' | 'body'>): readonly string[] =>

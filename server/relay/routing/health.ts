@@ -1,7 +1,7 @@
 /** How channels and their keys are doing: cool-downs, ejection with half-open probes, which key is next. Memory only; decisions follow from failure classes alone. */
 
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
-import type { Trouble } from '../../contract/trouble.ts';
+import type { ChannelFailure } from '../../contract/trouble.ts';
 import type { Condition } from '../../routing/candidates.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
 import type { ChannelReport } from './health-reports.ts';
@@ -15,7 +15,7 @@ export interface HealthDeps {
   /** Milliseconds of a clock that never goes back: a wait is a wait, whatever the wall says. */
   readonly now: () => number;
   readonly random: () => number;
-  readonly trouble: (trouble: Trouble) => void;
+  readonly failure: (failure: ChannelFailure) => void;
   /** Told when something is known that was not before. */
   readonly changed?: (word: ChannelReport) => void;
 }
@@ -30,15 +30,15 @@ const latestCounts = 0.1;
 /** A probe that nobody heard of again is over after so long. */
 const probeMs = 60_000;
 const ejectionMs = 30_000;
-const longestEjectionMs = 300_000;
+const maxEjectionMs = 300_000;
 /** A host that failed its probes so often, some five minutes, needs somebody to look at it. */
 const sustainedEjections = 5;
 /** A 429 without Retry-After, and the longest wait an upstream may ask for. */
 const rateLimitMs = 10_000;
 const missing = 404;
-const longestWaitMs = 3_600_000;
+const maxWaitMs = 3_600_000;
 /** Wrong or exhausted keys. */
-const keyTroubleMs = 60_000;
+const keyFailureMs = 60_000;
 
 interface State {
   /** Until when each key waits. */
@@ -49,7 +49,7 @@ interface State {
   /** A probe is under way, at most so long. */
   probingUntil: number;
   /** It was asked since it was ejected. */
-  asked: boolean;
+  hinted: boolean;
   /** Of failures among the last outcomes, 0 to 1. */
   share: number;
   turn: number;
@@ -65,7 +65,7 @@ export class Health {
     if (state === undefined) return 'up';
     const now = this.deps.now();
     if (state.ejectedUntil > now || (state.ejectedUntil > 0 && state.probingUntil > now)) return 'ejected';
-    return shortestKeyWait(channel, state, now) > 0 ? 'cooling' : 'up';
+    return minKeyWait(channel, state, now) > 0 ? 'cooling' : 'up';
   }
 
   /** Milliseconds until something may be tried again; 0 = now. */
@@ -73,7 +73,7 @@ export class Health {
     const state = this.states.get(channel.id);
     if (state === undefined) return 0;
     const now = this.deps.now();
-    return Math.max(state.ejectedUntil - now, shortestKeyWait(channel, state, now), 0);
+    return Math.max(state.ejectedUntil - now, minKeyWait(channel, state, now), 0);
   }
 
   /** The key of the next attempt: in turn or by chance, those that cool down last. */
@@ -91,7 +91,7 @@ export class Health {
   /** Another key than those that failed in this request is ready. */
   hasSpareKey(channel: ChannelSnapshot): boolean {
     if (channel.keys.length <= 1) return false;
-    return shortestKeyWait(channel, this.stateOf(channel), this.deps.now()) === 0;
+    return minKeyWait(channel, this.stateOf(channel), this.deps.now()) === 0;
   }
 
   /** An attempt starts; of an ejected channel it is the one probe. */
@@ -99,7 +99,7 @@ export class Health {
     const state = this.states.get(channel.id);
     if (state === undefined || state.ejectedUntil === 0) return;
     const now = this.deps.now();
-    state.asked = true;
+    state.hinted = true;
     if (state.ejectedUntil <= now) state.probingUntil = now + probeMs;
   }
 
@@ -115,7 +115,7 @@ export class Health {
     if (state === undefined) return;
     const wasWell = state.failures === 0 && state.ejectedUntil === 0 && (state.coolUntil[keyIndex] ?? 0) === 0;
     // What was under way when it was ejected says nothing new.
-    if (state.ejectedUntil > this.deps.now() && !state.asked) return;
+    if (state.ejectedUntil > this.deps.now() && !state.hinted) return;
     state.failures = 0;
     state.ejections = 0;
     state.ejectedUntil = 0;
@@ -129,12 +129,12 @@ export class Health {
     const state = this.stateOf(channel);
     state.probingUntil = 0;
     if (failure.class === 'key') {
-      const asked = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, longestWaitMs);
+      const hinted = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, maxWaitMs);
       const limited = failure.status === 429;
-      const ms = asked ?? (limited && failure.named !== true ? rateLimitMs : keyTroubleMs);
+      const ms = hinted ?? (limited && failure.named !== true ? rateLimitMs : keyFailureMs);
       state.coolUntil[keyIndex] = Math.max(state.coolUntil[keyIndex] ?? 0, this.deps.now() + ms);
       this.report(channel.id, state);
-      if (!limited || failure.named === true) this.reportTrouble(channel, state, keyIndex, failure);
+      if (!limited || failure.named === true) this.reportFailure(channel, state, keyIndex, failure);
       return;
     }
     if (failure.class !== 'host') return;
@@ -149,12 +149,12 @@ export class Health {
       return;
     }
     state.ejections++;
-    state.asked = false;
+    state.hinted = false;
     state.share = 0;
-    state.ejectedUntil = now + Math.min(ejectionMs * state.ejections, longestEjectionMs);
+    state.ejectedUntil = now + Math.min(ejectionMs * state.ejections, maxEjectionMs);
     state.failures = 0;
     this.report(channel.id, state);
-    if (state.ejections === sustainedEjections) this.reportTrouble(channel, state, keyIndex, failure);
+    if (state.ejections === sustainedEjections) this.reportFailure(channel, state, keyIndex, failure);
   }
 
   /** Forgets what was known, when a channel was edited or passed a test. */
@@ -163,8 +163,8 @@ export class Health {
   }
 
   /** Takes over what another thread knows. */
-  hear({ channelId, ...word }: ChannelReport): void {
-    const known = this.states.get(channelId) ?? { probingUntil: 0, asked: false, turn: 0 };
+  receive({ channelId, ...word }: ChannelReport): void {
+    const known = this.states.get(channelId) ?? { probingUntil: 0, hinted: false, turn: 0 };
     this.states.set(channelId, { ...known, ...word, coolUntil: [...word.coolUntil] });
   }
 
@@ -177,7 +177,7 @@ export class Health {
       ejections: 0,
       ejectedUntil: 0,
       probingUntil: 0,
-      asked: false,
+      hinted: false,
       share: 0,
       turn: 0,
     };
@@ -191,9 +191,9 @@ export class Health {
   }
 
   /** To whoever may disable the channel or the key. */
-  private reportTrouble(channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure): void {
+  private reportFailure(channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure): void {
     const now = this.deps.now();
-    this.deps.trouble({
+    this.deps.failure({
       channelId: channel.id,
       keyIndex,
       lastKey: channel.keys.every((_, index) => index === keyIndex || (state.coolUntil[index] ?? 0) > now),
@@ -208,11 +208,11 @@ export class Health {
 
 const keyWait = (state: State, index: number, now: number): number => Math.max(0, (state.coolUntil[index] ?? 0) - now);
 
-function shortestKeyWait({ keys }: ChannelSnapshot, state: State, now: number): number {
+function minKeyWait({ keys }: ChannelSnapshot, state: State, now: number): number {
   if (keys.length === 0) return 0;
-  let least = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < keys.length; index++) least = Math.min(least, keyWait(state, index, now));
-  return least;
+  let min = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < keys.length; index++) min = Math.min(min, keyWait(state, index, now));
+  return min;
 }
 
 function soonest(state: State, count: number): number {

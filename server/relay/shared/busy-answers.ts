@@ -26,7 +26,7 @@ const idHeader = 'x-oneapi-request-id';
 /** Stands for the id while a form is made; nothing else in it looks so. */
 const idMark = '<request id>';
 /** Paths may name models. */
-const mostForms = 300;
+const maxForms = 300;
 
 function formOf(request: Request, path: string, error: AppError): Form {
   const refusal = { shown: clientError(error, idMark), retryAfter: retryAfterOf(error) };
@@ -43,15 +43,15 @@ export interface BusyAnswers {
 
 export function createBusyAnswers(nextId: () => string): BusyAnswers {
   const known = new Map<string, Form>();
-  let told = 0;
-  const nextError = () => errors[told++ % errors.length] as AppError;
+  let serial = 0;
+  const nextError = () => errors[serial++ % errors.length] as AppError;
   /** The form follows from path, query and language; queries may hold keys, and nothing is remembered by them. */
   const knownForm = (request: Request, path: string, error: AppError): Form => {
     if (request.url.includes('?')) return formOf(request, path, error);
     const name = `${error.params.seconds} ${path} ${request.headers.get('accept-language') ?? ''}`;
     const found = known.get(name);
     if (found !== undefined) return found;
-    if (known.size >= mostForms) known.clear();
+    if (known.size >= maxForms) known.clear();
     const form = formOf(request, path, error);
     known.set(name, form);
     return form;

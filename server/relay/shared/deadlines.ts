@@ -41,7 +41,7 @@ export class Deadlines {
   start(ms: number, expire: () => void): Deadline {
     const entry = new Entry(this, performance.now() + ms, expire);
     this.open.add(entry);
-    this.timer ??= setInterval(() => this.sweep(), this.tickMs);
+    this.timer ??= setInterval(() => this.cleanup(), this.tickMs);
     return entry;
   }
 
@@ -49,10 +49,10 @@ export class Deadlines {
   add(entry: Entry): void {
     entry.isOpen = true;
     this.open.add(entry);
-    this.timer ??= setInterval(() => this.sweep(), this.tickMs);
+    this.timer ??= setInterval(() => this.cleanup(), this.tickMs);
   }
 
-  private sweep(): void {
+  private cleanup(): void {
     const now = performance.now();
     for (const entry of this.open) {
       if (entry.at > now) continue;

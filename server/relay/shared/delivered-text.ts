@@ -1,7 +1,7 @@
 /** Words and sound on their way to a client: words are kept for counting as far as an answer of any model reaches, measured beyond. */
 import type { ChatEvent } from '../../protocols/canonical.ts';
 import { addCall, hostedCall } from '../../protocols/shared/tool-usage.ts';
-import { secondsIn, usualRate } from './sound.ts';
+import { defaultRate, secondsIn } from './sound.ts';
 
 export interface DeliveredText {
   readonly texts: readonly string[];
@@ -81,7 +81,7 @@ export class DeliveredTextTally implements DeliveredText {
 
   /** @param base64 samples of 16 bits at 24 kHz, the one form in which speech is streamed. */
   speak(base64: string): void {
-    this.spokenSeconds += secondsIn(base64, usualRate);
+    this.spokenSeconds += secondsIn(base64, defaultRate);
   }
 
   /** What an event delivers. The name of a call is written by the model like its arguments. @returns whether it has words, written or spoken. */

@@ -47,7 +47,7 @@ export const unreachable: UpstreamFailure = {
 };
 
 /** One channel that was asked. */
-export interface Tried {
+export interface AttemptSummary {
   readonly channelId: number;
   readonly name: string;
   /** null = it answered, or nothing more is known of it. */
@@ -65,7 +65,7 @@ export interface FailedAttempt {
   readonly detail?: string;
 }
 
-export const triedOnly = ({ id, name }: { readonly id: number; readonly name: string }): Tried => ({
+export const attemptSummary = ({ id, name }: { readonly id: number; readonly name: string }): AttemptSummary => ({
   channelId: id,
   name,
   failed: null,
@@ -105,13 +105,13 @@ export function statusFailure(status: number, error: UpstreamError, retryAfter: 
 }
 
 /** Clients give up at longer waits: https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/googleQuotaErrors.ts */
-const longestClientWaitSeconds = 300;
+const maxClientWaitSeconds = 300;
 
 /** Whether the channel would answer the same request with the same failure as long as a client would retry it. */
 export function isLasting({ class: kind, status, reason, retryAfter, refusal, named }: UpstreamFailure): boolean {
   if (reason !== 'status') return false;
   if (refusal !== undefined || named === true || status === 404 || status === 501) return true;
-  return kind === 'key' && (status !== 429 || (retryAfter ?? 0) > longestClientWaitSeconds);
+  return kind === 'key' && (status !== 429 || (retryAfter ?? 0) > maxClientWaitSeconds);
 }
 
 /**
@@ -122,12 +122,12 @@ export function isLasting({ class: kind, status, reason, retryAfter, refusal, na
 export function withKeywords(
   failure: UpstreamFailure,
   keywords: readonly string[],
-  asked: () => string,
+  message: () => string,
 ): UpstreamFailure {
   const said = failure.error?.message.toLowerCase() ?? '';
   const found = keywords.filter((word) => said.includes(word));
   if (found.length === 0) return failure;
-  const own = asked().toLowerCase();
+  const own = message().toLowerCase();
   return found.every((word) => own.includes(word)) ? failure : { ...failure, class: 'key', named: true };
 }
 

@@ -25,7 +25,7 @@ export interface Series {
   /** Quota. */
   charged: number;
   /** Calls of upstreams, retries included. */
-  tries: number;
+  attempts: number;
   readonly duration: Distribution;
   readonly firstByte: Distribution;
 }
@@ -35,7 +35,7 @@ export interface Sample extends EndedTraffic {
 }
 
 /** All since the relay began. */
-export interface RelayFigures {
+export interface RelayStats {
   readonly series: readonly Series[];
   /** Requests that nobody was asked for, by error code. */
   readonly refusals: Readonly<Record<string, number>>;
@@ -43,20 +43,20 @@ export interface RelayFigures {
   readonly open: number;
 }
 
-export interface Figures {
+export interface Stats {
   ended(sample: Sample): void;
   /** @param caller 0 = unknown. */
-  refused(code: string, caller: RefusedCaller): void;
+  rejected(code: string, caller: RejectedCaller): void;
   /** A key is used. @param peer who uses it. */
   seen(tokenId: number, peer: { ip(): string }): void;
   /** @param ms from the sending of a settlement to its commit. */
   committed(ms: number): void;
-  read(): Omit<RelayFigures, 'open'>;
+  read(): Omit<RelayStats, 'open'>;
   /** Traffic since the last call, for whoever keeps it. */
   takeTraffic(): readonly TrafficWindow[];
 }
 
-export interface RefusedCaller {
+export interface RejectedCaller {
   readonly userId: number;
   readonly tokenId: number;
   /** Epoch milliseconds. */
@@ -64,7 +64,7 @@ export interface RefusedCaller {
 }
 
 /** Names come from clients: what is beyond is counted under one. */
-const mostSeries = 2000;
+const maxSeries = 2000;
 const others = 'other';
 
 const empty = (bounds: readonly number[]): Distribution => ({ counts: new Array(bounds.length + 1).fill(0), sum: 0 });
@@ -76,7 +76,7 @@ function add(into: Distribution, bounds: readonly number[], value: number): void
   into.sum += value;
 }
 
-export function createFigures(): Figures {
+export function createStats(): Stats {
   /** By channel, operation and model: nothing is put together for a request to be found. */
   const byChannel = new Map<number, Map<string, Map<string, Series>>>();
   const series: Series[] = [];
@@ -93,7 +93,7 @@ export function createFigures(): Figures {
       inputTokens: 0,
       outputTokens: 0,
       charged: 0,
-      tries: 0,
+      attempts: 0,
       duration: empty(durationBounds),
       firstByte: empty(durationBounds),
     };
@@ -107,7 +107,7 @@ export function createFigures(): Figures {
     operations.set(operation, models);
     const known = models.get(given);
     if (known !== undefined) return known;
-    const model = series.length < mostSeries ? given : others;
+    const model = series.length < maxSeries ? given : others;
     const found = models.get(model) ?? make(model, channelId, operation);
     models.set(model, found);
     return found;
@@ -120,14 +120,14 @@ export function createFigures(): Figures {
       one.inputTokens += sample.inputTokens;
       one.outputTokens += sample.outputTokens;
       one.charged += sample.charged;
-      one.tries += sample.tried.length;
+      one.attempts += sample.tried.length;
       add(one.duration, durationBounds, sample.ms);
       if (sample.firstByteMs !== null) add(one.firstByte, durationBounds, sample.firstByteMs);
       traffic.ended(sample);
     },
-    refused(code, { userId, tokenId, nowMs }) {
+    rejected(code, { userId, tokenId, nowMs }) {
       refusals[code] = (refusals[code] ?? 0) + 1;
-      traffic.refused(userId, tokenId, nowMs);
+      traffic.rejected(userId, tokenId, nowMs);
     },
     seen: (tokenId, peer) => traffic.seen(tokenId, peer),
     committed: (ms) => add(commit, commitBounds, ms),

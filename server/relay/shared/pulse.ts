@@ -1,7 +1,7 @@
 /** Regular looks at many things: one timer for each interval, however many look. */
 
 export interface Looking {
-  look(): void;
+  check(): void;
 }
 
 interface Beat {
@@ -21,7 +21,7 @@ export class Pulse {
     }
     const all = new Set([one]);
     const timer = setInterval(() => {
-      for (const each of all) each.look();
+      for (const each of all) each.check();
     }, ms);
     this.beats.set(ms, { all, timer });
   }

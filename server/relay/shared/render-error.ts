@@ -43,7 +43,7 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
 }
 
 /** For whoever names a language; programs that name none get both, and so do log rows. */
-export function toldTo(request: Pick<Request, 'headers'>, error: ClientError): ClientError {
+export function localizedFor(request: Pick<Request, 'headers'>, error: ClientError): ClientError {
   const language = error.words === undefined ? null : languageNamed(request.headers.get('accept-language'));
   return language === null
     ? error
@@ -138,7 +138,7 @@ export function refusalOf(
   protocol: ProtocolId = dialectOf(path),
 ): ErrorAnswer {
   const { retryAfter } = refusal;
-  const shown = toldTo(request, refusal.shown);
+  const shown = localizedFor(request, refusal.shown);
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
   if (form !== undefined)
     return {
@@ -146,12 +146,12 @@ export function refusalOf(
       status: common[shown.status] ?? shown.status,
       headers: { 'content-type': jsonType, ...retryHeaders(shown, retryAfter) },
     };
-  const told = errorOf(protocol, shown, retryAfter);
-  return listsErrors(path, request.url) ? { ...told, text: `[${told.text}]` } : told;
+  const rendered = errorOf(protocol, shown, retryAfter);
+  return listsErrors(path, request.url) ? { ...rendered, text: `[${rendered.text}]` } : rendered;
 }
 
-export function refusalFor(...asked: Parameters<typeof refusalOf>): Response {
-  const { text, ...init } = refusalOf(...asked);
+export function refusalFor(...requested: Parameters<typeof refusalOf>): Response {
+  const { text, ...init } = refusalOf(...requested);
   return new Response(text, init);
 }
 

@@ -2,7 +2,7 @@
 import { number, record, text } from '../../protocols/shared/json.ts';
 
 /** What sound takes where nobody says how it is written: 16 bits at 24 kHz. */
-export const usualRate = 48_000;
+export const defaultRate = 48_000;
 
 export const secondsIn = (base64: unknown, rate: number): number =>
   typeof base64 === 'string' ? (base64.length * 3) / 4 / rate : 0;
@@ -17,7 +17,7 @@ export function rateOf(format: unknown): number | null {
   const named = record(format);
   const name = text(named?.type) ?? text(format);
   if (name === null) return null;
-  if (name === 'pcm16' || name === 'audio/pcm') return 2 * (number(named?.rate) ?? usualRate / 2);
+  if (name === 'pcm16' || name === 'audio/pcm') return 2 * (number(named?.rate) ?? defaultRate / 2);
   // 8 bits at 8 kHz; what nobody knows is taken for as small.
   return 8000;
 }

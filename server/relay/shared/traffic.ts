@@ -5,17 +5,17 @@ import {
   attemptErrors,
   counterAt,
   type FailureStreak,
+  minSpan,
   otherModel,
   otherToken,
   type RequestError,
   requestErrors,
-  shortestSpan,
   type TrafficWindow,
   trafficBounds,
   trafficBuckets,
   trafficCounters,
 } from '../../contract/traffic.ts';
-import type { FailedAttempt, Tried } from './failure.ts';
+import type { AttemptSummary, FailedAttempt } from './failure.ts';
 
 /** One request that has ended. */
 export interface EndedTraffic {
@@ -32,7 +32,7 @@ export interface EndedTraffic {
   readonly charged: number;
   readonly streamed: boolean;
   /** In order. */
-  readonly tried: readonly Tried[];
+  readonly tried: readonly AttemptSummary[];
   readonly ms: number;
   /** null = no byte came. */
   readonly firstByteMs: number | null;
@@ -41,12 +41,12 @@ export interface EndedTraffic {
 }
 
 /** Series of each kind; what is beyond counts as `other`. */
-const mostSeries = 10_000;
+const maxSeries = 10_000;
 /** Windows that wait to be asked for, an hour: what is older is dropped. */
-const mostWindows = 12;
-const longestWords = 300;
+const maxWindows = 12;
+const maxWordsLength = 300;
 
-const [requests, retried, saved, attempts, refused] = (
+const [requests, retried, saved, attempts, rejected] = (
   ['requests', 'retried', 'saved', 'attempts', 'refused'] as const
 ).map(counterAt) as [number, number, number, number, number];
 const [tokensIn, tokensOut, tokensCached, charge] = (
@@ -150,9 +150,9 @@ class SeriesTable {
 
   private make(key: number, subjectId: number, userId: number, model: string): Series {
     const { length } = this.all;
-    if (length < mostSeries) return this.keep(new Series(key, subjectId, userId, model));
+    if (length < maxSeries) return this.keep(new Series(key, subjectId, userId, model));
     // Then one more for each channel or key, and one for all the rest.
-    if (length < 2 * mostSeries) {
+    if (length < 2 * maxSeries) {
       const known = this.byKey.get(key)?.get(otherModel);
       return known ?? this.keep(new Series(key, subjectId, userId, otherModel));
     }
@@ -212,7 +212,7 @@ class Streak {
 }
 
 const wordsOf = ({ status, reason, message }: FailedAttempt): string =>
-  `${status ?? reason} ${message}`.trim().slice(0, longestWords);
+  `${status ?? reason} ${message}`.trim().slice(0, maxWordsLength);
 
 /** @returns null for want of something of our own: no descriptor, no lease. */
 function attemptErrorOf({ status, reason }: FailedAttempt): AttemptError | null {
@@ -257,7 +257,7 @@ function requestErrorOf({ endReason, tried }: EndedTraffic): RequestError | null
 }
 
 /** Whether no earlier attempt was at the same channel. */
-function isFirst(tried: readonly Tried[], index: number): boolean {
+function isFirst(tried: readonly AttemptSummary[], index: number): boolean {
   const id = tried[index]?.channelId;
   for (let at = 0; at < index; at++) if (tried[at]?.channelId === id) return false;
   return true;
@@ -292,11 +292,11 @@ export class Traffic {
     let before = 0;
     let wasSaved = false;
     for (let index = 0; index < tried.length; index++) {
-      const { channelId: asked, failed } = tried[index] as Tried;
-      const route = this.routes.of(asked, asked, 0, model);
+      const { channelId: requested, failed } = tried[index] as AttemptSummary;
+      const route = this.routes.of(requested, requested, 0, model);
       route.add(attempts, 1);
       if (failed === null) {
-        if (answered && asked === channelId) this.streak(asked).answered();
+        if (answered && requested === channelId) this.streak(requested).answered();
         continue;
       }
       if (index < tried.length - 1) before += failed.ms;
@@ -304,11 +304,11 @@ export class Traffic {
       if (kind === null) continue;
       route.add(failedAt[kind], 1);
       caller.add(failedAt[kind], 1);
-      if (kind !== 'invalid') this.streak(asked).failed(failed, at);
-      if (!completed || asked === channelId || !isFirst(tried, index)) continue;
+      if (kind !== 'invalid') this.streak(requested).failed(failed, at);
+      if (!completed || requested === channelId || !isFirst(tried, index)) continue;
       wasSaved = true;
       route.add(saved, 1);
-      this.save(asked, channelId);
+      this.save(requested, channelId);
     }
     caller.add(attempts, tried.length);
     if (wasSaved) caller.add(saved, 1);
@@ -317,14 +317,14 @@ export class Traffic {
   }
 
   /** Turned away before admission; 0 = unknown user or key. Models of such requests are the clients' words. */
-  refused(userId: number, tokenId: number, nowMs: number): void {
+  rejected(userId: number, tokenId: number, nowMs: number): void {
     this.enter(nowMs);
-    this.callers.of(callerKey(userId, tokenId), tokenId, userId, '').add(refused, 1);
+    this.callers.of(callerKey(userId, tokenId), tokenId, userId, '').add(rejected, 1);
   }
 
   /** A key is used: its address is asked for once in a while and not with every request. */
   seen(tokenId: number, peer: { ip(): string }): void {
-    if (!this.places.has(tokenId) && this.places.size < mostSeries) this.places.set(tokenId, peer.ip());
+    if (!this.places.has(tokenId) && this.places.size < maxSeries) this.places.set(tokenId, peer.ip());
   }
 
   /** All that was counted since the last call; what is handed over is no longer here. */
@@ -337,13 +337,13 @@ export class Traffic {
 
   private enter(nowMs: number): void {
     const second = secondsOf(nowMs);
-    if (second < this.windowAt + shortestSpan && second >= this.windowAt) return;
+    if (second < this.windowAt + minSpan && second >= this.windowAt) return;
     this.close();
     this.routes.turn();
     this.callers.turn();
     this.streaks.clear();
     this.saves.clear();
-    this.windowAt = second - (second % shortestSpan);
+    this.windowAt = second - (second % minSpan);
   }
 
   /** What was counted waits to be asked for. */
@@ -366,7 +366,7 @@ export class Traffic {
     const places = [...this.places];
     this.places.clear();
     this.waiting.push({ at: this.windowAt, routes, callers, streaks, saves, places });
-    if (this.waiting.length > mostWindows) this.waiting.shift();
+    if (this.waiting.length > maxWindows) this.waiting.shift();
   }
 
   private streak(channelId: number): Streak {

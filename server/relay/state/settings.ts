@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables } from '../../contract/pricing/tables.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
-import { lookUp } from '../../protocols/shared/json.ts';
+import { guardedLookup } from '../../protocols/shared/json.ts';
 import type { OperatorSettings, ThinkingSettings } from '../../protocols/traits.ts';
 import { ownRows } from '../../providers/knowledge/own.ts';
 import type { ModelRow } from '../../providers/knowledge/row.ts';
@@ -82,7 +82,7 @@ export interface RelaySettings extends OperatorSettings {
 }
 
 /** Extending a hold in smaller steps would cost more than it frees. */
-const leastStake = 4096;
+const minHoldAhead = 4096;
 
 /** @param stored option texts that differ from their defaults. */
 export function compileSettings(stored: ReadonlyMap<string, string>): RelaySettings {
@@ -94,7 +94,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     usableGroups: new Set(Object.keys(optionValue(stored, 'UserUsableGroups') as Record<string, unknown>)),
     selfUse: optionValue(stored, 'SelfUseModeEnabled'),
     retryTimes: optionValue(stored, 'RetryTimes'),
-    stake: Math.max(leastStake, optionValue(stored, 'PreConsumedQuota')),
+    stake: Math.max(minHoldAhead, optionValue(stored, 'PreConsumedQuota')),
     overcommit: optionValue(stored, 'HoldOvercommit'),
     overrunLine: optionValue(stored, 'OverrunLine'),
     logConsumption: optionValue(stored, 'LogConsumeEnabled'),
@@ -186,16 +186,16 @@ function modelRequestRule(stored: ReadonlyMap<string, string>): ModelRequestRule
 /** @param set whether an operator wrote the table: what it is shipped with says nothing of any model. */
 const maxTokensByModel =
   (table: Readonly<Record<string, unknown>>, set: boolean) =>
-  (model: string, asked = model): number | null => {
+  (model: string, requested = model): number | null => {
     // Operators list a model also by the name that asks it to think.
-    const found = lookUp(table, asked) ?? lookUp(table, model) ?? table.default;
+    const found = guardedLookup(table, requested) ?? guardedLookup(table, model) ?? table.default;
     return set && typeof found === 'number' && found > 0 ? found : null;
   };
 
 const textByModel =
   (table: Readonly<Record<string, unknown>>, fallback: string) =>
   (model: string): string => {
-    const found = lookUp(table, model) ?? table.default;
+    const found = guardedLookup(table, model) ?? table.default;
     return typeof found === 'string' && found !== '' ? found : fallback;
   };
 
@@ -203,7 +203,7 @@ const textByModel =
 const headersByModel =
   (table: Readonly<Record<string, unknown>>) =>
   (model: string): Readonly<Record<string, string>> => {
-    const found = lookUp(table, model);
+    const found = guardedLookup(table, model);
     if (typeof found !== 'object' || found === null) return {};
     return Object.fromEntries(
       Object.entries(found).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),

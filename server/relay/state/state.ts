@@ -6,7 +6,7 @@ import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts'
 import { compileSettings, type RelaySettings } from './settings.ts';
 
 export interface RelayState {
-  apply(news: Snapshot | SnapshotDelta): void;
+  apply(update: Snapshot | SnapshotDelta): void;
   /** Resolves when the first snapshot has been applied. */
   readonly ready: Promise<void>;
   /** A new object after each change of an option. */
@@ -31,7 +31,7 @@ export interface RelayState {
   /** Called with the id of each channel that was edited. */
   onChannel(listener: (id: number) => void): void;
   /** Called after every change. @returns ends it. */
-  onNews(listener: () => void): () => void;
+  onUpdate(listener: () => void): () => void;
   /** All of it, for another thread. */
   snapshot(): Snapshot;
   /** Machines that serve the site together, this one among them. */
@@ -40,10 +40,10 @@ export interface RelayState {
 
 /** Told of every row of a user or token as it comes and goes. */
 export interface AccountWatcher {
-  seeUser(user: UserSnapshot): void;
-  seeToken(token: TokenSnapshot): void;
-  forgetUser(id: number): void;
-  forgetToken(id: number): void;
+  observeUser(user: UserSnapshot): void;
+  observeToken(token: TokenSnapshot): void;
+  evictUser(id: number): void;
+  evictToken(id: number): void;
 }
 
 export function createRelayState(accounts: AccountWatcher): RelayState {
@@ -71,53 +71,53 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     tokens.set(token.id, token);
     if (token.oldKey !== null) hmacs.set(token.oldKey.hmac, token);
     hmacs.set(token.keyHmac, token);
-    accounts.seeToken(token);
+    accounts.observeToken(token);
   };
   const removeToken = (id: number) => {
     dropKeys(tokens.get(id));
     tokens.delete(id);
-    accounts.forgetToken(id);
+    accounts.evictToken(id);
   };
   const setUser = (user: UserSnapshot) => {
     users.set(user.id, user);
-    accounts.seeUser(user);
+    accounts.observeUser(user);
   };
 
   const state: RelayState & { settings: RelaySettings } = {
     ready,
     settings: compileSettings(options),
-    apply(news) {
-      seq = news.seq;
-      nodes = news.nodes ?? nodes;
-      if (news.kind === 'snapshot') {
+    apply(update) {
+      seq = update.seq;
+      nodes = update.nodes ?? nodes;
+      if (update.kind === 'snapshot') {
         users.clear();
         tokens.clear();
         hmacs.clear();
         channels.clear();
         options.clear();
       } else {
-        for (const id of news.removed.users) {
+        for (const id of update.removed.users) {
           users.delete(id);
-          accounts.forgetUser(id);
+          accounts.evictUser(id);
         }
-        for (const id of news.removed.tokens) removeToken(id);
-        for (const id of news.removed.channels) if (channels.delete(id)) free.clear();
+        for (const id of update.removed.tokens) removeToken(id);
+        for (const id of update.removed.channels) if (channels.delete(id)) free.clear();
       }
-      for (const user of news.users) setUser(user);
-      for (const token of news.tokens) setToken(token);
-      for (const channel of news.channels) {
+      for (const user of update.users) setUser(user);
+      for (const token of update.tokens) setToken(token);
+      for (const channel of update.channels) {
         if (channels.set(channel)) free.clear();
         for (const listener of listeners) listener(channel.id);
       }
-      for (const [key, value] of Object.entries(news.options)) {
+      for (const [key, value] of Object.entries(update.options)) {
         if (value === null) options.delete(key);
         else options.set(key, value);
       }
-      if (news.kind === 'snapshot' || Object.keys(news.options).length > 0) {
+      if (update.kind === 'snapshot' || Object.keys(update.options).length > 0) {
         state.settings = compileSettings(options);
         free.clear();
       }
-      if (news.kind === 'snapshot') arrived();
+      if (update.kind === 'snapshot') arrived();
       for (const watcher of watchers) watcher();
     },
     tokenByHmac: (hmac) => hmacs.get(hmac),
@@ -145,7 +145,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     },
     models: (group) => channels.models(group),
     onChannel: (listener) => void listeners.push(listener),
-    onNews(listener) {
+    onUpdate(listener) {
       watchers.add(listener);
       return () => void watchers.delete(listener);
     },

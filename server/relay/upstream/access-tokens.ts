@@ -1,6 +1,6 @@
 /** Tokens that keys buy from their providers: fetched once, shared, renewed before they expire. */
 import { AppError } from '../../contract/errors.ts';
-import type { AuthFacts } from '../../providers/adapter.ts';
+import type { AuthInput } from '../../providers/adapter.ts';
 
 /** Renewed so long before the end. */
 const marginSeconds = 300;
@@ -8,7 +8,7 @@ const marginSeconds = 300;
 export function createAccessTokens(deps: {
   readonly fetch: typeof fetch;
   readonly now: () => number;
-}): AuthFacts['token'] {
+}): AuthInput['token'] {
   const kept = new Map<string, { readonly token: Promise<string>; until: number }>();
   return (order) => {
     const known = kept.get(order.id);

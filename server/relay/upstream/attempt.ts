@@ -6,7 +6,7 @@ import { record } from '../../protocols/shared/json.ts';
 import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
-import { redacted, statusFailure, type Tried, type UpstreamFailure } from '../shared/failure.ts';
+import { type AttemptSummary, redacted, statusFailure, type UpstreamFailure } from '../shared/failure.ts';
 import { isCompacted, lacksCompaction, uncompacted } from './compact.ts';
 import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, PassthroughRelay, TranslatingRelay } from './frame-relay.ts';
@@ -15,12 +15,12 @@ import { type Prepared, prepare } from './prepare.ts';
 import { beginsWithEvent, peeked, typeOf } from './response-body.ts';
 import { type Failed, type FailedAttempt, firstByteTimeout, Sender, send } from './send.ts';
 import { mayThink } from './thinking.ts';
-import { errorIn, failureIn, parseBody, readWhole, saysNothing, thinkingToContent } from './whole.ts';
+import { errorIn, failureIn, isEmpty, parseBody, readWhole, thinkingToContent } from './whole.ts';
 
 interface Reached {
   readonly prepared: Prepared;
   readonly response: Response;
-  readonly tried: readonly Tried[];
+  readonly attempts: readonly AttemptSummary[];
 }
 
 export type Outcome =
@@ -54,7 +54,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
 
   private async ask(prepared: Prepared, abort: AbortController): Promise<Exclude<Outcome, Failed> | FailedAttempt> {
     const { core } = this;
-    const firstByteMs = firstByteTimeout(core, this.reservation, prepared, this.tried);
+    const firstByteMs = firstByteTimeout(core, this.reservation, prepared, this.attempts);
     const sentMs = core.now();
     const result = await send(core, prepared, abort, firstByteMs);
     if (result.kind === 'failure') return { failure: result.failure, answered: false };
@@ -86,13 +86,13 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const { operation, stream } = this.reservation.parsed;
     let response = given;
     const type = response.headers.get('content-type') ?? '';
-    const asksStream = stream && operation === 'chat';
+    const isStreaming = stream && operation === 'chat';
     let framing =
       prepared.framing?.(type) ??
-      prepared.upstream.framing?.(type, asksStream) ??
+      prepared.upstream.framing?.(type, isStreaming) ??
       (type.includes('text/event-stream') ? new SseSplitter() : null);
     // Some relays stream under another content type, or under none.
-    if (framing === null && response.body !== null && operation === 'chat' && (asksStream || !isJson(type))) {
+    if (framing === null && response.body !== null && operation === 'chat' && (isStreaming || !isJson(type))) {
       const timer = setTimeout(() => abort.abort(), this.firstByteMs(call));
       try {
         const { first, body } = await peeked(response.body);
@@ -106,7 +106,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     }
     if (framing !== null && response.body !== null) return this.readStream(response, response.body, framing, call);
     if (operation === 'speech' || (isRecording(operation) && !isJson(type)))
-      return { kind: 'bytes', prepared, response, tried: this.tried };
+      return { kind: 'bytes', prepared, response, attempts: this.attempts };
     return this.readWhole(response, call);
   }
 
@@ -140,14 +140,14 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       void opening.stream.reader.cancel().catch(() => undefined);
       return uncompacted(response.status);
     }
-    if (opening.ok) return { kind: 'stream', prepared, response, tried: this.tried, stream: opening.stream };
+    if (opening.ok) return { kind: 'stream', prepared, response, attempts: this.attempts, stream: opening.stream };
     if (opening.error !== null) return inBodyFailure(opening.error, prepared);
     const { reason, usage } = opening;
     return { ...hostFailure(response, reason === 'error' ? 'broken' : reason), usage };
   }
 
   private async readWhole(response: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
-    const { core, reservation, tried } = this;
+    const { core, reservation, attempts } = this;
     const { prepared, abort } = call;
     const { parsed } = reservation;
     const isChat = parsed.operation === 'chat';
@@ -156,7 +156,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const bytes = await readWhole(response, this.idleMs, abort);
     if (bytes === null) return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
     const firstByteMs = core.now();
-    const translated = isChat && (prepared.retold || parsed.stream);
+    const translated = isChat && (prepared.needsTranslation || parsed.stream);
     const json = parseBody(bytes, translated);
     if (json === undefined) return hostFailure(response, 'invalid');
     const { upstream, custom } = prepared;
@@ -171,7 +171,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       };
       const last = await finished(errand, custom, json);
       if ('class' in last) return last;
-      const plain = custom.form.decode(last.answer, custom.asked);
+      const plain = custom.form.decode(last.answer, custom.requested);
       body = await inlined(errand, custom, plain);
     }
     const error = errorIn(custom === null ? upstream : openAi, body, prepared.ownWire);
@@ -186,7 +186,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const usage = upstream.readUsage(body);
     const silent = isChat && (usage === null || usage.output + usage.reasoning === 0);
     const events = translated || silent ? upstream.decodeResponse(body) : null;
-    if (silent && events !== null && saysNothing(events, usage)) return hostFailure(response, 'empty');
+    if (silent && events !== null && isEmpty(events, usage)) return hostFailure(response, 'empty');
     if (translated && events !== null) {
       for (const event of events) {
         const failed = failureIn(event);
@@ -194,7 +194,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
         return failed.code === null ? { ...hostFailure(response, 'broken'), usage } : inBodyFailure(failed, prepared);
       }
     }
-    return { kind: 'whole', prepared, response, tried, bytes, body, events, firstByteMs };
+    return { kind: 'whole', prepared, response, attempts, bytes, body, events, firstByteMs };
   }
 }
 
@@ -246,7 +246,8 @@ function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => 
   if (isGathered(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
   // Nothing goes to the client before it is sure that this upstream knows how to compact.
   const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(parsed, frame) : null;
-  if (proves !== null || !prepared.retold) return new PassthroughRelay(upstream, prepared.usageAsked, now, proves);
+  if (proves !== null || !prepared.needsTranslation)
+    return new PassthroughRelay(upstream, prepared.usageRequested, now, proves);
   const { writer } = codecFor(parsed.protocol).translation;
   return new TranslatingRelay(upstream, writer(contextOf(reservation, now())), now, changeFor(prepared));
 }
@@ -259,8 +260,8 @@ export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly C
   if (prepared.condense !== null) return prepared.condense();
   const restore = prepared.restore?.();
   if (prepared.channel.setting.thinking_to_content !== true) return restore;
-  const tell = thinkingToContent();
-  return restore === undefined ? tell : (event) => restore(event).flatMap(tell);
+  const convert = thinkingToContent();
+  return restore === undefined ? convert : (event) => restore(event).flatMap(convert);
 }
 
 /** What the translation of a response says besides its events. */

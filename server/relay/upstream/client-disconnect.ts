@@ -16,11 +16,11 @@ export interface Drains {
 }
 
 /** Above it nobody's upstream is read on: what was delivered is counted. */
-const mostDrains = 256;
+const maxDrains = 256;
 
 /** `drain: true` reads on so long; a number is seconds. */
 const drainMs = 30_000;
-const longestDrainMs = 300_000;
+const maxDrainMs = 300_000;
 
 const notNear = () => false;
 
@@ -52,7 +52,7 @@ export class ClientDisconnect implements Cuttable {
   isGone = false;
   /** The client has left, and the upstream is read on for the bill and for nothing else. */
   forBillAlone = false;
-  private asked: ChannelSnapshot | null = null;
+  private current: ChannelSnapshot | null = null;
   private leavers: (() => void)[] | null = null;
   private near = notNear;
   private reason: AppError | null = null;
@@ -86,8 +86,8 @@ export class ClientDisconnect implements Cuttable {
   leave(): void {
     if (this.isGone) return;
     this.isGone = true;
-    const drain = this.asked === null ? 0 : drainOf(this.asked);
-    this.forBillAlone = drain === 0 && this.drains.open < mostDrains && this.near();
+    const drain = this.current === null ? 0 : drainOf(this.current);
+    this.forBillAlone = drain === 0 && this.drains.open < maxDrains && this.near();
     const ms = this.forBillAlone ? this.billMs : drain;
     if (ms === 0) this.upstream.abort();
     else {
@@ -109,8 +109,8 @@ export class ClientDisconnect implements Cuttable {
   }
 
   /** The channel that is being asked now: its setting decides. @returns what ends this call, with the request or before it. */
-  asking(channel: ChannelSnapshot): AbortController {
-    this.asked = channel;
+  begin(channel: ChannelSnapshot): AbortController {
+    this.current = channel;
     this.near = notNear;
     // One for each call and none for the request: chained controllers cost more than all else that is done here.
     const call = new AbortController();
@@ -136,7 +136,7 @@ export class ClientDisconnect implements Cuttable {
 /** @returns milliseconds; 0 = the upstream is cancelled at once. */
 export function drainOf({ setting: { drain } }: ChannelSnapshot): number {
   if (drain === true) return drainMs;
-  return typeof drain === 'number' && drain > 0 ? Math.min(drain * 1000, longestDrainMs) : 0;
+  return typeof drain === 'number' && drain > 0 ? Math.min(drain * 1000, maxDrainMs) : 0;
 }
 
 /** A call that takes too long ends itself, not the request. */

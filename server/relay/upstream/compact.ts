@@ -11,7 +11,7 @@ export interface NativeCompactions {
   lackedBy(channel: ChannelSnapshot): boolean;
   noteLack(channel: ChannelSnapshot): void;
   /** It was edited: it may be another upstream now. */
-  forget(channelId: number): void;
+  clear(channelId: number): void;
 }
 
 export function createNativeCompactions(): NativeCompactions {
@@ -19,7 +19,7 @@ export function createNativeCompactions(): NativeCompactions {
   return {
     lackedBy: ({ id }) => lacking.has(id),
     noteLack: ({ id }) => void lacking.add(id),
-    forget: (id) => void lacking.delete(id),
+    clear: (id) => void lacking.delete(id),
   };
 }
 
@@ -47,7 +47,7 @@ export const uncompacted = (status: number): UpstreamFailure => ({
 });
 
 export const isCompacted = ({ protocol }: ParsedRequest, answer: string): boolean =>
-  codecFor(protocol).traits.compaction?.isTold(answer) === true;
+  codecFor(protocol).traits.compaction?.isPassed(answer) === true;
 
 /** Said where a model had nothing to say. */
 const nothing = '(no summary available)';

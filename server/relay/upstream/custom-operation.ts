@@ -3,7 +3,7 @@
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
-import type { Asked, CustomForm } from '../../providers/adapter.ts';
+import type { CustomForm, Requested } from '../../providers/adapter.ts';
 import type { Target } from '../../routing/target.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
@@ -16,13 +16,13 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface CustomCall {
   readonly form: CustomForm;
-  readonly asked: Asked;
+  readonly requested: Requested;
 }
 
 interface OperationBody {
   readonly body: Members;
   /** Translates the whole answer. */
-  readonly retell: (answer: unknown) => unknown;
+  readonly translateResponse: (answer: unknown) => unknown;
 }
 
 /** Embeddings in the other dialect's form, one of the two being the common one. */
@@ -33,7 +33,7 @@ export function embeddingsBody(parsed: ParsedRequest, dialect: ProtocolId, model
   const common = own === null ? body : own.toRequest(body, model);
   return {
     body: other === undefined ? common : other.fromRequest(common, model),
-    retell: (answer) => {
+    translateResponse: (answer) => {
       const plain = other === undefined ? answer : other.toAnswer(answer, parsed.model, body.encoding_format);
       return own === null ? plain : own.fromAnswer(plain, body, parsed.model);
     },
@@ -50,11 +50,11 @@ export function customBody(
   const common = translated ? embeddingsBody(parsed, commonProtocol, place.model) : null;
   const { model: name, route, startedMs } = parsed;
   const body = common?.body ?? parsed.body;
-  const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
+  const requested: Requested = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
   return {
-    custom: { form, asked },
-    body: { ...form.encode(asked, place.model, dropped), ...channel.paramOverride },
-    retell: common?.retell ?? ((answer) => answer),
+    custom: { form, requested },
+    body: { ...form.encode(requested, place.model, dropped), ...channel.paramOverride },
+    translateResponse: common?.translateResponse ?? ((answer) => answer),
   };
 }
 
@@ -83,29 +83,29 @@ export async function finished(
     if (next === null) return { answer };
     if (abort.signal.aborted || now() >= deadline) return broken(null, 'timeout');
     await pause(next.waitMs, abort.signal);
-    const told = await askAfter(errand, next.url);
+    const response = await askAfter(errand, next.url);
     // The work goes on although one question went astray.
-    if ('answer' in told) answer = told.answer;
-    else if (!mayRetry(told) || told.class === 'key') return told;
+    if ('answer' in response) answer = response.answer;
+    else if (!mayRetry(response) || response.class === 'key') return response;
   }
 }
 
 /** Puts pictures that the upstream left at an address into the answer, where the client asked for the bytes. */
 export async function inlined(
   { dispatch, limitMs, call, abort }: Errand,
-  { asked }: CustomCall,
+  { requested }: CustomCall,
   answer: unknown,
 ): Promise<unknown> {
   const body = record(answer);
-  if (body === null || asked.body.response_format !== 'b64_json') return answer;
-  const data = records(body.data).map(async (picture) => {
-    const { url, ...rest } = picture;
-    if (typeof url !== 'string') return picture;
+  if (body === null || requested.body.response_format !== 'b64_json') return answer;
+  const data = records(body.data).map(async (image) => {
+    const { url, ...rest } = image;
+    if (typeof url !== 'string') return image;
     // The address holds all that is needed; the key is for the upstream alone.
     const own = ownAbort(abort);
     const result = await dispatch({ ...call, url, headers: {}, body: null }, own);
     const bytes = result.kind === 'answer' ? await readWhole(result.response, limitMs, own) : null;
-    return bytes === null ? picture : { ...rest, b64_json: Buffer.from(bytes).toString('base64') };
+    return bytes === null ? image : { ...rest, b64_json: Buffer.from(bytes).toString('base64') };
   });
   return { ...body, data: await Promise.all(data) };
 }

@@ -54,7 +54,7 @@ export abstract class FrameRelay {
   /** Little but the bill is left to come. */
   abstract nearEnd(): boolean;
   /** Words followed the last usage: it is not the whole bill. */
-  abstract saidSinceUsage(): boolean;
+  abstract deliveredSinceUsage(): boolean;
   /** Words the client received so far. */
   abstract words(): DeliveredText;
   /** All events, where they are gathered for an answer in one piece; else none. */
@@ -66,7 +66,7 @@ export abstract class FrameRelay {
   }
 
   /** A frame behind the end, or behind an error, is read for its usage alone. */
-  late(frame: RawFrame): void {
+  passLate(frame: RawFrame): void {
     for (const event of this.reader.feed(frame)) {
       if (event.type !== 'usage') continue;
       this.usage = event.usage;
@@ -125,11 +125,11 @@ export abstract class FrameRelay {
 }
 
 /** Grows with all that is said. */
-const saidBy = ({ units, spokenSeconds }: DeliveredText): number => units + spokenSeconds;
+const fieldsOf = ({ units, spokenSeconds }: DeliveredText): number => units + spokenSeconds;
 
 /** Frames are kept unread up to this many bytes. */
 export const unreadLimit = 16 * 1024;
-const largePiece = 1024;
+const largeChunk = 1024;
 const noBytes = new Uint8Array(0);
 
 /**
@@ -143,7 +143,7 @@ export class PassthroughRelay extends FrameRelay {
    * Frames whose words were not read yet: large pieces as they are, and behind them the small ones copied into one buffer,
    * for a small piece of its own takes several times its size.
    */
-  private unreadPieces: Uint8Array[] | null = null;
+  private unreadChunks: Uint8Array[] | null = null;
   private unread = noBytes;
   private unreadSize = 0;
   /** Until the first words, and from the finish reason on, each frame is read. */
@@ -225,9 +225,9 @@ export class PassthroughRelay extends FrameRelay {
     return rest.length > 0 ? rest : null;
   }
 
-  saidSinceUsage(): boolean {
+  deliveredSinceUsage(): boolean {
     this.readWords();
-    return saidBy(this.delivered) > this.deliveredAtUsage;
+    return fieldsOf(this.delivered) > this.deliveredAtUsage;
   }
 
   override finish(): Finish | null {
@@ -247,10 +247,10 @@ export class PassthroughRelay extends FrameRelay {
 
   private keepUnread(bytes: Uint8Array): void {
     this.unreadBytes += bytes.length;
-    if (bytes.length >= largePiece) {
-      this.unreadPieces ??= [];
-      if (this.unreadSize > 0) this.unreadPieces.push(this.unread.subarray(0, this.unreadSize));
-      this.unreadPieces.push(bytes);
+    if (bytes.length >= largeChunk) {
+      this.unreadChunks ??= [];
+      if (this.unreadSize > 0) this.unreadChunks.push(this.unread.subarray(0, this.unreadSize));
+      this.unreadChunks.push(bytes);
       this.unread = noBytes;
       this.unreadSize = 0;
       return;
@@ -267,18 +267,18 @@ export class PassthroughRelay extends FrameRelay {
 
   private readWords(): StreamReader {
     this.wordReader ??= this.upstream.reader();
-    const { wordReader, delivered, unreadPieces, unread, unreadSize } = this;
+    const { wordReader, delivered, unreadChunks, unread, unreadSize } = this;
     if (this.unreadBytes === 0) return wordReader;
-    this.unreadPieces = null;
+    this.unreadChunks = null;
     this.unread = noBytes;
     this.unreadSize = 0;
     this.unreadBytes = 0;
-    for (const piece of [...(unreadPieces ?? []), unread.subarray(0, unreadSize)])
-      for (const frame of framesIn(piece))
+    for (const chunk of [...(unreadChunks ?? []), unread.subarray(0, unreadSize)])
+      for (const frame of framesIn(chunk))
         for (const event of wordReader.feed(frame)) {
           delivered.take(event);
           if (event.type !== 'usage' || event.repeated === true) continue;
-          this.deliveredAtUsage = saidBy(delivered);
+          this.deliveredAtUsage = fieldsOf(delivered);
           if (this.billed) continue;
           this.usage = event.usage;
           this.usageAfterWord ||= this.deliveredAtUsage > 0 && this.firstWordMs !== null;
@@ -315,8 +315,8 @@ export class TranslatingRelay extends FrameRelay {
     return before === null ? after : before + (after ?? '');
   }
 
-  saidSinceUsage(): boolean {
-    return saidBy(this.delivered) > this.deliveredAtUsage;
+  deliveredSinceUsage(): boolean {
+    return fieldsOf(this.delivered) > this.deliveredAtUsage;
   }
 
   words(): DeliveredText {
@@ -342,7 +342,7 @@ export class TranslatingRelay extends FrameRelay {
       hasMore = delivered.take(event) || hasMore;
       if (event.type === 'usage' && event.repeated !== true) {
         isReported = true;
-        this.deliveredAtUsage = saidBy(delivered);
+        this.deliveredAtUsage = fieldsOf(delivered);
       }
       // Errors are written by whoever ends the stream, redacted.
       if (event.type === 'error' || event.type === 'other-choice') continue;

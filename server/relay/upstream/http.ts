@@ -19,7 +19,7 @@ export interface DispatchDeps {
   /** Milliseconds an upstream may take to its first header. */
   readonly headersTimeoutMs: number;
   /** This process has nothing left to open a connection with. */
-  readonly starved?: (() => boolean) | undefined;
+  readonly exhausted?: (() => boolean) | undefined;
   /** Whether what is leased may be spent still; absent = nothing is leased. */
   readonly tenured?: (() => boolean) | undefined;
 }
@@ -40,25 +40,25 @@ const starvedSeconds = 2;
 const isSocket = /^wss?:/;
 
 /** Why a call ends itself. */
-const lateHeaders = new Error('no headers in time');
+const headersTimeout = new Error('no headers in time');
 
 export class UpstreamHttp {
   private readonly headerLimits = createDeadlines(250);
   /** When each channel answered last: before that no connection of it was kept. */
-  private readonly answeredMs = new Map<number, number>();
+  private readonly firstByteMs = new Map<number, number>();
 
   constructor(private readonly deps: DispatchDeps) {}
 
   readonly dispatch: Dispatch = async (call, abort, firstByteMs = this.deps.headersTimeoutMs) => {
-    const { headersTimeoutMs, now, starved, tenured } = this.deps;
+    const { headersTimeoutMs, now, exhausted, tenured } = this.deps;
     // The machine may have slept since the request was let in.
     if (tenured?.() === false) return failed(untenured);
-    const arrived = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () => abort.abort(lateHeaders));
-    const askedMs = now();
+    const arrived = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () => abort.abort(headersTimeout));
+    const requestedMs = now();
     let response: Response | null = null;
     let cause: unknown = null;
     for (const fresh of connections) {
-      if (fresh && (response !== null || abort.signal.aborted || !this.wasEnded(cause, call, askedMs))) break;
+      if (fresh && (response !== null || abort.signal.aborted || !this.wasEnded(cause, call, requestedMs))) break;
       try {
         response = await this.ask(call, abort.signal, fresh);
       } catch (error) {
@@ -67,11 +67,11 @@ export class UpstreamHttp {
     }
     arrived.end();
     if (response === null) {
-      if (abort.signal.reason === lateHeaders) return failed({ ...unreachable, reason: 'timeout' });
-      if (!abort.signal.aborted && starved?.() === true) return failed(starvation);
+      if (abort.signal.reason === headersTimeout) return failed({ ...unreachable, reason: 'timeout' });
+      if (!abort.signal.aborted && exhausted?.() === true) return failed(exhaustion);
       return failed({ ...unreachable, error: causeOf(cause, call) });
     }
-    this.answeredMs.set(call.channel.id, askedMs);
+    this.firstByteMs.set(call.channel.id, requestedMs);
     if (response.headers.has('content-encoding')) {
       try {
         response = await unpacked(response);
@@ -106,10 +106,12 @@ export class UpstreamHttp {
   }
 
   /** Nothing came back over a connection that had been idle: it was ended before it was asked. */
-  private wasEnded(error: unknown, call: UpstreamCall, askedMs: number): boolean {
+  private wasEnded(error: unknown, call: UpstreamCall, requestedMs: number): boolean {
     if (codeOf(error) !== 'ECONNRESET' || call.once === true || call.body instanceof ReadableStream) return false;
     const now = this.deps.now();
-    return now - askedMs < reuseMs && now - (this.answeredMs.get(call.channel.id) ?? Number.NEGATIVE_INFINITY) < keptMs;
+    return (
+      now - requestedMs < reuseMs && now - (this.firstByteMs.get(call.channel.id) ?? Number.NEGATIVE_INFINITY) < keptMs
+    );
   }
 }
 
@@ -117,7 +119,7 @@ export class UpstreamHttp {
 const connections = [false, true] as const;
 
 /** Our own shortage: no channel is to blame, and no other one could be reached either. */
-const starvation: UpstreamFailure = {
+const exhaustion: UpstreamFailure = {
   class: 'ours',
   status: null,
   error: null,
@@ -125,7 +127,7 @@ const starvation: UpstreamFailure = {
   reason: 'starved',
 };
 
-const untenured: UpstreamFailure = { ...starvation, reason: 'untenured' };
+const untenured: UpstreamFailure = { ...exhaustion, reason: 'untenured' };
 
 /** A channel may be reached through a proxy of its own; null = it is not. */
 export const proxyOf = ({ setting: { proxy } }: ChannelSnapshot): string | null =>

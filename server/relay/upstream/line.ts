@@ -35,8 +35,8 @@ export const createConnect =
     try {
       if (await opened(socket)) return { socket, greeting };
       if (abort.signal.aborted) return { ...unreachable, reason: 'timeout' };
-      const told = await refusal({ fetch: deps.fetch, proxy }, call, abort.signal);
-      return told === null ? unreachable : await readFailure(told, call);
+      const response = await refusal({ fetch: deps.fetch, proxy }, call, abort.signal);
+      return response === null ? unreachable : await readFailure(response, call);
     } catch {
       return unreachable;
     } finally {

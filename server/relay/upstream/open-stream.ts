@@ -14,7 +14,7 @@ export interface OpenStream {
   /** The piece that waits for the bill, when the end has been read too. */
   readonly last: Piece | null;
   /** Frames of the same chunk that were not looked at yet. */
-  readonly ahead: FrameRun;
+  readonly early: FrameRun;
   readonly done: boolean;
   readonly firstByteMs: number | null;
   /** When the request was sent. */
@@ -62,10 +62,10 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
     void reader.cancel().catch(() => undefined);
     return { ok: false, reason: isSilent ? 'timeout' : reason, error, usage: frameRelay.usage };
   };
-  const open = (last: Piece | null, ahead: FrameRun, done: boolean): Opening =>
+  const open = (last: Piece | null, early: FrameRun, done: boolean): Opening =>
     isEmpty(frameRelay)
       ? fail('empty')
-      : { ok: true, stream: { reader, framing, frameRelay, head, last, ahead, done, firstByteMs, sentMs } };
+      : { ok: true, stream: { reader, framing, frameRelay, head, last, early, done, firstByteMs, sentMs } };
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -74,10 +74,10 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
         silence.restart(options.idleMs);
         const run = framing.advance(value);
         for (let index = 0; index < run.count; index++) {
-          const piece = frameRelay.pass(run.frame(index));
+          const chunk = frameRelay.pass(run.frame(index));
           if (frameRelay.error !== null) return fail('error', frameRelay.error);
-          if (frameRelay.isLast) return open(piece ?? '', run.from(index + 1), false);
-          if (piece !== null) head.push(piece);
+          if (frameRelay.isLast) return open(chunk ?? '', run.from(index + 1), false);
+          if (chunk !== null) head.push(chunk);
           if (frameRelay.hasContent()) return open(null, run.from(index + 1), false);
         }
       }
@@ -103,15 +103,15 @@ export function isEmpty(frameRelay: FrameRelay): boolean {
 
 /** Whether what was reported is all that the answer cost. @param complete it came to its end. */
 export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean =>
-  frameRelay.usage !== null && (frameRelay.billed || (complete && !frameRelay.saidSinceUsage()));
+  frameRelay.usage !== null && (frameRelay.billed || (complete && !frameRelay.deliveredSinceUsage()));
 
 /** So long the stream is read on behind its end where nothing of it says what it cost. */
 const lateMs = 500;
 
-/** Some upstreams report behind the end, or behind an error, what the answer cost. @param ahead frames that were read already. */
-export async function readLate({ reader, framing, frameRelay, done }: OpenStream, ahead: readonly RawFrame[]) {
+/** Some upstreams report behind the end, or behind an error, what the answer cost. @param early frames that were read already. */
+export async function readLate({ reader, framing, frameRelay, done }: OpenStream, early: readonly RawFrame[]) {
   if (isWholeBill(frameRelay, true)) return;
-  for (const frame of ahead) frameRelay.late(frame);
+  for (const frame of early) frameRelay.passLate(frame);
   if (done || frameRelay.billed) return;
   const { promise: tooLate, resolve } = Promise.withResolvers<null>();
   const limit = silences.start(lateMs, () => resolve(null));
@@ -119,10 +119,11 @@ export async function readLate({ reader, framing, frameRelay, done }: OpenStream
     while (!frameRelay.billed) {
       const read = await Promise.race([reader.read(), tooLate]);
       if (read === null) break;
-      if (read.value !== undefined) for (const frame of framing.advance(read.value).frames()) frameRelay.late(frame);
+      if (read.value !== undefined)
+        for (const frame of framing.advance(read.value).frames()) frameRelay.passLate(frame);
       if (!read.done) continue;
       const rest = framing.end();
-      if (rest.length > 0) frameRelay.late(rawFrame(rest));
+      if (rest.length > 0) frameRelay.passLate(rawFrame(rest));
       break;
     }
   } catch {
@@ -143,7 +144,7 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
   const silence = silences.start(idleMs, cut);
   let size = 0;
   try {
-    for (const frame of stream.ahead.frames()) frameRelay.pass(frame);
+    for (const frame of stream.early.frames()) frameRelay.pass(frame);
     for (let done = stream.done; !done && !frameRelay.isLast; ) {
       const read = await reader.read();
       done = read.done;

@@ -6,15 +6,15 @@ import { codecFor } from '../../protocols/registry.ts';
 import { hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
 import type { Signing } from '../../protocols/shared/signatures.ts';
 import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
-import type { Target as ModelFacts } from '../../protocols/target.ts';
+import type { Target as ModelInfo } from '../../protocols/target.ts';
 import type { Adapter } from '../../providers/adapter.ts';
 import { nothingSigned } from '../../providers/knowledge/signatures.ts';
 import { type EditedBody, editedMembers } from '../../routing/body.ts';
 import { headersOf } from '../../routing/endpoint.ts';
-import { nothingAsked } from '../../routing/features.ts';
-import { type SentTerms, sentTerms } from '../../routing/offers.ts';
+import { noFeatures } from '../../routing/features.ts';
+import { type SentModifiers, sentModifiers } from '../../routing/offers.ts';
 import { type Target, Targets } from '../../routing/target.ts';
-import { askedOf, carriedTerms, editsOfTerms } from '../admission/terms.ts';
+import { carriedModifiers, modifierEdits, requestedOf } from '../admission/terms.ts';
 import { asSummary } from '../intake/compaction.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
@@ -36,13 +36,13 @@ export interface Prepared {
   readonly key: string;
   readonly upstreamModel: string;
   /** What is known of that model. */
-  readonly known: ModelFacts;
+  readonly known: ModelInfo;
   /** A suffix of the model's name asks for thoughts. */
-  readonly wishes: boolean;
+  readonly settings: boolean;
   /** What the upstream's answers are read with. */
   readonly upstream: UpstreamHalf;
   /** The answer must be written anew in the client's dialect. */
-  readonly retold: boolean;
+  readonly needsTranslation: boolean;
   /** How the conversation is made short, where that was asked for. */
   readonly compaction: 'native' | 'summary' | null;
   /** Makes what turns a summary in words into what the client waits for. */
@@ -50,15 +50,15 @@ export interface Prepared {
   /** Makes the changes of one answer besides its dialect: the names of its tools and the like; null = none. */
   readonly restore: (() => Change) | null;
   /** Translates a whole answer of another operation than chat. */
-  readonly retell: ((body: unknown) => unknown) | null;
+  readonly translateResponse: ((body: unknown) => unknown) | null;
   /** The upstream may keep something that the client can name again. */
   readonly namesKept: boolean;
   /** The request carries our own wish for a usage frame. */
-  readonly usageAsked: boolean;
+  readonly usageRequested: boolean;
   /** What the translation could not carry over. */
   readonly dropped: readonly string[];
   /** Which of the members that change the price went upstream. */
-  readonly terms: SentTerms;
+  readonly modifiers: SentModifiers;
   readonly auth: Adapter['auth'];
   readonly framing: Adapter['framing'];
   /** The upstream speaks none of the dialects. */
@@ -105,12 +105,13 @@ function prepared(target: Target, given: ParsedRequest, { key, index }: KeyChoic
   // Only an upstream of the client's own dialect can know how.
   const compaction = given.compaction === undefined ? null : translated || variant.summary ? 'summary' : 'native';
   const dropped: string[] = [];
-  const asked = compaction === 'summary' ? asSummary(given) : given;
-  const parsed = target.agentLines.length === 0 ? asked : withoutAgentLines(asked, target, dropped);
-  const wishes = askedOf(parsed);
-  const terms = wishes === nothingAsked ? target.usualTerms : sentTerms(wishes, target.offer, parsed, target.options);
+  const requested = compaction === 'summary' ? asSummary(given) : given;
+  const parsed = target.agentLines.length === 0 ? requested : withoutAgentLines(requested, target, dropped);
+  const settings = requestedOf(parsed);
+  const modifiers =
+    settings === noFeatures ? target.defaultTerms : sentModifiers(settings, target.offer, parsed, target.options);
   const signing = variant.unsigned ? nothingSigned : target.signing;
-  const sent = bodyOf(target, { parsed, terms, key, signing, dropped });
+  const sent = bodyOf(target, { parsed, modifiers, key, signing, dropped });
   if (sent === null) return null;
   const { request, order, form } = parsed;
   const url =
@@ -120,12 +121,14 @@ function prepared(target: Target, given: ParsedRequest, { key, index }: KeyChoic
   const restore =
     target.translate !== null
       ? answerChange(target, parsed, dropped)
-      : target.taggedThoughts && parsed.body.response_format != null && !asksForSeveral(parsed)
+      : target.taggedThoughts && parsed.body.response_format != null && !requestsSeveral(parsed)
         ? taggedThoughts
         : null;
-  const retold =
+  const needsTranslation =
     compaction === 'summary' ||
-    (translated ? sent.retell === undefined : restore !== null || (target.strayForm && !asksForSeveral(parsed))) ||
+    (translated
+      ? sent.translateResponse === undefined
+      : restore !== null || (target.strayForm && !requestsSeveral(parsed))) ||
     target.reshaped;
   return {
     call: {
@@ -141,17 +144,17 @@ function prepared(target: Target, given: ParsedRequest, { key, index }: KeyChoic
     key,
     upstreamModel: target.place.model,
     known: target.known,
-    wishes: target.suffix !== null,
+    settings: target.suffix !== null,
     upstream: target.upstream,
     restore,
-    retell: sent.retell ?? null,
+    translateResponse: sent.translateResponse ?? null,
     compaction,
     condense: compaction === 'summary' ? () => condensing(parsed) : null,
-    retold,
-    namesKept: target.namesKept && !retold,
-    usageAsked: target.asksUsage && !asksForUsage(parsed),
+    needsTranslation,
+    namesKept: target.namesKept && !needsTranslation,
+    usageRequested: target.requestsUsage && !requestsUsage(parsed),
     dropped,
-    terms: sent.terms,
+    modifiers: sent.modifiers,
     auth: target.adapter?.auth,
     framing: target.adapter?.framing,
     ownWire: target.wire !== null,
@@ -159,14 +162,14 @@ function prepared(target: Target, given: ParsedRequest, { key, index }: KeyChoic
   };
 }
 
-const asksForUsage = ({ body: { stream_options: options } }: ParsedRequest): boolean =>
+const requestsUsage = ({ body: { stream_options: options } }: ParsedRequest): boolean =>
   options !== undefined && record(options)?.include_usage === true;
 
-const asksForSeveral = ({ body: { n } }: ParsedRequest): boolean => Number(n ?? 1) > 1;
+const requestsSeveral = ({ body: { n } }: ParsedRequest): boolean => Number(n ?? 1) > 1;
 
 interface Asking {
   readonly parsed: ParsedRequest;
-  readonly terms: SentTerms;
+  readonly modifiers: SentModifiers;
   readonly key: string;
   /** What the upstream says of signatures, as far as it is believed. */
   readonly signing: Signing;
@@ -175,55 +178,61 @@ interface Asking {
 
 interface Sent {
   readonly body: UpstreamCall['body'];
-  readonly terms: SentTerms;
+  readonly modifiers: SentModifiers;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly retell?: (answer: unknown) => unknown;
+  readonly translateResponse?: (answer: unknown) => unknown;
   readonly custom?: CustomCall;
 }
 
 /** The one place where a body is made. @returns null where the provider does not serve it. */
 function bodyOf(target: Target, asking: Asking): Sent | null {
-  const { parsed, terms, dropped } = asking;
+  const { parsed, modifiers, dropped } = asking;
   const { channel, form, translate } = target;
   const { dialect, model } = target.place;
   if (translate !== null) {
     const body = translatedBody(target, translate, asking);
-    return written(target, asking, body, carriedTerms(terms, body, dialect));
+    return written(target, asking, body, carriedModifiers(modifiers, body, dialect));
   }
   const { operation, order } = parsed;
-  const without = () => carriedTerms(terms, null, dialect);
-  if (operation === 'realtime') return { body: null, terms: without() };
+  const without = () => carriedModifiers(modifiers, null, dialect);
+  if (operation === 'realtime') return { body: null, modifiers: without() };
   if (order !== undefined) {
     const body = order.bodyFor(channel);
     return {
       body: body === null ? null : JSON.stringify({ ...body, ...channel.paramOverride }),
-      terms: without(),
+      modifiers: without(),
     };
   }
   if (form !== null) {
-    const { body, custom, retell } = customBody(target, form, parsed, dropped);
-    return { body: JSON.stringify(body), terms: without(), retell, custom };
+    const { body, custom, translateResponse } = customBody(target, form, parsed, dropped);
+    return { body: JSON.stringify(body), modifiers: without(), translateResponse, custom };
   }
   if (target.translated) {
-    const { body, retell } = embeddingsBody(parsed, dialect, model);
-    return { body: JSON.stringify(body), terms: without(), retell };
+    const { body, translateResponse } = embeddingsBody(parsed, dialect, model);
+    return { body: JSON.stringify(body), modifiers: without(), translateResponse };
   }
   const edits = editsOf(target, asking);
-  if (target.whole !== undefined) return written(target, asking, editedMembers(bodyWithDigits(parsed), edits), terms);
+  if (target.whole !== undefined)
+    return written(target, asking, editedMembers(bodyWithDigits(parsed), edits), modifiers);
   const { json } = parsed;
-  if (json === null) return { body: formBody(parsed, model), terms };
-  return { body: edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits), terms };
+  if (json === null) return { body: formBody(parsed, model), modifiers };
+  return { body: edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits), modifiers };
 }
 
 /** In the provider's own form, where it has one. */
-function written({ whole }: Target, { parsed, key, dropped }: Asking, body: Members, terms: SentTerms): Sent | null {
-  if (whole === undefined) return { body: JSON.stringify(body), terms };
+function written(
+  { whole }: Target,
+  { parsed, key, dropped }: Asking,
+  body: Members,
+  modifiers: SentModifiers,
+): Sent | null {
+  if (whole === undefined) return { body: JSON.stringify(body), modifiers };
   const betas = parsed.request.headers.get('anthropic-beta') ?? '';
   const made = whole(body, { key, betas, dropped });
   if (made === null) return null;
   const { headers } = made;
   const text = JSON.stringify(made.body);
-  return headers === undefined ? { body: text, terms } : { body: text, terms, headers };
+  return headers === undefined ? { body: text, modifiers } : { body: text, modifiers, headers };
 }
 
 function formBody({ form }: ParsedRequest, model: string): UpstreamCall['body'] {
@@ -233,11 +242,11 @@ function formBody({ form }: ParsedRequest, model: string): UpstreamCall['body'] 
 const noEdits: Edits = new Map();
 
 /** Edits of the client's own JSON; every byte that no edit is about stays as it is. */
-function editsOf(target: Target, { parsed, terms, signing, dropped }: Asking): Edits {
+function editsOf(target: Target, { parsed, modifiers, signing, dropped }: Asking): Edits {
   const { body, json, route } = parsed;
-  dropped.push(...terms.dropped);
+  dropped.push(...modifiers.dropped);
   if (json === null) return noEdits;
-  let edits = terms.removed.length > 0 ? editsOfTerms(body, terms) : noEdits;
+  let edits = modifiers.removed.length > 0 ? modifierEdits(body, modifiers) : noEdits;
   let foreign = noEdits;
   const { foreignBlocks, foreignFeatures } = target;
   const { features } = parsed.prompt;
@@ -291,10 +300,10 @@ const encoder = new TextEncoder();
 function withoutAgentLines(parsed: ParsedRequest, { agentLines }: Target, dropped: string[]): ParsedRequest {
   const { protocol, body, json } = parsed;
   if (json === null) return parsed;
-  for (const { line, why } of agentLines) {
+  for (const { line, reason } of agentLines) {
     const edits = codecFor(protocol).traits.withoutLine?.(body, line) ?? null;
     if (edits === null) continue;
-    dropped.push(`/system: ${why}`);
+    dropped.push(`/system: ${reason}`);
     const known = cleaned.get(parsed);
     if (known !== undefined) return known;
     const text = editMembers(json.text, json.shape, edits);

@@ -16,7 +16,7 @@ const decoders: Readonly<Record<string, (first: Uint8Array) => Transform>> = {
 };
 
 /** More on top of each other are no accident. */
-const mostCodings = 2;
+const maxEncodings = 2;
 
 /** @returns null when one of them is not known. */
 function codingsIn(header: string): readonly string[] | null {
@@ -24,7 +24,7 @@ function codingsIn(header: string): readonly string[] | null {
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');
-  return names.length <= mostCodings && names.every((name) => Object.hasOwn(decoders, name)) ? names : null;
+  return names.length <= maxEncodings && names.every((name) => Object.hasOwn(decoders, name)) ? names : null;
 }
 
 /** The response with a body that is not compressed; where its coding is not known, as it came. */

@@ -2,17 +2,17 @@
 import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
-import type { Adapter, AuthFacts } from '../../providers/adapter.ts';
-import { refusesSignature } from '../../providers/knowledge/signatures.ts';
+import type { Adapter, AuthInput } from '../../providers/adapter.ts';
+import { rejectsSignature } from '../../providers/knowledge/signatures.ts';
 import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { Affinity } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
 import {
+  type AttemptSummary,
   failedAttempt,
   isLasting,
   mayRetry,
-  type Tried,
   type UpstreamFailure,
   withKeywords,
 } from '../shared/failure.ts';
@@ -29,7 +29,7 @@ export interface SendCore {
   readonly now: () => number;
   readonly state: Pick<RelayState, 'settings'>;
   readonly health: Health;
-  readonly token: AuthFacts['token'];
+  readonly token: AuthInput['token'];
   readonly affinity: Affinity;
   readonly compactions: NativeCompactions;
   /** Milliseconds an upstream may be silent. */
@@ -42,7 +42,7 @@ export interface Failed {
   readonly error: AppError | null;
   readonly failure: UpstreamFailure | null;
   readonly last: ChannelSnapshot | null;
-  readonly tried: readonly Tried[];
+  readonly attempts: readonly AttemptSummary[];
   readonly left: Left | null;
   /** Every channel was asked, and each would refuse the same request again. */
   readonly final: boolean;
@@ -67,7 +67,7 @@ const missing = 404;
 /** The one loop over channels and keys, whatever is asked of them: chat, tasks and sockets differ in their attempt alone. */
 export abstract class Sender<T extends { readonly kind: string }> {
   /** Attempts so far, in order. */
-  readonly tried: Tried[] = [];
+  readonly attempts: AttemptSummary[] = [];
   private failure: UpstreamFailure | null = null;
   private last: ChannelSnapshot | null = null;
   private left: Left | null = null;
@@ -113,12 +113,12 @@ export abstract class Sender<T extends { readonly kind: string }> {
         const prepared = prepare(parsed, channel, key, plan.settings, this.variantFor(channel));
         if (prepared instanceof AppError) return this.failed(prepared);
         if (prepared === null) break;
-        this.tried.push({ channelId: channel.id, name: channel.name, failed: null });
+        this.attempts.push({ channelId: channel.id, name: channel.name, failed: null });
         this.last = channel;
-        const askedMs = core.now();
-        const call = disconnect.asking(channel);
+        const requestedMs = core.now();
+        const call = disconnect.begin(channel);
         core.health.begin(channel);
-        parsed.form?.onFault(() => call.abort());
+        parsed.form?.onError(() => call.abort());
         const reached = await this.attempt(prepared, call);
         if ('kind' in reached) {
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, key.index);
@@ -130,14 +130,14 @@ export abstract class Sender<T extends { readonly kind: string }> {
           if (disconnect.isGone && reached.answered) this.left = { prepared, usage: reached.failure.usage ?? null };
         }
         // The body went wrong on its way: nobody but the caller is to blame.
-        const fault = disconnect.upstream.aborted && disconnect.isGone ? null : (parsed.form?.fault() ?? null);
-        if (fault !== null) {
+        const error = disconnect.upstream.aborted && disconnect.isGone ? null : (parsed.form?.formError() ?? null);
+        if (error !== null) {
           core.health.released(channel);
-          return this.failed(fault);
+          return this.failed(error);
         }
         // Ended by us, or the client left: no channel is to blame.
         if (disconnect.upstream.aborted) break;
-        const next = this.afterFailure(reached.failure, channel, key.index, core.now() - askedMs);
+        const next = this.afterFailure(reached.failure, channel, key.index, core.now() - requestedMs);
         if (next === 'end') return this.failed();
         again = next === 'same channel';
       }
@@ -147,9 +147,9 @@ export abstract class Sender<T extends { readonly kind: string }> {
   }
 
   private failed(error: AppError | null = null): Failed {
-    const { failure, last, tried, left } = this;
-    const final = failure !== null && this.allLasting && !this.hasSpareKey && this.allAsked();
-    return { kind: 'failed', error, failure, last, tried, left, final };
+    const { failure, last, attempts, left } = this;
+    const final = failure !== null && this.allLasting && !this.hasSpareKey && this.allRateLimited();
+    return { kind: 'failed', error, failure, last, attempts, left, final };
   }
 
   /** What the failure says about channel and key, and what is tried next. */
@@ -162,7 +162,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       () => parsed.json?.text ?? JSON.stringify(parsed.body),
     );
     this.failure = failure;
-    this.tried[this.tried.length - 1] = {
+    this.attempts[this.attempts.length - 1] = {
       channelId: channel.id,
       name: channel.name,
       failed: failedAttempt(failure, ms),
@@ -170,9 +170,9 @@ export abstract class Sender<T extends { readonly kind: string }> {
     this.allLasting &&= isLasting(failure);
     core.health.failed(channel, keyIndex, failure);
     const retries = mayRetry(failure);
-    if (retries) core.affinity.forget(plan.conversation, channel.id);
+    if (retries) core.affinity.evict(plan.conversation, channel.id);
     // A conversation that was begun elsewhere goes on without its thoughts, once.
-    if (!this.unsigned && failure.class === 'client' && refusesThoughts(failure)) {
+    if (!this.unsigned && failure.class === 'client' && rejectsThoughts(failure)) {
       this.unsigned = true;
       this.allowed++;
       return 'same channel';
@@ -190,8 +190,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   }
 
   private mayGoOn(): boolean {
-    const { disconnect, tried } = this;
-    return tried.length < this.allowed && !disconnect.isGone && !disconnect.upstream.aborted;
+    const { disconnect, attempts } = this;
+    return attempts.length < this.allowed && !disconnect.isGone && !disconnect.upstream.aborted;
   }
 
   // --- the retry policy
@@ -208,7 +208,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
   }
 
   /** Each channel had its turn. */
-  private allAsked(): boolean {
+  private allRateLimited(): boolean {
     return this.position >= this.reservation.plan.candidates.length;
   }
 
@@ -226,7 +226,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   /** Whatever the option says, one bad host or one spent key among others is not the caller's bad luck: one attempt more, once. */
   private allowExtra(): void {
-    if (this.tried.length < this.allowed || this.extraGiven || !(this.hasSpareKey || this.anotherIsUp())) return;
+    if (this.attempts.length < this.allowed || this.extraGiven || !(this.hasSpareKey || this.anotherIsUp())) return;
     this.extraGiven = true;
     this.allowed++;
   }
@@ -239,8 +239,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   }
 }
 
-const refusesThoughts = ({ error }: UpstreamFailure): boolean =>
-  error !== null && refusesSignature(`${error.code ?? ''} ${error.message}`);
+const rejectsThoughts = ({ error }: UpstreamFailure): boolean =>
+  error !== null && rejectsSignature(`${error.code ?? ''} ${error.message}`);
 
 /** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
 export function send(
@@ -253,11 +253,11 @@ export function send(
   if (auth === undefined) return core.dispatch(call, abort, firstByteMs);
   return signed(core, auth, { call, key }).then(
     (ready) => core.dispatch(ready, abort, firstByteMs),
-    (): UpstreamAnswer => ({ kind: 'failure', failure: keyTrouble }),
+    (): UpstreamAnswer => ({ kind: 'failure', failure: keyFailure }),
   );
 }
 
-const keyTrouble: UpstreamFailure = { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' };
+const keyFailure: UpstreamFailure = { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' };
 
 /** @throws whatever the signature may throw. */
 async function signed(
@@ -278,7 +278,7 @@ export function firstByteTimeout(
   { health }: Pick<SendCore, 'health'>,
   { parsed, plan }: Reservation,
   { channel, known }: Prepared,
-  tried: readonly Tried[],
+  attempts: readonly AttemptSummary[],
 ): number {
   // What was said of this channel holds whichever others there are.
   const { first_byte_seconds: own } = channel.setting;
@@ -289,19 +289,19 @@ export function firstByteTimeout(
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // Of a model that nobody knows it is assumed that it thinks.
   const mayThink = parsed.operation === 'chat' && known.thinking !== 'none';
-  return !mayThink && isAnotherUp(health, plan.candidates, tried) ? limit : Number.POSITIVE_INFINITY;
+  return !mayThink && isAnotherUp(health, plan.candidates, attempts) ? limit : Number.POSITIVE_INFINITY;
 }
 
 /** Healthy channels are drawn first: the first one that was not tried yet tells. */
 function isAnotherUp(
   health: Pick<Health, 'condition'>,
   candidates: Candidates<ChannelSnapshot>,
-  tried: readonly Tried[],
+  attempts: readonly AttemptSummary[],
 ): boolean {
   for (let at = 0; at < candidates.length; at++) {
     const other = candidates.at(at);
     if (other === undefined) return false;
-    if (!tried.some(({ channelId }) => channelId === other.id)) return health.condition(other) === 'up';
+    if (!attempts.some(({ channelId }) => channelId === other.id)) return health.condition(other) === 'up';
   }
   return false;
 }

@@ -4,7 +4,7 @@ import { modelLimits } from '../../contract/model-limits.ts';
 import { completionTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { unknownTarget } from '../../protocols/target.ts';
-import { asksForThought } from '../admission/answer-limit.ts';
+import { requestsThinking } from '../admission/answer-limit.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { Thinking } from './frame-relay.ts';
@@ -25,34 +25,38 @@ export interface EstimatedThought {
 }
 
 /** Tokens per second of a model without a figure of its own. */
-export const usualSpeed = 50;
+export const defaultSpeed = 50;
 /** A proxy may gather words and send them at once: what is observed raises the usual speed so many times at most. */
 const fastest = 4;
 /** The shortest time over which a speed is observed. */
 const observedMs = 1000;
 
-type Asked = Pick<Prepared, 'channel' | 'upstreamModel' | 'known' | 'wishes'>;
+type Requested = Pick<Prepared, 'channel' | 'upstreamModel' | 'known' | 'settings'>;
 
 /** Whether the upstream thinks before it answers, as far as the rows and the request say. */
-export function mayThink({ parsed }: Pick<Reservation, 'parsed'>, asked: Asked): boolean {
+export function mayThink({ parsed }: Pick<Reservation, 'parsed'>, requested: Requested): boolean {
   if (parsed.operation !== 'chat') return false;
-  const target = asked.known;
+  const target = requested.known;
   if (target.thinking === 'none') return false;
-  if (target.alwaysThinks || target.thinksUnasked || asked.wishes) return true;
-  if (asksForThought(parsed.body) || asksForThought(asked.channel.paramOverride)) return true;
+  if (target.alwaysThinks || target.thinksUnasked || requested.settings) return true;
+  if (requestsThinking(parsed.body) || requestsThinking(requested.channel.paramOverride)) return true;
   // No row says whether it must be asked.
-  return target.thinking === null && modelLimits(asked.upstreamModel).thinks;
+  return target.thinking === null && modelLimits(requested.upstreamModel).thinks;
 }
 
 /** Whether the upstream may have thought something that the client does not see. */
-export function thinksUnseen(one: Pick<Reservation, 'parsed'>, asked: Asked, { thought }: Thinking): boolean {
-  const target = asked.known;
+export function thinksUnseen(one: Pick<Reservation, 'parsed'>, requested: Requested, { thought }: Thinking): boolean {
+  const target = requested.known;
   // A request may hide what is usually shown.
   if (target.showsThoughts && thought) return false;
   // Of a model that no row says to think, the thoughts are taken for what is seen of them.
   if (thought)
-    return (target !== unknownTarget && target.thinking !== 'none') || asked.wishes || asksForThought(one.parsed.body);
-  return mayThink(one, asked);
+    return (
+      (target !== unknownTarget && target.thinking !== 'none') ||
+      requested.settings ||
+      requestsThinking(one.parsed.body)
+    );
+  return mayThink(one, requested);
 }
 
 /**
@@ -74,7 +78,7 @@ export function thoughtTime({ frameRelay, sentMs }: OpenStream, nowMs: number): 
  */
 export function estimateThought(
   { plan, held }: Pick<Reservation, 'plan' | 'held'>,
-  prepared: Asked,
+  prepared: Requested,
   {
     time,
     delivered,
@@ -89,9 +93,9 @@ export function estimateThought(
 ): EstimatedThought | null {
   const { estimate, prices } = plan;
   const choices = estimate.answer?.choices ?? 1;
-  const usual = prepared.known.tokensPerSecond ?? usualSpeed;
+  const fallback = prepared.known.tokensPerSecond ?? defaultSpeed;
   const observed = time.wordsMs < observedMs ? 0 : (local.output * 1000) / time.wordsMs / choices;
-  const tokensPerSecond = Math.round(Math.max(usual, Math.min(observed, fastest * usual)));
+  const tokensPerSecond = Math.round(Math.max(fallback, Math.min(observed, fastest * fallback)));
   const seen = delivered.units === 0 ? 0 : (local.output * delivered.thoughtUnits) / delivered.units;
   const wanted = Math.floor((time.ms / 1000) * tokensPerSecond * choices - seen);
   let tokens = Math.max(0, Math.min(wanted, estimate.maxTokens - completionTokensOf(usage)));

@@ -8,9 +8,9 @@ import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import { portableName } from '../../protocols/shared/tools.ts';
 import { writtenCall } from '../../protocols/shared/written-call.ts';
 import type { Translate } from '../../routing/body.ts';
-import type { SentTerms } from '../../routing/offers.ts';
+import type { SentModifiers } from '../../routing/offers.ts';
 import type { Target } from '../../routing/target.ts';
-import { withoutTerms } from '../admission/terms.ts';
+import { withoutModifiers } from '../admission/terms.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import { withoutForeign } from './foreign-blocks.ts';
 
@@ -33,7 +33,7 @@ function decodedRequest(parsed: ParsedRequest): ChatRequest {
 
 interface Said {
   readonly parsed: ParsedRequest;
-  readonly terms: SentTerms;
+  readonly modifiers: SentModifiers;
   readonly signing: Signing;
   readonly dropped: string[];
 }
@@ -42,10 +42,10 @@ interface Said {
 export function translatedBody(
   { place }: Target,
   translate: Translate,
-  { parsed, terms, signing, dropped }: Said,
+  { parsed, modifiers, signing, dropped }: Said,
 ): Members {
   const body = translate.encode(decodedRequest(parsed), parsed.ceiling, dropped);
-  if (terms.removed.length > 0) dropped.push(...withoutTerms(body, terms));
+  if (modifiers.removed.length > 0) dropped.push(...withoutModifiers(body, modifiers));
   const signed = translate.signs ? withoutForeign(body, place.dialect, signing, dropped) : body;
   return translate.finish(signed, dropped);
 }

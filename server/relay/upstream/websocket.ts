@@ -70,8 +70,8 @@ export async function refusal(deps: SocketDeps, call: UpstreamCall, signal: Abor
   } as RequestInit;
   const response = await deps.fetch(call.url.replace(/^ws/, 'http'), options);
   // What only says that a socket is wanted says nothing about the refusal.
-  const telling = response.status >= 400 && response.status !== 400 && response.status !== 426;
-  if (telling) return response;
+  const rejection = response.status >= 400 && response.status !== 400 && response.status !== 426;
+  if (rejection) return response;
   void response.body?.cancel();
   return null;
 }

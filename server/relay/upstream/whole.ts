@@ -89,7 +89,7 @@ export function failureIn(event: ChatEvent): UpstreamError | null {
 const baseStatuses: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 1039: 429 };
 
 /** An answer that ended well and says nothing at all. What it is reported to cost is owed, so that one is delivered as it is. */
-export function saysNothing(events: readonly ChatEvent[], usage: Usage | null): boolean {
+export function isEmpty(events: readonly ChatEvent[], usage: Usage | null): boolean {
   if (usage !== null && completionTokensOf(usage) > 0) return false;
   let finish: string | null = null;
   for (const event of events) {

@@ -11,7 +11,9 @@ import { watchThread } from '../supervise.ts';
 export async function backupInThread(order: BackupOrder): Promise<BackupHeader> {
   const thread = startThread('backup');
   const { promise, resolve, reject } = Promise.withResolvers<BackupHeader>();
-  const unwatch = watchThread(thread, (reason) => reject(new AppError('thread_died', { thread: 'backup', reason })));
+  const stopWatching = watchThread(thread, (reason) =>
+    reject(new AppError('thread_died', { thread: 'backup', reason })),
+  );
   thread.onmessage = ({ data }: MessageEvent<BackupReport>) => {
     if (data.kind === 'done') return resolve(data.header);
     reject(new AppError(isErrorCode(data.code) ? data.code : 'internal', data.params, data.message));
@@ -20,7 +22,7 @@ export async function backupInThread(order: BackupOrder): Promise<BackupHeader> 
   try {
     return await promise;
   } finally {
-    unwatch();
+    stopWatching();
     thread.terminate();
   }
 }

@@ -5,11 +5,11 @@
 import type { ChannelReport, HealthReport, Kept } from '../../relay/routing/health-reports.ts';
 
 /** A notice of PostgreSQL has less than 8,000 bytes. */
-const mostBytes = 7900;
+const maxBytes = 7900;
 /** What is told later is of less use; what is told sooner costs more notices. */
-const gatherMs = 200;
+const batchMs = 200;
 /** More conversations than fit are left out: whoever comes to another node then pays for its prompt once. */
-const mostNotices = 16;
+const maxNotifications = 16;
 
 type Item =
   | readonly [kind: 'c', word: ChannelReport]
@@ -29,41 +29,41 @@ const shifted = (word: ChannelReport, by: number): ChannelReport => ({
 });
 
 /** In pieces of so many bytes; an item that fits into none is left out. */
-function pieces(from: string, items: readonly Item[]): string[] {
+function chunks(from: string, items: readonly Item[]): string[] {
   const empty = JSON.stringify({ from, items: [] } satisfies Notice).length;
   const texts: string[] = [];
-  let piece: string[] = [];
+  let chunk: string[] = [];
   let size = empty;
   const close = () => {
-    if (piece.length > 0) texts.push(`{"from":${JSON.stringify(from)},"items":[${piece.join(',')}]}`);
-    piece = [];
+    if (chunk.length > 0) texts.push(`{"from":${JSON.stringify(from)},"items":[${chunk.join(',')}]}`);
+    chunk = [];
     size = empty;
   };
   for (const item of items) {
     const text = JSON.stringify(item);
     const bytes = Buffer.byteLength(text) + 1;
-    if (empty + bytes > mostBytes) continue;
-    if (size + bytes > mostBytes) close();
-    piece.push(text);
+    if (empty + bytes > maxBytes) continue;
+    if (size + bytes > maxBytes) close();
+    chunk.push(text);
     size += bytes;
   }
   close();
-  return texts.slice(0, mostNotices);
+  return texts.slice(0, maxNotifications);
 }
 
 export interface HealthBroadcast {
   /** Of this machine's relays. */
-  tell(news: HealthReport): void;
+  broadcast(healthReport: HealthReport): void;
   /** @returns null for what is its own, or nobody's. */
-  hear(payload: string): HealthReport | null;
+  receive(payload: string): HealthReport | null;
 }
 
 export interface HealthBroadcastDeps {
   /** Names this machine's process. */
   readonly from: string;
-  readonly say: (payload: string) => Promise<void>;
+  readonly notify: (payload: string) => Promise<void>;
   /** Milliseconds of the clock that this machine's relays go by. */
-  readonly steady: () => number;
+  readonly monoNow: () => number;
   readonly wait: (ms: number, done: () => void) => unknown;
 }
 
@@ -75,7 +75,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
 
   const flush = () => {
     waiting = false;
-    const now = deps.steady();
+    const now = deps.monoNow();
     const items: Item[] = [
       ...[...channels.values()].map((word): Item => ['c', shifted(word, -now)]),
       ...[...kept].map(([id, one]): Item => ['k', id, one]),
@@ -85,22 +85,22 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
     channels = new Map();
     kept = new Map();
     served = new Map();
-    for (const payload of pieces(deps.from, items)) void deps.say(payload).catch(() => undefined);
+    for (const payload of chunks(deps.from, items)) void deps.notify(payload).catch(() => undefined);
   };
 
   return {
-    tell(news) {
-      for (const word of news.channels) channels.set(word.channelId, word);
-      for (const [id, one] of news.kept) kept.set(id, one);
-      for (const [key, channelId] of news.served) served.set(key, channelId);
+    broadcast(healthReport) {
+      for (const word of healthReport.channels) channels.set(word.channelId, word);
+      for (const [id, one] of healthReport.kept) kept.set(id, one);
+      for (const [key, channelId] of healthReport.served) served.set(key, channelId);
       if (waiting) return;
       waiting = true;
-      deps.wait(gatherMs, flush);
+      deps.wait(batchMs, flush);
     },
-    hear(payload) {
+    receive(payload) {
       const { from, items } = JSON.parse(payload) as Notice;
       if (from === deps.from) return null;
-      const now = deps.steady();
+      const now = deps.monoNow();
       return {
         channels: items.flatMap((item) => (item[0] === 'c' ? [shifted(item[1], now)] : [])),
         kept: items.flatMap((item) => (item[0] === 'k' ? [[item[1], item[2]] as const] : [])),

@@ -4,7 +4,7 @@ import type { JobLock } from '../../../db/job-lock.ts';
 import type { Feed } from '../../../db/repositories/changes.ts';
 import type { Services } from '../../app/services.ts';
 
-const sweepMs = 10 * 60 * 1000;
+const cleanupMs = 10 * 60 * 1000;
 const alertMs = 60 * 1000;
 /** Between two looks at drawings and songs under way. As new-api does. */
 const tasksMs = 15_000;
@@ -14,17 +14,17 @@ export interface JobsDeps {
   readonly feed: Feed;
   readonly turns: JobLock;
   /** Of the nodes that are gone; where there are several. */
-  readonly sweepNodes: () => Promise<void>;
+  readonly cleanupNodes: () => Promise<void>;
   readonly report: (error: unknown) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
 /** @returns what stops them. */
-export function startJobs({ services, feed, turns, sweepNodes, report, now }: JobsDeps): () => void {
-  const sweep = async () => {
+export function startJobs({ services, feed, turns, cleanupNodes, report, now }: JobsDeps): () => void {
+  const cleanup = async () => {
     await services.sessions.sweep();
-    await services.sweepEphemeralStore();
+    await services.cleanupEphemeralStore();
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();
@@ -32,7 +32,7 @@ export function startJobs({ services, feed, turns, sweepNodes, report, now }: Jo
     await services.trafficKeeper.sweep();
     await services.tasks.sweepItems(services.options.get('ResponseItemDays'));
     await feed.trim();
-    await sweepNodes();
+    await cleanupNodes();
   };
   const alerts = async () => {
     await services.backups.tick();
@@ -42,13 +42,13 @@ export function startJobs({ services, feed, turns, sweepNodes, report, now }: Jo
     ['tasks', tasksMs, services.tasks.poll],
     ['low balances', alertMs, services.quotaAlerts.look],
     ['alerts', alertMs, alerts],
-    ['sweep', sweepMs, sweep],
+    ['sweep', cleanupMs, cleanup],
   ] as const;
   const timers = jobs.map(([name, everyMs, work]) =>
     setInterval(() => void turns.take(name, everyMs, work).catch(report), everyMs),
   );
   const shareCode = () => void services.setup.shareCode().catch(report);
-  timers.push(setInterval(shareCode, sweepMs));
+  timers.push(setInterval(shareCode, cleanupMs));
   shareCode();
   // Payments that were reported just before a crash.
   void services.wallet.sweep().catch(report);

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contract/errors.ts';
 
-const lookMs = 3000;
+const checkMs = 3000;
 
 /** @param prove throws AppError secret_unreadable when the key is not the site's; whatever else it throws says nothing. @returns what stops it. */
 export function watchKey(prove: () => Promise<void>, lost: (error: AppError) => void): () => void {
@@ -19,6 +19,6 @@ export function watchKey(prove: () => Promise<void>, lost: (error: AppError) => 
       .finally(() => {
         looking = false;
       });
-  }, lookMs);
+  }, checkMs);
   return () => clearInterval(timer);
 }

@@ -3,10 +3,10 @@
 import type { DatabasePlace } from '../../../db/place.ts';
 import type { ErrorParams } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
-import type { StorageStanding } from '../../contract/storage.ts';
+import type { StorageStatus } from '../../contract/storage.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
-import type { Trouble } from '../../contract/trouble.ts';
-import type { Standing } from '../../domain/channels/routes.ts';
+import type { ChannelFailure } from '../../contract/trouble.ts';
+import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
@@ -22,7 +22,7 @@ export interface ControlStart {
   readonly nativeBinding: string | undefined;
   readonly setupCode: string;
   /** Relay threads of this process. */
-  readonly relays: number;
+  readonly relayThreads: number;
   /** How long its leases last without the database; null = the database is a file. */
   readonly leaseSeconds: number | null;
   readonly log: LogSettings;
@@ -34,12 +34,12 @@ export interface ControlStart {
 export type ToControl =
   | ControlStart
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
-  | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
+  | { readonly kind: 'stood'; readonly id: number; readonly statuses: readonly ChannelHealthStatus[] }
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
-  | { readonly kind: 'trouble'; readonly trouble: Trouble }
-  | { readonly kind: 'storage'; readonly standing: StorageStanding }
+  | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
+  | { readonly kind: 'storage'; readonly status: StorageStatus }
   /** For the relays of other machines. */
-  | { readonly kind: 'heard'; readonly news: HealthReport }
+  | { readonly kind: 'heard'; readonly healthReport: HealthReport }
   /** What a relay of this machine has counted since it was asked last. */
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** Every relay thread has applied the changes up to `seq`. */
@@ -61,7 +61,7 @@ export type FromControl =
   /** Asks every relay of this machine for its traffic. */
   | { readonly kind: 'traffic' }
   /** From the relays of other machines. */
-  | { readonly kind: 'heard'; readonly news: HealthReport }
+  | { readonly kind: 'heard'; readonly healthReport: HealthReport }
   | { readonly kind: 'taskAnswered'; readonly id: number; readonly value: unknown; readonly failed: boolean }
   | { readonly kind: 'failed'; readonly message: string; readonly code: string; readonly params: ErrorParams }
   | { readonly kind: 'closed' };

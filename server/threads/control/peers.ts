@@ -4,15 +4,15 @@ import { createMembers } from '../../../db/postgres/members.ts';
 import {
   createNotificationListener,
   type NotificationListener,
+  notifyOver,
   openEarLine,
-  sayOver,
 } from '../../../db/postgres/notifications.ts';
 import type { PostgresDatabase } from '../../../db/postgres/open.ts';
 import type { HealthReport } from '../../relay/routing/health-reports.ts';
 import { createHealthBroadcast } from './health-broadcast.ts';
 
 export interface Peers {
-  tell(news: HealthReport): void;
+  broadcast(healthReport: HealthReport): void;
   stop(): void;
 }
 
@@ -22,17 +22,17 @@ export interface PeersDeps {
   readonly node: string;
   /** Of this process. */
   readonly run: string;
-  readonly steady: () => number;
+  readonly monoNow: () => number;
   /** How far the change feed has been read, null = not begun. */
   readonly follows: () => string | null;
   /** When everything that could be known was known, by the steady clock. */
   readonly knownAt: () => number;
   /** Something has changed. */
   readonly changed: () => void;
-  readonly heard: (news: HealthReport) => void;
+  readonly received: (healthReport: HealthReport) => void;
   /** Limits are shared by so many nodes. */
   readonly nodes: (count: number) => void;
-  readonly figures: () => Readonly<Record<string, unknown>>;
+  readonly stats: () => Readonly<Record<string, unknown>>;
   readonly report: (error: unknown) => void;
 }
 
@@ -55,24 +55,24 @@ function createLoad(now: () => number): () => number {
 
 /** Resolves when it knows of the others, or that the database does not say. */
 export async function startPeers(deps: PeersDeps): Promise<Peers> {
-  const { database, steady } = deps;
-  const say = sayOver(database.pool);
+  const { database, monoNow } = deps;
+  const notify = notifyOver(database.pool);
   const members = createMembers(database);
-  const load = createLoad(steady);
+  const load = createLoad(monoNow);
   const gossip = createHealthBroadcast({
     from: deps.run,
-    say: (payload) => say(healthChannel, payload),
-    steady,
+    notify: (payload) => notify(healthChannel, payload),
+    monoNow,
     wait: (ms, done) => setTimeout(done, ms),
   });
   let nodes = 1;
   let failing = false;
 
-  const hear = (channel: string, payload: string) => {
+  const receive = (channel: string, payload: string) => {
     if (channel === changesChannel) return deps.changed();
     try {
-      const news = gossip.hear(payload);
-      if (news !== null) deps.heard(news);
+      const healthReport = gossip.receive(payload);
+      if (healthReport !== null) deps.received(healthReport);
     } catch (error) {
       // Another version says it otherwise.
       deps.report(error);
@@ -80,31 +80,31 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
   };
   const ear: NotificationListener = createNotificationListener({
     connect: () => openEarLine(database.place),
-    say,
+    notify,
     channels: [changesChannel, healthChannel],
-    hear,
+    receive,
     back: deps.changed,
     name: deps.run.replaceAll('-', ''),
     wait: (ms) => Bun.sleep(ms),
   });
 
-  const look = async (): Promise<void> => {
-    const figures = {
-      ...deps.figures(),
+  const check = async (): Promise<void> => {
+    const stats = {
+      ...deps.stats(),
       cpu_percent: load(),
       memory_bytes: process.memoryUsage.rss(),
-      news_ms: Math.max(0, Math.round(steady() - deps.knownAt())),
-      hears: ear.hears(),
+      news_ms: Math.max(0, Math.round(monoNow() - deps.knownAt())),
+      hears: ear.isListening(),
     };
     const follows = deps.follows();
-    if (follows !== null) await members.report(deps.node, follows, JSON.stringify(figures));
+    if (follows !== null) await members.report(deps.node, follows, JSON.stringify(stats));
     // A database that does not answer says nothing about the others.
     const count = Math.max(1, await members.sharing());
     if (count !== nodes) deps.nodes(count);
     nodes = count;
   };
-  const lookOnce = () =>
-    look().then(
+  const checkOnce = () =>
+    check().then(
       () => {
         failing = false;
       },
@@ -117,14 +117,14 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
   const timer = setInterval(() => {
     if (looking) return;
     looking = true;
-    void lookOnce().finally(() => {
+    void checkOnce().finally(() => {
       looking = false;
     });
   }, reportMs);
-  await lookOnce();
+  await checkOnce();
 
   return {
-    tell: gossip.tell,
+    broadcast: gossip.broadcast,
     stop() {
       clearInterval(timer);
       ear.close();

@@ -9,7 +9,7 @@ export interface Publisher {
    * Looks now instead of at the next tick; resolves when every relay thread has applied every change made before the
    * call, or after a second without its reply.
    */
-  look(): Promise<void>;
+  check(): Promise<void>;
   /** Every relay thread has applied the changes up to this sequence number. */
   applied(seq: number): void;
   /** So many machines serve the site. */
@@ -22,18 +22,18 @@ export interface Publisher {
 /** Milliseconds between looks; a change by another process takes effect within this time. */
 const everyMs = 200;
 /** What goes wrong at every look is told again after so many. */
-const tellEvery = 300;
+const reportEvery = 300;
 /** How long a change waits for relay threads: one that is stuck must not stop the console. */
 const applyMs = 1000;
 
 export interface PublisherDeps {
   readonly source: SnapshotSource;
-  readonly publish: (news: Snapshot | SnapshotDelta) => void;
+  readonly publish: (update: Snapshot | SnapshotDelta) => void;
   /** Called before news of changed options go out. */
   readonly optionsChanged: () => Promise<void>;
   readonly report: (error: unknown) => void;
   /** Milliseconds; default: a clock of this thread. */
-  readonly steady?: () => number;
+  readonly monoNow?: () => number;
 }
 
 const unchanged = {
@@ -50,26 +50,26 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   let last: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | null = null;
   let failures = 0;
-  const steady = deps.steady ?? (() => performance.now());
-  let known = steady();
+  const monoNow = deps.monoNow ?? (() => performance.now());
+  let known = monoNow();
   let appliedSeq = 0;
   const applying = new Set<{ readonly seq: number; readonly done: () => void }>();
 
   const readAll = async () => {
-    const began = steady();
-    for (let news = await deps.source.since(seq); news !== null; news = await deps.source.since(seq)) {
-      if (Object.keys(news.options).length > 0) await deps.optionsChanged();
-      seq = news.seq;
-      deps.publish(news);
+    const started = monoNow();
+    for (let update = await deps.source.since(seq); update !== null; update = await deps.source.since(seq)) {
+      if (Object.keys(update.options).length > 0) await deps.optionsChanged();
+      seq = update.seq;
+      deps.publish(update);
     }
     failures = 0;
-    known = began;
+    known = started;
   };
   const failed = (error: unknown) => {
-    if (failures++ % tellEvery === 0) deps.report(error);
+    if (failures++ % reportEvery === 0) deps.report(error);
   };
   /** One look at a time. Whoever asks before the waiting one has begun shares it; one that runs already may have read too early for the caller. */
-  const look = (): Promise<void> => {
+  const check = (): Promise<void> => {
     if (waiting !== null) return waiting;
     waiting = last.then(() => {
       waiting = null;
@@ -84,9 +84,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter = { seq, done: resolve };
     applying.add(waiter);
-    const late = setTimeout(resolve, applyMs);
+    const timedOut = setTimeout(resolve, applyMs);
     await promise;
-    clearTimeout(late);
+    clearTimeout(timedOut);
     applying.delete(waiter);
   };
 
@@ -95,9 +95,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const snapshot = await deps.source.load();
       seq = snapshot.seq;
       deps.publish(snapshot);
-      timer = setInterval(() => void look(), everyMs);
+      timer = setInterval(() => void check(), everyMs);
     },
-    look: () => look().then(everywhere),
+    check: () => check().then(everywhere),
     applied(upTo) {
       appliedSeq = Math.max(appliedSeq, upTo);
       for (const { seq: awaited, done } of applying) if (awaited <= appliedSeq) done();

@@ -8,7 +8,7 @@ export interface ControlThread {
   /** Also when it was stopped. @returns whether the site is set up. @throws what the thread says went wrong. */
   start(): Promise<boolean>;
   /** What a thread that is gone is told, nobody hears. */
-  tell(message: ToControl): void;
+  send(message: ToControl): void;
   /** At most so many milliseconds. */
   stop(ms: number): Promise<void>;
 }
@@ -20,24 +20,24 @@ export interface ControlThreadDeps {
   readonly ledgerPort: () => MessagePort;
   readonly receive: (message: FromControl) => void;
   /** A thread is gone: what was asked of it stays unanswered. */
-  readonly lost: (why: string) => void;
+  readonly lost: (reason: string) => void;
   /** Another has taken its place. */
   readonly replaced: () => void;
   /** It died too often. */
-  readonly hopeless: (why: string) => void;
+  readonly unrecoverable: (reason: string) => void;
   /** Default: in real time. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 
 const startMs = 30_000;
-const away: readonly string[] = ['database_unreachable', 'database_starting', 'database_full'];
-const awayMs = 1000;
+const connectionErrors: readonly string[] = ['database_unreachable', 'database_starting', 'database_full'];
+const unavailableMs = 1000;
 
 export function createControlThread(deps: ControlThreadDeps): ControlThread {
   const pause = deps.pause ?? Bun.sleep;
   const nextDelay = createRestarts(() => performance.now());
   let thread: Worker | null = null;
-  let unwatch: () => void = () => undefined;
+  let stopWatching: () => void = () => undefined;
   let stopping = false;
   let closed = Promise.withResolvers<void>();
 
@@ -46,10 +46,10 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
     const own = deps.spawn();
     thread = own;
     let serving = false;
-    unwatch = watchThread(own, (why) => {
+    stopWatching = watchThread(own, (reason) => {
       if (thread === own) thread = null;
-      if (serving) died(why);
-      else reject(new Error(why));
+      if (serving) died(reason);
+      else reject(new Error(reason));
     });
     own.onmessage = ({ data }: MessageEvent<FromControl>) => {
       if (data.kind === 'ready') {
@@ -66,21 +66,21 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
   };
 
   const end = () => {
-    unwatch();
+    stopWatching();
     thread?.terminate();
     thread = null;
   };
 
-  const died = (why: string) => {
+  const died = (reason: string) => {
     closed.resolve();
     if (stopping) return;
-    deps.lost(why);
-    void again(why);
+    deps.lost(reason);
+    void again(reason);
   };
 
-  const again = async (why: string): Promise<void> => {
+  const again = async (reason: string): Promise<void> => {
     const delay = nextDelay();
-    if (delay === null) return deps.hopeless(why);
+    if (delay === null) return deps.unrecoverable(reason);
     await pause(delay);
     try {
       await launchAgain();
@@ -99,8 +99,8 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
         return;
       } catch (error) {
         end();
-        if (!(error instanceof AppError) || !away.includes(error.code)) throw error;
-        await pause(awayMs);
+        if (!(error instanceof AppError) || !connectionErrors.includes(error.code)) throw error;
+        await pause(unavailableMs);
       }
     }
   };
@@ -111,7 +111,7 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
       closed = Promise.withResolvers<void>();
       return launch();
     },
-    tell: (message) => thread?.postMessage(message),
+    send: (message) => thread?.postMessage(message),
     async stop(ms) {
       stopping = true;
       if (thread !== null) {

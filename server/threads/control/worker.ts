@@ -10,24 +10,24 @@ import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import { AppError } from '../../contract/errors.ts';
-import { type StorageStanding, soundStorage } from '../../contract/storage.ts';
-import { troubleOf } from '../../contract/storage-reasons.ts';
+import { healthyStorage, type StorageStatus } from '../../contract/storage.ts';
+import { failureOf } from '../../contract/storage-reasons.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
-import type { Trouble } from '../../contract/trouble.ts';
-import type { Standing } from '../../domain/channels/routes.ts';
+import type { ChannelFailure } from '../../contract/trouble.ts';
+import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import { proveKey } from '../../domain/secrets/proof.ts';
 import { createVault, loadMasterKey } from '../../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../domain/snapshot/load.ts';
 import { version } from '../../embedded/version.ts';
 import type { AppOptions } from '../../http/app.ts';
-import { createLog, type Facts, type Log } from '../../observability/logging/log.ts';
+import { createLog, type Log, type LogFields } from '../../observability/logging/log.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import { guardProof } from '../../outbound/guard.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import { RequestIds } from '../../relay/intake/request-id.ts';
 import type { HealthReport } from '../../relay/routing/health-reports.ts';
-import { createSteadyClock } from '../relay/clock.ts';
+import { createMonoClock } from '../relay/clock.ts';
 import { backupInThread } from './backup-thread.ts';
 import { startJobs } from './jobs.ts';
 import { watchKey } from './key-watch.ts';
@@ -59,13 +59,13 @@ async function start(order: ControlStart) {
   const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
   order.ledger.start();
   const tests = new Map<number, (result: ChannelTestResult) => void>();
-  const standings = new Map<number, (found: readonly Standing[]) => void>();
+  const limits = new Map<number, (found: readonly ChannelHealthStatus[]) => void>();
   let nextTest = 1;
-  let storage = soundStorage;
+  let storage = healthyStorage;
   const { node } = order;
   const turns = createJobLock(database, node);
   const feed = createFeed(database);
-  const steady = createSteadyClock(order.clock);
+  const monoNow = createMonoClock(order.clock);
   const services = await createServices({
     database,
     dataFolder: { folder: files.dir, nativeBinding: order.nativeBinding },
@@ -74,17 +74,17 @@ async function start(order: ControlStart) {
     turns,
     relayTest: async (wanted) => {
       // The relay must know the channel as it is now.
-      await publisher.look();
+      await publisher.check();
       return new Promise((resolve) => {
         const id = nextTest++;
         tests.set(id, resolve);
         self.postMessage({ kind: 'test', id, ...wanted });
       });
     },
-    standingOf: (ids) =>
+    statusOf: (ids) =>
       new Promise((resolve) => {
         const id = nextTest++;
-        standings.set(id, resolve);
+        limits.set(id, resolve);
         self.postMessage({ kind: 'standing', id, ids });
       }),
     version,
@@ -92,16 +92,16 @@ async function start(order: ControlStart) {
     setupCode: order.setupCode,
     node,
     storage: () => storage,
-    relays: order.relays,
+    relayThreads: order.relayThreads,
     verifiedBackup: backupInThread,
     now: Date.now,
   });
   const publisher = createPublisher({
     source: createSnapshotSource({ database, vault, feed }),
-    publish: (news) => self.postMessage(news),
+    publish: (update) => self.postMessage(update),
     optionsChanged: services.options.reload,
     report,
-    steady,
+    monoNow,
   });
   await publisher.start();
   const requestIds = new RequestIds(Date.now);
@@ -109,23 +109,24 @@ async function start(order: ControlStart) {
     services,
     requestId: () => requestIds.next(),
     report,
-    changed: publisher.look,
-    ...(order.log.access ? { answered: (facts: Facts) => log.info('api request', facts) } : {}),
+    changed: publisher.check,
+    ...(order.log.access ? { answered: (fields: LogFields) => log.info('api request', fields) } : {}),
   };
   const servers = await Promise.all([
     listen(createServer(loadedLater({ ...api, listener: 'network' })), files.httpSocket),
     listen(createServer(loadedLater({ ...api, listener: 'local' })), files.localSocket),
   ]);
   const company = await joinPeers({
-    ...{ database, node, steady, services, publisher, report },
+    ...{ database, node, monoNow, services, publisher, report },
     follows: feed.follows,
-    standing: () => storage,
+    status: () => storage,
     leaseSeconds: order.leaseSeconds,
   });
-  const unwatchKey = database.engine === 'sqlite' ? () => undefined : watchKey(() => proveKey(database, vault), dieOf);
+  const stopWatchingKey =
+    database.engine === 'sqlite' ? () => undefined : watchKey(() => proveKey(database, vault), dieOf);
   const stopJobs = startJobs({
     ...{ services, feed, turns, report },
-    sweepNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
+    cleanupNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
     now: Date.now,
   });
   const traffic = keepTraffic(services, report);
@@ -138,9 +139,9 @@ async function start(order: ControlStart) {
       tests.get(id)?.(result);
       tests.delete(id);
     },
-    stood: (id: number, found: readonly Standing[]) => {
-      standings.get(id)?.(found);
-      standings.delete(id);
+    stood: (id: number, found: readonly ChannelHealthStatus[]) => {
+      limits.get(id)?.(found);
+      limits.delete(id);
     },
     taskAnswered: async (id: number, call: TaskCall) => {
       try {
@@ -151,17 +152,17 @@ async function start(order: ControlStart) {
         self.postMessage({ kind: 'taskAnswered', id, value: null, failed: true });
       }
     },
-    stands: (standing: StorageStanding) => {
-      storage = standing;
+    stands: (status: StorageStatus) => {
+      storage = status;
     },
-    tell: (news: HealthReport) => company?.tell(news),
+    tell: (healthReport: HealthReport) => company?.broadcast(healthReport),
     traffic: traffic.take,
     applied: publisher.applied,
-    troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
+    troubled: (failure: ChannelFailure) => void services.channels.troubled(failure).then(publisher.check).catch(report),
     close: async () => {
       stopJobs();
       await traffic.stop();
-      unwatchKey();
+      stopWatchingKey();
       company?.stop();
       publisher.stop();
       for (const server of servers) {
@@ -219,11 +220,11 @@ function dieOf(error: unknown): void {
 interface Joining {
   readonly database: Database;
   readonly node: string;
-  readonly steady: () => number;
+  readonly monoNow: () => number;
   readonly services: Services;
   readonly publisher: Publisher;
   readonly follows: () => string | null;
-  readonly standing: () => StorageStanding;
+  readonly status: () => StorageStatus;
   readonly leaseSeconds: number | null;
   readonly report: (error: unknown) => void;
 }
@@ -233,7 +234,7 @@ async function joinPeers({
   database,
   services,
   publisher,
-  standing,
+  status,
   leaseSeconds,
   ...rest
 }: Joining): Promise<Peers | null> {
@@ -244,13 +245,13 @@ async function joinPeers({
     database,
     run: randomUUID(),
     knownAt: publisher.knownAt,
-    changed: () => void publisher.look(),
-    heard: (news) => self.postMessage({ kind: 'heard', news }),
+    changed: () => void publisher.check(),
+    received: (healthReport) => self.postMessage({ kind: 'heard', healthReport }),
     nodes: publisher.nodes,
-    figures: () => ({
-      relays: services.relays,
-      waiting: standing().waiting,
-      trouble: troubleOf(standing().reason),
+    stats: () => ({
+      relays: services.relayThreads,
+      waiting: status().waiting,
+      trouble: failureOf(status().reason),
       lease_seconds: leaseSeconds,
     }),
   });
@@ -282,12 +283,12 @@ self.onmessage = ({ data }) => {
     .then((control) => {
       self.onmessage = ({ data: message }) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
-        if (message.kind === 'stood') control.stood(message.id, message.standings);
-        if (message.kind === 'storage') control.stands(message.standing);
-        if (message.kind === 'heard') control.tell(message.news);
+        if (message.kind === 'stood') control.stood(message.id, message.statuses);
+        if (message.kind === 'storage') control.stands(message.status);
+        if (message.kind === 'heard') control.tell(message.healthReport);
         if (message.kind === 'traffic') control.traffic(message.windows);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
-        if (message.kind === 'trouble') control.troubled(message.trouble);
+        if (message.kind === 'trouble') control.troubled(message.failure);
         if (message.kind === 'applied') control.applied(message.seq);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
       };

@@ -24,9 +24,9 @@ export function startDatabaseCheck(order: CheckOrder): DatabaseCheck {
     return { ...checked, stop: () => undefined };
   }
   const thread = startThread('check');
-  const unwatch = watchThread(thread, done);
+  const stopWatching = watchThread(thread, done);
   const stop = () => {
-    unwatch();
+    stopWatching();
     thread.terminate();
     done();
   };

@@ -19,9 +19,9 @@ declare const self: {
 };
 
 self.onmessage = ({ data: { file, nativeBinding } }) => {
-  const tell = (kind: CheckReport['kind'], look: () => readonly string[]) => {
+  const report = (kind: CheckReport['kind'], check: () => readonly string[]) => {
     try {
-      self.postMessage({ kind, problems: look() });
+      self.postMessage({ kind, problems: check() });
     } catch (error) {
       // What is no database at all cannot even be looked through; other trouble is found by whoever writes.
       const { code, message } = error as { readonly code?: unknown; readonly message: string };
@@ -36,6 +36,6 @@ self.onmessage = ({ data: { file, nativeBinding } }) => {
       database.raw.close();
     }
   };
-  tell('quick', () => open(quickDamageOf));
-  tell('full', () => open(damageOf));
+  report('quick', () => open(quickDamageOf));
+  report('full', () => open(damageOf));
 };

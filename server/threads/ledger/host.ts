@@ -1,11 +1,11 @@
 /** The ledger's side of a message port: feeds the engine and sends answers back in groups. */
 
 import type {
-  BooksAnswer,
-  BooksQuestion,
   CommandAnswer,
   CommandMessage,
   LedgerMessage,
+  LedgerRequest,
+  LedgerResponse,
 } from '../../billing/ledger/client.ts';
 import type { Engine } from '../../billing/ledger/engine.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -13,33 +13,33 @@ import { AppError } from '../../contract/errors.ts';
 export interface HostPort {
   /** A LedgerMessage as JSON. */
   postMessage(message: string): void;
-  /** Receives a CommandMessage or a BooksQuestion as JSON. */
+  /** Receives a CommandMessage or a LedgerRequest as JSON. */
   onmessage: ((event: MessageEvent<string>) => void) | null;
 }
 
-/** @param books answers what is asked of the books of several machines. */
+/** @param state answers what is asked of the books of several machines. */
 export function hostLedger(
   engine: Engine,
   port: HostPort,
-  books: ((question: BooksQuestion) => Promise<BooksAnswer>) | null = null,
+  state: ((question: LedgerRequest) => Promise<LedgerResponse>) | null = null,
 ): void {
   let ids: number[] = [];
-  let answers: CommandAnswer[] = [];
+  let responses: CommandAnswer[] = [];
   const reply = () => {
-    port.postMessage(JSON.stringify({ kind: 'answers', ids, answers } satisfies LedgerMessage));
+    port.postMessage(JSON.stringify({ kind: 'answers', ids, answers: responses } satisfies LedgerMessage));
     ids = [];
-    answers = [];
+    responses = [];
   };
   port.onmessage = (event) => {
-    const data = JSON.parse(event.data) as CommandMessage | BooksQuestion;
+    const data = JSON.parse(event.data) as CommandMessage | LedgerRequest;
     if (data.kind !== 'commands') {
-      void books?.(data).then((answer) => port.postMessage(JSON.stringify(answer)));
+      void state?.(data).then((answer) => port.postMessage(JSON.stringify(answer)));
       return;
     }
     for (const [index, command] of data.commands.entries()) {
       engine.submit(command, (result) => {
         ids.push(data.first + index);
-        answers.push(
+        responses.push(
           result instanceof AppError
             ? String(result.params.reason ?? result.message)
             : result.status === 'done'

@@ -10,11 +10,11 @@ import {
   type LedgerPort,
   ledgerGone,
 } from '../../billing/ledger/client.ts';
-import type { OwedReport } from '../../billing/ledger/owed.ts';
+import type { PendingReport } from '../../billing/ledger/owed.ts';
 import type { Missing } from '../../billing/ledger/progress.ts';
 import type { RecoveryReport } from '../../billing/ledger/recovery.ts';
 import type { Remote } from '../../billing/ledger/remote.ts';
-import type { PlacesNews } from '../../cluster/lease-store-shared.ts';
+import type { SlotsUpdate } from '../../cluster/lease-store-shared.ts';
 import type { NodeOrder } from '../../cluster/node-ledger.ts';
 import { AppError, type ErrorParams, isErrorCode } from '../../contract/errors.ts';
 import { version } from '../../embedded/version.ts';
@@ -26,7 +26,7 @@ import type { LedgerMove, LedgerMoved, LedgerReport } from './worker.ts';
 export interface LedgerThread {
   readonly client: LedgerClient;
   readonly recovery: RecoveryReport;
-  readonly owed: OwedReport;
+  readonly pending: PendingReport;
   /** Postings that were there and are not. */
   readonly missing: Missing | null;
   /** Something sealed in the database. */
@@ -34,19 +34,19 @@ export interface LedgerThread {
   /** A line for another thread; the one before of the same name is nobody's any more. */
   newPort(name: string): MessagePort;
   /** Where users and keys have their cells, for whoever fills these. */
-  places(news: PlacesNews): void;
+  slots(update: SlotsUpdate): void;
   /** Somebody wants this node to end. */
   readonly drained: Promise<void>;
   /** It is about to end: the others see it. */
   leaving(): void;
   /** Called once, at once when it has happened already; the client fails before. */
-  onDeath(listener: (why: string) => void): void;
+  onDeath(listener: (reason: string) => void): void;
   /** The database is written and closed. @returns false when that takes too long. */
   leave(ms: number): Promise<boolean>;
   /** It is opened again. */
   comeBack(ms: number): Promise<boolean>;
   /** What is asked from here on, and has been since it left, is for somebody else to write. */
-  follow(send: (message: CommandMessage) => void): Pick<Remote, 'answered' | 'lose'>;
+  follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
   /** Writes what is queued, at most so long, then ends the thread. */
   stop(ms: number): Promise<void>;
   terminate(): void;
@@ -95,14 +95,14 @@ export async function startLedger(order: {
     if (report.kind === 'closed') closed.resolve();
     if (report.kind === 'failed') ready.reject(startError(report, files.dir));
   });
-  const unwatch = watchThread(thread, (why) => {
-    ready.reject(new AppError('thread_died', { thread: 'ledger', reason: why }));
+  const stopWatching = watchThread(thread, (reason) => {
+    ready.reject(new AppError('thread_died', { thread: 'ledger', reason: reason }));
     client.fail(ledgerGone);
     closed.resolve();
-    dead.resolve(why);
+    dead.resolve(reason);
   });
   const terminate = () => {
-    unwatch();
+    stopWatching();
     check.stop();
     thread.terminate();
   };
@@ -110,11 +110,19 @@ export async function startLedger(order: {
   let spare: MessagePort | null = first.port2;
   try {
     // Nothing is written to a file that is damaged.
-    if (await within(check.quick, quickMs)) refuseDamage(await check.quick);
+    if (await within(check.quick, quickMs)) rejectDamage(await check.quick);
     const port = first.port1;
-    const start = { kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port, version };
+    const start = {
+      kind: 'start',
+      file: files.database,
+      nativeBinding,
+      pending: files.pending,
+      follows,
+      port,
+      version,
+    };
     thread.postMessage(node === null ? start : { kind: 'start', node, port }, [port]);
-    const { recovery, owed, sample, missing } = await ready.promise;
+    const { recovery, pending, sample, missing } = await ready.promise;
     void check.quick.then(([found]) => {
       if (found === undefined) return;
       client.suspend(found);
@@ -123,7 +131,7 @@ export async function startLedger(order: {
     return {
       client,
       recovery,
-      owed,
+      pending,
       missing,
       sample,
       newPort(name) {
@@ -136,7 +144,7 @@ export async function startLedger(order: {
         thread.postMessage({ kind: 'port', port: port1, name }, [port1]);
         return port2;
       },
-      places: (news) => thread.postMessage(news),
+      slots: (update) => thread.postMessage(update),
       drained: drained.promise,
       leaving: () => void (node !== null && thread.postMessage({ kind: 'leaving' })),
       onDeath: (listener) => void dead.promise.then(listener),
@@ -146,12 +154,12 @@ export async function startLedger(order: {
         send = given;
         move({ kind: 'follow' });
         return {
-          answered: (ids, answers) => move({ kind: 'answered', ids, answers }),
-          lose: (reason) => move({ kind: 'lost', reason }),
+          receive: (ids, responses) => move({ kind: 'answered', ids, responses }),
+          fail: (reason) => move({ kind: 'lost', reason }),
         };
       },
       async stop(ms) {
-        unwatch();
+        stopWatching();
         thread.postMessage({ kind: 'close' });
         await within(closed.promise, ms);
         terminate();
@@ -169,7 +177,7 @@ export async function startLedger(order: {
 /** A server looks after its own files. */
 const unchecked: DatabaseCheck = { quick: Promise.resolve([]), full: Promise.resolve([]), stop: () => undefined };
 
-function refuseDamage([detail]: readonly string[]): void {
+function rejectDamage([detail]: readonly string[]): void {
   if (detail !== undefined) throw new AppError('database_corrupt', { detail });
 }
 

@@ -10,7 +10,7 @@ import {
   type LedgerMessage,
 } from '../../billing/ledger/client.ts';
 import { createEngine, type Engine, type StoreHealth } from '../../billing/ledger/engine.ts';
-import { type OwedPlace, type OwedReport, settleOwed } from '../../billing/ledger/owed.ts';
+import { type PendingOutbox, type PendingReport, settlePending } from '../../billing/ledger/owed.ts';
 import { createProgress, type Missing } from '../../billing/ledger/progress.ts';
 import { type RecoveryReport, recover } from '../../billing/ledger/recovery.ts';
 import { createRemote } from '../../billing/ledger/remote.ts';
@@ -21,7 +21,7 @@ export interface LedgerStart {
   readonly kind: 'start';
   readonly file: string;
   readonly nativeBinding: string | undefined;
-  readonly owed: readonly OwedPlace[];
+  readonly pending: readonly PendingOutbox[];
   /** Another server ends its requests still: what is open in the database is not left over. */
   readonly follows: boolean;
   /** For the control thread's client. */
@@ -35,7 +35,7 @@ export type LedgerReport =
   | {
       readonly kind: 'ready';
       readonly recovery: RecoveryReport;
-      readonly owed: OwedReport;
+      readonly pending: PendingReport;
       readonly migrated: readonly string[];
       readonly sample: SealedSample | null;
       readonly missing: Missing | null;
@@ -50,7 +50,7 @@ export type LedgerMove =
   | { readonly kind: 'return' }
   /** The other takes what is asked. */
   | { readonly kind: 'follow' }
-  | { readonly kind: 'answered'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
+  | { readonly kind: 'answered'; readonly ids: readonly number[]; readonly responses: readonly CommandAnswer[] }
   | { readonly kind: 'lost'; readonly reason: string };
 
 type Incoming =
@@ -84,8 +84,8 @@ interface Running {
 
 /** The database, and what writes to it. */
 async function openStore(
-  { file, nativeBinding, owed: places, follows, version }: LedgerStart,
-  told: { readonly message: (message: LedgerMessage) => void; readonly health: (health: StoreHealth) => void },
+  { file, nativeBinding, pending: outboxes, follows, version }: LedgerStart,
+  outputs: { readonly message: (message: LedgerMessage) => void; readonly health: (health: StoreHealth) => void },
 ) {
   const database = openDatabase(file, { nativeBinding });
   const report = (step: MigrationStep) => self.postMessage({ kind: 'migrating', step });
@@ -95,15 +95,15 @@ async function openStore(
   const store = createLedgerStore(database.raw);
   const progress = createProgress(file, store, Date.now);
   const missing = progress.missing();
-  const owed = settleOwed(store, places);
+  const pending = settlePending(store, outboxes);
   const recovery = follows ? { epoch: store.nextEpoch(), settled: 0, voided: 0 } : recover(store);
-  const engine = createEngine({ store, onBalance: told.message, onHealth: told.health });
+  const engine = createEngine({ store, onBalance: outputs.message, onHealth: outputs.health });
   progress.note();
   const noting = setInterval(progress.note, noteMs);
   noting.unref();
   return {
     engine,
-    report: { recovery, owed, migrated, sample: sealedSample(database), missing },
+    report: { recovery, pending, migrated, sample: sealedSample(database), missing },
     close: async () => {
       clearInterval(noting);
       progress.note();
@@ -119,8 +119,8 @@ async function start(order: LedgerStart): Promise<Running> {
     toMain(message);
     for (const port of ports.values()) port.postMessage(JSON.stringify(message));
   };
-  const told = { message: toMain, health: (health: StoreHealth) => toAll({ kind: 'health', health }) };
-  let own: Awaited<ReturnType<typeof openStore>> | null = await openStore(order, told);
+  const outputs = { message: toMain, health: (health: StoreHealth) => toAll({ kind: 'health', health }) };
+  let own: Awaited<ReturnType<typeof openStore>> | null = await openStore(order, outputs);
   let current: Engine = own.engine;
   const remote = createRemote((reason) => toAll({ kind: 'health', health: { ok: false, reason } }));
   const engine: Engine = {
@@ -148,7 +148,7 @@ async function start(order: LedgerStart): Promise<Running> {
     self.postMessage({ kind: 'left' });
   };
   const comeBack = async () => {
-    own ??= await openStore({ ...order, follows: true }, told);
+    own ??= await openStore({ ...order, follows: true }, outputs);
     current = own.engine;
     remote.yield(current);
     toAll({ kind: 'timeout', ms: null });
@@ -169,10 +169,10 @@ async function start(order: LedgerStart): Promise<Running> {
           remote.open((message) => self.postMessage(message));
           break;
         case 'answered':
-          remote.answered(step.ids, step.answers);
+          remote.receive(step.ids, step.responses);
           break;
         case 'lost':
-          remote.lose(step.reason);
+          remote.fail(step.reason);
       }
     },
     close: async () => {

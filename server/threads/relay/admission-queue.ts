@@ -15,7 +15,7 @@ export interface Line {
   join(): Promise<void>;
 }
 
-interface Place {
+interface Waiter {
   readonly since: number;
   readonly take: () => void;
 }
@@ -23,17 +23,17 @@ interface Place {
 /** So long in each turn of the loop newcomers are taken up. */
 const takeMs = 10;
 /** Places that are empty by now are kept up to so many. */
-const mostEmpty = 1000;
+const maxEmpty = 1000;
 
-export function createLine({ now, afterTurn }: LineDeps): Line {
-  let places: Place[] = [];
+export function createAdmissionQueue({ now, afterTurn }: LineDeps): Line {
+  let waiters: Waiter[] = [];
   let first = 0;
   const takeUp = async () => {
-    const began = now();
-    for (let place = places[first]; place !== undefined; place = places[first]) {
-      if (now() - began >= takeMs) {
-        if (first > mostEmpty) {
-          places = places.slice(first);
+    const started = now();
+    for (let place = waiters[first]; place !== undefined; place = waiters[first]) {
+      if (now() - started >= takeMs) {
+        if (first > maxEmpty) {
+          waiters = waiters.slice(first);
           first = 0;
         }
         return afterTurn(takeUp);
@@ -43,19 +43,19 @@ export function createLine({ now, afterTurn }: LineDeps): Line {
       // Its beginning runs now, so that the clock knows of it.
       await null;
     }
-    places = [];
+    waiters = [];
     first = 0;
   };
   return {
-    length: () => places.length - first,
+    length: () => waiters.length - first,
     waitedMs() {
-      const place = places[first];
+      const place = waiters[first];
       return place === undefined ? 0 : now() - place.since;
     },
     join() {
       const { promise, resolve } = Promise.withResolvers<void>();
-      places.push({ since: now(), take: resolve });
-      if (places.length === 1) afterTurn(takeUp);
+      waiters.push({ since: now(), take: resolve });
+      if (waiters.length === 1) afterTurn(takeUp);
       return promise;
     },
   };

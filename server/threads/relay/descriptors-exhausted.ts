@@ -5,16 +5,16 @@ import { devNull } from 'node:os';
 const quietMs = 60_000;
 
 /** @param now milliseconds that never jump. @param open takes a descriptor and gives it back. */
-export function createStarvation(say: (line: string) => void, now: () => number, open = touch): () => boolean {
-  let saidMs = Number.NEGATIVE_INFINITY;
+export function createExhaustionWatch(print: (line: string) => void, now: () => number, open = touch): () => boolean {
+  let reportedMs = Number.NEGATIVE_INFINITY;
   return () => {
     try {
       open();
       return false;
     } catch {
-      if (now() - saidMs >= quietMs) {
-        saidMs = now();
-        say('no descriptor is left for a connection to an upstream: raise the limit of open files (ulimit -n)');
+      if (now() - reportedMs >= quietMs) {
+        reportedMs = now();
+        print('no descriptor is left for a connection to an upstream: raise the limit of open files (ulimit -n)');
       }
       return true;
     }

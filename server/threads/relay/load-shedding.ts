@@ -1,12 +1,12 @@
 /** When more comes than can be served: who is let in is served in time, and who is not is told at once. */
 
-import { createLine, type LineDeps } from './admission-queue.ts';
+import { createAdmissionQueue, type LineDeps } from './admission-queue.ts';
 
 export interface OverloadLimits {
   /** Milliseconds that the event loop may be late on end, or newcomers wait in the line; Infinity = they may. */
   readonly delayMs: number;
   /** Requests under way. */
-  readonly mostOpen: number;
+  readonly maxOpen: number;
 }
 
 export interface OverloadDeps extends LineDeps {
@@ -20,7 +20,7 @@ export interface OverloadDeps extends LineDeps {
 
 export interface Overload {
   /** To be asked for each newcomer before anything else. @param open requests under way, this one included. */
-  crowded(open: number): boolean;
+  isOverloaded(open: number): boolean;
   /** To be asked for each newcomer who is let in. @returns what ends when it is their turn; null = it is. */
   wait(): Promise<void> | null;
 }
@@ -36,19 +36,19 @@ const fewOpen = 64;
 /** While it is busy, newcomers are let in for so long in each turn of the loop: turns stay short, and everybody's next step comes soon. */
 const turnMs = 1;
 /** While it is busy, bills may not wait for more than twice as long as usual and so much more: the ledger has no time on the core, or too much to do, and those let in wait there. */
-const lateBillMs = 15;
+const slowBillMs = 15;
 /** What is usual is the mean of so many beats. */
-const usualBeats = 512;
+const defaultBeats = 512;
 /** By how much the time in each turn shrinks and grows from beat to beat, since what is let in now is a bill only when its upstream has answered. */
 const less = 0.85;
 const moreMs = 0.02;
-const leastTurnMs = 0.1;
+const minTurnMs = 0.1;
 /** When no more than one in so many had to be turned away in so many spans, it is over: a few are for as long as it is looked out for. */
 const calmOneIn = 20;
 const calmSpans = 5;
 
 export function createOverload(
-  { delayMs, mostOpen }: OverloadLimits,
+  { delayMs, maxOpen }: OverloadLimits,
   { now, afterTurn, open: openNow, billMs, every }: OverloadDeps,
 ): Overload {
   /** Ends the clock that tells how late the loop is; null = nothing is open, and nobody needs to know. */
@@ -56,14 +56,14 @@ export function createOverload(
   let spanAt = now();
   let beatAt = spanAt;
   let beats = 0;
-  const line = createLine({ now, afterTurn });
-  let wasLate = false;
+  const line = createAdmissionQueue({ now, afterTurn });
+  let wasSlow = false;
   let busy = false;
   /** Since it was last decided whether it is over. */
   let spans = 0;
   let came = 0;
   let rejected = 0;
-  let usualBillMs = 0;
+  let averageBillMs = 0;
   let billsLate = false;
   /** In each turn. */
   let letInMs = turnMs;
@@ -72,17 +72,17 @@ export function createOverload(
   const endTurn = () => {
     turnAt = null;
   };
-  const look = (lateMs: number) => {
-    const isLate = lateMs > delayMs;
+  const check = (lateMs: number) => {
+    const isSlow = lateMs > delayMs;
     if (busy) {
       spans++;
       if (spans < calmSpans) return;
       busy = rejected * calmOneIn > came;
     } else {
-      busy = isLate && wasLate;
+      busy = isSlow && wasSlow;
       letInMs = turnMs;
     }
-    wasLate = isLate;
+    wasSlow = isSlow;
     spans = 0;
     came = 0;
     rejected = 0;
@@ -90,12 +90,12 @@ export function createOverload(
   const beat = () => {
     beats++;
     beatAt = now();
-    if (!busy) usualBillMs += (billMs() - usualBillMs) / usualBeats;
-    letInMs = billsLate ? Math.max(leastTurnMs, letInMs * less) : Math.min(turnMs, letInMs + moreMs);
+    if (!busy) averageBillMs += (billMs() - averageBillMs) / defaultBeats;
+    letInMs = billsLate ? Math.max(minTurnMs, letInMs * less) : Math.min(turnMs, letInMs + moreMs);
     const passed = beatAt - spanAt;
     if (passed < spanMs) return;
     // Beats that were missed may come together: how many came says more than when each did.
-    look(Math.max(passed / beats - beatMs, line.waitedMs()));
+    check(Math.max(passed / beats - beatMs, line.waitedMs()));
     spanAt += passed;
     beats = 0;
     if (busy || openNow() > 0) return;
@@ -106,19 +106,19 @@ export function createOverload(
     spanAt = now();
     beatAt = spanAt;
     beats = 0;
-    wasLate = false;
+    wasSlow = false;
     return every(beat, beatMs);
   };
   return {
-    crowded(open) {
+    isOverloaded(open) {
       if (delayMs !== Number.POSITIVE_INFINITY) rest ??= wake();
       came++;
-      if (open > mostOpen) return true;
+      if (open > maxOpen) return true;
       if (!busy || open <= fewOpen) return false;
       const at = now();
       if (turnAt === null) {
         turnAt = at;
-        billsLate = billMs() > 2 * usualBillMs + lateBillMs;
+        billsLate = billMs() > 2 * averageBillMs + slowBillMs;
         afterTurn(endTurn);
       }
       if (line.length() === 0 && !billsLate && at - turnAt <= letInMs) return false;
@@ -130,7 +130,7 @@ export function createOverload(
 }
 
 /** A request has a connection of its own and one to its upstream; files, threads and the API need some, too. */
-export const mostOpenFor = (descriptors: number | null): number =>
+export const maxOpenFor = (descriptors: number | null): number =>
   descriptors === null
     ? Number.POSITIVE_INFINITY
     : Math.max(1, Math.floor((descriptors - Math.max(64, descriptors / 16)) / 2));

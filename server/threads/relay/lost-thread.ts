@@ -13,7 +13,7 @@ import { LogType } from '../../contract/enums.ts';
 import {
   completionTokensOf,
   loggedPromptTokens,
-  priceFacts,
+  priceFields,
   promptTokensOf,
   quotaOf,
 } from '../../contract/pricing/charge.ts';
@@ -44,7 +44,7 @@ const timeoutMs = 20;
 /** @param regions first cells of the rows it had. @returns when nothing is held any more. */
 export async function endLost(deps: LostDeps, thread: number, regions: readonly number[]): Promise<LostReport> {
   const { memory } = deps.balances.money;
-  memory.bury(thread);
+  memory.recoverOwn(thread);
   let settled = 0;
   let voided = 0;
   const written: Promise<unknown>[] = [];
@@ -65,8 +65,8 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
   const { balances } = deps;
   const { memory } = balances.money;
   const get = (cell: number) => memory.get(row + cell);
-  const owed = owedOf(deps, row);
-  const { amount } = owed;
+  const pending = pendingOf(deps, row);
+  const { amount } = pending;
   if (get(Row.state) === RowState.open) {
     const charged = amount ?? 0;
     await alone(
@@ -79,9 +79,9 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
         for (const cell of [Row.tokenRuns, Row.groupRuns]) memory.put(row + cell, 0);
         balances.account(get(Row.userId), get(Row.tokenId)).settle({
           held: get(Row.held),
-          most: get(Row.most),
+          max: get(Row.most),
           charged,
-          house: get(Row.house) === 1,
+          selfUse: get(Row.house) === 1,
           budget: get(Row.budgetHeld),
           open: openRequestAt(memory, row),
           failed: amount === null,
@@ -90,7 +90,7 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
       },
     );
   }
-  return commandFor(deps, row, owed);
+  return commandFor(deps, row, pending);
 }
 
 /** Without waiting where somebody is gone who cannot be waited for: their locks are broken when their turn has come. */
@@ -100,13 +100,13 @@ async function alone({ balances, pause }: LostDeps, stripes: readonly number[], 
     const taken: number[] = [];
     for (const stripe of stripes) if (memory.tryLock(stripe, timeoutMs)) taken.push(stripe);
     if (taken.length === stripes.length) step();
-    for (const stripe of taken.toReversed()) memory.unlock(stripe);
+    for (const stripe of taken.toReversed()) memory.release(stripe);
     if (taken.length === stripes.length) return;
     await pause(timeoutMs);
   }
 }
 
-interface Owed {
+interface PendingBill {
   /** null = nothing was delivered. */
   readonly amount: number | null;
   readonly usage: Usage;
@@ -115,7 +115,7 @@ interface Owed {
 }
 
 /** What is known to have been used, or a token for each frame where nobody has looked into them: the larger of both. */
-function owedOf(deps: LostDeps, row: number): Owed {
+function pendingOf(deps: LostDeps, row: number): PendingBill {
   const { memory } = deps.balances.money;
   const get = (cell: number) => memory.get(row + cell);
   const noted = usageIn(memory, row);
@@ -137,12 +137,12 @@ function owedOf(deps: LostDeps, row: number): Owed {
 }
 
 /** A bill that other prices made is told as one price for the whole. */
-function factsOf({ amount, usage, prices }: Owed): Record<string, unknown> {
+function detailsOf({ amount, usage, prices }: PendingBill): Record<string, unknown> {
   if (amount === null || prices === null) return {};
-  if (quotaOf(usage, prices) === amount) return priceFacts(usage, prices);
+  if (quotaOf(usage, prices) === amount) return priceFields(usage, prices);
   const { surcharges: _, ...rest } = prices;
   const modelPrice = amount / prices.quotaPerUnit;
-  return priceFacts(emptyUsage, {
+  return priceFields(emptyUsage, {
     ...rest,
     modelPrice,
     priceFactor: 1,
@@ -165,8 +165,8 @@ function namesOf({ balances, state }: Pick<LostDeps, 'balances' | 'state'>, row:
   };
 }
 
-function commandFor(deps: LostDeps, row: number, owed: Owed): LedgerCommand {
-  const { amount, usage } = owed;
+function commandFor(deps: LostDeps, row: number, pending: PendingBill): LedgerCommand {
+  const { amount, usage } = pending;
   const get = (cell: number) => deps.balances.money.memory.get(row + cell);
   const { ref, model, group, username } = namesOf(deps, row);
   const at = Math.floor(deps.now() / 1000);
@@ -189,7 +189,7 @@ function commandFor(deps: LostDeps, row: number, owed: Owed): LedgerCommand {
     quota: amount ?? 0,
     content: '',
     other: JSON.stringify({
-      ...factsOf(owed),
+      ...detailsOf(pending),
       frt: -1000,
       ms: Math.round(deps.now() - get(Row.startedMs)),
       failure: 'thread_died',

@@ -1,12 +1,12 @@
 /** What the main thread and a relay thread say to each other. */
 import type { SealedSample } from '../../../db/sealed.ts';
 import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
-import type { Places } from '../../billing/balances/slots.ts';
+import type { SlotIndexes } from '../../billing/balances/slots.ts';
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
-import type { Trouble } from '../../contract/trouble.ts';
-import type { Standing } from '../../domain/channels/routes.ts';
+import type { ChannelFailure } from '../../contract/trouble.ts';
+import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TraceSettings } from '../../observability/traces/settings.ts';
@@ -15,7 +15,7 @@ import type { ChannelTestOrder } from '../../relay/channel-test.ts';
 import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import type { HealthReport } from '../../relay/routing/health-reports.ts';
-import type { RelayFigures } from '../../relay/shared/figures.ts';
+import type { RelayStats } from '../../relay/shared/figures.ts';
 import type { ClockReading } from './clock.ts';
 
 /** How a relay is to serve, whichever thread it is in. */
@@ -30,7 +30,7 @@ export interface ServingOrder {
   /** Another server has the port still. */
   readonly follows: boolean;
   /** Socket at which what still comes to that server is heard, too; '' = none. */
-  readonly handedOn: string;
+  readonly forwardedSocket: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Something sealed in the database: which key fits. */
   readonly sample: SealedSample | null;
@@ -44,10 +44,10 @@ export interface ServingOrder {
 }
 
 /** Plain rows, and where in the shared memory they are counted. */
-export interface RelayNews {
+export interface RelayUpdate {
   readonly kind: 'news';
-  readonly news: Snapshot | SnapshotDelta;
-  readonly places: Places;
+  readonly update: Snapshot | SnapshotDelta;
+  readonly slots: SlotIndexes;
   /** Of the shared memory, given out since the last message. */
   readonly chunks: readonly SharedArrayBuffer[];
 }
@@ -62,38 +62,38 @@ export interface RelayStart {
   readonly clock: ClockReading;
   /** First cells of the rows for its open requests. */
   readonly rows: readonly number[];
-  readonly news: RelayNews;
+  readonly update: RelayUpdate;
   readonly ledger: MessagePort;
 }
 
 /** What monitors are told of one relay. */
-export interface ThreadFigures extends RelayFigures {
+export interface ThreadStats extends RelayStats {
   /** How late its event loop was since the last question, milliseconds; null = nobody looks. */
-  readonly loop: { readonly median: number; readonly p99: number; readonly most: number } | null;
+  readonly loop: { readonly median: number; readonly p99: number; readonly max: number } | null;
   readonly channels: readonly { readonly id: number; readonly name: string; readonly condition: string }[];
 }
 
 /** How one relay stands. */
-export interface RelayStanding {
+export interface RelayStatus {
   readonly open: number;
   readonly late: number;
-  readonly refused: number;
+  readonly rejected: number;
   /** Ends without an answer of the ledger. */
-  readonly owed: number;
+  readonly pending: number;
   /** Why no paid work is admitted there, '' = it is. */
-  readonly trouble: string;
+  readonly failure: string;
 }
 
 export type ToRelay =
   | RelayStart
-  | RelayNews
+  | RelayUpdate
   | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly chunks: readonly SharedArrayBuffer[] }
   | ({ readonly kind: 'test'; readonly id: number } & ChannelTestOrder)
   | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer)
   | { readonly kind: 'tasksLost' }
   | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }
-  | { readonly kind: 'heard'; readonly news: HealthReport }
+  | { readonly kind: 'heard'; readonly healthReport: HealthReport }
   | { readonly kind: 'busy'; readonly id: number }
   | { readonly kind: 'figures'; readonly id: number }
   /** What was counted since the last time is for the control thread. */
@@ -105,7 +105,7 @@ export type ToRelay =
   /** Newcomers wait. */
   | { readonly kind: 'pause' }
   /** They go to that socket, where another server hears them; null = they are served. */
-  | { readonly kind: 'handOn'; readonly door: string | null }
+  | { readonly kind: 'handOn'; readonly endpoint: string | null }
   /** A thread that it cannot do without is gone; `bankrupt` = the ledger's. */
   | { readonly kind: 'fail'; readonly bankrupt: boolean; readonly code: ErrorCode; readonly params: ErrorParams };
 
@@ -113,20 +113,20 @@ export type FromRelay =
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'failed'; readonly code: string; readonly params: ErrorParams; readonly message: string }
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
-  | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
+  | { readonly kind: 'stood'; readonly id: number; readonly statuses: readonly ChannelHealthStatus[] }
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | ({ readonly kind: 'count' } & CountRequest)
-  | { readonly kind: 'trouble'; readonly trouble: Trouble }
-  | { readonly kind: 'heard'; readonly news: HealthReport }
+  | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
+  | { readonly kind: 'heard'; readonly healthReport: HealthReport }
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
-  | { readonly kind: 'figured'; readonly id: number; readonly figures: ThreadFigures }
+  | { readonly kind: 'figured'; readonly id: number; readonly stats: ThreadStats }
   /** It has few rows left. */
   | { readonly kind: 'rows' }
   | { readonly kind: 'say'; readonly line: string }
   /** Whole lines of the log. */
   | { readonly kind: 'logged'; readonly text: string }
-  | { readonly kind: 'standing'; readonly standing: RelayStanding }
+  | { readonly kind: 'standing'; readonly status: RelayStatus }
   | { readonly kind: 'paused' }
   /** The oldest change that it was sent and has not yet confirmed. */
   | { readonly kind: 'applied' }

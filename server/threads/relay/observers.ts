@@ -10,12 +10,12 @@ import type { Relay } from '../../relay/relay.ts';
 import type { ServingOrder } from './messages.ts';
 
 /** Lines of the log wait so long for others. */
-const gatherMs = 100;
+const batchMs = 100;
 
-export interface Onlookers {
+export interface Observers {
   readonly observer: RequestObserver | null;
   /** Absent where nobody wants traces. */
-  readonly around?: Traces['around'];
+  readonly wrap?: Traces['wrap'];
   /** The same relay, seen. */
   seen(relay: Relay): Relay;
   /** What they need is loaded. */
@@ -24,13 +24,13 @@ export interface Onlookers {
 }
 
 /** @param write is given whole lines of the log. */
-export function createOnlookers(
+export function createObservers(
   { log: settings, traces: wanted }: ServingOrder,
   write: (text: string) => void,
-): Onlookers {
+): Observers {
   const logged = gathered(
     write,
-    (run) => setTimeout(run, gatherMs).unref(),
+    (run) => setTimeout(run, batchMs).unref(),
     (missing) => {
       const lines: string[] = [];
       createLog(settings, (line) => lines.push(line), Date.now).warn(`${missing} lines were left out`);
@@ -54,10 +54,10 @@ export function createOnlookers(
         traces?.observer.rejected(request);
       },
     },
-    around(dispatch) {
+    wrap(dispatch) {
       let traced: typeof dispatch | null = null;
       return (call, ...rest) => {
-        traced ??= traces?.around(dispatch) ?? null;
+        traced ??= traces?.wrap(dispatch) ?? null;
         return (traced ?? dispatch)(call, ...rest);
       };
     },

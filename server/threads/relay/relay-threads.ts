@@ -3,7 +3,7 @@
  * they have to know of each other and of the rest, and replaces a thread that dies while the others serve.
  */
 
-import { keepOwed } from '../../app/shutdown.ts';
+import { keepPending } from '../../app/shutdown.ts';
 import { allotRows } from '../../billing/balances/open-requests.ts';
 import { relayName } from '../../billing/ledger/client.ts';
 import { AppError, isErrorCode } from '../../contract/errors.ts';
@@ -15,16 +15,16 @@ import { clockReading } from './clock.ts';
 import { connectionLimits } from './environment.ts';
 import { freePort } from './free-port.ts';
 import { endLost, type LostReport } from './lost-thread.ts';
-import type { FromRelay, RelayNews, RelayStanding, ThreadFigures, ToRelay } from './messages.ts';
-import { passOn, type Relays, type RelaysDeps } from './relays.ts';
+import type { FromRelay, RelayStatus, RelayUpdate, ThreadStats, ToRelay } from './messages.ts';
+import { passOn, type RelayPool, type RelayPoolDeps } from './relays.ts';
 
-export interface RelayThreadsDeps extends RelaysDeps {
+export interface RelayThreadsDeps extends RelayPoolDeps {
   readonly count: number;
   readonly ledgerPort: (name: string) => MessagePort;
   /** Where what is owed is kept for the next start. */
-  readonly keep: Parameters<typeof keepOwed>[1];
+  readonly keep: Parameters<typeof keepPending>[1];
   /** One died too often. */
-  readonly hopeless: (why: string) => void;
+  readonly unrecoverable: (reason: string) => void;
 }
 
 /** One relay's thread, from its start to its end. */
@@ -37,29 +37,29 @@ interface Thread {
   /** Chunks of the memory that it knows. */
   chunks: number;
   serving: boolean;
-  standing: RelayStanding;
+  status: RelayStatus;
   /** Asked and not answered: what is to be said when it is gone. */
   readonly tests: Set<number>;
-  readonly asked: Map<number, readonly number[]>;
+  readonly replies: Map<number, readonly number[]>;
   readonly busy: Map<number, (ports: readonly (readonly [number, boolean])[]) => void>;
-  readonly figured: Map<number, (figures: ThreadFigures | null) => void>;
+  readonly figured: Map<number, (stats: ThreadStats | null) => void>;
   readonly ready: PromiseWithResolvers<number>;
   readonly stopped: PromiseWithResolvers<void>;
   paused: PromiseWithResolvers<void>;
   /** Of changes that were sent and are not yet applied, in order. */
   readonly applying: (() => void)[];
-  readonly unwatch: () => void;
+  readonly stopWatching: () => void;
 }
 
 const regionsAtOnce = 4;
 const startMs = 30_000;
 /** What a relay needs beyond its grace, before it is not waited for any more. */
 const endMs = 10_000;
-const nothing: RelayStanding = { open: 0, late: 0, refused: 0, owed: 0, trouble: '' };
+const nothing: RelayStatus = { open: 0, late: 0, rejected: 0, pending: 0, failure: '' };
 /** Numbers of several threads in one: thread and serial. */
 const threadsBits = 16;
 
-export function createRelayThreads(deps: RelayThreadsDeps): Relays {
+export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
   const { state, balances } = deps;
   const { memory, accounts } = balances.money;
   const threads = new Map<number, Thread>();
@@ -84,18 +84,18 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     thread.chunks += fresh.length;
     return fresh;
   };
-  const giveRows = (): number[] => Array.from({ length: regionsAtOnce }, () => spareRows.pop() ?? allotRows(memory));
-  const newsOf = (news: Snapshot | SnapshotDelta): Omit<RelayNews, 'chunks'> => ({
+  const releaseRows = (): number[] => Array.from({ length: regionsAtOnce }, () => spareRows.pop() ?? allotRows(memory));
+  const updateOf = (update: Snapshot | SnapshotDelta): Omit<RelayUpdate, 'chunks'> => ({
     kind: 'news',
-    news,
-    places: accounts.places(
-      news.users.map(({ id }) => id),
-      news.tokens.map(({ id }) => id),
+    update,
+    slots: accounts.slotIndexes(
+      update.users.map(({ id }) => id),
+      update.tokens.map(({ id }) => id),
     ),
   });
   const first = (): Thread | undefined => [...threads.values()].find(({ serving }) => serving);
 
-  const hear = (thread: Thread, message: FromRelay) => {
+  const receive = (thread: Thread, message: FromRelay) => {
     switch (message.kind) {
       case 'ready':
         thread.serving = true;
@@ -105,14 +105,14 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
           new AppError(isErrorCode(message.code) ? message.code : 'internal', message.params, message.message),
         );
       case 'standing':
-        thread.standing = message.standing;
+        thread.status = message.status;
         return;
       case 'heard':
         for (const other of threads.values()) if (other !== thread) post(other, message);
         if (balances.money.nodeLease === null) return;
         break;
       case 'rows': {
-        const rows = giveRows();
+        const rows = releaseRows();
         thread.rows.push(...rows);
         return post(thread, { kind: 'rows', rows, chunks: newChunks(thread) });
       }
@@ -124,7 +124,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
         thread.busy.get(message.id)?.(message.ports);
         return void thread.busy.delete(message.id);
       case 'figured':
-        thread.figured.get(message.id)?.(message.figures);
+        thread.figured.get(message.id)?.(message.stats);
         return void thread.figured.delete(message.id);
       case 'applied':
         return thread.applying.shift()?.();
@@ -138,7 +138,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
         thread.tests.delete(message.id);
         break;
       case 'stood':
-        thread.asked.delete(message.id);
+        thread.replies.delete(message.id);
         break;
     }
     passOn(deps, message);
@@ -149,29 +149,35 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     const thread: Thread = {
       number,
       worker,
-      rows: giveRows(),
+      rows: releaseRows(),
       chunks: 0,
       serving: false,
-      standing: nothing,
+      status: nothing,
       tests: new Set(),
-      asked: new Map(),
+      replies: new Map(),
       busy: new Map(),
       figured: new Map(),
       ready: Promise.withResolvers(),
       stopped: Promise.withResolvers(),
       paused: Promise.withResolvers(),
       applying: [],
-      unwatch: watchThread(worker, (why) => void died(thread, why)),
+      stopWatching: watchThread(worker, (reason) => void died(thread, reason)),
     };
     thread.ready.promise.catch(() => undefined);
     threads.set(number, thread);
-    worker.onmessage = ({ data }: MessageEvent<FromRelay>) => hear(thread, data);
+    worker.onmessage = ({ data }: MessageEvent<FromRelay>) => receive(thread, data);
     const parts = memory.parts();
     thread.chunks = parts.chunks.length;
     const ledger = deps.ledgerPort(relayName(number));
-    const { handedOn } = deps.order;
-    const order = { ...deps.order, port, shared: true, mark: `-${number}`, handedOn: number === 1 ? handedOn : '' };
-    const news = { ...newsOf(state.snapshot()), chunks: [] };
+    const { forwardedSocket } = deps.order;
+    const order = {
+      ...deps.order,
+      port,
+      shared: true,
+      mark: `-${number}`,
+      forwardedSocket: number === 1 ? forwardedSocket : '',
+    };
+    const update = { ...updateOf(state.snapshot()), chunks: [] };
     const leased = balances.money.nodeLease !== null;
     post(
       thread,
@@ -183,7 +189,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
         memory: parts,
         clock: clockReading(),
         rows: thread.rows,
-        news,
+        update,
         ledger,
       },
       [ledger],
@@ -192,7 +198,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
   };
 
   /** Others may have its rows when all that was open is durable. */
-  const bury = async ({ number, rows }: Thread): Promise<LostReport> => {
+  const recoverOwn = async ({ number, rows }: Thread): Promise<LostReport> => {
     const report = await endLost(
       { balances, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
       number,
@@ -203,29 +209,29 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
   };
 
   /** Its requests are ended first, so that its rows and its number can be another's. */
-  const died = async (thread: Thread, why: string): Promise<void> => {
+  const died = async (thread: Thread, reason: string): Promise<void> => {
     threads.delete(thread.number);
-    thread.ready.reject(new Error(why));
+    thread.ready.reject(new Error(reason));
     for (const resolve of thread.busy.values()) resolve([]);
     for (const resolve of thread.figured.values()) resolve(null);
     for (const id of thread.tests)
       deps.control({ kind: 'tested', id, result: { ok: false, ms: 0, message: 'the relay thread died' } });
-    for (const [id, ids] of thread.asked) channels(id, ids);
-    past.late += thread.standing.late;
-    past.refused += thread.standing.refused;
-    const { settled, voided } = await bury(thread);
-    deps.say(
-      `relay thread ${thread.number} died: ${why}; of its open requests ${settled} were settled, ${voided} voided`,
+    for (const [id, ids] of thread.replies) channels(id, ids);
+    past.late += thread.status.late;
+    past.refused += thread.status.rejected;
+    const { settled, voided } = await recoverOwn(thread);
+    deps.print(
+      `relay thread ${thread.number} died: ${reason}; of its open requests ${settled} were settled, ${voided} voided`,
     );
     thread.stopped.resolve();
     thread.paused.resolve();
     for (const done of thread.applying.splice(0)) done();
-    if (thread.serving && !ending && !moving) await again(thread.number, why);
+    if (thread.serving && !ending && !moving) await again(thread.number, reason);
   };
 
-  const again = async (number: number, why: string): Promise<void> => {
+  const again = async (number: number, reason: string): Promise<void> => {
     const delay = nextDelay();
-    if (delay === null) return deps.hopeless(why);
+    if (delay === null) return deps.unrecoverable(reason);
     await Bun.sleep(delay);
     if (ending) return;
     const thread = launch(number);
@@ -233,13 +239,13 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       if (!(await within(thread.ready.promise, startMs))) throw new Error('did not start in time');
     } catch (error) {
       end(thread);
-      await bury(thread);
+      await recoverOwn(thread);
       return again(number, error instanceof Error ? error.message : String(error));
     }
   };
 
   const end = (thread: Thread) => {
-    thread.unwatch();
+    thread.stopWatching();
     thread.worker.terminate();
     threads.delete(thread.number);
     for (const done of thread.applying.splice(0)) done();
@@ -248,8 +254,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
   const channels = (id: number, ids: readonly number[]) => {
     const thread = first();
     if (thread === undefined)
-      return deps.control({ kind: 'stood', id, standings: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
-    thread.asked.set(id, ids);
+      return deps.control({ kind: 'stood', id, statuses: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
+    thread.replies.set(id, ids);
     post(thread, { kind: 'standing', id, ids });
   };
 
@@ -259,14 +265,14 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     deps.descriptors,
     () => performance.now(),
     async () => {
-      const asked = [...threads.values()].map((thread) => {
+      const replies = [...threads.values()].map((thread) => {
         const { promise, resolve } = Promise.withResolvers<readonly (readonly [number, boolean])[]>();
         const id = nextAsk++;
         thread.busy.set(id, resolve);
         post(thread, { kind: 'busy', id });
         return promise;
       });
-      return (await Promise.all(asked)).flat();
+      return (await Promise.all(replies)).flat();
     },
   );
 
@@ -280,9 +286,9 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     for (const thread of all) {
       const isThere = threads.has(thread.number);
       end(thread);
-      if (isThere) await bury(thread);
+      if (isThere) await recoverOwn(thread);
     }
-    await keepOwed(deps.ledger, deps.keep);
+    await keepPending(deps.ledger, deps.keep);
   };
 
   return {
@@ -294,9 +300,9 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       connections.watch(listener, (address) => state.settings.trustsProxy(address));
       return port;
     },
-    async news(news) {
+    async update(update) {
       accounts.prepare(state.settings);
-      const message = newsOf(news);
+      const message = updateOf(update);
       const applied = [...threads.values()].map((thread) => {
         post(thread, { ...message, chunks: newChunks(thread) });
         return new Promise<void>((done) => thread.applying.push(done));
@@ -311,34 +317,34 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       post(thread, { kind: 'test', ...order });
     },
     channels,
-    heard: (news) => each({ kind: 'heard', news }),
+    received: (healthReport) => each({ kind: 'heard', healthReport }),
     traffic: () => each({ kind: 'traffic' }),
-    taskAnswered(answer) {
+    taskResponded(answer) {
       const thread = threads.get(answer.id % threadsBits);
       if (thread !== undefined)
         post(thread, { kind: 'taskAnswered', ...answer, id: Math.floor(answer.id / threadsBits) });
     },
     tasksLost: () => each({ kind: 'tasksLost' }),
-    async figures() {
-      const asked = [...threads.values()].map(async (thread) => {
-        const { promise, resolve } = Promise.withResolvers<ThreadFigures | null>();
+    async stats() {
+      const replies = [...threads.values()].map(async (thread) => {
+        const { promise, resolve } = Promise.withResolvers<ThreadStats | null>();
         const id = nextAsk++;
         thread.figured.set(id, resolve);
         post(thread, { kind: 'figures', id });
-        return { thread: thread.number, figures: await promise };
+        return { thread: thread.number, stats: await promise };
       });
-      const all = await Promise.all(asked);
-      return all.flatMap(({ thread, figures }) => (figures === null ? [] : [{ thread, figures }]));
+      const all = await Promise.all(replies);
+      return all.flatMap(({ thread, stats }) => (stats === null ? [] : [{ thread, stats: stats }]));
     },
-    standing() {
-      const all = [...threads.values()].map(({ standing }) => standing);
-      const sum = (of: (one: RelayStanding) => number) => all.reduce((total, one) => total + of(one), 0);
+    status() {
+      const all = [...threads.values()].map(({ status }) => status);
+      const sum = (of: (one: RelayStatus) => number) => all.reduce((total, one) => total + of(one), 0);
       return {
         open: sum(({ open }) => open),
-        late: past.late + sum(({ late }) => late),
-        refused: past.refused + sum(({ refused }) => refused),
-        owed: sum(({ owed }) => owed) + deps.ledger.owed().count,
-        trouble: all.find(({ trouble }) => trouble !== '')?.trouble ?? '',
+        late: past.late + sum(({ late: timedOut }) => timedOut),
+        rejected: past.refused + sum(({ rejected }) => rejected),
+        pending: sum(({ pending }) => pending) + deps.ledger.pending().count,
+        failure: all.find(({ failure }) => failure !== '')?.failure ?? '',
       };
     },
     suspend: (reason) => each({ kind: 'suspend', reason }),
@@ -349,12 +355,12 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       each({ kind: 'pause' });
       await Promise.all(all.map(({ paused }) => paused.promise));
     },
-    handOn(door) {
-      moving = door !== null;
-      each({ kind: 'handOn', door });
+    forwardTo(endpoint) {
+      moving = endpoint !== null;
+      each({ kind: 'handOn', endpoint });
     },
     stop: (graceMs, delayMs = 0) => over({ kind: 'stop', graceMs, delayMs }, delayMs + graceMs),
-    hurry: () => each({ kind: 'hurry' }),
+    shutDownNow: () => each({ kind: 'hurry' }),
     fail: ({ code, params }, bankrupt) => over({ kind: 'fail', bankrupt, code, params }, 0),
     terminate() {
       ending = true;

@@ -11,41 +11,41 @@ import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
 import type { HealthReport } from '../../relay/routing/health-reports.ts';
 import type { RelayState } from '../../relay/state/state.ts';
 import type { ToControl } from '../control/messages.ts';
-import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures } from './messages.ts';
+import type { FromRelay, RelayStatus, ServingOrder, ThreadStats } from './messages.ts';
 
-export interface Relays {
+export interface RelayPool {
   /** @returns the port. @throws AppError port_taken. */
   open(): Promise<number>;
   /** What the main thread's own state has applied already. Resolves when every relay thread has applied it, too. */
-  news(news: Snapshot | SnapshotDelta): Promise<void>;
+  update(update: Snapshot | SnapshotDelta): Promise<void>;
   test(order: ChannelTestOrder & { readonly id: number }): void;
   channels(id: number, ids: readonly number[]): void;
   /** What relays of other machines have learnt. */
-  heard(news: HealthReport): void;
+  received(update: HealthReport): void;
   /** Each hands what it has counted to the control thread. */
   traffic(): void;
-  taskAnswered(answer: TaskCallAnswer): void;
+  taskResponded(answer: TaskCallAnswer): void;
   /** The thread that keeps tasks is gone. */
   tasksLost(): void;
   /** Of each that answers, with its number. */
-  figures(): Promise<readonly { readonly thread: number; readonly figures: ThreadFigures }[]>;
+  stats(): Promise<readonly { readonly thread: number; readonly stats: ThreadStats }[]>;
   /** All together. */
-  standing(): RelayStanding;
+  status(): RelayStatus;
   suspend(reason: string): void;
   /** Newcomers wait. Resolves when nobody is let in any more, and the API has answered, unless that takes long. */
   pause(): Promise<void>;
   /** They go to that socket, where another server hears them; null = they are served. */
-  handOn(door: string | null): void;
+  forwardTo(endpoint: string | null): void;
   /** As `Stop` has it. */
   stop(graceMs: number, delayMs?: number): Promise<void>;
-  hurry(): void;
+  shutDownNow(): void;
   /** A thread that they cannot do without is gone. @param reason what clients are told. @param bankrupt it is the ledger's. */
   fail(reason: AppError, bankrupt: boolean): Promise<void>;
   /** At once, whatever is open. */
   terminate(): void;
 }
 
-export interface RelaysDeps {
+export interface RelayPoolDeps {
   readonly order: ServingOrder;
   readonly state: RelayState;
   readonly balances: Balances;
@@ -55,14 +55,14 @@ export interface RelaysDeps {
   readonly descriptors: Descriptors | null;
   readonly control: (message: ToControl) => void;
   /** One line for the operator. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   /** Whole lines of the log. */
   readonly write: (text: string) => void;
 }
 
 /** What relays say that is nobody's business but the control thread's and the operator's. @returns false when it was something else. */
 export function passOn(
-  { control, say, write }: Pick<RelaysDeps, 'control' | 'say' | 'write'>,
+  { control, print, write }: Pick<RelayPoolDeps, 'control' | 'print' | 'write'>,
   message: FromRelay,
 ): boolean {
   switch (message.kind) {
@@ -75,7 +75,7 @@ export function passOn(
       control(message);
       return true;
     case 'say':
-      say(message.line);
+      print(message.line);
       return true;
     case 'logged':
       write(message.text);

@@ -6,12 +6,12 @@ import type { Balances } from '../../billing/balances/balances.ts';
 import { type LedgerClient, ledgerGone } from '../../billing/ledger/client.ts';
 import { createRedis, redisAt } from '../../cluster/redis.ts';
 import { AppError } from '../../contract/errors.ts';
-import { capsuleOf, vaultFor } from '../../domain/secrets/vault.ts';
+import { sealedBlobOf, vaultFor } from '../../domain/secrets/vault.ts';
 import { createConnections } from '../../http/connections.ts';
 import { createConsoleAssets } from '../../http/console-assets.ts';
 import type { Descriptors } from '../../http/descriptors.ts';
 import { createFindSession } from '../../http/find-session.ts';
-import { type FrontDoor, openFrontDoor } from '../../http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../http/front-door.ts';
 import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
 import type { LeaseSource } from '../../relay/admission/lease-client.ts';
 import { createSiteRates, type SiteRates } from '../../relay/admission/site-rates.ts';
@@ -21,19 +21,19 @@ import { createRelay } from '../../relay/relay.ts';
 import { defaultLimits } from '../../relay/relay-deps.ts';
 import type { RelayState } from '../../relay/state/state.ts';
 import { within } from '../supervise.ts';
-import { createStarvation } from './descriptors-exhausted.ts';
-import { commitCeiling, connectionLimits, overloadLimits } from './environment.ts';
+import { createExhaustionWatch } from './descriptors-exhausted.ts';
+import { connectionLimits, maxCommitWait, overloadLimits } from './environment.ts';
 import { portError } from './free-port.ts';
 import { createOverload } from './load-shedding.ts';
-import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures, ToRelay } from './messages.ts';
-import { createOnlookers } from './observers.ts';
+import type { FromRelay, RelayStatus, ServingOrder, ThreadStats, ToRelay } from './messages.ts';
+import { createObservers } from './observers.ts';
 
 export interface Serving {
   /** @returns the port. @throws AppError port_taken. */
   open(): Promise<number>;
   receive(message: ToRelay): void;
-  standing(): RelayStanding;
-  figures(): ThreadFigures;
+  status(): RelayStatus;
+  stats(): ThreadStats;
 }
 
 export interface ServingDeps {
@@ -45,17 +45,17 @@ export interface ServingDeps {
   /** null where another thread looks after all connections. */
   readonly descriptors: Descriptors | null;
   /** Milliseconds of a clock that never goes back and is the same in all threads. */
-  readonly steady: () => number;
-  readonly tell: (message: FromRelay) => void;
+  readonly monoNow: () => number;
+  readonly send: (message: FromRelay) => void;
 }
 
 /** @throws AppError secret_* */
 export function createServing(deps: ServingDeps): Serving {
-  const { order, state, ledger, tell } = deps;
+  const { order, state, ledger, send } = deps;
   const files = dataDirFiles(order.dataDir);
-  const say = (line: string) => tell({ kind: 'say', line });
-  const onlookers = createOnlookers(order, (text) => tell({ kind: 'logged', text }));
-  const tasks = createTaskCalls((id, call) => tell({ kind: 'task', id, call }));
+  const print = (line: string) => send({ kind: 'say', line });
+  const onlookers = createObservers(order, (text) => send({ kind: 'logged', text }));
+  const tasks = createTaskCalls((id, call) => send({ kind: 'task', id, call }));
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
   const vault = vaultFor(files.secretKey, order.env, order.sample);
   const overload = createOverload(overloadLimits(order.env, deps.descriptors?.limit ?? null), {
@@ -76,130 +76,132 @@ export function createServing(deps: ServingDeps): Serving {
     counter: deps.counter,
     fetch,
     now: Date.now,
-    steady: deps.steady,
+    monoNow: deps.monoNow,
     random: Math.random,
     keyHmac: vault.keyHmac,
-    capsule: capsuleOf(vault),
+    sealedBlob: sealedBlobOf(vault),
     tasks: tasks.store,
     findSession: createFindSession(files.httpSocket),
-    trouble: (trouble) => tell({ kind: 'trouble', trouble }),
+    failure: (failure) => send({ kind: 'trouble', failure }),
     observer: onlookers.observer,
-    ...(onlookers.around === undefined ? {} : { around: onlookers.around }),
-    refused: (ref, reason) => say(`settlement of ${ref} was turned down: ${reason}`),
-    limits: { ...defaultLimits, commitCeilingMs: commitCeiling(order.env) },
+    ...(onlookers.wrap === undefined ? {} : { wrap: onlookers.wrap }),
+    rejected: (ref, reason) => print(`settlement of ${ref} was turned down: ${reason}`),
+    limits: { ...defaultLimits, maxCommitWaitMs: maxCommitWait(order.env) },
     watch: connections,
-    starved: createStarvation(say, () => performance.now()),
-    crowded: overload.crowded,
+    exhausted: createExhaustionWatch(print, () => performance.now()),
+    isOverloaded: overload.isOverloaded,
     wait: overload.wait,
-    ...(deps.balances.money.nodeLease === null ? {} : { lender: lenderOver(ledger), ...ratesOf(deps, say) }),
+    ...(deps.balances.money.nodeLease === null
+      ? {}
+      : { leaseSource: leaseSourceOver(ledger), ...ratesOf(deps, print) }),
     ...(order.shared || deps.balances.money.nodeLease !== null
-      ? { tell: (news) => tell({ kind: 'heard', news }) }
+      ? { broadcast: (healthReport) => send({ kind: 'heard', healthReport }) }
       : {}),
   });
-  let door: FrontDoor | null = null;
+  let httpServer: HttpServer | null = null;
   const stop = createStop({
-    door: {
-      leave: () => door?.leave(),
-      drain: () => door?.drain(),
-      handedOn: () => door?.handedOn() ?? 0,
-      stop: async (graceMs) => door?.stop(graceMs),
+    server: {
+      leave: () => httpServer?.leave(),
+      drain: () => httpServer?.drain(),
+      forwardedSocket: () => httpServer?.forwardedSocket() ?? 0,
+      stop: async (graceMs) => httpServer?.stop(graceMs),
     },
     relay,
     ledger,
     counter: deps.counter,
-    keep: { owed: files.owed, mark: order.mark, say, now: Date.now },
+    keep: { pending: files.pending, mark: order.mark, print, now: Date.now },
   });
-  const handTraffic = () => {
+  const reportTraffic = () => {
     const windows = relay.takeTraffic();
-    if (windows.length > 0) tell({ kind: 'traffic', windows });
+    if (windows.length > 0) send({ kind: 'traffic', windows });
   };
   const leave = async () => {
-    handTraffic();
+    reportTraffic();
     await within(onlookers.stop(), lastSpansMs);
-    tell({ kind: 'stopped' });
+    send({ kind: 'stopped' });
   };
   const delays = order.measured ? monitorEventLoopDelay({ resolution: loopResolutionMs }) : null;
   delays?.enable();
-  const figures = (): ThreadFigures => {
+  const stats = (): ThreadStats => {
     const channels = [...state.channels()];
-    const standings = relay.standings(channels.map(({ id }) => id));
+    const limits = relay.channelStatuses(channels.map(({ id }) => id));
     return {
-      ...relay.figures(),
+      ...relay.stats(),
       loop: delays === null ? null : loopOf(delays),
-      channels: channels.map(({ id, name }, at) => ({ id, name, condition: standings[at]?.condition ?? 'unknown' })),
+      channels: channels.map(({ id, name }, at) => ({ id, name, condition: limits[at]?.condition ?? 'unknown' })),
     };
   };
 
   return {
     async open() {
       await onlookers.ready();
-      door = openDoor(deps, { relay: onlookers.seen(relay), controlSocket: files.httpSocket, connections });
-      return door.port;
+      httpServer = openServer(deps, { relay: onlookers.seen(relay), controlSocket: files.httpSocket, connections });
+      return httpServer.port;
     },
     receive(message) {
       switch (message.kind) {
         case 'test':
           return void runChannelTest(relay, state, message, Date.now).then((result) =>
-            tell({ kind: 'tested', id: message.id, result }),
+            send({ kind: 'tested', id: message.id, result }),
           );
         case 'standing':
-          return tell({ kind: 'stood', id: message.id, standings: relay.standings(message.ids) });
+          return send({ kind: 'stood', id: message.id, statuses: relay.channelStatuses(message.ids) });
         case 'taskAnswered':
           return tasks.answered(message);
         case 'tasksLost':
           return tasks.giveUp();
         case 'heard':
-          return relay.hear(message.news);
+          return relay.receive(message.healthReport);
         case 'busy':
-          return tell({ kind: 'busy', id: message.id, ports: [...connections.busy()] });
+          return send({ kind: 'busy', id: message.id, ports: [...connections.busy()] });
         case 'figures':
-          return tell({ kind: 'figured', id: message.id, figures: figures() });
+          return send({ kind: 'figured', id: message.id, stats: stats() });
         case 'traffic':
-          return handTraffic();
+          return reportTraffic();
         case 'suspend':
           return ledger.suspend(message.reason);
         case 'stop':
           return void stop.stop(message.graceMs, message.delayMs).then(leave);
         case 'pause':
-          return void within(door?.pause() ?? Promise.resolve(), apiMs).then(() => tell({ kind: 'paused' }));
+          return void within(httpServer?.pause() ?? Promise.resolve(), apiMs).then(() => send({ kind: 'paused' }));
         case 'handOn':
-          return door?.handOn(message.door);
+          return httpServer?.forwardTo(message.endpoint);
         case 'hurry':
-          return stop.hurry();
+          return stop.shutDownNow();
         case 'fail':
           if (message.bankrupt) ledger.fail(ledgerGone);
           return void stop.fail(new AppError(message.code, message.params)).then(leave);
       }
     },
-    figures,
-    standing() {
+    stats,
+    status() {
       const health = ledger.healthy();
       return {
         open: relay.open(),
         ...relay.unbilled(),
-        owed: ledger.owed().count,
-        trouble: health.ok ? '' : health.reason,
+        pending: ledger.pending().count,
+        failure: health.ok ? '' : health.reason,
       };
     },
   };
 }
 
 /** Nobody waits for one that is not there. */
-function ratesOf({ order, state }: ServingDeps, say: (line: string) => void): { readonly rates?: SiteRates } {
+function ratesOf({ order, state }: ServingDeps, print: (line: string) => void): { readonly rates?: SiteRates } {
   const url = order.env.REDIS_URL ?? '';
   if (url === '') return {};
-  const { run } = createRedis({ open: () => redisAt(url), say, wait: (ms) => Bun.sleep(ms) });
+  const { run } = createRedis({ open: () => redisAt(url), print, wait: (ms) => Bun.sleep(ms) });
   return { rates: createSiteRates({ run, settings: () => state.settings }) };
 }
 
 /** The site's books, as the relay speaks of them. */
-const lenderOver = ({ lend, standing }: LedgerClient): LeaseSource => ({
-  async lend(to, more, wish) {
-    const answer = await lend({ ...to, more, wish });
+const leaseSourceOver = ({ acquire, limits }: LedgerClient): LeaseSource => ({
+  async acquire(to, more, requested) {
+    const answer = await acquire({ userId: to.userId, tokenId: to.tokenId, house: to.selfUse, more, wish: requested });
     return answer === 'granted' ? 'lent' : answer;
   },
-  async standing(userId, tokenId) {
-    const { limit, used } = await standing(userId, tokenId);
+  async limits(userId, tokenId) {
+    const { limit, used } = await limits(userId, tokenId);
     return { limit: limit ?? Number.POSITIVE_INFINITY, used };
   },
 });
@@ -211,25 +213,25 @@ const loopResolutionMs = 20;
 const apiMs = 2000;
 
 /** Since the last question; the histogram counts nanoseconds from tick to tick. */
-function loopOf(delays: ReturnType<typeof monitorEventLoopDelay>): NonNullable<ThreadFigures['loop']> {
-  const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - loopResolutionMs);
-  const [median, p99, most] = [delays.percentile(50), delays.percentile(99), delays.max].map(late);
+function loopOf(delays: ReturnType<typeof monitorEventLoopDelay>): NonNullable<ThreadStats['loop']> {
+  const delayOf = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - loopResolutionMs);
+  const [median, p99, max] = [delays.percentile(50), delays.percentile(99), delays.max].map(delayOf);
   delays.reset();
-  return { median: median ?? 0, p99: p99 ?? 0, most: most ?? 0 };
+  return { median: median ?? 0, p99: p99 ?? 0, max: max ?? 0 };
 }
 
 /** @throws AppError port_taken. */
-function openDoor(
+function openServer(
   { order, state, ledger }: ServingDeps,
-  inside: Pick<Parameters<typeof openFrontDoor>[0], 'relay' | 'controlSocket' | 'connections'>,
-): FrontDoor {
+  inside: Pick<Parameters<typeof openHttpServer>[0], 'relay' | 'controlSocket' | 'connections'>,
+): HttpServer {
   try {
-    return openFrontDoor({
+    return openHttpServer({
       ...inside,
       host: order.host,
       port: order.port,
       shared: order.sharesPort,
-      handedOn: order.handedOn,
+      forwardedSocket: order.forwardedSocket,
       mayServe: () => ledger.healthy().ok,
       trustsProxy: (address) => state.settings.trustsProxy(address),
       secureHost: () => state.settings.secureHost,

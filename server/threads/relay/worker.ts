@@ -8,8 +8,8 @@ import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client
 import { AppError } from '../../contract/errors.ts';
 import { type CountAnswer, type CountingThread, createTokenCounter } from '../../relay/admission/counting/counter.ts';
 import { createRelayState } from '../../relay/state/state.ts';
-import { createSteadyClock } from './clock.ts';
-import type { FromRelay, RelayNews, RelayStanding, RelayStart, ToRelay } from './messages.ts';
+import { createMonoClock } from './clock.ts';
+import type { FromRelay, RelayStart, RelayStatus, RelayUpdate, ToRelay } from './messages.ts';
 import { createServing } from './serving.ts';
 
 declare const self: {
@@ -18,14 +18,14 @@ declare const self: {
 };
 
 /** Between looks at how this relay stands; others know that late. */
-const lookMs = 50;
+const checkMs = 50;
 
 /** Balances are seen to by the main thread, before it passes rows on. */
-const nobody = {
-  seeUser: () => undefined,
-  seeToken: () => undefined,
-  forgetUser: () => undefined,
-  forgetToken: () => undefined,
+const noop = {
+  observeUser: () => undefined,
+  observeToken: () => undefined,
+  evictUser: () => undefined,
+  evictToken: () => undefined,
 };
 
 /** Tokens are counted by one thread for all relays. */
@@ -40,15 +40,15 @@ function countingThread(): CountingThread {
 
 function start(given: RelayStart): (message: ToRelay) => void {
   const memory = attachMemory(given.memory, given.thread);
-  const steady = createSteadyClock(given.clock);
+  const monoNow = createMonoClock(given.clock);
   const money = createMoney(
     memory,
     undefined,
-    given.leased ? createNodeLease(memory, { steady, wall: Date.now }) : null,
+    given.leased ? createNodeLease(memory, { monoNow, wall: Date.now }) : null,
   );
   const balances = new Balances(money);
   for (const first of given.rows) money.open.add(first);
-  const state = createRelayState(nobody);
+  const state = createRelayState(noop);
   const ledger = createLedgerClient(given.ledger as unknown as LedgerPort);
   given.ledger.start();
   const counting = countingThread();
@@ -59,43 +59,43 @@ function start(given: RelayStart): (message: ToRelay) => void {
     ledger,
     counter: createTokenCounter(() => counting),
     descriptors: null,
-    steady,
-    tell: (message) => self.postMessage(message),
+    monoNow,
+    send: (message) => self.postMessage(message),
   });
-  const hear = ({ chunks, places, news }: RelayNews) => {
+  const receive = ({ chunks, slots, update }: RelayUpdate) => {
     memory.adopt(chunks);
-    money.accounts.bind(places);
-    state.apply(news);
+    money.accounts.bind(slots);
+    state.apply(update);
   };
-  hear(given.news);
+  receive(given.update);
 
-  let asked = false;
+  let requested = false;
   const wantRows = () => {
-    if (asked || money.open.free() >= 2 * rowsTogether) return;
-    asked = true;
+    if (requested || money.open.free() >= 2 * rowsTogether) return;
+    requested = true;
     self.postMessage({ kind: 'rows' });
   };
-  let last: RelayStanding = { open: 0, late: 0, refused: 0, owed: 0, trouble: '' };
+  let last: RelayStatus = { open: 0, late: 0, rejected: 0, pending: 0, failure: '' };
   setInterval(() => {
     wantRows();
-    const now = serving.standing();
-    const { open, late, refused, owed, trouble } = last;
+    const now = serving.status();
+    const { open, late: timedOut, rejected, pending, failure } = last;
     if (
       now.open === open &&
-      now.late === late &&
-      now.refused === refused &&
-      now.owed === owed &&
-      now.trouble === trouble
+      now.late === timedOut &&
+      now.rejected === rejected &&
+      now.pending === pending &&
+      now.failure === failure
     )
       return;
     last = now;
-    self.postMessage({ kind: 'standing', standing: now });
-  }, lookMs);
+    self.postMessage({ kind: 'standing', status: now });
+  }, checkMs);
 
   serving.open().then((port) => self.postMessage({ kind: 'ready', port }), failed);
   return (message) => {
     if (message.kind === 'news') {
-      hear(message);
+      receive(message);
       return self.postMessage({ kind: 'applied' });
     }
     if (message.kind === 'counted')
@@ -103,7 +103,7 @@ function start(given: RelayStart): (message: ToRelay) => void {
     if (message.kind !== 'rows') return serving.receive(message);
     memory.adopt(message.chunks);
     for (const first of message.rows) money.open.add(first);
-    asked = false;
+    requested = false;
   };
 }
 

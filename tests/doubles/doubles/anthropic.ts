@@ -18,7 +18,7 @@ const betasOf = (headers: Headers): readonly string[] =>
 const knownBetas: Rule = {
   id: 'anthropic/betas',
   source: 'https://github.com/anthropics/claude-code/issues/53855',
-  refuse({ headers }) {
+  reject({ headers }) {
     const unknown = betasOf(headers).filter((name) => !betas.test(name));
     return unknown.length === 0
       ? null

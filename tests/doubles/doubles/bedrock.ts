@@ -53,7 +53,7 @@ const unknownName = invalid('The provided model identifier is invalid.', { type:
 const names: Rule = {
   id: 'bedrock/names',
   source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html',
-  refuse({ model, headers }) {
+  reject({ model, headers }) {
     const [, span, id = model] = /^(us-gov|us|eu|apac|jp|au|global)\.(.+)$/.exec(model) ?? [];
     if (model.startsWith('arn:')) return null;
     if (!claudeIds.test(id) && !otherIds.test(id)) return unknownName;
@@ -80,7 +80,7 @@ const betasOf = (body: Readonly<Record<string, unknown>>, headers: Headers): rea
 const knownBetas: Rule = {
   id: 'bedrock/betas',
   source: 'https://github.com/anthropics/claude-code/issues/49370',
-  refuse: ({ body, headers, model }) =>
+  reject: ({ body, headers, model }) =>
     betasOf(body, headers).some(
       (name) => !betas.test(name) || (/opus-4-[7-9]/.test(model) && name !== 'interleaved-thinking-2025-05-14'),
     )

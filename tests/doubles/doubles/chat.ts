@@ -18,7 +18,7 @@ export interface ChatFacts {
   /** The document that describes the request. */
   readonly source: string;
   readonly form: ChatForm;
-  readonly fault: (fault: Fault) => Refusal;
+  readonly error: (error: Fault) => Refusal;
   readonly habits: ChatHabits;
   readonly rules: readonly Rule[];
   readonly complain?: (refusal: Refusal) => unknown;
@@ -30,21 +30,24 @@ export const thinksWhen =
   (model: string, body: Json): boolean =>
     models.test(model) || (body.reasoning_effort !== undefined && body.reasoning_effort !== 'none');
 
-export const chatDouble = (facts: ChatFacts): Double => ({
-  name: facts.name,
-  slug: facts.slug ?? facts.name,
-  maker: facts.name,
-  base: facts.base ?? '',
+export const chatDouble = (details: ChatFacts): Double => ({
+  name: details.name,
+  slug: details.slug ?? details.name,
+  maker: details.name,
+  base: details.base ?? '',
   admit: bearer,
   doors: [
     {
-      path: facts.path,
-      wire: chatWire(facts.habits),
-      rules: [shapeRule(`${facts.name}/form`, facts.source, chatForm(facts.form), facts.fault), ...facts.rules],
+      path: details.path,
+      wire: chatWire(details.habits),
+      rules: [
+        shapeRule(`${details.name}/form`, details.source, chatForm(details.form), details.error),
+        ...details.rules,
+      ],
     },
-    ...(facts.doors ?? []),
+    ...(details.doors ?? []),
   ],
-  complain: facts.complain ?? openaiBody,
+  complain: details.complain ?? openaiBody,
 });
 
 /** Anthropic's dialect at somebody else's: its form and order, thoughts that this provider signed. */

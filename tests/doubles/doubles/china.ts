@@ -5,10 +5,10 @@ import { record, records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
 import { messagesOf, pairedCalls, thoughtsKept } from '../rules/chat-order.ts';
-import { refused, when, worded } from '../rules/when.ts';
+import { rejected, when, worded } from '../rules/when.ts';
 import { bracketed } from '../shape.ts';
 import { chatDouble, messagesDoor } from './chat.ts';
-import { fault, open, paired } from './lax.ts';
+import { error, open, paired } from './lax.ts';
 
 const deepseekThinks = /reasoner|deepseek-v[4-9]/;
 
@@ -18,7 +18,7 @@ export const deepseek: Double = chatDouble({
   source: 'https://api-docs.deepseek.com/api/create-chat-completion',
   form: { ...open, roles: 'system user assistant tool', parts: 'text', formats: 'text json_object' },
   // https://github.com/rikkahub/rikkahub/issues/1433
-  fault: ({ path, input }) => {
+  error: ({ path, input }) => {
     const word = typeof input === 'string' ? `: unknown variant \`${input}\`` : '';
     return invalid(`Failed to deserialize the JSON body into the target type: ${bracketed(path)}${word}`, {
       code: 'invalid_request_error',
@@ -75,26 +75,26 @@ export const moonshot: Double = chatDouble({
   path: '/v1/chat/completions',
   source: 'https://platform.moonshot.ai/docs/api/chat',
   form: { ...open, roles: 'system user assistant tool', parts: 'text image_url video_url' },
-  fault,
+  error,
   habits: {
     thoughts: 'reasoning_content',
     thinks: (model, body) => kimiThinks.test(model) && record(body.thinking)?.type !== 'disabled',
     usageInLast: true,
   },
   rules: [
-    refused(
+    rejected(
       'moonshot/temperature',
       'https://github.com/NousResearch/hermes-agent/pull/12668',
       { models: /kimi-k(?:2\.[5-9]|[3-9])/, members: 'temperature', but: 1 },
       () => 'invalid temperature: only 1 is allowed for this model',
     ),
-    refused(
+    rejected(
       'moonshot/top-p',
       'https://github.com/google-gemini/gemini-cli/pull/18977',
       { models: /kimi-k(?:2\.[5-9]|[3-9])/, members: 'top_p', but: 0.95 },
       () => 'invalid top_p: only 0.95 is allowed for this model',
     ),
-    refused(
+    rejected(
       'moonshot/penalties',
       'https://platform.moonshot.ai/docs/guide/kimi-k2-5-quickstart#parameters-differences-in-request-body',
       { models: /kimi-k(?:2\.[5-9]|[3-9])/, members: 'presence_penalty frequency_penalty', but: 0 },
@@ -154,7 +154,7 @@ export const zhipu: Double = chatDouble({
     choices: 'auto',
     formats: 'text json_object',
   },
-  fault,
+  error,
   habits: {
     thoughts: 'reasoning_content',
     thinks: (model, body) => /glm-(?:4\.[5-9]|[5-9])/.test(model) && record(body.thinking)?.type !== 'disabled',
@@ -164,7 +164,7 @@ export const zhipu: Double = chatDouble({
     {
       id: 'zhipu/open-intervals',
       source: 'https://github.com/songquanpeng/one-api/issues/1045',
-      refuse({ body }) {
+      reject({ body }) {
         const member = ['temperature', 'top_p'].find((name) => given(body, name) !== undefined && !between(body[name]));
         const whole = member === 'temperature' && (body.temperature === 1 || body.temperature === 0);
         return member === undefined || whole ? null : invalid(`${member}参数非法。请检查文档。`, { code: '1214' });
@@ -194,7 +194,7 @@ export const ali: Double = chatDouble({
     parts: 'text image_url input_audio video_url',
     choices: 'auto none',
   },
-  fault: ({ path, input }) =>
+  error: ({ path, input }) =>
     path.at(-1) === 'role'
       ? invalid(
           `${input} is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.[${path[1]}].role'`,
@@ -257,7 +257,7 @@ export const minimax: Double = chatDouble({
   path: '/v1/text/chatcompletion_v2',
   source: 'https://platform.minimax.io/docs/api-reference/text-openai-api',
   form: { ...open, roles: 'system user assistant tool', parts: 'text image_url' },
-  fault: ({ path }) => invalid(`invalid params, ${bracketed(path)} (2013)`),
+  error: ({ path }) => invalid(`invalid params, ${bracketed(path)} (2013)`),
   habits: {
     thoughts: 'reasoning_content',
     thinks: () => true,

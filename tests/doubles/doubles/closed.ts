@@ -29,7 +29,7 @@ export const mistral: Double = chatDouble({
     formats: 'text json_object json_schema',
   },
   // https://github.com/dnakov/anon-kode/issues/53
-  fault: ({ kind, path, expected, input }) => ({
+  error: ({ kind, path, expected, input }) => ({
     status: 422,
     message: JSON.stringify({
       detail: [
@@ -53,7 +53,7 @@ export const mistral: Double = chatDouble({
     {
       id: 'mistral/call-ids',
       source: 'https://github.com/anomalyco/opencode/issues/1680',
-      refuse({ body }) {
+      reject({ body }) {
         const ids = messagesOf(body).flatMap((message) => [
           ...records(message.tool_calls).map(({ id }) => id),
           ...(message.role === 'tool' ? [message.tool_call_id] : []),
@@ -132,7 +132,7 @@ export const groq: Double = chatDouble({
     formats: 'text json_object json_schema',
   },
   // https://github.com/janhq/jan/issues/8136
-  fault: ({ kind, path, expected }) => {
+  error: ({ kind, path, expected }) => {
     const member = String(path.at(-1));
     if (kind === 'unknown' && path[0] === 'messages') {
       const at = `'messages.${path[1]}'`;
@@ -160,7 +160,7 @@ export const groq: Double = chatDouble({
     {
       id: 'groq/effort',
       source: 'https://github.com/earendil-works/pi/issues/1745',
-      refuse({ body, model }) {
+      reject({ body, model }) {
         const effort = given(body, 'reasoning_effort');
         if (effort === undefined) return null;
         const words = groqEfforts.find(([models]) => models.test(model))?.[1];
@@ -233,7 +233,7 @@ export const cerebras: Double = chatDouble({
     formats: 'text json_object json_schema',
   },
   // https://github.com/Kilo-Org/kilocode/issues/10375
-  fault: ({ kind, path, expected }) => {
+  error: ({ kind, path, expected }) => {
     const [first, at, ...rest] = path;
     const place =
       first === 'messages' && rest.length > 0 ? `messages.${at}.assistant.${dotted(rest)}` : `body.${dotted(path)}`;

@@ -8,7 +8,7 @@ import { when, worded } from '../rules/when.ts';
 import { bracketed } from '../shape.ts';
 import { chatDouble, thinksWhen } from './chat.ts';
 import { zhipu } from './china.ts';
-import { fault, open, paired, usual } from './lax.ts';
+import { error, fallback, open, paired } from './lax.ts';
 
 const fireworksEfforts = 'https://github.com/anomalyco/models.dev/pull/2132';
 
@@ -20,14 +20,14 @@ export const fireworks: Double = chatDouble({
   form: {
     ...open,
     closed: true,
-    members: `${usual} top_k min_p repetition_penalty reasoning_effort reasoning_history thinking stream_options metadata prompt_cache_key service_tier prediction`,
+    members: `${fallback} top_k min_p repetition_penalty reasoning_effort reasoning_history thinking stream_options metadata prompt_cache_key service_tier prediction`,
     roles: 'system developer user assistant tool',
     parts: 'text image_url',
     assistant: 'reasoning_content name',
     tool: 'name',
   },
   // https://github.com/web-infra-dev/midscene/issues/1322
-  fault: ({ kind, path, expected }) =>
+  error: ({ kind, path, expected }) =>
     invalid(
       kind === 'unknown'
         ? `Extra inputs are not permitted, field: '${bracketed(path)}'`
@@ -59,7 +59,7 @@ export const siliconflow: Double = chatDouble({
     parts: 'text image_url',
     formats: 'text json_object json_schema',
   },
-  fault,
+  error,
   habits: {
     thoughts: 'reasoning_content',
     thinks: (model, body) => /qwen3|glm|deepseek-(?:r1|v[34])|hunyuan/i.test(model) && body.enable_thinking !== false,
@@ -82,7 +82,7 @@ export const volcengine: Double = chatDouble({
   path: '/api/v3/chat/completions',
   source: 'https://www.volcengine.com/docs/82379/1494384',
   form: { ...open, roles: 'system user assistant tool', parts: 'text image_url video_url' },
-  fault: ({ path, expected }) =>
+  error: ({ path, expected }) =>
     invalid(`The parameter \`${bracketed(path)}\` specified in the request is not valid: expected ${expected}`, {
       code: 'InvalidParameter',
     }),

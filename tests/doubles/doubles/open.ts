@@ -5,16 +5,16 @@ import { record, records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
 import { alternating, messagesOf } from '../rules/chat-order.ts';
-import { refused, when, worded } from '../rules/when.ts';
+import { rejected, when, worded } from '../rules/when.ts';
 import { chatDouble, messagesDoor, responsesDoor, thinksWhen } from './chat.ts';
-import { fault, open, paired } from './lax.ts';
+import { error, open, paired } from './lax.ts';
 
 export const together: Double = chatDouble({
   name: 'together',
   path: '/v1/chat/completions',
   source: 'https://docs.together.ai/reference/chat-completions-1',
   form: { ...open, roles: 'system user assistant tool', parts: 'text image_url video_url input_audio' },
-  fault,
+  error,
   // https://github.com/BerriAI/litellm/issues/8675
   habits: {
     thoughts: 'reasoning',
@@ -40,7 +40,7 @@ export const perplexity: Double = chatDouble({
     parts: 'text image_url file',
     formats: 'text json_schema regex',
   },
-  fault,
+  error,
   habits: {
     thoughts: 'think-tag',
     thinks: (model) => model.includes('reasoning'),
@@ -91,7 +91,7 @@ export const xai: Double = chatDouble({
   path: '/v1/chat/completions',
   source: 'https://docs.x.ai/docs/api-reference#chat-completions',
   form: { ...open, roles: 'system developer user assistant tool', parts: 'text image_url file' },
-  fault,
+  error,
   habits: { thoughts: 'reasoning_content', thinks: thinksWhen(/grok-3-mini|grok-4\.3/) },
   rules: [
     when(
@@ -109,14 +109,14 @@ export const xai: Double = chatDouble({
       [/grok-4\.5/, 'low medium high'],
       [/grok-4\.[6-9]/, 'low medium high xhigh'],
     ]),
-    refused(
+    rejected(
       'xai/penalties',
       'https://github.com/open-webui/open-webui/issues/21266',
       { models: /grok-[3-9]/, members: 'presence_penalty frequency_penalty' },
       (member, model) =>
         `Model ${model} does not support parameter ${member === 'presence_penalty' ? 'presencePenalty' : 'frequencyPenalty'}.`,
     ),
-    refused(
+    rejected(
       'xai/stop',
       'https://docs.x.ai/developers/model-capabilities/text/reasoning',
       { models: always, members: 'stop' },
@@ -151,7 +151,7 @@ export const openrouter: Double = chatDouble({
   path: '/api/v1/chat/completions',
   source: 'https://openrouter.ai/docs/api-reference/chat-completion',
   form: { ...open, roles: 'system developer user assistant tool', parts: 'text image_url input_audio file' },
-  fault,
+  error,
   habits: {
     thoughts: 'reasoning_details',
     thinks: (_, body) => body.reasoning_effort !== undefined || record(body.reasoning) !== null,

@@ -7,7 +7,7 @@ import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { chatForm } from '../rules/chat-form.ts';
 import { pairedCalls, parsedArguments } from '../rules/chat-order.ts';
 import { responsesRules } from '../rules/responses.ts';
-import { refused, when, worded } from '../rules/when.ts';
+import { rejected, when, worded } from '../rules/when.ts';
 import { bracketed, type Fault, shapeRule } from '../shape.ts';
 import { chatWire } from '../wires/chat.ts';
 import { responsesWire } from '../wires/responses.ts';
@@ -76,8 +76,8 @@ export function looseSchema(schema: unknown, path: readonly string[] = []): stri
       return `${context}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`;
   }
   for (const [name, member] of Object.entries(properties ?? {})) {
-    const fault = looseSchema(member, [...path, 'properties', name]);
-    if (fault !== null) return fault;
+    const error = looseSchema(member, [...path, 'properties', name]);
+    if (error !== null) return error;
   }
   return looseSchema(given.items, [...path, 'items']);
 }
@@ -85,16 +85,16 @@ export function looseSchema(schema: unknown, path: readonly string[] = []): stri
 const strictSchemas: Rule = {
   id: 'openai/strict-schema',
   source: 'https://platform.openai.com/docs/guides/structured-outputs#supported-schemas',
-  refuse({ body }) {
+  reject({ body }) {
     const { strict, schema, name } = record(record(body.response_format)?.json_schema) ?? {};
     const format = strict === true ? looseSchema(schema) : null;
     if (format !== null)
       return invalid(`Invalid schema for response_format '${name}': ${format}`, { param: 'response_format' });
     for (const tool of records(body.tools)) {
       const one = record(tool.function);
-      const fault = one?.strict === true ? looseSchema(one.parameters ?? {}) : null;
-      if (fault !== null)
-        return invalid(`Invalid schema for function '${one?.name}': ${fault}`, { code: 'invalid_function_parameters' });
+      const error = one?.strict === true ? looseSchema(one.parameters ?? {}) : null;
+      if (error !== null)
+        return invalid(`Invalid schema for function '${one?.name}': ${error}`, { code: 'invalid_function_parameters' });
     }
     return null;
   },
@@ -104,26 +104,26 @@ const unsupported = (member: string) => `Unsupported parameter: '${member}' is n
 
 const chatRules: readonly Rule[] = [
   shapeRule('openai/chat-form', reference, form, openaiFault),
-  refused(
+  rejected(
     'openai/max-tokens',
     'https://github.com/teilomillet/gollm/issues/33',
     { models: reasoning, members: 'max_tokens' },
     (member) => `${unsupported(member)} Use 'max_completion_tokens' instead.`,
   ),
-  refused(
+  rejected(
     'openai/sampling',
     'https://github.com/decolua/9router/issues/560',
     { models: reasoning, members: 'temperature top_p', but: 1 },
     (member, _, value) =>
       `Unsupported value: '${member}' does not support ${value} with this model. Only the default (1) value is supported.`,
   ),
-  refused(
+  rejected(
     'openai/penalties',
     'https://community.openai.com/t/developer-role-not-accepted-for-o1-o1-mini-o3-mini/1110750/7',
     { models: reasoning, members: 'presence_penalty frequency_penalty', but: 0 },
     unsupported,
   ),
-  refused(
+  rejected(
     'openai/probabilities',
     reasoningGuide,
     { models: reasoning, members: 'logprobs top_logprobs logit_bias stop' },

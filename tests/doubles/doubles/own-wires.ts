@@ -192,7 +192,7 @@ export const ollama: Double = {
     {
       path: '/api/chat',
       wire: ollamaWire,
-      streamsUnlessTold: true,
+      streamsByDefault: true,
       rules: [
         shapeRule('ollama/form', 'https://docs.ollama.com/api/chat', ollamaForm, ({ path, expected }) =>
           invalid(`json: cannot unmarshal into Go struct field ChatRequest.${dotted(path)} of type ${expected}`),

@@ -57,12 +57,12 @@ function tokenFor({ body, nowMs }: Caller, account: ServiceAccount): Response {
     createPublicKey(account.publicKey),
     Buffer.from(signature, 'base64url'),
   );
-  const facts = record(parseJson(account.json));
+  const details = record(parseJson(account.json));
   const right =
     form.get('grant_type') === grant &&
     genuine &&
-    told?.iss === facts?.client_email &&
-    told?.aud === facts?.token_uri &&
+    told?.iss === details?.client_email &&
+    told?.aud === details?.token_uri &&
     String(told?.scope).includes(scope) &&
     Number(told?.exp) > now &&
     Number(told?.exp) - Number(told?.iat) <= lifetime;

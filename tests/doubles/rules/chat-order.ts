@@ -17,7 +17,7 @@ export const pairedCalls = (
 ): Rule => ({
   id,
   source,
-  refuse({ body }) {
+  reject({ body }) {
     let open = new Set<unknown>();
     for (const [at, message] of messagesOf(body).entries()) {
       if (message.role === 'tool') {
@@ -35,7 +35,7 @@ export const pairedCalls = (
 export const alternating = (id: string, source: string, refusal: Refusal): Rule => ({
   id,
   source,
-  refuse({ body }) {
+  reject({ body }) {
     const roles = messagesOf(body)
       .map(({ role }) => role)
       .filter((role) => role !== 'system');
@@ -52,7 +52,7 @@ export const following = (
 ): Rule => ({
   id,
   source,
-  refuse({ body }) {
+  reject({ body }) {
     const roles = messagesOf(body).map(({ role }) => String(role));
     for (const [at, role] of roles.entries()) {
       const after = roles[at - 1];
@@ -68,7 +68,7 @@ export const following = (
 export const thoughtsKept = (id: string, source: string, models: RegExp, word: (at: number) => string): Rule => ({
   id,
   source,
-  refuse({ body, model }) {
+  reject({ body, model }) {
     if (!models.test(model) || record(body.thinking)?.type === 'disabled') return null;
     const at = messagesOf(body).findIndex(
       (message) => callsOf(message).length > 0 && typeof message.reasoning_content !== 'string',
@@ -81,7 +81,7 @@ export const thoughtsKept = (id: string, source: string, models: RegExp, word: (
 export const parsedArguments = (id: string, source: string, refusal: (callId: string) => Refusal): Rule => ({
   id,
   source,
-  refuse({ body }) {
+  reject({ body }) {
     for (const call of messagesOf(body).flatMap(callsOf)) {
       try {
         JSON.parse(String(record(call.function)?.arguments));

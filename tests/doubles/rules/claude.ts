@@ -3,7 +3,7 @@
 import { given } from '../../../server/practice/row-rules.ts';
 import { invalid, type Rule } from '../rule.ts';
 import { turnsOf } from './messages.ts';
-import { refused, when, worded } from './when.ts';
+import { rejected, when, worded } from './when.ts';
 
 /** These think as they find fit and are told by effort alone. */
 const newest = /claude-(?:opus-(?:4-[7-9]|[5-9])|sonnet-[5-9]|haiku-[5-9]|fable|mythos)/;
@@ -24,7 +24,7 @@ const caps: readonly (readonly [RegExp, number])[] = [
 const limit: Rule = {
   id: 'claude/longest-answer',
   source: 'https://platform.claude.com/docs/en/about-claude/models/overview',
-  refuse({ body, model }) {
+  reject({ body, model }) {
     const cap = caps.find(([models]) => models.test(model))?.[1] ?? Number.POSITIVE_INFINITY;
     return Number(body.max_tokens) > cap
       ? invalid(
@@ -36,7 +36,7 @@ const limit: Rule = {
 
 export const claudeRules: readonly Rule[] = [
   limit,
-  refused(
+  rejected(
     'claude/sampling',
     'https://github.com/UKGovernmentBEIS/inspect_ai/issues/3721',
     { models: newest, members: 'temperature top_p top_k' },

@@ -122,7 +122,7 @@ export const converseRules: readonly Rule[] = [
   {
     id: 'converse/blank',
     source: 'https://github.com/earendil-works/pi/issues/4975',
-    refuse({ body }) {
+    reject({ body }) {
       for (const [turn, { blocks }] of messagesOf(body).entries()) {
         if (blocks.length === 0)
           return invalid(
@@ -157,7 +157,7 @@ export const converseRules: readonly Rule[] = [
   {
     id: 'converse/paired-calls',
     source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/tool-use-inference-call.html',
-    refuse({ body }) {
+    reject({ body }) {
       const turns = messagesOf(body);
       for (const [at, { blocks }] of turns.entries()) {
         const results = idsIn(turns[at + 1]?.blocks, 'toolResult');

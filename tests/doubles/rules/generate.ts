@@ -132,7 +132,7 @@ const form = z.strictObject({
   model: words.optional(),
 });
 
-function fault({ kind, path, expected }: Fault): Refusal {
+function error({ kind, path, expected }: Fault): Refusal {
   const name = String(path.at(-1));
   const at = bracketed(path.slice(0, -1));
   if (kind === 'unknown')
@@ -144,13 +144,13 @@ function fault({ kind, path, expected }: Fault): Refusal {
 
 type Item = Record<string, unknown>;
 const contentsOf = (body: Json): readonly Item[] => records(body.contents);
-const callsIn = (one: Item | undefined) => partsOf(one ?? {}).filter((piece) => piece.functionCall !== undefined);
-const resultsIn = (one: Item | undefined) => partsOf(one ?? {}).filter((piece) => piece.functionResponse !== undefined);
+const callsIn = (one: Item | undefined) => partsOf(one ?? {}).filter((chunk) => chunk.functionCall !== undefined);
+const resultsIn = (one: Item | undefined) => partsOf(one ?? {}).filter((chunk) => chunk.functionResponse !== undefined);
 
 const order: Rule = {
   id: 'gemini/order',
   source: 'https://github.com/langchain-ai/langchain/issues/27799',
-  refuse({ body }) {
+  reject({ body }) {
     const contents = contentsOf(body);
     for (const [at, one] of contents.entries()) {
       const before = contents[at - 1];
@@ -166,8 +166,8 @@ const order: Rule = {
         return invalid(
           'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
         );
-      const names = new Set(calls.map((piece) => record(piece.functionCall)?.name));
-      if (results.some((piece) => !names.has(record(piece.functionResponse)?.name)))
+      const names = new Set(calls.map((chunk) => record(chunk.functionCall)?.name));
+      if (results.some((chunk) => !names.has(record(chunk.functionResponse)?.name)))
         return invalid('Function response name does not match a function call of the previous turn.');
     }
     return null;
@@ -179,11 +179,11 @@ const standIns = new Set(['skip_thought_signature_validator', 'context_engineeri
 const signatures: Rule = {
   id: 'gemini/signatures',
   source: 'https://github.com/google-gemini/gemini-cli/issues/13467',
-  refuse({ body, seals }) {
-    for (const piece of contentsOf(body).flatMap(partsOf)) {
-      const signature = piece.thoughtSignature;
+  reject({ body, seals }) {
+    for (const chunk of contentsOf(body).flatMap(partsOf)) {
+      const signature = chunk.thoughtSignature;
       if (typeof signature !== 'string' || standIns.has(signature)) continue;
-      const name = record(piece.functionCall)?.name;
+      const name = record(chunk.functionCall)?.name;
       const known =
         typeof name === 'string' ? seals.knows('call', name, signature) : seals.knows('text', '', signature);
       if (!known) return invalid('Corrupted thought signature.');
@@ -195,7 +195,7 @@ const signatures: Rule = {
 const signedCalls: Rule = {
   id: 'gemini/signed-calls',
   source: 'https://ai.google.dev/gemini-api/docs/thought-signatures',
-  refuse({ body, model }) {
+  reject({ body, model }) {
     if (!levelled(model)) return null;
     const contents = contentsOf(body);
     // Only the turn that is going on is looked at: from the user's last words on.
@@ -228,14 +228,14 @@ const thinking: readonly Rule[] = [
   {
     id: 'gemini/thought-budget',
     source: thinkingGuide,
-    refuse({ body, model }) {
-      const asked = budget(body);
+    reject({ body, model }) {
+      const requested = budget(body);
       const bounds = budgets.find(([models]) => models.test(model));
-      if (asked === undefined || bounds === undefined || asked === -1) return null;
-      const [, least, most, off] = bounds;
-      if (asked === 0) return off ? null : invalid('Budget 0 is invalid. This model only works in thinking mode.');
-      return asked < least || asked > most
-        ? invalid(`The thinking budget ${asked} is invalid. Please choose a value between ${least} and ${most}.`)
+      if (requested === undefined || bounds === undefined || requested === -1) return null;
+      const [, min, max, off] = bounds;
+      if (requested === 0) return off ? null : invalid('Budget 0 is invalid. This model only works in thinking mode.');
+      return requested < min || requested > max
+        ? invalid(`The thinking budget ${requested} is invalid. Please choose a value between ${min} and ${max}.`)
         : null;
     },
   },
@@ -272,7 +272,7 @@ const thinking: readonly Rule[] = [
 ];
 
 export const generateRules: readonly Rule[] = [
-  shapeRule('gemini/form', reference, form, fault),
+  shapeRule('gemini/form', reference, form, error),
   order,
   signatures,
   signedCalls,
@@ -321,7 +321,7 @@ export const generateRules: readonly Rule[] = [
     ({ body }) =>
       contentsOf(body)
         .flatMap(partsOf)
-        .some((piece) => Object.keys(piece).length === 0),
+        .some((chunk) => Object.keys(chunk).length === 0),
     invalid('Unable to submit request because it must have a text parameter.'),
   ),
 ];

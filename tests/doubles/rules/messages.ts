@@ -162,7 +162,7 @@ const everyBlock = (body: Json) =>
 const order: Rule = {
   id: 'messages/order',
   source: 'https://github.com/aliasrobotics/cai/issues/182',
-  refuse({ body }) {
+  reject({ body }) {
     const turns = turnsOf(body);
     if (turns[0]?.role !== 'user') return invalid('messages: first message must use the "user" role');
     for (const [at, { role, blocks }] of turns.entries()) {
@@ -180,10 +180,10 @@ const order: Rule = {
         return invalid(
           `messages.${at}.content.${orphan}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${blocks[orphan]?.tool_use_id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
         );
-      const late = blocks.findIndex(
+      const timedOut = blocks.findIndex(
         ({ type }, place) => type === 'tool_result' && blocks.slice(0, place).some((one) => one.type !== 'tool_result'),
       );
-      if (late >= 0)
+      if (timedOut >= 0)
         return invalid(
           `messages.${at}: Did not find ${results.length} \`tool_result\` block(s) at the beginning of this message.`,
         );
@@ -195,7 +195,7 @@ const order: Rule = {
 const blanks: Rule = {
   id: 'messages/blank-texts',
   source: 'https://github.com/livekit/agents/issues/1789',
-  refuse({ body }) {
+  reject({ body }) {
     const said = [...everyBlock(body).map(({ one }) => one), ...records(body.system)];
     const within = said.flatMap((one) => (one.type === 'tool_result' ? records(one.content) : []));
     const blank = [...said, ...within].find((one) => one.type === 'text' && String(one.text).trim() === '');
@@ -221,7 +221,7 @@ const trailing = when(
 export const signedThoughts: Rule = {
   id: 'messages/signatures',
   source: 'https://github.com/anthropics/anthropic-sdk-python/issues/1598',
-  refuse({ body, seals }) {
+  reject({ body, seals }) {
     for (const { one, path } of everyBlock(body)) {
       if (one.type === 'thinking' && !seals.knows('thinking', String(one.thinking), String(one.signature)))
         return invalid(`${path}: Invalid \`signature\` in \`thinking\` block`);
@@ -268,7 +268,7 @@ export const thinkingRules: readonly Rule[] = [
   {
     id: 'messages/thought-first',
     source: 'https://github.com/lbjlaq/Antigravity-Manager/issues/139',
-    refuse(seen) {
+    reject(seen) {
       if (given(seen.body, 'thinking.type') !== 'enabled') return null;
       const turns = turnsOf(seen.body);
       const at = turns.findLastIndex(({ role }) => role === 'assistant');
@@ -302,7 +302,7 @@ export const messagesLimits: readonly Rule[] = [
   {
     id: 'messages/cache-marks',
     source: 'https://github.com/tghamm/Anthropic.SDK/issues/50',
-    refuse: ({ body }) =>
+    reject: ({ body }) =>
       marks(body) > 4
         ? invalid(`A maximum of 4 blocks with cache_control may be provided. Found ${marks(body)}.`)
         : null,

@@ -5,7 +5,7 @@ import { record, records } from '../../../server/protocols/shared/json.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { bracketed, type Fault, shapeRule } from '../shape.ts';
 import { inputOf } from '../wires/responses.ts';
-import { refused, when, worded } from './when.ts';
+import { rejected, when, worded } from './when.ts';
 
 const reference = 'https://platform.openai.com/docs/api-reference/responses/create';
 const words = z.string();
@@ -163,7 +163,7 @@ const form = z.strictObject({
   ),
 });
 
-function fault({ kind, path, expected, input }: Fault): Refusal {
+function error({ kind, path, expected, input }: Fault): Refusal {
   const param = bracketed(path);
   if (kind === 'unknown') return invalid(`Unknown parameter: '${param}'.`, { param, code: 'unknown_parameter' });
   if (kind === 'missing')
@@ -179,7 +179,7 @@ const shortened = (text: string) => (text.length > 12 ? `${text.slice(0, 4)}...$
 const sealed: Rule = {
   id: 'responses/sealed-thoughts',
   source: 'https://github.com/openai/codex/issues/8145',
-  refuse({ body, seals }) {
+  reject({ body, seals }) {
     for (const { type, encrypted_content } of inputOf(body)) {
       if (typeof encrypted_content !== 'string') continue;
       if (!seals.knows(String(type), '', encrypted_content))
@@ -195,7 +195,7 @@ const sealed: Rule = {
 const paired: Rule = {
   id: 'responses/paired-calls',
   source: 'https://github.com/openai/openai-agents-python/issues/673',
-  refuse({ body }) {
+  reject({ body }) {
     if (given(body, 'previous_response_id') !== undefined) return null;
     const items = inputOf(body);
     const idsOf = (pattern: RegExp) =>
@@ -215,7 +215,7 @@ const paired: Rule = {
 const followed: Rule = {
   id: 'responses/followed-thoughts',
   source: 'https://github.com/openai/openai-node/issues/1567',
-  refuse({ body }) {
+  reject({ body }) {
     const items = inputOf(body);
     const at = items.findIndex(({ type }, place) => {
       const next = items[place + 1];
@@ -235,13 +235,13 @@ const reasoning = /^(?:o\d|gpt-[5-9])(?!.*chat)/;
 const guide = 'https://platform.openai.com/docs/guides/reasoning';
 
 /** What every host of this dialect refuses, whatever its models. */
-export const responsesBasics: readonly Rule[] = [shapeRule('responses/form', reference, form, fault), sealed, paired];
+export const responsesBasics: readonly Rule[] = [shapeRule('responses/form', reference, form, error), sealed, paired];
 
 export const responsesRules: readonly Rule[] = [
   ...responsesBasics,
   followed,
-  refused('responses/sampling', guide, { models: reasoning, members: 'temperature top_p', but: 1 }, unsupported),
-  refused('responses/probabilities', guide, { models: reasoning, members: 'top_logprobs' }, unsupported),
+  rejected('responses/sampling', guide, { models: reasoning, members: 'temperature top_p', but: 1 }, unsupported),
+  rejected('responses/probabilities', guide, { models: reasoning, members: 'top_logprobs' }, unsupported),
   worded('responses/effort', guide, 'reasoning.effort', [
     [/^gpt-[5-9][\d.]*-pro/, 'medium high xhigh'],
     [/^gpt-5(?:-mini|-nano)?(?:-\d{4}.*)?$/, 'minimal low medium high'],

@@ -10,23 +10,23 @@ export const when = (
 ): Rule => ({
   id,
   source,
-  refuse: (seen) => (test(seen) ? (typeof refusal === 'function' ? refusal(seen) : refusal) : null),
+  reject: (seen) => (test(seen) ? (typeof refusal === 'function' ? refusal(seen) : refusal) : null),
 });
 
 /** Models that refuse a member altogether, or every value but some. */
-export const refused = (
+export const rejected = (
   id: string,
   source: string,
-  facts: { readonly models: RegExp; readonly members: string; readonly but?: unknown },
+  details: { readonly models: RegExp; readonly members: string; readonly but?: unknown },
   word: (member: string, model: string, value: unknown) => string,
 ): Rule => ({
   id,
   source,
-  refuse({ body, model }) {
-    if (!facts.models.test(model)) return null;
-    const member = facts.members.split(' ').find((name) => {
+  reject({ body, model }) {
+    if (!details.models.test(model)) return null;
+    const member = details.members.split(' ').find((name) => {
       const value = given(body, name);
-      return value !== undefined && (!('but' in facts) || value !== facts.but);
+      return value !== undefined && (!('but' in details) || value !== details.but);
     });
     return member === undefined
       ? null
@@ -43,7 +43,7 @@ export const worded = (
 ): Rule => ({
   id,
   source,
-  refuse({ body, model }) {
+  reject({ body, model }) {
     const value = given(body, member);
     const allowed = words.find(([models]) => models.test(model))?.[1];
     if (value === undefined || allowed === undefined || allowed.split(' ').includes(String(value))) return null;

@@ -2,7 +2,7 @@
 import { parseJson, record, records } from '../../../server/protocols/shared/json.ts';
 import { awsEvent, awsException, awsStream } from '../aws-frames.ts';
 import { type Heard, idWith, type Plan, torn } from '../plan.ts';
-import type { Telling, Wire } from '../wire.ts';
+import type { LeaseMessages, Wire } from '../wire.ts';
 import { messagesWire } from './messages.ts';
 
 type Item = Record<string, unknown>;
@@ -28,7 +28,7 @@ export const claudeWire: Wire = {
     }),
 };
 
-function hear(body: Readonly<Record<string, unknown>>, stream: boolean): Heard {
+function receive(body: Readonly<Record<string, unknown>>, stream: boolean): Heard {
   const config = record(body.toolConfig);
   const choice = record(config?.toolChoice);
   const named = record(choice?.tool)?.name;
@@ -71,7 +71,7 @@ function whole(plan: Plan): Item {
 }
 
 /** Texts and thoughts have no start of their own. */
-function frames(plan: Plan, telling: Telling): Uint8Array[] {
+function frames(plan: Plan, telling: LeaseMessages): Uint8Array[] {
   const told: Uint8Array[] = [awsEvent('messageStart', { role: 'assistant' })];
   let contentBlockIndex = 0;
   const block = (deltas: readonly Item[], start?: Item) => {
@@ -97,7 +97,7 @@ function frames(plan: Plan, telling: Telling): Uint8Array[] {
 
 export const converseWire: Wire = {
   id: 'converse',
-  hear,
+  receive,
   callId: idWith('tooluse_', 22),
   whole,
   frames,

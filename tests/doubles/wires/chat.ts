@@ -1,7 +1,7 @@
 /** Chat completions as their many providers speak them: one dialect, and the habits that tell them apart. */
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan, torn } from '../plan.ts';
-import { created, data, events, named, type Telling, type Wire } from '../wire.ts';
+import { created, data, events, type LeaseMessages, named, type Wire } from '../wire.ts';
 
 export interface ChatHabits {
   /** Where thoughts are told. */
@@ -23,7 +23,7 @@ export interface ChatHabits {
 
 type Item = Record<string, unknown>;
 
-function hear(body: Json, stream: boolean, model: string, habits: ChatHabits): Heard {
+function receive(body: Json, stream: boolean, model: string, habits: ChatHabits): Heard {
   const choice = body.tool_choice;
   const format = record(body.response_format);
   const wanted = record(record(choice)?.function)?.name;
@@ -54,7 +54,7 @@ function hear(body: Json, stream: boolean, model: string, habits: ChatHabits): H
   };
 }
 
-function usageOf({ usage }: Plan, { overCached }: Telling): Item {
+function usageOf({ usage }: Plan, { overCached }: LeaseMessages): Item {
   const { prompt, cached, output, thought } = usage;
   return {
     prompt_tokens: prompt,
@@ -83,7 +83,7 @@ function thoughtMembers(habits: ChatHabits, text: string): Item {
 }
 
 const finishOf = (plan: Plan): string => (plan.calls.length > 0 ? 'tool_calls' : 'stop');
-const envelope = (object: string, { model }: Telling, habits: ChatHabits): Item => ({
+const envelope = (object: string, { model }: LeaseMessages, habits: ChatHabits): Item => ({
   id: 'chatcmpl-practice',
   object,
   created,
@@ -106,7 +106,7 @@ function messageOf(plan: Plan, habits: ChatHabits): Item {
   return { role: 'assistant', ...told, content, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
 }
 
-function whole(plan: Plan, telling: Telling, habits: ChatHabits): unknown {
+function whole(plan: Plan, telling: LeaseMessages, habits: ChatHabits): unknown {
   return {
     ...envelope('chat.completion', telling, habits),
     choices: [
@@ -141,7 +141,7 @@ function deltasOf(plan: Plan, habits: ChatHabits): Item[] {
   }
   for (const [index, { id, name, args }] of plan.calls.entries()) {
     deltas.push({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
-    for (const piece of torn(args)) deltas.push({ tool_calls: [{ index, function: { arguments: piece } }] });
+    for (const chunk of torn(args)) deltas.push({ tool_calls: [{ index, function: { arguments: chunk } }] });
   }
   return deltas;
 }
@@ -150,7 +150,7 @@ const overloaded = 'The server is overloaded, practice';
 const usualBreak = (message: string): string =>
   data({ error: { message, type: 'server_error', param: null, code: 'server_error' } });
 
-function frames(plan: Plan, telling: Telling, habits: ChatHabits): string[] {
+function frames(plan: Plan, telling: LeaseMessages, habits: ChatHabits): string[] {
   const chunk = (choices: readonly unknown[], more: Item = {}) =>
     data({ ...envelope('chat.completion.chunk', telling, habits), choices, ...more });
   const choice = (delta: Item, finish: string | null): Item => ({
@@ -163,7 +163,7 @@ function frames(plan: Plan, telling: Telling, habits: ChatHabits): string[] {
   if (telling.breaks) return [...deltas.slice(0, 3), (habits.breaks ?? usualBreak)(overloaded)];
   const usage = { usage: usageOf(plan, telling) };
   const last = chunk([choice({}, finishOf(plan))], habits.usageInLast === true ? usage : {});
-  const counted = telling.heard.usageFrame && habits.usageInLast !== true ? [chunk([], usage)] : [];
+  const counted = telling.received.usageFrame && habits.usageInLast !== true ? [chunk([], usage)] : [];
   return [...deltas, last, ...counted, 'data: [DONE]\n\n'];
 }
 
@@ -172,7 +172,7 @@ export const namedBreak = (message: string): string => named('error', { error: {
 
 export const chatWire = (habits: ChatHabits): Wire => ({
   id: 'openai-chat',
-  hear: (body, stream, model) => hear(body, stream, model, habits),
+  receive: (body, stream, model) => receive(body, stream, model, habits),
   callId: habits.callId ?? idWith('call_', 24),
   whole: (plan, telling) => whole(plan, telling, habits),
   frames: (plan, telling) => frames(plan, telling, habits),

@@ -2,11 +2,11 @@
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, type Plan, torn } from '../plan.ts';
 import { nameFrom } from '../seal.ts';
-import { events, named, type Telling, type Wire } from '../wire.ts';
+import { events, type LeaseMessages, named, type Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
-function hear(body: Json, stream: boolean, model: string): Heard {
+function receive(body: Json, stream: boolean, model: string): Heard {
   const format = record(body.response_format);
   const choice = body.tool_choice;
   return {
@@ -53,7 +53,7 @@ function whole(plan: Plan): Item {
   };
 }
 
-function frames(plan: Plan, telling: Telling): string[] {
+function frames(plan: Plan, telling: LeaseMessages): string[] {
   const event = (type: string, more: Item) => named(type, { type, ...more });
   const message = (content: Item) => ({ delta: { message: content } });
   const calling = plan.calls.length > 0;
@@ -61,10 +61,10 @@ function frames(plan: Plan, telling: Telling): string[] {
     event('message-start', { id: 'practice', ...message({ role: 'assistant', content: [], tool_calls: [] }) }),
   ];
   let index = 0;
-  const block = (type: 'thinking' | 'text', pieces: readonly string[]) => {
+  const block = (type: 'thinking' | 'text', chunks: readonly string[]) => {
     told.push(event('content-start', { index, ...message({ content: { type, [type]: '' } }) }));
-    for (const piece of pieces)
-      told.push(event('content-delta', { index, ...message({ content: { [type]: piece } }) }));
+    for (const chunk of chunks)
+      told.push(event('content-delta', { index, ...message({ content: { [type]: chunk } }) }));
     told.push(event('content-end', { index }));
     index++;
   };
@@ -74,9 +74,9 @@ function frames(plan: Plan, telling: Telling): string[] {
   for (const [at, { id, name, args }] of plan.calls.entries()) {
     const tool_calls = { id, type: 'function', function: { name, arguments: '' } };
     told.push(event('tool-call-start', { index: at, ...message({ tool_calls }) }));
-    for (const piece of torn(args))
+    for (const chunk of torn(args))
       told.push(
-        event('tool-call-delta', { index: at, ...message({ tool_calls: { function: { arguments: piece } } }) }),
+        event('tool-call-delta', { index: at, ...message({ tool_calls: { function: { arguments: chunk } } }) }),
       );
     told.push(event('tool-call-end', { index: at }));
   }
@@ -88,7 +88,7 @@ function frames(plan: Plan, telling: Telling): string[] {
 
 export const cohereWire: Wire = {
   id: 'cohere-chat',
-  hear,
+  receive,
   callId: (seed, name) => `${name}_${nameFrom(seed, 12)}`,
   whole,
   frames,

@@ -1,7 +1,7 @@
 /** generateContent as Google answers it: signatures on calls and at the end of texts, arguments in parts where they are asked for. */
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan, type SaidCall } from '../plan.ts';
-import { data, events, type Telling, type Wire } from '../wire.ts';
+import { data, events, type LeaseMessages, type Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
@@ -14,7 +14,7 @@ export const either = (value: unknown, camel: string): unknown => {
 export const partsOf = (content: Item): readonly Item[] => records(content.parts);
 export const levelled = (model: string): boolean => /gemini-[3-9]/.test(model);
 
-function hear(body: Json, stream: boolean, model: string): Heard {
+function receive(body: Json, stream: boolean, model: string): Heard {
   const config = either(body, 'generationConfig');
   const calling = either(either(body, 'toolConfig'), 'functionCallingConfig');
   const [allowed] = [either(calling, 'allowedFunctionNames')].flat();
@@ -51,15 +51,15 @@ function hear(body: Json, stream: boolean, model: string): Heard {
 const shown = (body: Json): boolean =>
   either(either(either(body, 'generationConfig'), 'thinkingConfig'), 'includeThoughts') === true;
 
-const signs = ({ heard }: Telling): boolean => heard.thinks;
+const signs = ({ received }: LeaseMessages): boolean => received.thinks;
 
 /** Only the first of several calls is signed. */
-function callPart({ id, name, args }: SaidCall, at: number, telling: Telling): Item {
+function callPart({ id, name, args }: SaidCall, at: number, telling: LeaseMessages): Item {
   const signature = signs(telling) && at === 0 ? { thoughtSignature: telling.seals.sign('call', name) } : {};
   return { functionCall: { ...(levelled(telling.model) ? { id } : {}), name, args }, ...signature };
 }
 
-function partsSaid(plan: Plan, telling: Telling): Item[] {
+function partsSaid(plan: Plan, telling: LeaseMessages): Item[] {
   const thoughts = shown(telling.body) ? plan.thoughts.map((text) => ({ text, thought: true })) : [];
   const words = plan.words.map((text) => ({ text }));
   const calls = plan.calls.map((call, at) => callPart(call, at, telling));
@@ -69,7 +69,7 @@ function partsSaid(plan: Plan, telling: Telling): Item[] {
   return [...thoughts, ...words, ...calls, ...last];
 }
 
-function answerOf(plan: Plan, telling: Telling, parts: readonly Item[], last: boolean): Item {
+function answerOf(plan: Plan, telling: LeaseMessages, parts: readonly Item[], last: boolean): Item {
   const { prompt, cached, output, thought } = plan.usage;
   return {
     candidates: [{ index: 0, content: { role: 'model', parts }, ...(last ? { finishReason: 'STOP' } : {}) }],
@@ -86,12 +86,12 @@ function answerOf(plan: Plan, telling: Telling, parts: readonly Item[], last: bo
 }
 
 /** Arguments as they come when their stream is asked for. */
-function inPieces(part: Item): Item[] {
+function inChunks(part: Item): Item[] {
   const call = record(part.functionCall);
   const args = record(call?.args);
   if (call === null || args === null) return [part];
   const { args: _, ...head } = call;
-  const pieces = Object.entries(args).flatMap(([name, value]): Item[] => {
+  const chunks = Object.entries(args).flatMap(([name, value]): Item[] => {
     const jsonPath = `$.${name}`;
     if (typeof value !== 'string') {
       const kind = typeof value === 'boolean' ? 'boolValue' : 'numberValue';
@@ -105,15 +105,15 @@ function inPieces(part: Item): Item[] {
   });
   return [
     { ...part, functionCall: { ...head, willContinue: true } },
-    ...pieces.map((functionCall) => ({ functionCall })),
+    ...chunks.map((functionCall) => ({ functionCall })),
     { functionCall: {} },
   ];
 }
 
-function frames(plan: Plan, telling: Telling): string[] {
+function frames(plan: Plan, telling: LeaseMessages): string[] {
   const calling = either(either(telling.body, 'toolConfig'), 'functionCallingConfig');
   const partial = either(calling, 'streamFunctionCallArguments') === true;
-  const parts = partsSaid(plan, telling).flatMap((part) => (partial ? inPieces(part) : [part]));
+  const parts = partsSaid(plan, telling).flatMap((part) => (partial ? inChunks(part) : [part]));
   const told = parts.map((part, at) => data(answerOf(plan, telling, [part], at === parts.length - 1)));
   if (!telling.breaks) return told;
   const error = { code: 503, message: 'The model is overloaded, practice', status: 'UNAVAILABLE' };
@@ -122,7 +122,7 @@ function frames(plan: Plan, telling: Telling): string[] {
 
 export const generateWire: Wire = {
   id: 'gemini-generate',
-  hear,
+  receive,
   callId: idWith('', 8),
   whole: (plan, telling) => answerOf(plan, telling, joined(partsSaid(plan, telling)), true),
   frames,

@@ -1,7 +1,7 @@
 /** Anthropic's Messages as their maker answers them: signed thoughts, calls in pieces, usage with its iterations. */
 import { type Json, list, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan, torn } from '../plan.ts';
-import { events, named, type Telling, type Wire } from '../wire.ts';
+import { events, type LeaseMessages, named, type Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
@@ -11,7 +11,7 @@ export const thoughtOf = (body: Json): 'off' | 'told' | 'hidden' => {
   return thinking.display === 'omitted' ? 'hidden' : 'told';
 };
 
-function hear(body: Json, stream: boolean): Heard {
+function receive(body: Json, stream: boolean): Heard {
   const choice = record(body.tool_choice);
   const format = record(record(body.output_config)?.format);
   const last = records(body.messages).at(-1);
@@ -36,7 +36,7 @@ function hear(body: Json, stream: boolean): Heard {
   };
 }
 
-function blocksOf(plan: Plan, { seals, body }: Telling): Item[] {
+function blocksOf(plan: Plan, { seals, body }: LeaseMessages): Item[] {
   const text = plan.thoughts.join('');
   const shown = thoughtOf(body) === 'hidden' ? '' : text;
   const thoughts = text === '' ? [] : [{ type: 'thinking', thinking: shown, signature: seals.sign('thinking', shown) }];
@@ -44,7 +44,7 @@ function blocksOf(plan: Plan, { seals, body }: Telling): Item[] {
   return [...thoughts, { type: 'text', text: plan.words.join('') }, ...calls];
 }
 
-function usageOf({ usage }: Plan, output: number, { overCached }: Telling): Item {
+function usageOf({ usage }: Plan, output: number, { overCached }: LeaseMessages): Item {
   const fresh = usage.prompt - usage.cached;
   const counts = {
     input_tokens: overCached ? 0 : fresh,
@@ -56,7 +56,7 @@ function usageOf({ usage }: Plan, output: number, { overCached }: Telling): Item
   return { ...counts, service_tier: 'standard', iterations: [{ type: 'message', ...counts }] };
 }
 
-function messageOf(plan: Plan, telling: Telling): Item {
+function messageOf(plan: Plan, telling: LeaseMessages): Item {
   return {
     id: 'msg_practice',
     type: 'message',
@@ -89,7 +89,7 @@ const emptied: Readonly<Record<string, Item>> = {
   tool_use: { input: {} },
 };
 
-function frames(plan: Plan, telling: Telling): string[] {
+function frames(plan: Plan, telling: LeaseMessages): string[] {
   const event = (type: string, more: Item = {}) => named(type, { type, ...more });
   const message = messageOf(plan, telling);
   const told = [
@@ -117,7 +117,7 @@ function frames(plan: Plan, telling: Telling): string[] {
 
 export const messagesWire: Wire = {
   id: 'anthropic-messages',
-  hear,
+  receive,
   callId: idWith('toolu_01', 22),
   whole: messageOf,
   frames,

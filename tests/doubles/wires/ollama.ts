@@ -1,11 +1,11 @@
 /** Ollama's own chat: a line of JSON for each piece, calls without ids, arguments as objects. */
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan } from '../plan.ts';
-import type { Telling, Wire } from '../wire.ts';
+import type { LeaseMessages, Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
-function hear(body: Json, stream: boolean): Heard {
+function receive(body: Json, stream: boolean): Heard {
   return {
     tools: records(body.tools).flatMap((tool) => {
       const { name, parameters } = record(tool.function) ?? {};
@@ -21,7 +21,7 @@ function hear(body: Json, stream: boolean): Heard {
   };
 }
 
-const line = (message: Item, { model }: Telling, more: Item = {}): Item => ({
+const line = (message: Item, { model }: LeaseMessages, more: Item = {}): Item => ({
   model,
   created_at: '2023-11-14T22:13:20Z',
   message: { role: 'assistant', content: '', ...message },
@@ -39,7 +39,7 @@ const ending = ({ usage }: Plan): Item => ({
 
 const callsOf = (plan: Plan): Item[] => plan.calls.map(({ name, args }) => ({ function: { name, arguments: args } }));
 
-function whole(plan: Plan, telling: Telling): Item {
+function whole(plan: Plan, telling: LeaseMessages): Item {
   const calls = callsOf(plan);
   const thinking = plan.thoughts.join('');
   const message = {
@@ -50,7 +50,7 @@ function whole(plan: Plan, telling: Telling): Item {
   return line(message, telling, ending(plan));
 }
 
-function frames(plan: Plan, telling: Telling): string[] {
+function frames(plan: Plan, telling: LeaseMessages): string[] {
   const told = [
     ...plan.thoughts.map((thinking) => line({ thinking }, telling)),
     ...plan.words.map((content) => line({ content }, telling)),
@@ -64,7 +64,7 @@ function frames(plan: Plan, telling: Telling): string[] {
 
 export const ollamaWire: Wire = {
   id: 'ollama-chat',
-  hear,
+  receive,
   callId: idWith('call_', 8),
   whole,
   frames,

@@ -2,14 +2,14 @@
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan, torn } from '../plan.ts';
 import { nameFrom } from '../seal.ts';
-import { created, events, named, type Telling, type Wire } from '../wire.ts';
+import { created, events, type LeaseMessages, named, type Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
 export const inputOf = (body: Json): readonly Item[] =>
   typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : records(body.input);
 
-function hear(body: Json, stream: boolean, thinks: boolean): Heard {
+function receive(body: Json, stream: boolean, thinks: boolean): Heard {
   const choice = body.tool_choice;
   const format = record(record(body.text)?.format);
   const named = record(choice)?.name;
@@ -31,7 +31,7 @@ function hear(body: Json, stream: boolean, thinks: boolean): Heard {
 const compacts = (body: Json): boolean => inputOf(body).at(-1)?.type === 'compaction_trigger';
 
 /** The answer's items; ids follow from the request. */
-function itemsOf(plan: Plan, { seals, body }: Telling): Item[] {
+function itemsOf(plan: Plan, { seals, body }: LeaseMessages): Item[] {
   const id = (prefix: string, at = 0) => `${prefix}_${nameFrom(`${prefix} ${at} ${JSON.stringify(body)}`, 48)}`;
   if (compacts(body)) {
     const cmp = id('cmp');
@@ -69,7 +69,7 @@ function itemsOf(plan: Plan, { seals, body }: Telling): Item[] {
   return [...thoughts, message, ...calls];
 }
 
-function responseOf(plan: Plan, telling: Telling, status: string): Item {
+function responseOf(plan: Plan, telling: LeaseMessages, status: string): Item {
   const { prompt, cached, output, thought } = plan.usage;
   const done = status === 'completed';
   const { body, model } = telling;
@@ -155,9 +155,9 @@ function told(item: Item, output_index: number, plan: Plan): Event[] {
   }
 }
 
-function frames(plan: Plan, telling: Telling): string[] {
+function frames(plan: Plan, telling: LeaseMessages): string[] {
   const items = itemsOf(plan, telling);
-  const begun: Event[] = [
+  const startedOf: Event[] = [
     ['response.created', { response: responseOf(plan, telling, 'in_progress') }],
     ['response.in_progress', { response: responseOf(plan, telling, 'in_progress') }],
     ...items.flatMap((item, at) => told(item, at, plan)),
@@ -166,13 +166,13 @@ function frames(plan: Plan, telling: Telling): string[] {
   const ended: Event[] = telling.breaks
     ? [['response.failed', { response: { ...responseOf(plan, telling, 'failed'), error } }]]
     : [['response.completed', { response: responseOf(plan, telling, 'completed') }]];
-  const all = telling.breaks ? [...begun.slice(0, 6), ...ended] : [...begun, ...ended];
+  const all = telling.breaks ? [...startedOf.slice(0, 6), ...ended] : [...startedOf, ...ended];
   return all.map(([type, members], sequence_number) => named(type, { type, sequence_number, ...members }));
 }
 
 export const responsesWireWith = (thinks: (model: string, body: Json) => boolean): Wire => ({
   id: 'openai-responses',
-  hear: (body, stream, model) => hear(body, stream, thinks(model, body)),
+  receive: (body, stream, model) => receive(body, stream, thinks(model, body)),
   callId: idWith('call_', 24),
   whole: (plan, telling) => responseOf(plan, telling, 'completed'),
   frames,

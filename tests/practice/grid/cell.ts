@@ -13,7 +13,7 @@ export interface CellResult {
   readonly scenario: string;
   readonly verdict: Verdict;
   /** Rule, member or error. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 const plain = { stream: false, tools: false, image: false, schema: false, effort: null };
@@ -158,12 +158,12 @@ export async function runCell(
   driver: Driver,
   scenario: Scenario,
 ): Promise<CellResult> {
-  const result = (verdict: Verdict, why = ''): CellResult => ({
+  const result = (verdict: Verdict, reason = ''): CellResult => ({
     driver: driver.name,
     target: aliasOf(target),
     scenario: scenario.name,
     verdict,
-    why,
+    reason,
   });
   world.take();
   let got: readonly Got[];
@@ -175,8 +175,8 @@ export async function runCell(
     failure = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   }
   const exchanges = world.take();
-  const refused = exchanges.find((exchange) => exchange.refused !== null)?.refused;
-  if (refused != null) return result('refused', `${refused.rule}: ${refused.refusal.message.slice(0, 140)}`);
+  const rejected = exchanges.find((exchange) => exchange.rejected !== null)?.rejected;
+  if (rejected != null) return result('refused', `${rejected.rule}: ${rejected.refusal.message.slice(0, 140)}`);
   if (failure !== null) return result('failed', failure.slice(0, 200));
   const [first, second] = exchanges;
   if (first === undefined) return result('failed', 'nobody was asked');

@@ -175,13 +175,13 @@ async function responsesTurn(client: OpenAI, scenario: Scenario, request: Return
   const output = response.output.map((item) => {
     const { parsed_arguments, ...rest } = item as typeof item & { parsed_arguments?: unknown };
     if (rest.type !== 'message') return rest;
-    return { ...rest, content: rest.content.map((piece) => withoutParsed(piece)) };
+    return { ...rest, content: rest.content.map((chunk) => withoutParsed(chunk)) };
   });
   return { output: output as OpenAI.Responses.ResponseInput, got };
 }
 
-const withoutParsed = (piece: object): object => {
-  const { parsed: _, ...rest } = piece as { parsed?: unknown };
+const withoutParsed = (chunk: object): object => {
+  const { parsed: _, ...rest } = chunk as { parsed?: unknown };
   return rest;
 };
 

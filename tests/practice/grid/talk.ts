@@ -7,7 +7,7 @@ import { marks, toolSchema } from './driver.ts';
 import { gatewayUrl, type World } from './world.ts';
 
 export interface Talk {
-  say(words: string): void;
+  print(words: string): void;
   /** @returns how many calls the answer makes. */
   ask(model: string): Promise<number>;
   /** Gives the results of the last calls. */
@@ -31,7 +31,7 @@ function chatTalk(world: World): Talk {
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'system', content: marks.system }];
   let calls: readonly string[] = [];
   return {
-    say: (content) => void messages.push({ role: 'user', content }),
+    print: (content) => void messages.push({ role: 'user', content }),
     async ask(model) {
       const tools = [{ type: 'function' as const, function: { ...described, parameters: toolSchema } }];
       const { choices } = await client.chat.completions.create({ model, messages, tools, reasoning_effort: 'low' });
@@ -56,7 +56,7 @@ function responsesTalk(world: World): Talk {
   const input: OpenAI.Responses.ResponseInput = [];
   let calls: readonly string[] = [];
   return {
-    say: (content) => void input.push({ role: 'user', content }),
+    print: (content) => void input.push({ role: 'user', content }),
     async ask(model) {
       const response = await client.responses.create({
         model,
@@ -83,7 +83,7 @@ function messagesTalk(world: World): Talk {
   const messages: Anthropic.MessageParam[] = [];
   let calls: readonly string[] = [];
   return {
-    say: (content) => void messages.push({ role: 'user', content }),
+    print: (content) => void messages.push({ role: 'user', content }),
     async ask(model) {
       const { content } = await client.messages.create({
         model,
@@ -113,7 +113,7 @@ function generateTalk(world: World): Talk {
   const contents: Content[] = [];
   let calls: readonly Part[] = [];
   return {
-    say: (text) => void contents.push({ role: 'user', parts: [{ text }] }),
+    print: (text) => void contents.push({ role: 'user', parts: [{ text }] }),
     async ask(model) {
       const answer = await client.models.generateContent({
         model,

@@ -31,7 +31,7 @@ export type Station = keyof typeof stations;
 export interface WalkResult {
   readonly name: string;
   /** null = nothing was refused. */
-  readonly refused: string | null;
+  readonly rejected: string | null;
   readonly exchanges: readonly Exchange[];
 }
 
@@ -45,25 +45,25 @@ export async function walk(
   const name = `${talker.protocol}: ${first} → ${second} → ${first}${within ? ', within turns' : ''}`;
   world.take();
   const talk = talker.open(world);
-  let asked = 0;
+  let requested = 0;
   const model = (turn: number): string => {
-    const at = within ? asked++ : turn;
+    const at = within ? requested++ : turn;
     const station = stations[at % 2 === 0 ? first : second];
     return station === undefined ? '' : aliasOf(station);
   };
   let failure: string | null = null;
   try {
     for (let turn = 0; turn < 3; turn++) {
-      talk.say(`turn ${turn}`);
+      talk.print(`turn ${turn}`);
       while ((await talk.ask(model(turn))) > 0) talk.answer();
     }
   } catch (error) {
     failure = error instanceof Error ? error.message : String(error);
   }
   const exchanges = world.take();
-  const refused = exchanges.find((exchange) => exchange.refused !== null)?.refused;
-  const why = refused == null ? failure : `${refused.rule}: ${refused.refusal.message}`;
-  return { name, refused: why, exchanges };
+  const rejected = exchanges.find((exchange) => exchange.rejected !== null)?.rejected;
+  const reason = rejected == null ? failure : `${rejected.rule}: ${rejected.refusal.message}`;
+  return { name, rejected: reason, exchanges };
 }
 
 export const dialects: readonly ProtocolId[] = [

@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3);
 /** Bytes of a second of sound, 8 bits at 8 kHz. */
 const rate = 8000;
-const longestAnswer = 4096;
+const maxResponseLength = 4096;
 
 /** Quota a token: the preview model of the price list. */
 const price = { text: 2.5, audio: 50, written: 10, spoken: 100, whisper: 15 } as const;
@@ -31,18 +31,18 @@ interface Room {
 }
 
 const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
-const limitIn = (value: unknown): number => (typeof value === 'number' ? value : longestAnswer);
+const limitIn = (value: unknown): number => (typeof value === 'number' ? value : maxResponseLength);
 
 export function startTalkUpstream() {
   /** By the marks that conversations carry. */
   const received = new Map<string, string[]>();
   const send = (socket: ServerWebSocket<Room>, event: Json) => void socket.send(JSON.stringify(event));
-  const answer = (socket: ServerWebSocket<Room>, asked: Json) => {
+  const answer = (socket: ServerWebSocket<Room>, requested: Json) => {
     const room = socket.data;
     const id = `resp_${++room.answers}`;
-    const own = Object.hasOwn(asked, 'max_output_tokens');
-    const limit = Math.min(own ? limitIn(asked.max_output_tokens) : room.limit, longestAnswer);
-    const text = room.text + tokensOf(String(asked.instructions ?? ''));
+    const own = Object.hasOwn(requested, 'max_output_tokens');
+    const limit = Math.min(own ? limitIn(requested.max_output_tokens) : room.limit, maxResponseLength);
+    const text = room.text + tokensOf(String(requested.instructions ?? ''));
     const output = Math.floor(limit * room.part) || 1;
     const spoken = room.audible ? Math.ceil(output * 0.8) : 0;
     send(socket, { type: 'response.created', response: { id, status: 'in_progress' } });
@@ -120,7 +120,7 @@ export function startTalkUpstream() {
         knownText: 0,
         knownAudio: 0,
         buffered: 0,
-        limit: longestAnswer,
+        limit: maxResponseLength,
         audible: true,
         listens: true,
         writer: false,
@@ -167,9 +167,9 @@ export interface TalkSum {
   turns: number;
   answered: number;
   shortened: number;
-  refused: number;
+  rejected: number;
   changedForNothing: number;
-  refusedForNothing: number;
+  rejectedWrongly: number;
 }
 
 export interface Client {
@@ -183,7 +183,7 @@ export interface Client {
 /** Quota of a shortest answer to the most that is said in a first turn. */
 const leastTurn = 7000 * price.text + 40 * price.audio + 20 * price.spoken + 100 * price.whisper;
 /** Quota of all that a conversation says and hears at most. */
-const wholeTalk = 4 * (7000 * price.text + longestAnswer * (price.audio + price.spoken) + 500 * price.whisper);
+const wholeTalk = 4 * (7000 * price.text + maxResponseLength * (price.audio + price.spoken) + 500 * price.whisper);
 
 /** One conversation from hello to goodbye. */
 export async function talk(random: () => number, conversation: Conversation, client: Client): Promise<void> {
@@ -207,7 +207,7 @@ export async function talk(random: () => number, conversation: Conversation, cli
       wake();
     },
   });
-  const say = (event: Json) => {
+  const print = (event: Json) => {
     if (over) return;
     const frame = JSON.stringify(event);
     sent.add(frame);
@@ -228,27 +228,27 @@ export async function talk(random: () => number, conversation: Conversation, cli
   };
   const listens = random() < 0.4;
   const rich = free() > wholeTalk;
-  say({ type: 'session.update', session: sessionWish(random, listens) });
+  print({ type: 'session.update', session: sessionWish(random, listens) });
   const sound = Buffer.alloc(rate).toString('base64');
   const turns = 1 + Math.floor(random() * 4);
   for (let turn = 0; turn < turns && !over && left === null; turn++) {
     const before = answers;
     sum.turns++;
-    if (listens) for (let second = 0; second < 2; second++) say({ type: 'input_audio_buffer.append', audio: sound });
+    if (listens) for (let second = 0; second < 2; second++) print({ type: 'input_audio_buffer.append', audio: sound });
     else if (random() < 0.5) {
-      say({ type: 'input_audio_buffer.append', audio: sound });
-      say({ type: 'input_audio_buffer.commit' });
-      say({ type: 'response.create' });
+      print({ type: 'input_audio_buffer.append', audio: sound });
+      print({ type: 'input_audio_buffer.commit' });
+      print({ type: 'response.create' });
     } else {
       const words = 'Some words, 一些字. '.repeat(1 + Math.floor(random() ** 3 * 200));
       const content = [{ type: 'input_text', text: words }];
-      say({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
-      say({ type: 'response.create', ...(random() < 0.3 ? { response: { max_output_tokens: 200 } } : {}) });
+      print({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
+      print({ type: 'response.create', ...(random() < 0.3 ? { response: { max_output_tokens: 200 } } : {}) });
     }
     await until(() => answers > before);
     if (answers > before) sum.answered++;
-    else sum.refused++;
-    if (left !== null && turn === 0 && left > leastTurn) sum.refusedForNothing++;
+    else sum.rejected++;
+    if (left !== null && turn === 0 && left > leastTurn) sum.rejectedWrongly++;
   }
   conversation.close();
   const changed = client.upstream.took(client.mark).some((frame) => !sent.has(frame));
@@ -260,7 +260,7 @@ const sessionWish = (random: () => number, listens: boolean): Json => ({
   type: 'realtime',
   output_modalities: [random() < 0.5 ? 'audio' : 'text'],
   ...(random() < 0.3 ? { instructions: 'Be brief. '.repeat(Math.floor(random() * 100)) } : {}),
-  ...(random() < 0.3 ? { max_output_tokens: 1 + Math.floor(random() * longestAnswer) } : {}),
+  ...(random() < 0.3 ? { max_output_tokens: 1 + Math.floor(random() * maxResponseLength) } : {}),
   audio: {
     input: {
       format: { type: 'audio/pcmu' },

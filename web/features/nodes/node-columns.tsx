@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { StorageTrouble } from '../../../server/contract/storage-reasons.ts';
+import type { StorageFailure } from '../../../server/contract/storage-reasons.ts';
 import type { Column } from '../../components/table/column.ts';
 import { dateTime } from '../../lib/format.ts';
 
@@ -23,7 +23,7 @@ export interface NodeRow {
   readonly waiting: number | null;
   readonly news_ms: number | null;
   readonly hears: boolean | null;
-  readonly trouble: StorageTrouble | null;
+  readonly trouble: StorageFailure | null;
 }
 
 const looks = { live: 'status', draining: 'status status-wait', gone: 'status status-bad' } as const;

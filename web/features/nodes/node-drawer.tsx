@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { troubleIn } from '../../../server/contract/storage-reasons.ts';
+import { failureIn } from '../../../server/contract/storage-reasons.ts';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
@@ -90,7 +90,7 @@ export function NodeFacts({ node }: { readonly node: NodeRow }) {
       <p className="mb-3">
         <NodeState node={node} />
       </p>
-      {node.trouble === null ? null : <p className="mb-3 text-danger">{troubleIn(node.trouble, currentLanguage())}</p>}
+      {node.trouble === null ? null : <p className="mb-3 text-danger">{failureIn(node.trouble, currentLanguage())}</p>}
       {node.state !== 'gone' || !node.owes ? null : <p className="mb-3 text-ink-2">{t('nodes.owes')}</p>}
       {!node.forgotten ? null : (
         <p className="mb-3 text-ink-2">

@@ -1,7 +1,7 @@
 /** The machines that serve this site together: whether each is well, and how one is taken out. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { troubleIn } from '../../../server/contract/storage-reasons.ts';
+import { failureIn } from '../../../server/contract/storage-reasons.ts';
 import { Empty } from '../../components/empty.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
@@ -33,7 +33,7 @@ export function NodesPage() {
         list={list}
         storeKey="nodes-table-columns"
         note={({ state, trouble }) =>
-          state === 'live' && trouble !== null ? troubleIn(trouble, currentLanguage()) : null
+          state === 'live' && trouble !== null ? failureIn(trouble, currentLanguage()) : null
         }
         onOpen={({ name }) => setOpen(name)}
         empty={

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
+import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { Card } from '../../components/card.tsx';
@@ -34,7 +34,7 @@ function settingOf(self: User): Readonly<Record<string, unknown>> {
 
 interface ThresholdFieldProps {
   readonly value: string;
-  readonly facts: MoneyFacts;
+  readonly facts: MoneyDetails;
   readonly onChange: (value: string) => void;
   readonly error: string | undefined;
 }
@@ -59,7 +59,7 @@ export function Notifications({ self }: { readonly self: User }) {
   return facts === null ? null : <NotificationForm self={self} facts={facts} />;
 }
 
-function NotificationForm({ self, facts }: { readonly self: User; readonly facts: MoneyFacts }) {
+function NotificationForm({ self, facts }: { readonly self: User; readonly facts: MoneyDetails }) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const saved = settingOf(self);

@@ -1,5 +1,5 @@
 /** What is asked in the playground: parameters, turns, and the request that follows from them. Pure. */
-import { type NumberTerms, parseNumber } from '../../../server/contract/amounts.ts';
+import { type NumberOptions, parseNumber } from '../../../server/contract/amounts.ts';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { ChatAnswer } from '../../lib/chat-stream.ts';
@@ -15,8 +15,8 @@ export const numberRows = [
 ] as const;
 export type NumberName = (typeof numberRows)[number]['name'];
 /** 0 and nothing = the model decides. */
-export const tokenTerms: NumberTerms = { integer: true, max: 100_000_000 };
-export const seedTerms: NumberTerms = { integer: true, max: 2_147_483_647 };
+export const tokenTerms: NumberOptions = { integer: true, max: 100_000_000 };
+export const seedTerms: NumberOptions = { integer: true, max: 2_147_483_647 };
 
 /** As typed; '' = it is not sent. */
 export interface Settings extends Readonly<Record<NumberName, string>> {
@@ -150,7 +150,7 @@ const membersIn = (text: string): Record<string, unknown> | null => {
 /** @returns the name of the first setting that cannot be read; null = all can. */
 export function faultIn(settings: Settings): NumberName | 'maxTokens' | 'seed' | 'tools' | 'extra' | null {
   const { max_tokens: most, seed, tools, extra } = settings;
-  const bad = (text: string, terms: NumberTerms) => text.trim() !== '' && parseNumber(text, terms).kind === 'invalid';
+  const bad = (text: string, terms: NumberOptions) => text.trim() !== '' && parseNumber(text, terms).kind === 'invalid';
   const number = numberRows.find(({ name, terms }) => bad(settings[name], terms));
   if (number !== undefined) return number.name;
   if (bad(most, tokenTerms)) return 'maxTokens';
@@ -160,7 +160,7 @@ export function faultIn(settings: Settings): NumberName | 'maxTokens' | 'seed' |
   return null;
 }
 
-const numberIn = (text: string, terms: NumberTerms): number | undefined => {
+const numberIn = (text: string, terms: NumberOptions): number | undefined => {
   const read = parseNumber(text, terms);
   return read.kind === 'value' ? read.value : undefined;
 };

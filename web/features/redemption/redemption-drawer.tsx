@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Redemption } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
+import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
@@ -25,7 +25,7 @@ const usualWorth = 100_000;
 export interface RedemptionDrawerProps {
   /** null = new ones. */
   readonly redemption: Redemption | null;
-  readonly facts: MoneyFacts;
+  readonly facts: MoneyDetails;
   readonly onClose: () => void;
   /** @param codes the new codes, null after an edit. */
   readonly onSaved: (codes: readonly string[] | null) => void;

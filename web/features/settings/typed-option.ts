@@ -1,8 +1,8 @@
 /** A number or an amount of a setting: as it is typed, and as it is stored. Pure. */
 import { type AmountProblem, parseNumber } from '../../../server/contract/amounts.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
-import { mostQuota } from '../../../server/contract/pricing/shares.ts';
+import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
+import { maxQuota } from '../../../server/contract/pricing/shares.ts';
 import { moneyIn, moneyOf, numberIn } from '../../components/amount.ts';
 
 /** Options whose number is quota, which people read as money. */
@@ -26,10 +26,10 @@ export const numberTerms = (option: OptionKey) => ({
   integer: optionRow(option).kind.name === 'integer',
   min: Number.MIN_SAFE_INTEGER,
 });
-export const optionBounds = { min: -mostQuota } as const;
+export const optionBounds = { min: -maxQuota } as const;
 
 /** What the field shows for a stored value; a stored text that is no number is shown as it is. */
-export function shownAs(option: OptionKey, stored: string, facts: MoneyFacts | null): string {
+export function shownAs(option: OptionKey, stored: string, facts: MoneyDetails | null): string {
   const value = Number(stored);
   if (stored.trim() === '' || !Number.isFinite(value)) return stored;
   const shape = shapeOf(option);
@@ -40,7 +40,7 @@ export function shownAs(option: OptionKey, stored: string, facts: MoneyFacts | n
 export function storedAs(
   option: OptionKey,
   text: string,
-  facts: MoneyFacts | null,
+  facts: MoneyDetails | null,
 ): { readonly text: string } | { readonly problem: Pick<AmountProblem, 'zh' | 'en'> } {
   const shape = shapeOf(option);
   if (shape === 'other') return { text };

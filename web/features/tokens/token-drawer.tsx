@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
+import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
@@ -25,7 +25,7 @@ const strangersIn = (chosen: readonly string[], known: readonly string[] | undef
 export interface TokenDrawerProps {
   /** null = a new one. */
   readonly token: Token | null;
-  readonly facts: MoneyFacts;
+  readonly facts: MoneyDetails;
   readonly onClose: () => void;
   readonly onSaved: (token: Token, fresh: boolean) => void;
 }

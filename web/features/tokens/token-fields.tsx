@@ -3,7 +3,7 @@
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Token } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
+import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf } from '../../components/amount.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
@@ -45,7 +45,7 @@ interface PartProps {
   readonly form: TokenForm;
   /** null = a new one. */
   readonly token: Token | null;
-  readonly facts: MoneyFacts;
+  readonly facts: MoneyDetails;
   readonly onChange: (change: Partial<TokenForm>) => void;
 }
 

@@ -1,7 +1,7 @@
 /** A token as it is typed, and as it is sent. */
 import { parseNumber } from '../../../server/contract/amounts.ts';
 import type { Token } from '../../../server/contract/entities.ts';
-import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
+import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, numberIn, valueIn } from '../../components/amount.ts';
 import { expiryIn, expiryText } from '../../lib/expiry.ts';
 import { namesIn } from './allowance.tsx';
@@ -52,7 +52,7 @@ function amountOf(token: Token | null): number | null {
 export const expiryAt = (token: Token | null): number => token?.expired_time ?? -1;
 
 /** @param facts null = not known yet; what is in money is filled in when it is. */
-export const formOf = (token: Token | null, facts: MoneyFacts | null): TokenForm => ({
+export const formOf = (token: Token | null, facts: MoneyDetails | null): TokenForm => ({
   name: token?.name ?? '',
   amount: facts === null ? '' : moneyIn(amountOf(token) ?? facts.quotaPerUnit, facts),
   spend: spendOf(token),
@@ -68,7 +68,7 @@ export const formOf = (token: Token | null, facts: MoneyFacts | null): TokenForm
 });
 
 /** Of a form whose fields can all be read. @param token as it was opened; null = a new one. */
-export function fieldsOf(form: TokenForm, token: Token | null, facts: MoneyFacts) {
+export function fieldsOf(form: TokenForm, token: Token | null, facts: MoneyDetails) {
   const { name, amount, spend, models, ips, group, limits } = form;
   const before = formOf(token, facts);
   // What is left goes down while the form is open: an amount that nobody touched is not sent back.

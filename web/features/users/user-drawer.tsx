@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
-import { mostQuota } from '../../../server/contract/pricing/shares.ts';
+import { maxQuota } from '../../../server/contract/pricing/shares.ts';
 import { moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
@@ -25,7 +25,7 @@ export interface UserDrawerProps {
 }
 
 /** Quota may be taken as well. */
-export const signedBounds = { min: -mostQuota } as const;
+export const signedBounds = { min: -maxQuota } as const;
 const bindings = ['email', 'github_id', 'oidc_id', 'wechat_id', 'telegram_id', 'linux_do_id'] as const;
 
 function BindingList({ user }: { readonly user: User }) {

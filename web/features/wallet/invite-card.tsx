@@ -1,7 +1,7 @@
 /** The link that invites others, and what it brought. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { MoneyFacts } from '../../../server/contract/pricing/format.ts';
+import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { Card } from '../../components/card.tsx';
@@ -16,12 +16,12 @@ import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 interface TransferProps {
   /** Quota that waits. */
   readonly earned: number;
-  readonly facts: MoneyFacts;
+  readonly facts: MoneyDetails;
   readonly onTransferred: () => Promise<unknown>;
 }
 
 /** @param earned quota that waits. */
-export const transferBounds = (earned: number, { quotaPerUnit }: MoneyFacts) => ({ min: quotaPerUnit, max: earned });
+export const transferBounds = (earned: number, { quotaPerUnit }: MoneyDetails) => ({ min: quotaPerUnit, max: earned });
 
 /** What was earned becomes balance, all of it or a part of at least one unit of currency. */
 function Transfer({ earned, facts, onTransferred }: TransferProps) {

@@ -198,11 +198,11 @@ export function probesOfProvider(row: ProviderRow): readonly FlipProbe[] {
   if (row.dialect !== 'openai-chat') return general;
   const bare = chat({ ...(row.member.startsWith('tool') ? { tools: [tool] } : {}) });
   const long = chat({ tools: [tool], messages: history });
-  const asked = [bare, long].map(({ body }) => chat(withAt(body, path, value) as object));
+  const requested = [bare, long].map(({ body }) => chat(withAt(body, path, value) as object));
   const atAssistant = history.map((turn) => (turn.role === 'assistant' ? withAt(turn, path.slice(1), value) : turn));
   const inside = row.member.startsWith('messages[].') ? [chat({ tools: [tool], messages: atAssistant })] : [];
-  const streamed = asked.map(({ body }) => chat({ ...body, stream: true }));
+  const streamed = requested.map(({ body }) => chat({ ...body, stream: true }));
   // Of messages as a whole, of roles and of what stands beside something only requests of every kind tell.
   const wide = row.beside !== undefined || row.member === 'messages' || row.member.endsWith('role');
-  return [...asked, ...streamed, ...inside, ...(wide ? general : [])];
+  return [...requested, ...streamed, ...inside, ...(wide ? general : [])];
 }

@@ -55,28 +55,31 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
       for (const { path, body, suffix = '' } of probes) {
         // Words behind a name are read off the upstream's own.
         if (name.startsWith('models') && (suffix === '' ? way > 0 : way === 0)) continue;
-        const asked = `${model}${suffix}`;
-        const place = `${key} ${asked} ${path} ${JSON.stringify(body)}`;
+        const requested = `${model}${suffix}`;
+        const place = `${key} ${requested} ${path} ${JSON.stringify(body)}`;
         const before = known.get(place);
         if (before !== undefined) {
           seen.push(before);
           continue;
         }
         world.take();
-        const answer = await world.fetch(`http://gateway.test${path.replace('{model}', encodeURIComponent(asked))}`, {
-          method: body === null ? 'GET' : 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          ...(body === null
-            ? {}
-            : { body: JSON.stringify(path.includes('{model}') ? body : { model: asked, ...body }) }),
-        });
+        const answer = await world.fetch(
+          `http://gateway.test${path.replace('{model}', encodeURIComponent(requested))}`,
+          {
+            method: body === null ? 'GET' : 'POST',
+            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+            ...(body === null
+              ? {}
+              : { body: JSON.stringify(path.includes('{model}') ? body : { model: requested, ...body }) }),
+          },
+        );
         const text = await answer.text();
         const exchange = world.take().at(-1);
         // What is declared is told too: it is how an operator learns of it.
         const declared = exchange === undefined ? [] : await world.dropped();
         const words =
           exchange === undefined ? `${answer.status} ${body === null && answer.ok ? text : ''}` : exchange.text;
-        const now = [exchange?.refused?.rule ?? '', hash('md5', `${words} ${declared}`)] as const;
+        const now = [exchange?.rejected?.rule ?? '', hash('md5', `${words} ${declared}`)] as const;
         known.set(place, now);
         seen.push(now);
       }
@@ -107,8 +110,8 @@ const run = (flip: string): Promise<Awaited<ReturnType<typeof outcomes>>> =>
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let text = '';
-    started.stdout.on('data', (piece) => {
-      text += piece;
+    started.stdout.on('data', (chunk) => {
+      text += chunk;
     });
     started.on('close', () => {
       try {
@@ -120,7 +123,7 @@ const run = (flip: string): Promise<Awaited<ReturnType<typeof outcomes>>> =>
   });
 
 const wanted = flips.filter(({ label }) => label.includes(only));
-const usual = await run('none');
+const baseline = await run('none');
 const counts = { refused: 0, 'told otherwise': 0, unnoticed: 0, 'not played': 0 };
 let next = 0;
 
@@ -145,10 +148,10 @@ async function work(): Promise<void> {
 }
 
 function judge(flip: Flip, after: readonly (readonly [string, string])[] | undefined): void {
-  const before = usual[flip.name];
-  const refused = after?.some(([rule], place) => rule !== '' && before?.[place]?.[0] === '') === true;
-  const otherwise = after?.some(([, text], place) => text !== before?.[place]?.[1]) === true;
-  const verdict = after === undefined ? 'not played' : refused ? 'refused' : otherwise ? 'told otherwise' : 'unnoticed';
+  const before = baseline[flip.name];
+  const rejected = after?.some(([rule], place) => rule !== '' && before?.[place]?.[0] === '') === true;
+  const fallback = after?.some(([, text], place) => text !== before?.[place]?.[1]) === true;
+  const verdict = after === undefined ? 'not played' : rejected ? 'refused' : fallback ? 'told otherwise' : 'unnoticed';
   counts[verdict]++;
   if (verdict === 'unnoticed' || verdict === 'not played') console.log(`${verdict}\t${flip.name}\t${flip.label}`);
 }

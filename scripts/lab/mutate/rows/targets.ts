@@ -4,7 +4,7 @@ import { bareName } from '../../../../server/contract/model-limits.ts';
 import { allProviders, providerBySlug } from '../../../../server/providers/catalogue.ts';
 import type { ModelRow, ProviderRow } from '../../../../server/providers/knowledge/row.ts';
 import { sameDemands, targetFor, targetOf } from '../../../../server/providers/knowledge/target.ts';
-import { probeFacts } from '../../../../server/providers/probe.ts';
+import { probeInput } from '../../../../server/providers/probe.ts';
 import { doubleNames, doubles } from '../../../../tests/doubles/table.ts';
 import { type GridTarget, gridTargets } from '../../../../tests/practice/grid/targets.ts';
 
@@ -68,7 +68,7 @@ const asTarget = (place: Place | undefined): GridTarget | null => (place === und
 /** Lists name models that hear or draw, too: they take nothing of what is asked of a conversation. */
 const converses = ({ double, model }: Place): boolean => {
   const provider = providerBySlug(slugOf.get(double) ?? '');
-  return provider !== undefined && ['chat', 'responses'].includes(probeFacts(provider, model).kind);
+  return provider !== undefined && ['chat', 'responses'].includes(probeInput(provider, model).kind);
 };
 
 /** Later rows may say the same: where this one alone decides is looked for first. */

@@ -1,6 +1,6 @@
 /** A balance for ten requests and three hundred that want it at the same moment, on three machines; and how long one waits whose money lies on another machine. */
 import type { Goal } from '../../bench/goals.ts';
-import { atLeast, atMost, share } from '../site.ts';
+import { maxGoal, minGoal, share } from '../site.ts';
 import { audited, goalsOf, tally } from './books.ts';
 import type { Account } from './people.ts';
 import { type Cluster, openCluster, until } from './site.ts';
@@ -14,7 +14,7 @@ const question = { content, model: 'practice-large', stream: true } as const;
 
 /** What a request of this kind holds: who has little leases exactly that for it. */
 async function needed(cluster: Cluster, account: Account): Promise<number> {
-  const asked = askOnce(cluster.nodes[0]?.url ?? '', account, question);
+  const requested = askOnce(cluster.nodes[0]?.url ?? '', account, question);
   let need = 0;
   await until(async () => {
     const [lease] = await cluster.query<{ amount: number }>(
@@ -24,7 +24,7 @@ async function needed(cluster: Cluster, account: Account): Promise<number> {
     need = lease?.amount ?? 0;
     return need > 0;
   });
-  await asked;
+  await requested;
   return need;
 }
 
@@ -75,22 +75,22 @@ export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
       console.log(`admission: a balance of ${balanceFor} x ${need}: ${tally(all)}`);
     }
     const walked = await wander(cluster, walker, steps);
-    const away: Told[] = [];
+    const unavailable: Told[] = [];
     for (let left = steps; left > 0; left -= balanceFor) {
       await credit(cluster, narrow, need);
-      away.push(...(await wander(cluster, narrow, balanceFor)).filter((one) => one.whole));
+      unavailable.push(...(await wander(cluster, narrow, balanceFor)).filter((one) => one.whole));
     }
     console.log(
       `admission: first byte with the money here p50 ${median(walked, 0.5).toFixed(1)} ms, p99 ${median(walked, 0.99).toFixed(1)} ms`,
     );
     console.log(
-      `admission: first byte with the money elsewhere p50 ${median(away, 0.5).toFixed(1)} ms, p99 ${median(away, 0.99).toFixed(1)} ms (${away.length} requests)`,
+      `admission: first byte with the money elsewhere p50 ${median(unavailable, 0.5).toFixed(1)} ms, p99 ${median(unavailable, 0.99).toFixed(1)} ms (${unavailable.length} requests)`,
     );
-    const audit = await audited(cluster, [...told, ...walked, ...away], []);
+    const audit = await audited(cluster, [...told, ...walked, ...unavailable], []);
     return [
-      atLeast('admission: least admitted of ten', Math.min(...admitted), balanceFor, 'requests'),
-      atMost('admission: refused though there was plenty', walked.filter(isForMoney).length, 0, ''),
-      atMost('admission: p99 with the money elsewhere', median(away, 0.99), full ? 500 : 2000, 'ms'),
+      minGoal('admission: least admitted of ten', Math.min(...admitted), balanceFor, 'requests'),
+      maxGoal('admission: refused though there was plenty', walked.filter(isForMoney).length, 0, ''),
+      maxGoal('admission: p99 with the money elsewhere', median(unavailable, 0.99), full ? 500 : 2000, 'ms'),
       ...goalsOf('admission', audit, []),
     ];
   } finally {

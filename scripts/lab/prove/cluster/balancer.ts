@@ -37,7 +37,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   const asking = new Set<number>();
   const open = new Set<Socket>();
   let turn = 0;
-  const look = async (port: number) => {
+  const check = async (port: number) => {
     if (asking.has(port)) return;
     asking.add(port);
     if ((await isReady(port)) && !out.has(port)) ready.add(port);
@@ -45,10 +45,10 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     asking.delete(port);
   };
   const timer = setInterval(() => {
-    for (const port of ports) void look(port);
+    for (const port of ports) void check(port);
   }, everyMs);
   const next = async (): Promise<Socket | null> => {
-    for (let tries = 0; tries < ports.length; tries++) {
+    for (let attempts = 0; attempts < ports.length; attempts++) {
       const candidates = ports.filter((port) => ready.has(port));
       const port = candidates[turn++ % Math.max(1, candidates.length)];
       if (port === undefined) return null;

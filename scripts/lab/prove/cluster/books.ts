@@ -1,10 +1,10 @@
 /** What clients were told against what the books say. */
 
-import { postgresFacts } from '../../../../db/ledger/postgres/facts.ts';
+import { postgresStats } from '../../../../db/ledger/postgres/facts.ts';
 import { openDatabase } from '../../../../db/open.ts';
 import { reportsOf } from '../../../../server/billing/ledger/verify.ts';
 import type { Goal } from '../../bench/goals.ts';
-import { atMost } from '../site.ts';
+import { maxGoal } from '../site.ts';
 import type { Cluster } from './site.ts';
 import type { Credit, Told } from './traffic.ts';
 
@@ -42,7 +42,7 @@ const chargesQuery = `SELECT split_part(ref, '#', 1) AS ref,
 const violationsOf = async (url: string): Promise<string[]> => {
   const database = await openDatabase({ engine: 'postgres', url });
   try {
-    return reportsOf(await postgresFacts(database))
+    return reportsOf(await postgresStats(database))
       .filter(({ violations }) => violations > 0)
       .map((report) => JSON.stringify(report).slice(0, 600));
   } finally {
@@ -62,7 +62,7 @@ async function one(cluster: Cluster, told: readonly Told[], credits: readonly Cr
   const lost: string[] = [];
   const doubled: string[] = [];
   const wrongAmounts: string[] = [];
-  for (const { ref, whole, charge, most } of told) {
+  for (const { ref, whole, charge, max } of told) {
     if (ref === '') continue;
     const charged = charges.get(ref);
     const row = rows.get(ref);
@@ -70,7 +70,7 @@ async function one(cluster: Cluster, told: readonly Told[], credits: readonly Cr
     if ((charged?.rows ?? 0) > 1 || (row?.n ?? 0) > 1 || (whole && (charged?.amount ?? 0) > charge)) doubled.push(ref);
     else if (whole && charged !== undefined && (charged.amount !== charge || row?.quota !== charge))
       wrongAmounts.push(`${ref}: ${charged.amount}, log ${row?.quota}, told ${charge}`);
-    else if (!whole && (charged?.amount ?? 0) > most) wrongAmounts.push(`${ref}: ${charged?.amount} of ${most}`);
+    else if (!whole && (charged?.amount ?? 0) > max) wrongAmounts.push(`${ref}: ${charged?.amount} of ${max}`);
   }
   const credited = new Map<string, number>();
   for (const { account, amount } of await cluster.query<{ account: number; amount: number }>(
@@ -139,7 +139,7 @@ export function goalsOf(name: string, audit: Audit, wronglyRefused: readonly str
   for (const [what, list] of Object.entries({ ...audit, wronglyRefused }))
     if (Array.isArray(list) && list.length > 0) console.log(`${name}: ${what}: ${firstOf(list)}`);
   console.log(`${name}: ${audit.charges} charges in the books, ${audit.openHolds} requests of lost nodes still open`);
-  const zero = (what: string, list: number) => atMost(`${name}: ${what}`, list, 0, '');
+  const zero = (what: string, list: number) => maxGoal(`${name}: ${what}`, list, 0, '');
   return [
     zero('charges lost', audit.lost.length),
     zero('charges doubled', audit.doubled.length),

@@ -2,7 +2,7 @@
 
 import { startStandby } from '../../../servers/standby.ts';
 import type { Goal } from '../../bench/goals.ts';
-import { atLeast, atMost } from '../site.ts';
+import { maxGoal, minGoal } from '../site.ts';
 import { audited, goalsOf, tally } from './books.ts';
 import { createChance } from './chance.ts';
 import { beginAgain } from './faults.ts';
@@ -151,11 +151,11 @@ export async function failover({ seed, full }: PartOrder): Promise<readonly Goal
       `failover: ${behind} ends missing in ${rounds} rounds, ${filled} with a full disk (${reported} said so), ${killed} with a kill; ${confirmed} codes and ${credits.paid.length} orders confirmed`,
     );
     return [
-      atLeast('failover: ends that had to be sent again', behind, 1, ''),
-      atLeast('failover: codes and orders confirmed', Math.min(confirmed, credits.paid.length), 1, ''),
-      atMost('failover: confirmed codes that are not used', Math.max(0, confirmed - (used?.n ?? 0)), 0, ''),
-      atMost('failover: confirmed orders that are not paid', unpaid.length, 0, ''),
-      atLeast('failover: full disks that were reported', reported, filled, ''),
+      minGoal('failover: ends that had to be sent again', behind, 1, ''),
+      minGoal('failover: codes and orders confirmed', Math.min(confirmed, credits.paid.length), 1, ''),
+      maxGoal('failover: confirmed codes that are not used', Math.max(0, confirmed - (used?.n ?? 0)), 0, ''),
+      maxGoal('failover: confirmed orders that are not paid', unpaid.length, 0, ''),
+      minGoal('failover: full disks that were reported', reported, filled, ''),
       ...goalsOf('failover', audit, traffic.wronglyRefused),
     ];
   } finally {

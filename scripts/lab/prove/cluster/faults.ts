@@ -69,13 +69,13 @@ const lastWords = 3000;
 
 /** A database that starts again while a node does may cost it another try, as under any supervisor. */
 export async function beginAgain(cluster: Cluster, index: number): Promise<number> {
-  const began = performance.now();
+  const started = performance.now();
   for (;;) {
     try {
       await cluster.nodes[index]?.begin();
-      return performance.now() - began;
+      return performance.now() - started;
     } catch (error) {
-      if (performance.now() - began > recoveryMs) throw error;
+      if (performance.now() - started > recoveryMs) throw error;
       await Bun.sleep(500);
     }
   }

@@ -1,6 +1,6 @@
 /** A machine that stands still for longer than its leases live, with streams open: what it spends when it wakes up, and what becomes of the streams. */
 import type { Goal } from '../../bench/goals.ts';
-import { atLeast, atMost } from '../site.ts';
+import { maxGoal, minGoal } from '../site.ts';
 import { audited, goalsOf, tally } from './books.ts';
 import { freezeNode } from './faults.ts';
 import { openCluster, until } from './site.ts';
@@ -57,11 +57,11 @@ export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
     const audit = await audited(cluster, told, []);
     console.log(`paused: its streams: ${tally(slept)}; right after it woke up: ${tally(first)}`);
     console.log(`paused: it serves again ${backMs.toFixed(0)} ms after it woke up`);
-    const inFlight = slept.reduce((sum, { most }) => sum + most, 0);
+    const inFlight = slept.reduce((sum, { max }) => sum + max, 0);
     return [
       ...goalsOf('paused', audit, []).filter(({ name }) => !name.includes('overrun')),
-      atMost('paused: paid by overrun, of what was in flight', audit.overrun, inFlight, ''),
-      atLeast('paused: served meanwhile', told.filter(({ whole }) => whole).length, 20, ''),
+      maxGoal('paused: paid by overrun, of what was in flight', audit.overrun, inFlight, ''),
+      minGoal('paused: served meanwhile', told.filter(({ whole }) => whole).length, 20, ''),
     ];
   } finally {
     await cluster.close();

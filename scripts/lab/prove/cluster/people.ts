@@ -10,7 +10,7 @@ export interface Account {
   readonly balance: number;
 }
 
-export interface Wanted {
+export interface Needed {
   readonly accounts: readonly {
     readonly name: string;
     readonly balance: number;
@@ -27,7 +27,7 @@ interface Answer {
   readonly data?: unknown;
 }
 
-const mostCodes = 100;
+const maxCodes = 100;
 
 export async function call(
   url: string,
@@ -62,7 +62,7 @@ async function logIn(url: string, username: string) {
   return { id: data.id, headers: { cookie, 'new-api-user': String(data.id) } };
 }
 
-export async function provision(url: string, wanted: Wanted) {
+export async function provision(url: string, wanted: Needed) {
   const root = await logIn(url, 'root');
   const post = (path: string, body: unknown, headers: Readonly<Record<string, string>> = root.headers) =>
     well(call(`${url}${path}`, 'POST', headers, body));
@@ -80,8 +80,8 @@ export async function provision(url: string, wanted: Wanted) {
     accounts.push({ name, id, headers, balance, ...(await keyOf(headers, limit, perMinute)) });
   }
   const codes: string[] = [];
-  for (let left = wanted.codes?.count ?? 0; left > 0; left -= mostCodes) {
-    const order = { name: 'proof', quota: wanted.codes?.quota ?? 0, count: Math.min(left, mostCodes) };
+  for (let left = wanted.codes?.count ?? 0; left > 0; left -= maxCodes) {
+    const order = { name: 'proof', quota: wanted.codes?.quota ?? 0, count: Math.min(left, maxCodes) };
     codes.push(...((await post('/api/redemption/', order)) as string[]));
   }
   const own = await keyOf(root.headers);

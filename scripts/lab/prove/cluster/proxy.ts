@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { answers, freePort, start } from '../../../../cli/bench/processes.ts';
 import type { Goal } from '../../bench/goals.ts';
-import { atLeast, atMost } from '../site.ts';
+import { maxGoal, minGoal } from '../site.ts';
 import { audited, goalsOf, tally } from './books.ts';
 import { createChance } from './chance.ts';
 import type { Account } from './people.ts';
@@ -98,10 +98,10 @@ export async function proxy({ seed, full }: PartOrder): Promise<readonly Goal[]>
     console.log(`proxy: ${codes.length} nodes replaced; ${tally(traffic.told)}`);
     for (const { status, code, words } of errors.slice(0, 5)) console.log(`proxy: ${status} ${code} ${words}`);
     return [
-      atLeast('proxy: answers seen whole', traffic.told.filter(({ whole }) => whole).length, 100, ''),
-      atMost('proxy: errors', errors.length, 0, ''),
-      atMost('proxy: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
-      atLeast('proxy: moments at which a stream of 40 chunks comes', moments, 20, ''),
+      minGoal('proxy: answers seen whole', traffic.told.filter(({ whole }) => whole).length, 100, ''),
+      maxGoal('proxy: errors', errors.length, 0, ''),
+      maxGoal('proxy: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
+      minGoal('proxy: moments at which a stream of 40 chunks comes', moments, 20, ''),
       ...goalsOf('proxy', audit, traffic.wronglyRefused),
     ];
   } finally {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { cpuMicros } from '../../../../cli/bench/machine.ts';
 import { type Loaded, load } from '../../../../cli/bench/processes.ts';
 import type { Goal } from '../../bench/goals.ts';
-import { atLeast, atMost, openSite } from '../site.ts';
+import { maxGoal, minGoal, openSite } from '../site.ts';
 import { processesOf } from './faults.ts';
 import { type Cluster, openCluster, unit } from './site.ts';
 import type { PartOrder } from './storms.ts';
@@ -107,9 +107,9 @@ export async function rates({ full }: PartOrder): Promise<readonly Goal[]> {
       `rates: added to a file's latency: c=1 ${(one.p50 - file.one.p50).toFixed(1)} ms p50, ${(one.p99 - file.one.p99).toFixed(1)} ms p99; c=16 ${(many.p50 - file.many.p50).toFixed(1)} ms p50, ${(many.p99 - file.many.p99).toFixed(1)} ms p99`,
     );
     return [
-      atLeast('rates: settlements/s, one node', alone, full ? 8000 : 1, '/s'),
-      atLeast('rates: settlements/s, three nodes', together, full ? 8000 : 1, '/s'),
-      atMost('rates: requests that failed', one.failed + many.failed + all.failed, 0, ''),
+      minGoal('rates: settlements/s, one node', alone, full ? 8000 : 1, '/s'),
+      minGoal('rates: settlements/s, three nodes', together, full ? 8000 : 1, '/s'),
+      maxGoal('rates: requests that failed', one.failed + many.failed + all.failed, 0, ''),
     ];
   } finally {
     await cluster.close();

@@ -17,7 +17,7 @@ import { answers, command, end, freePort, itself, type Program, start } from '..
 import { type PostgresServer, postgresPrograms, startPostgres } from '../../../servers/postgres.ts';
 import { type RedisServer, redisInstalled, startRedis } from '../../../servers/redis.ts';
 import { type Balancer, startBalancer } from './balancer.ts';
-import { type Account, provision, type Wanted } from './people.ts';
+import { type Account, type Needed, provision } from './people.ts';
 
 const binary = resolve(import.meta.dirname, '..', '..', '..', '..', 'dist', 'gateway');
 export const program: Program = existsSync(binary) ? [binary] : itself;
@@ -59,7 +59,7 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-export interface ClusterOrder extends Wanted {
+export interface ClusterOrder extends Needed {
   readonly nodes?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly serveFlags?: readonly string[];

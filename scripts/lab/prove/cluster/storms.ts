@@ -1,6 +1,6 @@
 /** Mixed traffic while one kind of trouble, or all of them, comes again and again. */
 import type { Goal } from '../../bench/goals.ts';
-import { atLeast, atMost, share } from '../site.ts';
+import { maxGoal, minGoal, share } from '../site.ts';
 import { audited, goalsOf, tally } from './books.ts';
 import { createChance } from './chance.ts';
 import { type FaultCounts, rage } from './faults.ts';
@@ -18,7 +18,7 @@ const little = 200_000;
 const codeQuota = 150_000;
 /** A calm while at the end: everything has to be served again. */
 const calmMs = 5000;
-const leastAnswers = 100;
+const minResponses = 100;
 
 const people = [
   ...Array.from({ length: 4 }, (_, n) => ({ name: `rich${n}`, balance: plenty })),
@@ -40,17 +40,17 @@ async function storm(name: string, counts: FaultCounts, { seed, full }: PartOrde
       lanes: full ? 2 : 1,
     });
     await Bun.sleep(1000);
-    const began = performance.now();
+    const started = performance.now();
     const report = await rage(cluster, { counts, chance, freeze: [5, 30] });
     const calmFrom = performance.now();
     await Bun.sleep(calmMs);
     const whole = () => traffic.told.filter((one) => one.whole).length;
-    await until(() => whole() >= leastAnswers, 120_000);
+    await until(() => whole() >= minResponses, 120_000);
     await traffic.stop();
     const calm = traffic.told.filter(({ sentAt }) => sentAt > calmFrom);
     const audit = await audited(cluster, traffic.told, traffic.credits);
     console.log(
-      `${name}: seed ${seed}, ${report.done} faults in ${((performance.now() - began) / 1000).toFixed(0)} s, ${traffic.told.length} requests: ${tally(traffic.told)}`,
+      `${name}: seed ${seed}, ${report.done} faults in ${((performance.now() - started) / 1000).toFixed(0)} s, ${traffic.told.length} requests: ${tally(traffic.told)}`,
     );
     console.log(`${name}: after the last fault: ${tally(calm)}`);
     if (report.recoveries.length > 0)
@@ -64,9 +64,9 @@ async function storm(name: string, counts: FaultCounts, { seed, full }: PartOrde
     const confirmed = traffic.credits.filter(({ confirmedAt }) => Number.isFinite(confirmedAt)).length;
     console.log(`${name}: ${confirmed} of ${traffic.credits.length} codes confirmed`);
     return [
-      atLeast(`${name}: answers seen whole`, whole(), leastAnswers, ''),
+      minGoal(`${name}: answers seen whole`, whole(), minResponses, ''),
       ...goalsOf(name, audit, traffic.wronglyRefused),
-      atMost(
+      maxGoal(
         `${name}: broken in the calm after`,
         calm.filter(({ status, left }) => status === 0 && !left).length,
         0,

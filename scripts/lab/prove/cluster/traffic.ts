@@ -23,7 +23,7 @@ export interface Told {
   code: string;
   words: string;
   /** More than this no request of its kind holds. */
-  readonly most: number;
+  readonly max: number;
 }
 
 export interface Credit {
@@ -96,7 +96,7 @@ export async function askOnce(url: string, account: Account, question: Question 
     charge: 0,
     code: '',
     words: '',
-    most: unit * (Buffer.byteLength(body) + overhead + tokensOf[question.model ?? 'practice-small']),
+    max: unit * (Buffer.byteLength(body) + overhead + tokensOf[question.model ?? 'practice-small']),
   };
   return fill(told, url, body, question);
 }
@@ -150,16 +150,16 @@ export const isForMoney = ({ status, code }: Told): boolean =>
  * What was there at least when a request was refused: all that was given before it was asked, less all that others may hold
  * or have paid by then.
  */
-function leastLeft(refused: Told, told: readonly Told[], credits: readonly Credit[]): number {
-  const { account } = refused;
+function minLeft(rejected: Told, told: readonly Told[], credits: readonly Credit[]): number {
+  const { account } = rejected;
   let left = account.balance;
   for (const credit of credits)
-    if (credit.account === account && credit.confirmedAt < refused.sentAt) left += credit.quota;
+    if (credit.account === account && credit.confirmedAt < rejected.sentAt) left += credit.quota;
   for (const one of told) {
-    if (one === refused || one.account !== account || one.sentAt > refused.endedAt) continue;
-    const isOver = one.endedAt < refused.sentAt;
+    if (one === rejected || one.account !== account || one.sentAt > rejected.endedAt) continue;
+    const isOver = one.endedAt < rejected.sentAt;
     if (isOver && one.whole) left -= one.charge;
-    else if (!(isOver && one.status >= 400)) left -= one.most;
+    else if (!(isOver && one.status >= 400)) left -= one.max;
   }
   return left;
 }
@@ -171,8 +171,8 @@ export function startTraffic(order: TrafficOrder): Traffic {
   const wronglyRefused: string[] = [];
   let over = false;
   const note = async (account: Account, question: Question): Promise<Told> => {
-    const asked = askOnce(url, account, question);
-    const one = await asked;
+    const requested = askOnce(url, account, question);
+    const one = await requested;
     told.push(one);
     return one;
   };
@@ -197,19 +197,19 @@ export function startTraffic(order: TrafficOrder): Traffic {
     const credit = { account, code, quota: order.codeQuota, confirmedAt: Number.POSITIVE_INFINITY };
     credits.push(credit);
     // Whoever was not answered asks again with the same code.
-    for (let tries = 0; tries < 20 && !over; tries++) {
+    for (let attempts = 0; attempts < 20 && !over; attempts++) {
       const answer = await call(`${url}/api/user/topup`, 'POST', account.headers, { key: code }).catch(() => null);
       if (answer?.success === true) credit.confirmedAt = performance.now();
       if (answer?.success === true || /used|使用/i.test(answer?.message ?? '')) return;
       await Bun.sleep(200);
     }
   };
-  const refused: Told[] = [];
+  const rejected: Told[] = [];
   const poor = async (account: Account) => {
     while (!over) {
       const one = await note(account, { content: `question ${chance.whole(1, 999)}`, stream: chance.share() < 0.3 });
       if (isForMoney(one)) {
-        refused.push(one);
+        rejected.push(one);
         await redeem(account);
       }
       await Bun.sleep(chance.whole(0, pauseMs));
@@ -227,9 +227,9 @@ export function startTraffic(order: TrafficOrder): Traffic {
       over = true;
       await Promise.all(going);
       // Only now is everything known that was open at the time.
-      for (const one of refused) {
-        const left = leastLeft(one, told, credits);
-        if (left >= one.most)
+      for (const one of rejected) {
+        const left = minLeft(one, told, credits);
+        if (left >= one.max)
           wronglyRefused.push(
             `${one.account.name} at ${one.sentAt.toFixed(0)} ms: at least ${left} left: ${one.words}`,
           );

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Program } from '../../../../cli/bench/processes.ts';
 import type { Goal } from '../../bench/goals.ts';
 import { type Copy, copyTree } from '../../mutate/copy.ts';
-import { atLeast, atMost } from '../site.ts';
+import { maxGoal, minGoal } from '../site.ts';
 import { audited, goalsOf, tally } from './books.ts';
 import { createChance } from './chance.ts';
 import { type Cluster, openCluster } from './site.ts';
@@ -75,10 +75,10 @@ export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[
     const errors = traffic.told.filter(({ whole, left }) => !whole && !left);
     for (const { status, code, words } of errors.slice(0, 5)) console.log(`upgrade: ${status} ${code} ${words}`);
     return [
-      atLeast('upgrade: answers seen whole', traffic.told.filter(({ whole }) => whole).length, 100, ''),
-      atMost('upgrade: errors', errors.length, 0, ''),
-      atMost('upgrade: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
-      atLeast('upgrade: newer schema in place', applied.filter(({ name }) => name === newest).length, 1, ''),
+      minGoal('upgrade: answers seen whole', traffic.told.filter(({ whole }) => whole).length, 100, ''),
+      maxGoal('upgrade: errors', errors.length, 0, ''),
+      maxGoal('upgrade: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
+      minGoal('upgrade: newer schema in place', applied.filter(({ name }) => name === newest).length, 1, ''),
       ...goalsOf('upgrade', audit, traffic.wronglyRefused),
     ];
   } finally {

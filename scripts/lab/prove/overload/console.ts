@@ -5,20 +5,25 @@ import { spreadOf, watchLoop } from './spread.ts';
 const { url, everyMs } = JSON.parse(process.argv[2] ?? '') as LookOrder;
 const took: number[] = [];
 let failed = 0;
-const late = watchLoop();
-const look = async () => {
-  const asked = performance.now();
+const timedOut = watchLoop();
+const check = async () => {
+  const requested = performance.now();
   const isWell = await fetch(url).then(
     async (response) => (await response.arrayBuffer()).byteLength > 0 && response.ok,
     () => false,
   );
-  if (isWell) took.push(performance.now() - asked);
+  if (isWell) took.push(performance.now() - requested);
   else failed++;
 };
-await look();
-const looks = setInterval(() => void look(), everyMs);
+await check();
+const looks = setInterval(() => void check(), everyMs);
 process.on('message', () => {
   clearInterval(looks);
-  process.send?.({ asked: took.length + failed, failed, took: spreadOf(took), late: late() } satisfies LookReport);
+  process.send?.({
+    requested: took.length + failed,
+    failed,
+    took: spreadOf(took),
+    timedOut: timedOut(),
+  } satisfies LookReport);
 });
 process.send?.({ ready: true });

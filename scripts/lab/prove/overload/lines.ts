@@ -50,8 +50,8 @@ export async function createLines(
               },
             };
           },
-          data({ data }, piece) {
-            const bytes = data.rest === null ? piece : Buffer.concat([data.rest, piece]);
+          data({ data }, chunk) {
+            const bytes = data.rest === null ? chunk : Buffer.concat([data.rest, chunk]);
             const whole = wholeLength(bytes);
             if (whole === 0 || bytes.length < whole) {
               data.rest = Buffer.from(bytes);

@@ -13,11 +13,11 @@ interface Tally {
   readonly phase: Phase;
   due: number;
   queued: number;
-  refused: number;
+  rejected: number;
   lastRefusal: number;
   readonly fromDue: number[];
   readonly fromWritten: number[];
-  readonly refusedFromWritten: number[];
+  readonly rejectedAfterWrite: number[];
 }
 
 /** Each waits for a free connection from the moment it was due. */
@@ -25,8 +25,8 @@ async function offer(): Promise<readonly PhaseReport[]> {
   const tallies = order.phases.map(
     (phase): Tally => ({
       phase,
-      ...{ due: 0, queued: 0, refused: 0, lastRefusal: 0 },
-      ...{ fromDue: [], fromWritten: [], refusedFromWritten: [] },
+      ...{ due: 0, queued: 0, rejected: 0, lastRefusal: 0 },
+      ...{ fromDue: [], fromWritten: [], rejectedAfterWrite: [] },
     }),
   );
   const waiting: { readonly due: number; readonly tally: Tally }[] = [];
@@ -47,8 +47,8 @@ async function offer(): Promise<readonly PhaseReport[]> {
       one.tally.fromDue.push(at - one.due);
       one.tally.fromWritten.push(at - line.writtenAt);
     } else if (status === 503) {
-      one.tally.refused++;
-      one.tally.refusedFromWritten.push(at - line.writtenAt);
+      one.tally.rejected++;
+      one.tally.rejectedAfterWrite.push(at - line.writtenAt);
       if (current !== undefined) current.lastRefusal = at - phaseAt;
     }
     const first = waiting[next];
@@ -79,12 +79,12 @@ async function offer(): Promise<readonly PhaseReport[]> {
   return tallies.map(reportOf);
 }
 
-const reportOf = ({ phase, due, queued, refused, lastRefusal, fromDue, ...rest }: Tally): PhaseReport => ({
+const reportOf = ({ phase, due, queued, rejected, lastRefusal, fromDue, ...rest }: Tally): PhaseReport => ({
   name: phase.name,
-  ...{ due, queued, refused, lastRefusal, served: fromDue.length, failed: due - refused - fromDue.length },
+  ...{ due, queued, rejected, lastRefusal, served: fromDue.length, failed: due - rejected - fromDue.length },
   fromDue: spreadOf(fromDue),
   fromWritten: spreadOf(rest.fromWritten),
-  refusedFromWritten: spreadOf(rest.refusedFromWritten),
+  rejectedAfterWrite: spreadOf(rest.rejectedAfterWrite),
 });
 
 /** As many at a time as there are connections. @returns served per second. */
@@ -96,14 +96,14 @@ async function saturate(): Promise<number> {
   });
   for (const line of lines.free) line.ask(bytes);
   await Bun.sleep(order.ms / 4);
-  const [before, began] = [served, performance.now()];
+  const [before, started] = [served, performance.now()];
   await Bun.sleep(order.ms);
-  const perSecond = ((served - before) * 1000) / (performance.now() - began);
+  const perSecond = ((served - before) * 1000) / (performance.now() - started);
   lines.close();
   return perSecond;
 }
 
-const late = watchLoop();
+const timedOut = watchLoop();
 const [phases, perSecond] = order.phases.length === 0 ? [[], await saturate()] : [await offer(), 0];
-process.send?.({ phases, perSecond, late: late() } satisfies LoadReport);
+process.send?.({ phases, perSecond, timedOut: timedOut() } satisfies LoadReport);
 process.disconnect?.();

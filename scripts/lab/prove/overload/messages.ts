@@ -20,7 +20,7 @@ export interface LoadOrder {
 export interface Spread {
   readonly p50: number;
   readonly p99: number;
-  readonly most: number;
+  readonly max: number;
 }
 
 export interface PhaseReport {
@@ -30,14 +30,14 @@ export interface PhaseReport {
   /** Those that found no free connection at once. */
   readonly queued: number;
   readonly served: number;
-  readonly refused: number;
+  readonly rejected: number;
   /** Answers that are neither, and requests without one. */
   readonly failed: number;
   /** Of those served. */
   readonly fromDue: Spread;
   readonly fromWritten: Spread;
   /** Of those refused. */
-  readonly refusedFromWritten: Spread;
+  readonly rejectedAfterWrite: Spread;
   /** The last refusal that came, from the phase's beginning; 0 = none. */
   readonly lastRefusal: number;
 }
@@ -47,7 +47,7 @@ export interface LoadReport {
   /** Served per second, where there are no phases. */
   readonly perSecond: number;
   /** How much later than due the process's own loop was. */
-  readonly late: Spread;
+  readonly timedOut: Spread;
 }
 
 export interface UpstreamOrder {
@@ -60,8 +60,8 @@ export interface UpstreamReady {
   readonly instant: string;
 }
 export interface UpstreamReport {
-  readonly asked: number;
-  readonly late: Spread;
+  readonly requested: number;
+  readonly timedOut: Spread;
 }
 
 export interface LookOrder {
@@ -69,8 +69,8 @@ export interface LookOrder {
   readonly everyMs: number;
 }
 export interface LookReport {
-  readonly asked: number;
+  readonly requested: number;
   readonly failed: number;
   readonly took: Spread;
-  readonly late: Spread;
+  readonly timedOut: Spread;
 }

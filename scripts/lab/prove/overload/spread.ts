@@ -5,21 +5,21 @@ import type { Spread } from './messages.ts';
 export const spreadOf = (values: readonly number[]): Spread => ({
   p50: share(values, 0.5),
   p99: share(values, 0.99),
-  most: share(values, 1),
+  max: share(values, 1),
 });
 
 const beatMs = 2;
 
 /** Beats of this process's loop, those that were missed among them. @returns how late they were since it began or was asked. */
 export function watchLoop(): () => Spread {
-  const late: number[] = [];
+  const timedOut: number[] = [];
   let before = performance.now();
   const beats = setInterval(() => {
     const now = performance.now();
-    for (let ms = now - before - beatMs; ms > 0; ms -= beatMs) late.push(ms);
-    late.push(0);
+    for (let ms = now - before - beatMs; ms > 0; ms -= beatMs) timedOut.push(ms);
+    timedOut.push(0);
     before = now;
   }, beatMs);
   beats.unref();
-  return () => spreadOf(late.splice(0));
+  return () => spreadOf(timedOut.splice(0));
 }

@@ -18,9 +18,9 @@ function read(pid: number): Map<string, { readonly name: string; readonly micros
 /** @returns the threads that used most since then: number, name, share of a core. */
 export function threadTimes(pid: number): () => string {
   const before = read(pid);
-  const began = performance.now();
+  const started = performance.now();
   return () => {
-    const micros = (performance.now() - began) * 1000;
+    const micros = (performance.now() - started) * 1000;
     return [...read(pid)]
       .map(([thread, now]) => ({ thread, name: now.name, used: now.micros - (before.get(thread)?.micros ?? 0) }))
       .sort((a, b) => b.used - a.used)

@@ -6,11 +6,11 @@ import { watchLoop } from './spread.ts';
 const { delayMs } = JSON.parse(process.argv[2] ?? '') as UpstreamOrder;
 const slow = double((socket) => setTimeout(() => socket.write(wholeAnswer), delayMs));
 const instant = double((socket) => socket.write(wholeAnswer));
-const late = watchLoop();
+const timedOut = watchLoop();
 let told = 0;
 process.on('message', () => {
-  const asked = slow.asked() + instant.asked();
-  process.send?.({ asked: asked - told, late: late() } satisfies UpstreamReport);
-  told = asked;
+  const requested = slow.requested() + instant.requested();
+  process.send?.({ requested: requested - told, timedOut: timedOut() } satisfies UpstreamReport);
+  told = requested;
 });
 process.send?.({ slow: slow.url, instant: instant.url } satisfies UpstreamReady);

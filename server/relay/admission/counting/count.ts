@@ -8,11 +8,11 @@ const longRuns = new RegExp(`[\\p{L}\\p{M}]{${run + 1},}|[^\\p{L}\\p{M}\\p{N}\\s
 /** More than any model reads; what is beyond is counted like what was in front of it. */
 const countedUnits = 4 * 1024 * 1024;
 /** Tokens of a unit of prose at least. */
-const leastRate = 1 / 5;
+const minRate = 1 / 5;
 /** Encodings keep lists of all tokens of a text; these are counted one after the other. */
 const stretch = 64 * 1024;
 
-function inPieces(count: Count, text: string): number {
+function inChunks(count: Count, text: string): number {
   let sum = 0;
   let from = 0;
   const take = (to: number) => {
@@ -36,9 +36,9 @@ export function countTokens(count: Count, text: string): number {
     // At a border between words where there is one.
     const space = cut >= size ? size : text.lastIndexOf(' ', cut);
     const to = space > from ? space : Math.min(cut, size);
-    sum += inPieces(count, text.slice(from, to));
+    sum += inChunks(count, text.slice(from, to));
     from = to;
   }
   // What is read first must not make cheap what comes behind it.
-  return text.length === size ? sum : Math.ceil(sum + (text.length - size) * Math.max(sum / size, leastRate));
+  return text.length === size ? sum : Math.ceil(sum + (text.length - size) * Math.max(sum / size, minRate));
 }

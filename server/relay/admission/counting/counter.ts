@@ -36,7 +36,7 @@ export function createTokenCounter(spawn: () => CountingThread): TokenCounter {
     { readonly texts: readonly string[]; readonly resolve: (counts: number[]) => void }
   >();
 
-  const giveUp = () => {
+  const abandon = () => {
     for (const { texts, resolve } of waiting.values()) resolve(texts.map(roughly));
     waiting.clear();
     thread = null;
@@ -48,7 +48,7 @@ export function createTokenCounter(spawn: () => CountingThread): TokenCounter {
       waiting.get(data.id)?.resolve([...data.counts]);
       waiting.delete(data.id);
     };
-    started.onerror = giveUp;
+    started.onerror = abandon;
     started.unref?.();
     return started;
   };
@@ -65,7 +65,7 @@ export function createTokenCounter(spawn: () => CountingThread): TokenCounter {
     },
     close() {
       thread?.terminate();
-      giveUp();
+      abandon();
     },
   };
 }

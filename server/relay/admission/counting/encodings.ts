@@ -17,7 +17,7 @@ export function encodingFor(model: string): Promise<Count> {
   ).then(
     ({ countTokens }): Count =>
       (text) =>
-        countInTime((piece) => countTokens(piece, plain), text),
+        countInTime((chunk) => countTokens(chunk, plain), text),
   );
   encodings.set(name, loading);
   return loading;

@@ -17,7 +17,7 @@ export function readFrame(data: string | Uint8Array): Json {
 const fold = (name: string): string => name.toUpperCase().toLowerCase();
 
 /** @param into receives the members of that name, of all the values. */
-function gather(values: readonly unknown[], name: string, into: unknown[] = []): unknown[] {
+function collect(values: readonly unknown[], name: string, into: unknown[] = []): unknown[] {
   for (const value of values) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
     for (const [key, member] of Object.entries(value)) if (member !== null && fold(key) === name) into.push(member);
@@ -33,12 +33,12 @@ export interface NamedModels {
 }
 
 export function modelsIn(event: Json): NamedModels {
-  const sessions = gather([event], 'session');
-  const inputs = gather(gather(sessions, 'audio'), 'input');
-  const writers = gather([event, ...sessions], 'input_audio_transcription');
-  gather([event, ...sessions, ...inputs], 'transcription', writers);
-  const speakers = [event, ...sessions, ...gather([event], 'response')];
-  return { speaking: gather(speakers, 'model'), writing: gather(writers, 'model') };
+  const sessions = collect([event], 'session');
+  const inputs = collect(collect(sessions, 'audio'), 'input');
+  const writers = collect([event, ...sessions], 'input_audio_transcription');
+  collect([event, ...sessions, ...inputs], 'transcription', writers);
+  const speakers = [event, ...sessions, ...collect([event], 'response')];
+  return { speaking: collect(speakers, 'model'), writing: collect(writers, 'model') };
 }
 
 /** The event with the name the upstream knows the conversation's model by. */

@@ -5,15 +5,15 @@ import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/ch
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
 import { checkWords } from '../../admission/blocked-words.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
-import { untilHeld } from '../../admission/lease-client.ts';
+import { whenHeld } from '../../admission/lease-client.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishRequest } from '../../delivery/settle.ts';
-import type { Authorise } from '../../intake/authorise.ts';
+import type { Authorize } from '../../intake/authorise.ts';
 import type { Peer, Principal } from '../../intake/parsed-request.ts';
 import { readPrompt } from '../../intake/prompt.ts';
 import type { Deadline, Deadlines } from '../../shared/deadlines.ts';
-import type { Tried } from '../../shared/failure.ts';
-import { clientError, toldTo } from '../../shared/render-error.ts';
+import type { AttemptSummary } from '../../shared/failure.ts';
+import { clientError, localizedFor } from '../../shared/render-error.ts';
 import { shortage } from '../../shared/shortage.ts';
 import type { RelayState } from '../../state/state.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
@@ -21,7 +21,7 @@ import type { Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
 import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
 import { createTranscripts } from './transcripts.ts';
-import { createTurnHold } from './turn-hold.ts';
+import { createTurnReservation } from './turn-hold.ts';
 import { createTurns, withoutSound } from './turns.ts';
 import { createTurnstile } from './turnstile.ts';
 import { transcribedIn } from './usage.ts';
@@ -42,9 +42,9 @@ export interface Conversation {
 
 /** What conversations need of the relay. */
 export interface ConversationCore {
-  readonly authorise: Authorise;
+  readonly authorize: Authorize;
   readonly counter: TokenCounter;
-  readonly state: Pick<RelayState, 'onNews' | 'settings'>;
+  readonly state: Pick<RelayState, 'onUpdate' | 'settings'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly conversationDeadlines: Deadlines;
@@ -64,7 +64,7 @@ export interface Parties {
   readonly line: Line;
   readonly prepared: Prepared;
   /** In order. */
-  readonly tried: readonly Tried[];
+  readonly attempts: readonly AttemptSummary[];
   /** Opens a bill for a model that writes down what is said. */
   readonly reserve: (principal: Principal, model: string) => Reservation | Promise<Reservation>;
 }
@@ -82,7 +82,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   const turns = createTurns(core.counter, parsed.model, core.now);
   const transcripts = createTranscripts((model) => parties.reserve(principal, model), channel);
   const { session } = turns;
-  const hold = createTurnHold(charge, plan.prices, turns, transcripts.beside);
+  const reserve = createTurnReservation(charge, plan.prices, turns, transcripts.otherUsage);
   const drainMs = drainOf(channel);
   /** What the upstream says before the client's socket is ready. */
   const early: Frame[] = [];
@@ -90,7 +90,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   let client: ClientSocket | null = null;
   let firstByteMs: number | null = null;
   let checkedMs = core.now();
-  let begun = 0;
+  let startedOf = 0;
   /** Tokens that the rate windows know of. */
   let counted = 0;
   /** Answers the client asked for, which were let in already. */
@@ -109,13 +109,13 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   const afterLoan = <T>(carries: () => boolean, then: () => T): T | Promise<T | null> => {
     if (!charge.borrows || carries()) return then();
     const isEnding = () => over || left !== null;
-    return untilHeld(() => isEnding() || carries(), lent).then(() => (isEnding() ? null : then()));
+    return whenHeld(() => isEnding() || carries(), lent).then(() => (isEnding() ? null : then()));
   };
 
   const end = async (endReason: EndReason, failure?: string) => {
     if (over) return;
     over = true;
-    forget();
+    unsubscribe();
     core.running.delete(cuttable);
     waiting?.end();
     socket.close();
@@ -126,15 +126,15 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
       usage: await turns.count(),
       usageSource,
       firstByteMs,
-      tried: parties.tried,
+      attempts: parties.attempts,
       ...(failure === undefined ? {} : { failure }),
     });
     charge.owner?.over();
   };
   const note = async () => {
     checkedMs = core.now();
-    const owed = await turns.count();
-    if (!over) charge.checkpoint(owed, channel);
+    const due = await turns.count();
+    if (!over) charge.checkpoint(due, channel);
   };
   const cancelAnswer = () => {
     if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"response.cancel"}');
@@ -150,15 +150,15 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
     if (drainMs === 0) cancelAnswer();
   };
   /** @returns the code of what the client was told. */
-  const tell = (error: unknown): string => {
-    const { type, code, message } = toldTo(parsed.request, clientError(error, parsed.requestId));
-    const told = { type, code, message, param: null, event_id: null };
-    client?.send(JSON.stringify({ type: 'error', event_id: `event_${parsed.requestId}`, error: told }));
+  const errorEvent = (error: unknown): string => {
+    const { type, code, message } = localizedFor(parsed.request, clientError(error, parsed.requestId));
+    const details = { type, code, message, param: null, event_id: null };
+    client?.send(JSON.stringify({ type: 'error', event_id: `event_${parsed.requestId}`, error: details }));
     return code;
   };
   const showOut = (error: unknown) => {
     if (over || left !== null) return;
-    const code = tell(error);
+    const code = errorEvent(error);
     // Before the socket closes, for its closing is an end of another kind.
     leave('rejected', code);
     client?.close(refusal, code);
@@ -167,14 +167,14 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   /** The upstream is not asked for its bill: only what was delivered can be paid for. */
   const cut = () => {
     if (over || left !== null) return;
-    const code = tell(exhausted());
+    const code = errorEvent(exhausted());
     void end('quota_cut');
     client?.close(refusal, code);
   };
   /** What comes next is not carried; what was asked for before is, and so is its bill. */
   const goNoFurther = (): null => {
     if (over || left !== null) return null;
-    const code = tell(exhausted());
+    const code = errorEvent(exhausted());
     leave('quota_cut');
     client?.close(refusal, code);
     return null;
@@ -182,7 +182,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   const cuttable: Cuttable = {
     cut(reason) {
       if (over) return;
-      const code = tell(reason);
+      const code = errorEvent(reason);
       void end('stopped');
       client?.close(goingAway, code);
     },
@@ -190,8 +190,8 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   core.running.add(cuttable);
   /** @throws AppError when the caller may not go on. */
   const renew = () => {
-    principal = core.authorise.renew(principal, peer);
-    core.authorise.allowModel(principal, parsed.model);
+    principal = core.authorize.renew(principal, peer);
+    core.authorize.allowModel(principal, parsed.model);
   };
   const mayStay = (): boolean => {
     try {
@@ -202,14 +202,14 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
       return false;
     }
   };
-  const forget = core.state.onNews(() => void mayStay());
+  const unsubscribe = core.state.onUpdate(() => void mayStay());
 
   /** @throws AppError limit_* */
   const letTurnIn = () => {
     // The first turn is what the conversation was admitted for.
-    if (begun++ === 0) return;
-    const owed = turns.bound();
-    const all = promptTokensOf(owed) + completionTokensOf(owed);
+    if (startedOf++ === 0) return;
+    const due = turns.bound();
+    const all = promptTokensOf(due) + completionTokensOf(due);
     const spent = Math.max(0, all - counted);
     counted = Math.max(counted, all);
     charge.turn(spent);
@@ -224,7 +224,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
     try {
       letTurnIn();
     } catch (error) {
-      tell(error);
+      errorEvent(error);
       cancelAnswer();
     }
   };
@@ -258,7 +258,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
       else client.send(data);
     } else if (turns.waiting() === 0) return void end(left.endReason, left.failure);
     if (event === null || left !== null) return;
-    if (!hold.delivered()) return withhold();
+    if (!reserve.delivered()) return withhold();
     const turnEnds = event.type === 'response.created' || event.type === 'response.done';
     if (turnEnds || core.now() - checkedMs >= core.checkpointMs) void note();
   };
@@ -266,7 +266,7 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   /** What was delivered is paid for, and what comes next waits, while money comes from another machine. */
   const withhold = (): undefined | Promise<unknown> => {
     if (!charge.borrows) return void cut();
-    return untilHeld(() => hold.delivered(), lent).then((held) => {
+    return whenHeld(() => reserve.delivered(), lent).then((held) => {
       if (!held) cut();
     });
   };
@@ -274,12 +274,12 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
   /** Whoever writes down what is said can be paid for. */
   const written = (): boolean => {
     const writer = session.transcriber();
-    return writer === null || transcripts.expect(writer, turns.heard());
+    return writer === null || transcripts.expect(writer, turns.committedAudio());
   };
   /** Sound goes on when it can be paid for, with whatever answers it. */
-  const hears = (fresh: boolean): boolean => {
+  const accepts = (fresh: boolean): boolean => {
     if (!written()) return false;
-    const limit = hold.hear(fresh);
+    const limit = reserve.update(fresh);
     if (limit === null) return false;
     if (limit > 0 && socket.readyState === WebSocket.OPEN)
       socket.send(
@@ -287,11 +287,11 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
       );
     return true;
   };
-  const heard = (event: Json, data: Frame): Frame | null | Promise<Frame | null> => {
-    const fresh = turns.heard().pending === 0;
+  const forwardUpstreamEvent = (event: Json, data: Frame): Frame | null | Promise<Frame | null> => {
+    const fresh = turns.committedAudio().pending === 0;
     turns.sent(event);
-    const carries = () => [written(), hold.carriesSpeech()].every((is) => is);
-    return afterLoan(carries, () => (hears(fresh) ? data : goNoFurther()));
+    const carries = () => [written(), reserve.carriesSpeech()].every((is) => is);
+    return afterLoan(carries, () => (accepts(fresh) ? data : goNoFurther()));
   };
   /** @returns the frame that goes to the upstream, null = none. @throws AppError what the client is told. */
   const fromClient = (data: Frame): Frame | null | Promise<Frame | null> => {
@@ -299,12 +299,12 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
     const { speaking, writing } = modelsIn(event);
     for (const model of speaking)
       if (model !== parsed.model) throw new AppError('realtime_model_fixed', { model: String(model) });
-    for (const model of writing) core.authorise.allowModel(principal, String(model));
+    for (const model of writing) core.authorize.allowModel(principal, String(model));
     const type = text(event.type);
     const settings = core.state.settings;
     if (settings.blockedWords.length > 0 && type !== 'input_audio_buffer.append')
       checkWords(settings, readPrompt({ ...event, item: withoutSound(event.item) }));
-    if (type === 'input_audio_buffer.append') return heard(event, data);
+    if (type === 'input_audio_buffer.append') return forwardUpstreamEvent(event, data);
     if (type === 'response.create') {
       if (!mayStay()) return null;
       letTurnIn();
@@ -314,9 +314,9 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
     if (type !== 'response.create') return named === null ? data : JSON.stringify(named);
     const response = record(event.response);
     return afterLoan(
-      () => hold.carriesAnswer(response),
+      () => reserve.carriesAnswer(response),
       () => {
-        const held = hold.ask(response);
+        const held = reserve.ask(response);
         if (held === null) return goNoFurther();
         letIn++;
         if (held.shorter) return JSON.stringify(limitedAnswer(named ?? event, session.limited(held.limit)));
@@ -332,10 +332,10 @@ export function converse(core: ConversationCore, parties: Parties): Conversation
     if (over || left !== null) return;
     try {
       const frame = fromClient(data);
-      if (frame instanceof Promise) return frame.then(forward, tell);
+      if (frame instanceof Promise) return frame.then(forward, errorEvent);
       forward(frame);
     } catch (error) {
-      tell(error);
+      errorEvent(error);
     }
   };
 

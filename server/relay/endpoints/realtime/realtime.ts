@@ -4,11 +4,11 @@ import type { Gate } from '../../admission/gate.ts';
 import { Reservation } from '../../admission/reservation.ts';
 import { planFor, type ReserveCore, reserve } from '../../admission/reserve.ts';
 import { finishFailed, type Refusal } from '../../delivery/settle.ts';
-import type { Authorise } from '../../intake/authorise.ts';
+import type { Authorize } from '../../intake/authorise.ts';
 import { checkModelName } from '../../intake/members.ts';
 import { type ParsedRequest, type Peer, type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
 import type { RequestIds } from '../../intake/request-id.ts';
-import type { Tried } from '../../shared/failure.ts';
+import type { AttemptSummary } from '../../shared/failure.ts';
 import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
 import type { Connect, Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
@@ -17,7 +17,7 @@ import { type Conversation, type ConversationCore, converse } from './conversati
 
 export interface RealtimeCore extends ReserveCore, SendCore, ConversationCore {
   readonly state: ConversationCore['state'];
-  readonly authorise: Authorise;
+  readonly authorize: Authorize;
   readonly gate: Gate;
   readonly connect: Connect;
   readonly requestIds: RequestIds;
@@ -40,7 +40,7 @@ interface Reached {
   readonly kind: 'line';
   readonly line: Line;
   readonly prepared: Prepared;
-  readonly tried: readonly Tried[];
+  readonly attempts: readonly AttemptSummary[];
 }
 
 /** Opens a socket upstream. */
@@ -54,7 +54,9 @@ class SocketSender extends Sender<Reached> {
 
   protected async attempt(prepared: Prepared, abort: AbortController): Promise<Reached | FailedAttempt> {
     const line = await this.realtimeCore.connect(prepared.call, abort);
-    return 'socket' in line ? { kind: 'line', line, prepared, tried: this.tried } : { failure: line, answered: false };
+    return 'socket' in line
+      ? { kind: 'line', line, prepared, attempts: this.attempts }
+      : { failure: line, answered: false };
   }
 }
 
@@ -95,25 +97,25 @@ function reserveWriter(
   principal: Principal,
   model: string,
 ): Reservation | Promise<Reservation> {
-  const facts = {
+  const details = {
     requestId: core.requestIds.next(),
     startedMs: core.now(),
     operation: 'transcriptions',
     model,
   } as const;
-  const parsed = { ...requestWithoutBody(request, facts), stream: true };
-  const admission = core.gate.part(principal, facts);
-  const refuse = (error: unknown): never => {
-    core.gate.withdraw(admission);
+  const parsed = { ...requestWithoutBody(request, details), stream: true };
+  const admission = core.gate.part(principal, details);
+  const reject = (error: unknown): never => {
+    core.gate.rollBack(admission);
     throw error;
   };
   try {
     const plan = planFor(core, parsed, principal, false);
     const one = new Reservation(core, { parsed, principal, plan, admission, free: false, owner: null });
     const waiting = reserve(core, one);
-    return waiting === undefined ? one : waiting.then(() => one, refuse);
+    return waiting === undefined ? one : waiting.then(() => one, reject);
   } catch (error) {
-    return refuse(error);
+    return reject(error);
   }
 }
 

@@ -1,18 +1,18 @@
 /** How a conversation is set up: as its upstream says it is, and as the client wishes it to be until then. */
 import { type Json, record, text } from '../../../protocols/shared/json.ts';
-import { rateOf, usualRate } from '../../shared/sound.ts';
+import { defaultRate, rateOf } from '../../shared/sound.ts';
 
 export interface Session {
   /** The client wishes for this; whether it comes true is told later. */
   wished(event: Json): void;
   /** The upstream says what holds. */
-  told(event: Json): void;
+  confirmed(event: Json): void;
   /** Tokens that one answer writes at most where its own event does not say. */
   limit(): number;
   /** The same, as the client wants it. */
-  wish(): number;
+  requested(): number;
   /** How often the client named a limit. */
-  wishes(): number;
+  settings(): number;
   /** Tokens that this answer may write. */
   limitOf(response: Json | null): number;
   /** A limit that we write, in the words of this session. */
@@ -33,86 +33,86 @@ export interface Session {
 }
 
 /** More than one answer never writes. Source: max_output_tokens in developers.openai.com/api/reference, realtime sessions. */
-const longestAnswer = 4096;
+const maxResponseLength = 4096;
 const limitNames = ['max_output_tokens', 'max_response_output_tokens'] as const;
 
-const limitIn = (told: Json | null): number | null => {
-  const values = limitNames.flatMap((name) => (told?.[name] === undefined ? [] : [told[name]]));
+const limitIn = (confirmed: Json | null): number | null => {
+  const values = limitNames.flatMap((name) => (confirmed?.[name] === undefined ? [] : [confirmed[name]]));
   if (values.length === 0) return null;
   return Math.max(
-    ...values.map((value) => (typeof value === 'number' && value > 0 ? Math.ceil(value) : longestAnswer)),
+    ...values.map((value) => (typeof value === 'number' && value > 0 ? Math.ceil(value) : maxResponseLength)),
   );
 };
 
-const speaksIn = (told: Json | null): boolean | null => {
-  const kinds = told?.output_modalities ?? told?.modalities;
+const speaksIn = (confirmed: Json | null): boolean | null => {
+  const kinds = confirmed?.output_modalities ?? confirmed?.modalities;
   return Array.isArray(kinds) ? kinds.includes('audio') : null;
 };
 
-const inputOf = (told: Json | null): Json | null => record(record(told?.audio)?.input);
+const inputOf = (confirmed: Json | null): Json | null => record(record(confirmed?.audio)?.input);
 
 /** @returns undefined when nothing is said about it. */
-function detectionIn(told: Json | null): Json | null | undefined {
-  const own = told?.turn_detection;
-  const detection = own === undefined ? inputOf(told)?.turn_detection : own;
+function detectionIn(confirmed: Json | null): Json | null | undefined {
+  const own = confirmed?.turn_detection;
+  const detection = own === undefined ? inputOf(confirmed)?.turn_detection : own;
   return detection === undefined ? undefined : record(detection);
 }
 
-const listensIn = (told: Json | null): boolean | null => {
-  const detection = detectionIn(told);
+const listensIn = (confirmed: Json | null): boolean | null => {
+  const detection = detectionIn(confirmed);
   return detection === undefined ? null : detection !== null && detection.create_response !== false;
 };
 
 export function createSession(): Session {
-  let limit = longestAnswer;
-  let wish: number | null = null;
-  let wishes = 0;
+  let limit = maxResponseLength;
+  let requested: number | null = null;
+  let settings = 0;
   let limitName: string = limitNames[0];
   let kind: Json = {};
-  let rateIn = usualRate;
-  let rateOut = usualRate;
+  let rateIn = defaultRate;
+  let rateOut = defaultRate;
   let audible = true;
   let listens = true;
   let detects = true;
   let transcriber: string | null = null;
-  const writes = (told: Json | null) => {
-    const writer = told?.input_audio_transcription ?? inputOf(told)?.transcription;
+  const writes = (confirmed: Json | null) => {
+    const writer = confirmed?.input_audio_transcription ?? inputOf(confirmed)?.transcription;
     if (writer !== undefined) transcriber = text(record(writer)?.model);
   };
   return {
     // What makes a turn dearer counts from now on, what makes it cheaper once the upstream has agreed.
     wished(event) {
-      const told = record(event.session);
-      const named = limitIn(told);
-      if (named !== null) wishes++;
-      wish = named ?? wish;
-      limit = Math.max(limit, wish ?? 0);
-      audible ||= speaksIn(told) === true;
-      listens ||= listensIn(told) === true;
+      const confirmed = record(event.session);
+      const named = limitIn(confirmed);
+      if (named !== null) settings++;
+      requested = named ?? requested;
+      limit = Math.max(limit, requested ?? 0);
+      audible ||= speaksIn(confirmed) === true;
+      listens ||= listensIn(confirmed) === true;
       // Without it, all that is sent is heard.
-      if (detectionIn(told) === null) detects = false;
-      if (transcriber === null) writes(told);
+      if (detectionIn(confirmed) === null) detects = false;
+      if (transcriber === null) writes(confirmed);
     },
-    told(event) {
-      const told = record(event.session);
-      const audio = record(told?.audio);
-      limit = limitIn(told) ?? limit;
-      limitName = limitNames.find((name) => told !== null && Object.hasOwn(told, name)) ?? limitName;
-      const type = text(told?.type);
+    confirmed(event) {
+      const confirmed = record(event.session);
+      const audio = record(confirmed?.audio);
+      limit = limitIn(confirmed) ?? limit;
+      limitName = limitNames.find((name) => confirmed !== null && Object.hasOwn(confirmed, name)) ?? limitName;
+      const type = text(confirmed?.type);
       kind = type === null ? {} : { type };
-      rateIn = rateOf(told?.input_audio_format) ?? rateOf(inputOf(told)?.format) ?? rateIn;
-      rateOut = rateOf(told?.output_audio_format) ?? rateOf(record(audio?.output)?.format) ?? rateOut;
-      audible = speaksIn(told) ?? audible;
-      listens = listensIn(told) ?? listens;
-      const detection = detectionIn(told);
+      rateIn = rateOf(confirmed?.input_audio_format) ?? rateOf(inputOf(confirmed)?.format) ?? rateIn;
+      rateOut = rateOf(confirmed?.output_audio_format) ?? rateOf(record(audio?.output)?.format) ?? rateOut;
+      audible = speaksIn(confirmed) ?? audible;
+      listens = listensIn(confirmed) ?? listens;
+      const detection = detectionIn(confirmed);
       if (detection !== undefined) detects = detection !== null;
-      writes(told);
+      writes(confirmed);
     },
     limit: () => limit,
-    wish: () => wish ?? longestAnswer,
-    wishes: () => wishes,
+    requested: () => requested ?? maxResponseLength,
+    settings: () => settings,
     limitOf: (response) => limitIn(response) ?? limit,
-    limited: (most) => ({ [limitName]: most }),
+    limited: (max) => ({ [limitName]: max }),
     rateIn: () => rateIn,
     rateOut: () => rateOut,
     speaks: (response) => speaksIn(response) ?? audible,

@@ -12,11 +12,11 @@ import { recordedTokens, sum, type Transcribed } from './usage.ts';
 
 export interface Transcripts {
   /** What was heard, and what may be next, will be written down: it is held for. @returns false where the balance does not carry it. */
-  expect(model: string, heard: ReturnType<Turns['heard']>): boolean;
+  expect(model: string, received: ReturnType<Turns['committedAudio']>): boolean;
   /** After a refusal of `expect`: asks for what was lacking where some may lie elsewhere. */
   borrow(): Promise<unknown>;
   /** What is still to be written down on the conversation's own bill. */
-  beside(): Usage;
+  otherUsage(): Usage;
   /** @returns null = charged there, false = charged, but the balance does not carry it; else what belongs to the conversation's own bill. */
   take(model: string | null, transcribed: Transcribed): Usage | null | false;
   /** @param endReason of the conversation. */
@@ -40,7 +40,7 @@ const atMost = (seconds: number): readonly Usage[] => [
 ];
 const isExhausted = (error: unknown): boolean => error instanceof AppError && /_exhausted$|budget/.test(error.code);
 
-const owed = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUsage, input: recordedTokens(seconds) });
+const due = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUsage, input: recordedTokens(seconds) });
 
 /**
  * @param admit opens a bill for a model, later where its money lies on another machine: until then the conversation's own hold
@@ -63,13 +63,13 @@ export function createTranscripts(
     return bill;
   };
   /** A balance may grow; what else stands in the way stays: it happened and is paid for, by the conversation's own price then. */
-  const refused = (model: string, error: unknown): void => {
+  const rejected = (model: string, error: unknown): void => {
     if (!isExhausted(error)) bills.set(model, null);
   };
   const openLater = (model: string, admitted: Promise<Reservation>): null => {
     const opened = admitted
       .then((reservation) => void open(model, reservation, heardSeconds))
-      .catch((error: unknown) => refused(model, error))
+      .catch((error: unknown) => rejected(model, error))
       .finally(() => opening.delete(model));
     opening.set(model, opened);
     return null;
@@ -82,7 +82,7 @@ export function createTranscripts(
       const admitted = admit(model);
       return admitted instanceof Promise ? openLater(model, admitted) : open(model, admitted, from);
     } catch (error) {
-      refused(model, error);
+      rejected(model, error);
       if (isExhausted(error)) throw error;
       return null;
     }
@@ -110,7 +110,7 @@ export function createTranscripts(
       }
     },
     borrow: () => Promise.all([...bills.values()].map((bill) => bill?.reservation.borrow())),
-    beside: () =>
+    otherUsage: () =>
       unbilled === 0
         ? emptyUsage
         : { ...emptyUsage, audioInput: recordedTokens(Math.max(0, unbilled - written) + roundedUp) },
@@ -118,13 +118,13 @@ export function createTranscripts(
       const bill = model === null ? null : openBill(model);
       if (bill === null) {
         written += transcribed.seconds;
-        return owed(transcribed);
+        return due(transcribed);
       }
       bill.usage = sum(bill.usage, transcribed.usage);
       bill.seconds += transcribed.seconds;
       const { reservation: charge } = bill;
-      charge.checkpoint(owed(bill), channel);
-      return charge.extendTo(owed(bill)) ? null : false;
+      charge.checkpoint(due(bill), channel);
+      return charge.extendTo(due(bill)) ? null : false;
     },
     async finish(endReason) {
       await Promise.all(opening.values());
@@ -133,10 +133,10 @@ export function createTranscripts(
         const served = { channel, upstreamModel: bill.reservation.parsed.model, dropped: [] };
         await finishRequest(bill.reservation, served, {
           endReason,
-          usage: owed(bill),
+          usage: due(bill),
           usageSource: 'reported',
           firstByteMs: null,
-          tried: [],
+          attempts: [],
         });
       }
     },

@@ -17,7 +17,7 @@ export interface Turns {
   /** What the next answer costs at most, if it writes so many tokens. @param response of the event that asks for it, null = nobody asks. */
   next(response: Json | null, limit: number): Usage;
   /** An answer is asked for, and this is held for it. */
-  ask(most: Usage): void;
+  ask(max: Usage): void;
   /** The upstream sent this. */
   received(event: Json): void;
   /** Something that was not in an answer was paid for together with them. */
@@ -27,13 +27,13 @@ export interface Turns {
   /** What is owed now for what went by, roughly; costs nothing to ask. */
   bound(): Usage;
   /** What will be owed at most when all answers that were begun or asked for have ended. */
-  most(): Usage;
+  max(): Usage;
   /** An answer that outgrew what is held for it may write so many tokens more. */
   stretch(more: number): void;
   count(): Promise<Usage>;
   source(): UsageSource;
   /** Seconds of sound that were made part of the conversation, and those that may become one next. */
-  heard(): { readonly committed: number; readonly pending: number };
+  committedAudio(): { readonly committed: number; readonly pending: number };
   readonly session: Session;
 }
 
@@ -52,7 +52,7 @@ interface Turn {
   readonly said: DeliveredTextTally;
   seconds: number;
   /** What is held for it. */
-  most: Usage;
+  max: Usage;
   /** Parts whose pieces went by, so that the whole at their end is not counted again. */
   readonly parts: Set<string>;
   counted: Usage | null;
@@ -78,7 +78,7 @@ const listeningMs = 5000;
 export function createTurns(counter: TokenCounter, model: string, now: () => number): Turns {
   const open = new Map<string, Turn>();
   /** Answers that ended without a usage. */
-  const untold: Turn[] = [];
+  const unreported: Turn[] = [];
   const transcribing = new Set<string>();
   let total: Usage = emptyUsage;
   let reported = 0;
@@ -98,13 +98,13 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
   /** Tokens of the conversation as the last answer left it. */
   let known = 0;
   let context: Context = nothingKnown;
-  /** What `most` says; null = something changed since it was asked. */
-  let most: Usage | null = null;
+  /** What `max` says; null = something changed since it was asked. */
+  let max: Usage | null = null;
   const session = createSession();
 
   /** What the answers before the next one leave behind for it to read. */
   const before = (): Context => {
-    const last = asks.at(-1) ?? [...open.values()].at(-1)?.most;
+    const last = asks.at(-1) ?? [...open.values()].at(-1)?.max;
     return last === undefined ? context : contextOf(last);
   };
   const pending = (): number => {
@@ -131,11 +131,11 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
     };
   };
   const begin = (id: string): Turn => {
-    const asked = asks.shift() ?? (session.listens() ? undefined : doubtful.shift());
-    most = null;
-    const held = asked ?? next(null, session.limit());
+    const requested = asks.shift() ?? (session.listens() ? undefined : doubtful.shift());
+    max = null;
+    const held = requested ?? next(null, session.limit());
     const fresh = { said: new DeliveredTextTally(), seconds: 0, parts: new Set<string>(), counted: null };
-    const turn: Turn = { read: reading, known, most: held, ...fresh };
+    const turn: Turn = { read: reading, known, max: held, ...fresh };
     reading = nothingRead();
     open.set(id, turn);
     return turn;
@@ -156,7 +156,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
     const id = text(response.id) ?? '';
     const turn = open.get(id) ?? begin(id);
     open.delete(id);
-    most = null;
+    max = null;
     const usage = turnUsage(response);
     if (usage !== null) {
       reported++;
@@ -167,7 +167,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
       context = contextOf(usage);
       return;
     }
-    context = contextOf(turn.most);
+    context = contextOf(turn.max);
     for (const item of records(response.output)) {
       const key = text(item.id) ?? '';
       whole(turn, `${key}:0`, text(item.arguments));
@@ -175,7 +175,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
         whole(turn, `${key}:${at}`, text(part.text) ?? text(part.transcript));
     }
     // A failure that said nothing costs nothing.
-    if (turn.said.units > 0 || turn.seconds > 0 || response.status !== 'failed') untold.push(turn);
+    if (turn.said.units > 0 || turn.seconds > 0 || response.status !== 'failed') unreported.push(turn);
   };
   const boundOf = (turn: Turn): Usage =>
     turn.counted ?? {
@@ -223,7 +223,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
     },
     next,
     ask(held) {
-      most = null;
+      max = null;
       asks.push(held);
     },
     received(event) {
@@ -241,7 +241,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
       switch (type) {
         case 'session.created':
         case 'session.updated':
-          return session.told(event);
+          return session.confirmed(event);
         case 'response.created':
           begin(text(record(event.response)?.id) ?? '');
           return;
@@ -272,58 +272,58 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
           return;
         case 'error':
           // Nobody says which request it answers; what is asked for after all begins all the same.
-          most = null;
+          max = null;
           doubtful = [...doubtful, ...asks].slice(-8);
           asks = [];
       }
     },
     add(usage) {
-      most = null;
+      max = null;
       reported++;
       total = sum(total, usage);
     },
     waiting: () => open.size + asks.length + transcribing.size,
     bound() {
-      let owed = total;
-      for (const turn of untold) owed = sum(owed, boundOf(turn));
-      for (const turn of open.values()) owed = sum(owed, boundOf(turn));
-      if (asks.length === 0) return owed;
-      return sum(owed, {
+      let due = total;
+      for (const turn of unreported) due = sum(due, boundOf(turn));
+      for (const turn of open.values()) due = sum(due, boundOf(turn));
+      if (asks.length === 0) return due;
+      return sum(due, {
         ...emptyUsage,
         input: Math.ceil(reading.words.units / 2),
         cacheRead: known,
         audioInput: heardTokens(reading.seconds),
       });
     },
-    most() {
-      if (most !== null) return most;
-      most = [...untold.map(boundOf), ...asks, ...[...open.values()].map((turn) => turn.most)].reduce(sum, total);
-      return most;
+    max() {
+      if (max !== null) return max;
+      max = [...unreported.map(boundOf), ...asks, ...[...open.values()].map((turn) => turn.max)].reduce(sum, total);
+      return max;
     },
     stretch(more) {
       for (const turn of open.values()) {
-        const beyond = surelyWritten(turn) - completionTokensOf(turn.most);
+        const beyond = surelyWritten(turn) - completionTokensOf(turn.max);
         if (beyond <= 0) continue;
-        const kind = turn.most.audioOutput > 0 ? 'audioOutput' : 'output';
-        most = null;
-        turn.most = sum(turn.most, { ...emptyUsage, [kind]: beyond + more });
+        const kind = turn.max.audioOutput > 0 ? 'audioOutput' : 'output';
+        max = null;
+        turn.max = sum(turn.max, { ...emptyUsage, [kind]: beyond + more });
       }
     },
     async count() {
-      for (const turn of untold) {
+      for (const turn of unreported) {
         if (turn.counted !== null) continue;
         turn.counted = await countOf(turn);
-        most = null;
+        max = null;
       }
       const counts = await Promise.all([...open.values()].map(countOf));
-      return [...untold.map(boundOf), ...counts].reduce(sum, total);
+      return [...unreported.map(boundOf), ...counts].reduce(sum, total);
     },
     source() {
-      const counted = open.size + untold.length;
+      const counted = open.size + unreported.length;
       if (counted === 0) return reported === 0 ? 'none' : 'reported';
       return reported === 0 ? 'estimated' : 'partial';
     },
-    heard: () => ({ committed, pending: pending() }),
+    committedAudio: () => ({ committed, pending: pending() }),
     session,
   };
 }

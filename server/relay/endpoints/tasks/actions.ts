@@ -1,5 +1,5 @@
 /** Names of drawing actions: what a button or a change means, and the model whose price it has. */
-import { lookUp } from '../../../protocols/shared/json.ts';
+import { guardedLookup } from '../../../protocols/shared/json.ts';
 
 const buttons: Readonly<Record<string, string>> = {
   upsample: 'UPSCALE',
@@ -22,7 +22,7 @@ export function actionOf(customId: string): { readonly action: string; readonly 
   if (customId.startsWith('MJ::CustomZoom')) return { action: 'CUSTOM_ZOOM', index: 0 };
   if (customId.startsWith('MJ::Inpaint')) return { action: 'INPAINT', index: 0 };
   if (customId.startsWith('MJ::Outpaint')) return { action: 'ZOOM', index: 0 };
-  const found = lookUp(buttons, kind);
+  const found = guardedLookup(buttons, kind);
   if (found !== undefined) return { action: found, index };
   return kind.startsWith('pan_') ? { action: 'PAN', index: 0 } : null;
 }
@@ -80,7 +80,7 @@ export function orderOf(submit: string, body: Readonly<Record<string, unknown>>)
     case 'modal':
       return taskId === '' ? 'task_id_is_required' : { action: 'MODAL', taskId, body };
     default:
-      return { action: lookUp(fixed, submit) ?? submit.toUpperCase(), taskId: '', body };
+      return { action: guardedLookup(fixed, submit) ?? submit.toUpperCase(), taskId: '', body };
   }
 }
 

@@ -1,6 +1,6 @@
 /** Submits drawings to a midjourney-proxy. */
 import { AppError } from '../../../contract/errors.ts';
-import { inWanted } from '../../../contract/language.ts';
+import { inLanguageOf } from '../../../contract/language.ts';
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { record } from '../../../protocols/shared/json.ts';
 import type { Reservation } from '../../admission/reservation.ts';
@@ -35,7 +35,7 @@ function bodyFor(core: TasksCore, body: Readonly<Record<string, unknown>>, mode:
     ...(typeof prompt === 'string' ? { prompt: clearsMode ? prompt.replace(modeWords, '').trim() : prompt } : {}),
     ...(keepAccountFilter && accountFilter !== undefined ? { accountFilter } : wished),
     ...(notifies && serverAddress !== ''
-      ? { notifyHook: `${serverAddress}/mj/notify/${channel.id}/${core.authorise.proofOf(channel.id)}` }
+      ? { notifyHook: `${serverAddress}/mj/notify/${channel.id}/${core.authorize.proofOf(channel.id)}` }
       : {}),
   };
 }
@@ -55,21 +55,21 @@ export async function draw(
   const mustBeDone = core.state.settings.drawing.checksSuccess && action !== 'MODAL';
   if (earlier !== null && mustBeDone && earlier.status !== 'SUCCESS')
     return complaint(400, 4, 'task_status_not_success');
-  const asked: ParsedRequest = {
+  const requested: ParsedRequest = {
     ...parsed,
     model: drawingModel(action),
     order: { path: route.path, bodyFor: (channel) => bodyFor(core, body, modeOf(route.mode), channel) },
   };
   // What continues a drawing goes where that was made.
-  const one = await reserveOrder(submission, asked, earlier?.channel_id ?? null);
-  const ordered = await orderTask(core, one, ({ status, body: told }) => {
-    const code = Number(told.code ?? 4);
+  const one = await reserveOrder(submission, requested, earlier?.channel_id ?? null);
+  const ordered = await orderTask(core, one, ({ status, body: response }) => {
+    const code = Number(response.code ?? 4);
     const taken = status === 200 && accepted.has(code);
     return {
       paid: taken && !isFree(action),
       action,
       value: code,
-      complaint: taken ? '' : String(told.description ?? ''),
+      complaint: taken ? '' : String(response.description ?? ''),
     };
   });
   if ('shown' in ordered) return ordered;
@@ -84,19 +84,19 @@ export async function draw(
 export async function seedOf(core: TasksCore, drawing: Drawing, parsed: ParsedRequest): Promise<Response> {
   const channel = core.state.channel(drawing.channel_id);
   if (channel === undefined)
-    return complaint(400, 4, inWanted(channelClosed, parsed.request.headers.get('accept-language')));
+    return complaint(400, 4, inLanguageOf(channelClosed, parsed.request.headers.get('accept-language')));
   const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
-  const asked: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
+  const requested: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
   const key = core.health.pickKey(channel);
-  const prepared = prepare(asked, channel, key, core.state.settings);
+  const prepared = prepare(requested, channel, key, core.state.settings);
   if (prepared instanceof AppError) throw prepared;
-  const told = prepared === null ? null : await askForTask(core, prepared, new AbortController());
-  return told === null || !('body' in told)
+  const response = prepared === null ? null : await askForTask(core, prepared, new AbortController());
+  return response === null || !('body' in response)
     ? complaint(502, 4, 'bad_response_from_upstream')
-    : Response.json(told.body);
+    : Response.json(response.body);
 }
 
-interface RowFacts {
+interface RowInput {
   readonly action: string;
   readonly code: number;
   readonly now: number;
@@ -106,7 +106,7 @@ function rowOf(
   { parsed, principal, body }: Submission,
   { charged }: Reservation,
   answer: TaskAnswer,
-  { action, code, now }: RowFacts,
+  { action, code, now }: RowInput,
 ): Omit<Drawing, 'id'> {
   const { result, description } = answer.body;
   const done = code === 21 || (action === 'UPLOAD' && code === 1);

@@ -4,7 +4,7 @@ import type { Refusal } from '../../delivery/settle.ts';
 import type { ParsedRequest } from '../../intake/parsed-request.ts';
 import { orderTask, reserveOrder, type Submission, type TasksCore } from './submission.ts';
 
-const refused = (status: number, code: string, message = code): Response =>
+const rejected = (status: number, code: string, message = code): Response =>
   Response.json({ code, message }, { status });
 const actions = new Set(['MUSIC', 'LYRICS']);
 
@@ -12,25 +12,25 @@ const actions = new Set(['MUSIC', 'LYRICS']);
 export async function sing(core: TasksCore, submission: Submission, word: string): Promise<Response | Refusal> {
   const { parsed, principal, body } = submission;
   const action = word.toUpperCase();
-  if (!actions.has(action)) return refused(400, 'invalid_request', `unknown action ${word}`);
+  if (!actions.has(action)) return rejected(400, 'invalid_request', `unknown action ${word}`);
   if (action === 'LYRICS' && (typeof body.prompt !== 'string' || body.prompt === ''))
-    return refused(400, 'prompt_empty');
+    return rejected(400, 'prompt_empty');
   const continues = typeof body.continue_clip_id === 'string' && body.continue_clip_id !== '';
   const taskId = typeof body.task_id === 'string' ? body.task_id : '';
-  if (continues && taskId === '') return refused(400, 'invalid_request', 'task id is empty');
+  if (continues && taskId === '') return rejected(400, 'invalid_request', 'task id is empty');
   const earlier = continues ? await core.tasks.song(principal.user.id, taskId) : null;
-  if (continues && earlier === null) return refused(400, 'task_not_exist');
+  if (continues && earlier === null) return rejected(400, 'task_not_exist');
   const sent = action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body;
   const order = { path: `/suno/submit/${action}`, bodyFor: () => sent };
-  const asked: ParsedRequest = { ...parsed, model: `suno_${action.toLowerCase()}`, order };
-  const one = await reserveOrder(submission, asked, earlier?.channel_id ?? null);
-  const ordered = await orderTask(core, one, ({ body: told }) => {
-    const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
-    return { paid: id !== null, action, value: id, complaint: id === null ? String(told.message ?? '') : '' };
+  const requested: ParsedRequest = { ...parsed, model: `suno_${action.toLowerCase()}`, order };
+  const one = await reserveOrder(submission, requested, earlier?.channel_id ?? null);
+  const ordered = await orderTask(core, one, ({ body: response }) => {
+    const id = response.code === 'success' && typeof response.data === 'string' ? response.data : null;
+    return { paid: id !== null, action, value: id, complaint: id === null ? String(response.message ?? '') : '' };
   });
   if ('shown' in ordered) return { ...ordered, shown: { ...ordered.shown, code: 'fail_to_fetch_task' } };
   const { answer, value: id } = ordered;
-  if (id === null) return refused(answer.status, 'fail_to_fetch_task', String(answer.body.message ?? ''));
+  if (id === null) return rejected(answer.status, 'fail_to_fetch_task', String(answer.body.message ?? ''));
   const { channel } = answer.prepared;
   const at = Math.floor(core.now() / 1000);
   await core.tasks.addSong({

@@ -5,9 +5,9 @@ import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { RequestWatch } from '../../admission/observer.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishFailed, finishRequest, type Refusal } from '../../delivery/settle.ts';
-import type { Authorise } from '../../intake/authorise.ts';
+import type { Authorize } from '../../intake/authorise.ts';
 import type { ParsedRequest, Principal } from '../../intake/parsed-request.ts';
-import { redact, type Tried, type UpstreamFailure } from '../../shared/failure.ts';
+import { type AttemptSummary, redact, type UpstreamFailure } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';
 import { neverSent } from '../../upstream/cause.ts';
 import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
@@ -18,7 +18,7 @@ import type { TaskStore } from './store.ts';
 
 export interface TasksCore extends SendCore {
   readonly state: RelayState;
-  readonly authorise: Authorise;
+  readonly authorize: Authorize;
   readonly tasks: TaskStore;
   /** For pictures that lie in the open. */
   readonly fetch: typeof fetch;
@@ -51,10 +51,10 @@ export interface Submission {
 /** Plan and reserve, pinned to the channel of the work that it continues. @throws AppError */
 export const reserveOrder = (
   { arrived, principal }: Submission,
-  asked: ParsedRequest,
+  requested: ParsedRequest,
   pinnedChannel: number | null,
 ): Reservation | Promise<Reservation> =>
-  arrived.reserve(asked, pinnedChannel === null ? principal : { ...principal, pinnedChannel });
+  arrived.reserve(requested, pinnedChannel === null ? principal : { ...principal, pinnedChannel });
 
 /** A complaint in the form of these interfaces. */
 export const complaint = (status: number, code: number, description: string): Response =>
@@ -66,7 +66,7 @@ export const callTimeoutMs = 60_000;
 export interface TaskAnswer {
   readonly kind: 'told';
   readonly prepared: Prepared;
-  readonly tried: readonly Tried[];
+  readonly attempts: readonly AttemptSummary[];
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -77,9 +77,9 @@ export async function askForTask(
   prepared: Prepared,
   abort: AbortController,
 ): Promise<Pick<TaskAnswer, 'status' | 'body'> | UpstreamFailure> {
-  let late = false;
+  let timedOut = false;
   const timer = setTimeout(() => {
-    late = true;
+    timedOut = true;
     abort.abort();
   }, callTimeoutMs);
   const broken = (status: number | null, reason: UpstreamFailure['reason']): UpstreamFailure => ({
@@ -89,14 +89,14 @@ export async function askForTask(
   try {
     const result = await send(core, prepared, abort);
     if (result.kind === 'failure') {
-      if (late) return broken(null, 'timeout');
+      if (timedOut) return broken(null, 'timeout');
       const { failure } = result;
-      const heard = failure.reason === 'unreachable' && !neverSent(failure.error);
-      return heard ? { ...failure, ordered: true } : failure;
+      const received = failure.reason === 'unreachable' && !neverSent(failure.error);
+      return received ? { ...failure, ordered: true } : failure;
     }
     const { response } = result;
     const bytes = await readWhole(response, callTimeoutMs, abort);
-    if (bytes === null) return broken(response.status, late ? 'timeout' : 'broken');
+    if (bytes === null) return broken(response.status, timedOut ? 'timeout' : 'broken');
     const body = record(parseJson(redact(new TextDecoder().decode(bytes), prepared.channel.keys)));
     return body === null ? broken(response.status, 'invalid') : { status: response.status, body };
   } finally {
@@ -115,8 +115,10 @@ class TaskSender extends Sender<TaskAnswer> {
   }
 
   protected async attempt(prepared: Prepared, abort: AbortController): Promise<TaskAnswer | FailedAttempt> {
-    const told = await askForTask(this.tasksCore, prepared, abort);
-    return 'body' in told ? { kind: 'told', prepared, tried: this.tried, ...told } : { failure: told, answered: false };
+    const response = await askForTask(this.tasksCore, prepared, abort);
+    return 'body' in response
+      ? { kind: 'told', prepared, attempts: this.attempts, ...response }
+      : { failure: response, answered: false };
   }
 }
 
@@ -145,7 +147,7 @@ export async function orderTask<T>(
     usage: paid ? { ...emptyUsage, input: 1 } : null,
     usageSource: paid ? 'reported' : 'none',
     firstByteMs: core.now(),
-    tried: outcome.tried,
+    attempts: outcome.attempts,
     content: paid || words === '' ? storedText('taskOrdered', { action }) : words,
   });
   return { answer: outcome, value };

@@ -63,7 +63,7 @@ export async function answerTask(core: TasksCore, route: TaskRoute, arrived: Tas
     }
     case 'drawings': {
       const { ids } = await jsonOf(request, listLimit);
-      core.watch?.heard(request);
+      core.watch?.onReceived(request);
       const wanted = Array.isArray(ids) ? ids.map(String) : [];
       const found = await core.tasks.drawings(principal.user.id, wanted);
       return Response.json(found.map((drawing) => drawingView(core, drawing, originOf(request))));
@@ -76,7 +76,7 @@ export async function answerTask(core: TasksCore, route: TaskRoute, arrived: Tas
     }
     case 'songs': {
       const { ids } = await jsonOf(request, listLimit);
-      core.watch?.heard(request);
+      core.watch?.onReceived(request);
       const found = await core.tasks.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
       return Response.json({ code: 'success', message: '', data: found.map(songView) });
     }
@@ -104,7 +104,7 @@ const originOf = (request: Request): string => new URL(request.url).origin;
 /** What a client of midjourney-proxy reads. */
 function drawingView({ state }: TasksCore, drawing: Drawing, origin: string) {
   const { forwardImages, serverAddress } = state.settings.drawing;
-  const picture =
+  const imageAt =
     drawing.image_url !== '' && forwardImages
       ? `${serverAddress || origin}/mj/image/${drawing.mj_id}`
       : drawing.image_url;
@@ -118,7 +118,7 @@ function drawingView({ state }: TasksCore, drawing: Drawing, origin: string) {
     submitTime: drawing.submit_ms,
     startTime: drawing.start_ms,
     finishTime: drawing.finish_ms,
-    imageUrl: picture,
+    imageUrl: imageAt,
     status: drawing.status,
     progress: drawing.progress,
     failReason: drawing.fail_reason,
@@ -161,9 +161,9 @@ async function notify(
   request: Request,
 ): Promise<Response> {
   if (route.proof === '') return complaint(403, 4, 'reports are taken at the address that came with the order only');
-  if (!core.authorise.provesChannel(route.channelId, route.proof)) throw new AppError('token_invalid');
+  if (!core.authorize.provesChannel(route.channelId, route.proof)) throw new AppError('token_invalid');
   const report = await jsonOf(request, core.bodyLimit);
-  core.watch?.heard(request);
+  core.watch?.onReceived(request);
   const known = await core.tasks.noteDrawing(route.channelId, report);
   return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');
 }

@@ -5,13 +5,13 @@ import { opusSamples, type PacketSamples, vorbisSamples } from './codecs.ts';
 const unknownLength = 0xffffffff;
 /** Finer sound than this is not recorded; a header that says so makes it shorter than it is. */
 const finestRate = 384_000;
-const mostChannels = 32;
+const maxChannels = 32;
 const chunkName = /^[\w \u00a9-]{4}$/;
 
 /** Bytes per second at the format's own parameters, at most as many as the header says. */
 function waveRate(view: DataView, start: number): number {
   const format = view.getUint16(start, true);
-  const channels = Math.min(Math.max(1, view.getUint16(start + 2, true)), mostChannels);
+  const channels = Math.min(Math.max(1, view.getUint16(start + 2, true)), maxChannels);
   const rate = Math.min(view.getUint32(start + 4, true), finestRate);
   const named = view.getUint32(start + 8, true);
   const bits = start + 16 <= view.byteLength ? view.getUint16(start + 14, true) : 0;
@@ -66,7 +66,7 @@ export function aiffSeconds(bytes: Uint8Array, size: number): number | null {
   for (let at = 12; at + 26 <= bytes.length; ) {
     const length = view.getUint32(at + 4);
     if (ascii(bytes, at, 4) === 'COMM') {
-      const channels = Math.min(Math.max(1, view.getUint16(at + 8)), mostChannels);
+      const channels = Math.min(Math.max(1, view.getUint16(at + 8)), maxChannels);
       const bits = Math.min(Math.max(1, view.getUint16(at + 14)), 64);
       // A float of ten bytes: exponent and the upper half of the fraction.
       const rate = Math.min(
@@ -144,14 +144,14 @@ interface OggStream {
   samplesOf: PacketSamples | null;
   readonly identification: Uint8Array;
   /** The longest of its packets, in samples. */
-  longest: number;
+  maxLength: number;
 }
 
 const none = new Uint8Array(0);
 
 function oggStream(packet: Uint8Array): OggStream | null {
   const view = viewOf(packet);
-  const head = { identification: packet, longest: 0 };
+  const head = { identification: packet, maxLength: 0 };
   if (packet.length >= 19 && ascii(packet, 0, 8) === 'OpusHead')
     return { ...head, rate: 48_000, skipped: view.getUint16(10, true), samplesOf: opusSamples };
   if (packet.length < 16 || ascii(packet, 0, 7) !== '\u0001vorbis') return null;
@@ -176,13 +176,13 @@ export function oggSeconds(bytes: Uint8Array, size: number): number | null {
     if (stream === null || stream.rate === 0) return 0;
     const named = Math.max(0, granule - stream.skipped) / stream.rate;
     const counted = Math.max(0, samples - stream.skipped) / stream.rate;
-    return samples - granule <= stream.longest && named > 0 ? named : Math.max(named, counted);
+    return samples - granule <= stream.maxLength && named > 0 ? named : Math.max(named, counted);
   };
   const take = (packet: Uint8Array): void => {
-    const begun = oggStream(packet);
-    if (begun !== null) {
+    const startedOf = oggStream(packet);
+    if (startedOf !== null) {
       before += finished();
-      stream = begun;
+      stream = startedOf;
       granule = 0;
       samples = 0;
       return;
@@ -193,7 +193,7 @@ export function oggSeconds(bytes: Uint8Array, size: number): number | null {
       return;
     }
     const length = stream.samplesOf?.(packet) ?? 0;
-    stream.longest = Math.max(stream.longest, length);
+    stream.maxLength = Math.max(stream.maxLength, length);
     samples += length;
   };
   for (let at = 0; at + 27 <= bytes.length; ) {

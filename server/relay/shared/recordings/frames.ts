@@ -53,8 +53,8 @@ const adtsFrame: FrameReader = (bytes, at) => {
 
 /** Where the row begins: two frames after another, for one alone may be chance. */
 function beginning(bytes: Uint8Array, from: number, read: FrameReader, within = 64 * 1024): number {
-  const most = Math.min(bytes.length - 4, from + within);
-  for (let at = bytes.indexOf(0xff, from); at >= 0 && at <= most; at = bytes.indexOf(0xff, at + 1)) {
+  const max = Math.min(bytes.length - 4, from + within);
+  for (let at = bytes.indexOf(0xff, from); at >= 0 && at <= max; at = bytes.indexOf(0xff, at + 1)) {
     const frame = read(bytes, at);
     if (frame === null) continue;
     const next = at + frame.bytes;

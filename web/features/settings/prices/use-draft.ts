@@ -4,7 +4,7 @@ import { parseNumber } from '../../../../server/contract/amounts.ts';
 import { completionFor, inputPrice, type ModelRow, outputPrice, ratioOf } from './price-maps.ts';
 
 /** Dollars per million tokens, or per request. */
-export const priceTerms = { currency: 'usd', max: 1_000_000_000, places: 8 } as const;
+export const priceTerms = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
 export const ratioTerms = { max: 1_000_000_000 } as const;
 
 /** @returns null = empty, NaN = no number. */
