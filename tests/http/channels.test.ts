@@ -231,7 +231,7 @@ test('what is known of a model is explained: at a provider, at a channel that ca
   interface Explained {
     readonly upstream_model: string;
     readonly provider: string;
-    readonly details: readonly { member: string; value: unknown; source: string; assumed: boolean }[];
+    readonly facts: readonly { member: string; value: unknown; source: string; assumed: boolean }[];
     readonly rules: readonly { member: string; kind: string }[];
   }
   const mistral = await explain('model=mistral-large-latest&provider=mistral');
