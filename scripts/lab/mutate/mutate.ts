@@ -258,7 +258,8 @@ if (!has('report')) {
   const endDatabases = has('named') ? await startDatabases() : null;
   const copy = copyTree(root);
   process.once('exit', copy.remove);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void Promise.resolve(endDatabases?.()).finally(() => process.exit(1)));
   try {
     if (has('named')) for (const { id } of mutants) delete state.results[id];
     const fresh = has('named') ? mutants : await withoutTypeErrors(copy, mutants);
