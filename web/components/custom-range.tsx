@@ -35,9 +35,9 @@ const classes = {
   today: 'font-semibold text-accent-text',
   outside: 'text-ink-3',
   disabled: 'opacity-50',
-  range_start: 'rounded-l-2 bg-accent text-(--on-accent) [&>button:hover]:text-ink-1',
+  range_start: 'rounded-l-2 bg-accent text-(--on-accent)! [&>button:hover]:text-ink-1',
   range_middle: 'bg-accent-soft',
-  range_end: 'rounded-r-2 bg-accent text-(--on-accent) [&>button:hover]:text-ink-1',
+  range_end: 'rounded-r-2 bg-accent text-(--on-accent)! [&>button:hover]:text-ink-1',
 };
 
 const minuteEnd = 16;
@@ -98,7 +98,9 @@ export function CustomRange({ range, onChange }: CustomRangeProps) {
         weekStartsOn={1}
         defaultMonth={dayIn(to, true) ?? new Date()}
         disabled={{ after: new Date() }}
-        selected={{ from: dayIn(from, false), to: dayIn(to, true) }}
+        selected={
+          ends.from === null && ends.to === null ? undefined : { from: dayIn(from, false), to: dayIn(to, true) }
+        }
         onSelect={pick}
         classNames={classes}
         formatters={{

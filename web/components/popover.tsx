@@ -25,11 +25,15 @@ export function Popover({
   children,
 }: PopoverProps) {
   return (
-    <Parts className="contents">
+    <Parts className="relative flex">
       <PopoverButton className={buttonClass} aria-label={label} data-key={shortcut}>
         {button}
       </PopoverButton>
-      <PopoverPanel focus anchor={{ to: anchor, gap: 4, padding: 8 }} className={`menu ${className}`}>
+      {/* In its place on the page: in a portal it would bring hidden buttons that take the focus. */}
+      <PopoverPanel
+        focus
+        className={`menu absolute top-full mt-1 max-sm:fixed max-sm:inset-x-3 max-sm:top-auto max-sm:bottom-3 max-sm:w-auto ${anchor === 'bottom end' ? 'right-0' : 'left-0'} ${className}`}
+      >
         {({ close }) => <>{children(close)}</>}
       </PopoverPanel>
     </Parts>

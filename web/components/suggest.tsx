@@ -27,6 +27,7 @@ export function SuggestField({ label, help, error, value, options, onChange, pla
         <Combobox<string> immediate value={value} onChange={(next: string | null) => onChange(next ?? '')}>
           <ComboboxInput
             {...ids}
+            aria-label={label}
             className="field"
             autoComplete="off"
             placeholder={placeholder}
