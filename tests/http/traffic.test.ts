@@ -19,7 +19,7 @@ let upstream: Upstream;
 let now: number;
 beforeEach(async () => {
   now = Date.now();
-  gateway = await createTestGateway({ now: () => now });
+  gateway = await createTestGateway({ now: () => now, relay: { now: () => now } });
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
 });
 afterEach(async () => {

@@ -6,9 +6,11 @@ import { parseNumber } from '../../server/contract/amounts.ts';
 import type { Token } from '../../server/contract/entities.ts';
 import { optionKeys } from '../../server/contract/options.ts';
 import { moneyIn, moneyOf, numberIn, tidyMoney, tidyNumber } from '../../web/components/amount.ts';
+import { costTerms } from '../../web/features/channels/advanced-fields.tsx';
 import { listedPriorityTerms, priorityTerms, weightTerms } from '../../web/features/channels/channel-form.ts';
 import { thresholdBounds } from '../../web/features/personal/notifications.tsx';
 import { tokenTerms } from '../../web/features/playground/talk.ts';
+import { percentTerms } from '../../web/features/pricing/simulate.tsx';
 import { countTerms, worthBounds } from '../../web/features/redemption/redemption-drawer.tsx';
 import { completionFor, inputPrice, outputPrice, ratioOf } from '../../web/features/settings/prices/price-maps.ts';
 import { priceTerms, ratioTerms } from '../../web/features/settings/prices/use-draft.ts';
@@ -55,6 +57,8 @@ const fields = {
   'top-up, in tokens': number(topUpTerms(1, false)),
   'transfer of earnings': money(dollars, transferBounds(10_000_000, dollars)),
   'longest answer of the playground': number(tokenTerms, true),
+  'cost of a channel, times the list': number(costTerms),
+  'percent of a simulation': number(percentTerms),
   price: number(priceTerms),
   ratio: number(ratioTerms),
   ...Object.fromEntries(
@@ -105,6 +109,8 @@ test('every field for amounts in the console is one of these', () => {
       'amountBounds(token, spend)',
       'tokenTerms',
       'seedTerms',
+      'costTerms',
+      'percentTerms',
     ],
     ...['optionBounds', 'numberTerms(option)'],
     // One of two of these, or made by `topUpTerms` and `transferBounds`.

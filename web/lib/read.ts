@@ -5,6 +5,7 @@ import {
   type UseQueryOptions,
   type UseQueryResult,
   useInfiniteQuery,
+  useQueries,
   useQuery,
 } from '@tanstack/react-query';
 import { useRef } from 'react';
@@ -57,6 +58,15 @@ export const useRead = <Data>(wanted: Wanted<Data>): UseQueryResult<Data> =>
 /** What a piece can be shown without: the failure is said above the page. */
 export const useAside = <Data>(wanted: Wanted<Data>): UseQueryResult<Data> =>
   useQuery({ ...wanted, meta: { teller: 'page' } });
+
+/** One such read for each of a list, in its order; undefined = not known (yet). */
+export const useEachAside = <Data>(wanted: readonly Wanted<Data>[]): readonly (Data | undefined)[] =>
+  useQueries({
+    queries: wanted.map((one) => ({ ...one, meta: { teller: 'page' as const } })),
+    combine: dataOfEach,
+  }) as readonly (Data | undefined)[];
+
+const dataOfEach = (results: readonly { readonly data: unknown }[]) => results.map(({ data }) => data);
 
 function useLastGood<Data>(result: {
   readonly data: Data | undefined;

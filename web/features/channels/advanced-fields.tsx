@@ -61,7 +61,7 @@ function JsonField({
 }
 
 /** How much of its list price an upstream charges. */
-const costTerms = { max: 100 } as const;
+export const costTerms = { max: 100 } as const;
 
 function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
   const { t } = useTranslation();

@@ -1,12 +1,11 @@
 /** Talk to one to three models on one's own account: parameters beside, answers in the middle, what each cost below it. */
-import { useQueries } from '@tanstack/react-query';
 import { type SyntheticEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
-import { useAside } from '../../lib/read.ts';
+import { useAside, useEachAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Code } from './code.tsx';
 import { attachmentsOf } from './files.ts';
@@ -146,16 +145,14 @@ export function PlaygroundPage() {
   const [chosen, setChosen] = useState(() => readKept().models);
   const usual = known === undefined || known.includes(usualModel) ? usualModel : (known[0] ?? '');
   const names = chosen.map((name) => name || (known === undefined ? '' : usual));
-  const takes = useQueries({
-    queries: names.map((model) => ({
+  const takes = useEachAside(
+    names.map((model) => ({
       queryKey: ['model-takes', model],
       queryFn: () => call('model.takes', { model }),
       enabled: model !== '' && (known?.includes(model) ?? false),
       staleTime: Number.POSITIVE_INFINITY,
-      meta: { teller: 'page' as const },
     })),
-    combine: (results) => results.map(({ data }) => data),
-  });
+  );
   const talk = useTalk({ names, takes: (model) => takes[names.indexOf(model)] });
   const [draft, setDraft] = useState<Draft>(noDraft);
   const [shown, setShown] = useState(false);

@@ -44,9 +44,9 @@ function usePrice(model: string): string {
     staleTime: 300_000,
   }).data;
   const found = list?.data.find(({ model_name: name }) => name === model);
-  if (found === undefined) return '';
+  if (found === undefined || facts === null) return '';
   if (found.quota_type === 1) return t('playground.perCall', { price: found.model_price });
-  const input = (found.model_ratio * 1_000_000) / (facts?.quotaPerUnit ?? 500_000);
+  const input = (found.model_ratio * 1_000_000) / facts.quotaPerUnit;
   const round = (value: number) => String(Number(value.toPrecision(4)));
   return t('playground.perMillion', { in: round(input), out: round(input * found.completion_ratio) });
 }

@@ -10,9 +10,9 @@ import { Select } from '../../components/select.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { currentLanguage } from '../../lib/i18n.ts';
+import { download } from '../../lib/download.ts';
 import { useRead } from '../../lib/read.ts';
-import { isAdmin, readUser, useUser } from '../../lib/session.ts';
+import { isAdmin, useUser } from '../../lib/session.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
 
@@ -55,18 +55,9 @@ export function logLinkOf(statement: Statement, line: StatementLine, admin: bool
   return `/log?${query}`;
 }
 
-async function download(whose: Whose, month: string): Promise<void> {
+function exported(whose: Whose, month: string): Promise<void> {
   const query = new URLSearchParams(Object.entries({ ...whose, month }).map(([name, value]) => [name, String(value)]));
-  const response = await fetch(`/api/statement/export?${query}`, {
-    headers: { 'new-api-user': String(readUser()?.id ?? ''), 'accept-language': currentLanguage() },
-  });
-  if (!response.ok) throw new Error(`HTTP ${response.status}`);
-  const address = URL.createObjectURL(await response.blob());
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = /filename="?([^";]+)/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'statement.csv';
-  link.click();
-  URL.revokeObjectURL(address);
+  return download(`/api/statement/export?${query}`, 'statement.csv');
 }
 
 function Sums({ of }: { readonly of: Statement['total'] }) {
@@ -199,7 +190,7 @@ export function StatementPage() {
         <button
           type="button"
           className="button button-primary"
-          onClick={() => void download(whose, month).catch((error: Error) => toast.error(error.message))}
+          onClick={() => void exported(whose, month).catch((error: Error) => toast.error(error.message))}
         >
           {t('statement.csv')}
         </button>
