@@ -1,12 +1,7 @@
 /** Where programs reach the gateway and with which key. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Token } from '../../server/contract/entities.ts';
-import { TokenStatus } from '../../server/contract/enums.ts';
-import { AppError } from '../../server/contract/errors.ts';
-import { shownKey } from '../../server/contract/token-key.ts';
 import type { Context } from '../context.ts';
-import { isId, only, rowsOf } from './listing.ts';
 
 const fileOf = (dataDir: string): string => join(dataDir, 'gateway.url');
 
@@ -27,30 +22,6 @@ export function addressOf(context: Context): string {
   const port = context.env.GATEWAY_PORT ?? '3000';
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : `http://127.0.0.1:${port}`;
 }
-
-/**
- * The named token, else the first enabled one, its key as programs want it. Only tokens of the user who runs the command:
- * a program on the operator's machine spends nobody else's money. @throws AppError not_found
- */
-export async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
-  const client = await context.client();
-  const own = await rowsOf(client, 'token.list', { owner: 'self' });
-  if (name !== undefined) {
-    const named = own.filter((token) => (isId(name) ? token.id === Number(name) : token.name === name));
-    return shown(only(named, context.say('自己的令牌', 'token of your own'), name));
-  }
-  const found = own.findLast((token) => token.status === TokenStatus.enabled);
-  if (found === undefined)
-    throw new AppError('not_found', {
-      what: context.say(
-        '自己的可用令牌（gateway token create）',
-        'an enabled token of your own (gateway token create)',
-      ),
-    });
-  return shown(found);
-}
-
-const shown = (token: Token): Token => ({ ...token, key: shownKey(token.key) });
 
 export const audiences = ['openai', 'anthropic', 'gemini'] as const;
 export type Audience = (typeof audiences)[number];

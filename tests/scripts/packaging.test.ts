@@ -51,3 +51,18 @@ test('an addon for old systems is refused when it needs more than they have', ()
   const own = readFileSync(join(root, 'node_modules/better-sqlite3/prebuilds/linux-x64.node'), 'latin1');
   expect(() => needsOnlyOldGlibc(own)).toThrowError('glibc 2.34');
 });
+
+test.each(['server/threads/control/worker.ts', 'cli/commands/site/serve.ts', 'cli/program.ts'])(
+  '%s starts without what only requests of the API need',
+  async (entry) => {
+    const { entrypoints: _, ...plain } = bundleOf(root);
+    const { metafile } = await Bun.build({ ...plain, entrypoints: [join(root, entry)], metafile: true });
+    const inputs = metafile?.inputs ?? {};
+    const loaded = new Set(Object.keys(inputs).filter((path) => path.endsWith(entry)));
+    for (const path of loaded)
+      for (const { kind, path: next } of inputs[path]?.imports ?? []) if (kind !== 'dynamic-import') loaded.add(next);
+    expect(loaded.size).toBeGreaterThan(50);
+    const late = /node_modules\/express\/|contract\/endpoints\/index|http\/app\.ts/;
+    expect([...loaded].filter((path) => late.test(path))).toEqual([]);
+  },
+);

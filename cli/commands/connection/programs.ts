@@ -2,11 +2,15 @@
 
 import { homeOf } from '../../../server/app/data-dir.ts';
 import { type Agent, type AgentSettings, agentOf, agents, setupSteps } from '../../../server/contract/agents.ts';
+import type { Token } from '../../../server/contract/entities.ts';
+import { TokenStatus } from '../../../server/contract/enums.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { shownKey } from '../../../server/contract/token-key.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type Audience, addressOf, audiences, tokenFor, variablesFor } from '../../parts/access.ts';
+import { type Audience, addressOf, audiences, variablesFor } from '../../parts/access.ts';
 import { type AgentRun, factsFor, prepareRun } from '../../parts/agent-run.ts';
+import { isId, only, rowsOf } from '../../parts/listing.ts';
 
 const dialects: readonly string[] = audiences;
 const isAudience = (name: string): name is Audience => dialects.includes(name);
@@ -21,6 +25,30 @@ function meant(flags: FlagValues): Agent | Audience | null {
   const known = [...audiences, ...agents.map(({ name }) => name)];
   throw new AppError('usage', { detail: `--for ${wanted}: ${known.join(', ')}` });
 }
+
+/**
+ * The named token, else the first enabled one, its key as programs want it. Only tokens of the user who runs the command:
+ * a program on the operator's machine spends nobody else's money. @throws AppError not_found
+ */
+async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
+  const client = await context.client();
+  const own = await rowsOf(client, 'token.list', { owner: 'self' });
+  if (name !== undefined) {
+    const named = own.filter((token) => (isId(name) ? token.id === Number(name) : token.name === name));
+    return shown(only(named, context.say('自己的令牌', 'token of your own'), name));
+  }
+  const found = own.findLast((token) => token.status === TokenStatus.enabled);
+  if (found === undefined)
+    throw new AppError('not_found', {
+      what: context.say(
+        '自己的可用令牌（gateway token create）',
+        'an enabled token of your own (gateway token create)',
+      ),
+    });
+  return shown(found);
+}
+
+const shown = (token: Token): Token => ({ ...token, key: shownKey(token.key) });
 
 async function agentFacts(context: Context, flags: FlagValues, agent: Agent): Promise<AgentSettings> {
   const { key } = await tokenFor(context, text(flags.token));

@@ -3,7 +3,6 @@ import { type Client, openClient } from '../../client.ts';
 import { needed } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { MigrationLines } from '../../parts/migration-lines.ts';
-import { readDocument } from '../provisioning/document.ts';
 
 const names = [
   'GATEWAY_ADMIN_USERNAME',
@@ -44,6 +43,7 @@ export async function credentials(context: Context, client: Client): Promise<str
 async function document(context: Context, client: Client): Promise<string[]> {
   const { GATEWAY_CONFIG: file } = context.env;
   if (file === undefined) return [];
+  const { readDocument } = await import('../provisioning/document.ts');
   const wanted = await readDocument(context, file);
   const changes = await client.call('provision.apply', { document: wanted, prune: false, dry_run: false });
   const moved = changes.filter((change) => change.action !== 'unchanged').length;
