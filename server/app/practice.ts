@@ -16,6 +16,16 @@ export interface PracticeService {
   stop(): Promise<void>;
 }
 
+/** Whether no other process listens there: a shared port would take some of its requests. */
+function isFree(port: number): boolean {
+  try {
+    void Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() }).stop(true);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function createPractice(options: Pick<OptionsService, 'meta' | 'setMeta'>): PracticeService {
   let running: Promise<PracticeUpstream> | null = null;
   const listen = async (port: number): Promise<PracticeUpstream> => {
@@ -32,7 +42,9 @@ export function createPractice(options: Pick<OptionsService, 'meta' | 'setMeta'>
   const port = async (): Promise<number> => Number(await options.meta(portKey)) || 0;
   return {
     async open() {
-      const upstream = await start(async () => listen((await port()) || usualPort).catch(() => listen(0)));
+      const upstream = await start(async () =>
+        listen((await port()) || (isFree(usualPort) ? usualPort : 0)).catch(() => listen(0)),
+      );
       await options.setMeta(portKey, String(upstream.port));
       return upstream.url;
     },

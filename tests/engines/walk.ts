@@ -244,6 +244,15 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
   await tokens.findByName('beta', 2);
   await tokens.find(1, 3);
   await tokens.keyTaken('hmac-beta');
+  await tokens.findByKey('hmac-beta', 500);
+  await tokens.findByKey('none', 500);
+  await tokens.update(1, 2, { old_key_hmac: 'hmac-old', old_key_until: 600, link_hash: 'hash', link_until: 600 }, 500);
+  await tokens.findByKey('hmac-old', 599);
+  await tokens.findByKey('hmac-old', 600);
+  await tokens.takeLink('hash', 600);
+  await tokens.takeLink('', 500);
+  await tokens.takeLink('hash', 599);
+  await tokens.takeLink('hash', 599);
   await tokens.update(1, 2, { name: 'gamma' }, 500);
   await tokens.update(1, 9, {}, 500);
   await tokens.update(1, 9, {}, undefined);
@@ -368,6 +377,8 @@ export async function paper(repositories: Repositories): Promise<void> {
   await Promise.all(['a', 'b', 'c'].map((action) => audit.append({ ...entry, action: `${action.length}` })));
   await audit.page(0, 2);
   await audit.after(1, 5);
+  await audit.ofTarget('', entry.target, 2);
+  await audit.ofTarget('1', entry.target, 5);
   await backups.state();
   await backups.keep('{"a":1}');
   await backups.keep('{"a":2}');
@@ -557,6 +568,8 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     });
   }
   await logs.channelNames();
+  await logs.days({});
+  await logs.days({ from: start + day, to: start + 3 * day });
   for (const by of ['channel', 'model', 'user'] as const) {
     const sums = await logs.sums({ from: start }, by);
     sums.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.channel_id - b.channel_id));
@@ -611,6 +624,17 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
   await traffic.sums({ span: 300, kind: 'use', ...range, userId: 3, subjectId: 7, part: 'gpt-4o' }, ['part']);
   await traffic.sums({ span: 86_400, kind: 'token', ...range, userId: 4 }, ['subject_id']);
   await traffic.sums({ span: 300, kind: 'save', ...range, subjectId: 1 }, ['part']);
+  for (const order of ['requests', 'charge', 'tokens'] as const)
+    await traffic.largest({ span: 300, kind: 'channel', ...range }, { by: 'subject_id', order, limit: 1 });
+  await traffic.parts('channel', { ...range, width: 300 });
+  await traffic.parts('model', { ...range, width: 600 });
+  await traffic.userNames([1, 2, 99]);
+  await traffic.usedFrom(
+    new Map([
+      [1, '192.0.2.1'],
+      [99, '192.0.2.2'],
+    ]),
+  );
   await traffic.windows(300, at);
   await traffic.windows(300, at, 1);
   await traffic.channelNames([1, 2, 99]);

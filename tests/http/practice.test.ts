@@ -48,3 +48,14 @@ test('where nobody asked for it nothing listens', async () => {
   await restarted.resume();
   expect(await gateway.services.options.meta('practice_port')).toBeUndefined();
 });
+
+test('a second gateway of the machine gets an address of its own', async () => {
+  const { base_url: address } = await open();
+  const other = await createTestGateway();
+  try {
+    const second = ((await other.call('channel.practice', {})) as Offered).base_url;
+    expect(second).not.toBe(address);
+  } finally {
+    await other.close();
+  }
+});

@@ -43,6 +43,10 @@ test('the price list names what a reader may use, and nothing else', async () =>
       enable_groups: ['default', 'vip'],
       owner_by: '',
       supported_endpoint_types: ['image-generation'],
+      maker: { zh: 'OpenAI', en: 'OpenAI' },
+      context: null,
+      longest: null,
+      takes: [],
     },
     {
       model_name: 'gpt-4o',
@@ -54,6 +58,10 @@ test('the price list names what a reader may use, and nothing else', async () =>
       enable_groups: ['default', 'vip'],
       owner_by: '',
       supported_endpoint_types: ['openai', 'openai-response', 'anthropic', 'gemini'],
+      maker: { zh: 'OpenAI', en: 'OpenAI' },
+      context: 128_000,
+      longest: 16_384,
+      takes: expect.arrayContaining(['text', 'image']),
     },
   ]);
   expect(list.usable_group).toEqual({ default: 'Everybody', vip: 'Paying' });

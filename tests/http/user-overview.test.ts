@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const get = async (id: number, as: Headers) => (await api.send('GET', `/api/user/${id}/overview`, undefined, as)).body;
+const get = async (id: number, as: Headers) => (await api.send('GET', `/api/user/overview/${id}`, undefined, as)).body;
 
 test('an administrator sees keys by their ends, and not one that could be used', async () => {
   const body = await get(ann.id, admin.headers);

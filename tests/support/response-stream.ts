@@ -63,7 +63,7 @@ export const openedStream = (read: () => Promise<{ done: boolean; value?: RawFra
         unreadBytes: 0,
       },
       head: [],
-      ahead: emptyRun,
+      early: emptyRun,
       last: null,
       done: false,
     },

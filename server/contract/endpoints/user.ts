@@ -103,7 +103,7 @@ export const userEndpoints = [
   endpoint({
     id: 'user.overview',
     method: 'GET',
-    path: '/api/user/:id/overview',
+    path: '/api/user/overview/:id',
     access: 'admin',
     input: z.object({ id }),
     output: z.object({

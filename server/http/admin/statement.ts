@@ -3,7 +3,7 @@ import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { statementCsv } from '../../contract/statement-csv.ts';
 import type { StatementOf } from '../../domain/statements/service.ts';
-import type { Call } from '../call.ts';
+import type { Call, Download } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { creator } from './token.ts';
 
@@ -32,13 +32,13 @@ async function subjectOf(call: Call<Whose>): Promise<StatementOf> {
 export const statementHandlers: HandlersOf<'statement.get' | 'statement.export'> = {
   'statement.get': async (call) =>
     call.services.statements.get(await subjectOf(call), call.input.month ?? '', call.input.check ?? false),
-  'statement.export': async (call) => {
+  'statement.export': async (call): Promise<Download> => {
     const statement = await call.services.statements.get(await subjectOf(call), call.input.month ?? '');
     const name = statement.name.replace(/[^\p{L}\p{N}_-]+/gu, '-') || String(statement.id);
     return {
       name: `statement-${name}-${statement.month}.csv`,
       type: 'text/csv; charset=utf-8',
-      pieces: (async function* () {
+      chunks: (async function* () {
         // Spreadsheets take the text for what it is.
         yield `\uFEFF${statementCsv(statement, call.meta.language)}`;
       })(),

@@ -125,7 +125,7 @@ export abstract class FrameRelay {
 }
 
 /** Grows with all that is said. */
-const fieldsOf = ({ units, spokenSeconds }: DeliveredText): number => units + spokenSeconds;
+const deliveredAmount = ({ units, spokenSeconds }: DeliveredText): number => units + spokenSeconds;
 
 /** Frames are kept unread up to this many bytes. */
 export const unreadLimit = 16 * 1024;
@@ -227,7 +227,7 @@ export class PassthroughRelay extends FrameRelay {
 
   deliveredSinceUsage(): boolean {
     this.readWords();
-    return fieldsOf(this.delivered) > this.deliveredAtUsage;
+    return deliveredAmount(this.delivered) > this.deliveredAtUsage;
   }
 
   override finish(): Finish | null {
@@ -278,7 +278,7 @@ export class PassthroughRelay extends FrameRelay {
         for (const event of wordReader.feed(frame)) {
           delivered.take(event);
           if (event.type !== 'usage' || event.repeated === true) continue;
-          this.deliveredAtUsage = fieldsOf(delivered);
+          this.deliveredAtUsage = deliveredAmount(delivered);
           if (this.billed) continue;
           this.usage = event.usage;
           this.usageAfterWord ||= this.deliveredAtUsage > 0 && this.firstWordMs !== null;
@@ -316,7 +316,7 @@ export class TranslatingRelay extends FrameRelay {
   }
 
   deliveredSinceUsage(): boolean {
-    return fieldsOf(this.delivered) > this.deliveredAtUsage;
+    return deliveredAmount(this.delivered) > this.deliveredAtUsage;
   }
 
   words(): DeliveredText {
@@ -342,7 +342,7 @@ export class TranslatingRelay extends FrameRelay {
       hasMore = delivered.take(event) || hasMore;
       if (event.type === 'usage' && event.repeated !== true) {
         isReported = true;
-        this.deliveredAtUsage = fieldsOf(delivered);
+        this.deliveredAtUsage = deliveredAmount(delivered);
       }
       // Errors are written by whoever ends the stream, redacted.
       if (event.type === 'error' || event.type === 'other-choice') continue;
