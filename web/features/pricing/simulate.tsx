@@ -20,7 +20,7 @@ export type Prices = Record<string, { per_call: number } | { input: number; outp
 
 const days = ['1', '7', '30'] as const;
 const daySeconds = 86_400;
-const priceTerms = { currency: 'usd', max: 1_000_000_000, places: 8 } as const;
+const priceTerms = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
 export const percentTerms = { min: -100, max: 10_000 } as const;
 
 const digits = 12;
