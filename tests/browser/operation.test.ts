@@ -510,7 +510,8 @@ test('what went well is told in the document’s words', () =>
     await inside.open('user');
     await inside.ask('POST', '/api/user/', { username: 'gone', password: 'password1', display_name: 'x' });
     await inside.open('user');
-    await page.locator('tbody tr', { hasText: 'gone' }).getByRole('button', { name: zh.users.close }).click();
+    await page.locator('tbody tr', { hasText: 'gone' }).locator('button[aria-haspopup=menu]').click();
+    await page.getByRole('menuitem', { name: zh.users.close }).click();
     await page.locator('[role=dialog] .button-danger').click();
     await told('操作成功完成！');
   }));

@@ -32,7 +32,7 @@ export interface ChannelDrawerProps {
 
 export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawerProps) {
   const { t, i18n } = useTranslation();
-  const [first] = useState(() => formOf(channel));
+  const [first, setFirst] = useState(() => formOf(channel));
   const [form, setForm] = useState(first);
   const [picked, setPicked] = useState(channel !== null);
   /** A key was pasted for it: its models are asked for at once. */
@@ -90,11 +90,14 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
             setPasted(key !== '');
             // A name that nobody typed follows the provider.
             const named = form.name !== '' && (provider === undefined || form.name !== textIn(provider, i18n.language));
-            change({
+            const chosen = {
+              ...form,
               type: next.type,
               ...(channel !== null || named ? {} : { name: textIn(next, i18n.language) }),
-              ...(key === '' ? {} : { key }),
-            });
+            };
+            // With nothing typed, another provider is nothing to lose.
+            if (channel === null && sameForm(form, first)) setFirst(chosen);
+            setForm(key === '' ? chosen : { ...chosen, key });
           }}
         />
         {picked ? <ChannelFields {...{ form, channel, provider, pasted }} onChange={change} /> : null}
