@@ -140,12 +140,12 @@ test('the playground answers on the reader’s own account, and settings take ef
     if (request.method() === 'PUT') sent.push(request.postData() ?? '');
   };
   page.on('request', watch);
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved').first().waitFor();
   await page.getByLabel('Search all options').fill('');
   await page.getByRole('button', { name: 'Changed only' }).click();
   await page.getByRole('button', { name: 'Reset Retries after failure to default' }).click();
-  await page.getByRole('button', { name: 'Save' }).first().click();
+  await page.getByRole('button', { name: 'Save', exact: true }).first().click();
   await page.getByRole('button', { name: 'Reset Retries after failure to default' }).waitFor({ state: 'detached' });
   expect(sent.map((text) => JSON.parse(text) as unknown)).toEqual([
     { key: 'RetryTimes', value: '2' },
@@ -181,14 +181,14 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.reload();
   await page.getByLabel('Search models').fill('practice-small');
   await page.getByRole('cell', { name: '$8 /' }).waitFor();
-  await page.getByRole('tab', { name: 'History' }).click();
+  await page.getByRole('radio', { name: 'History' }).click();
   await page.getByRole('button', { name: /^Show/ }).first().click();
   await page.getByRole('dialog').getByText('practice-small').first().waitFor();
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'price-history.png') });
   await page.getByRole('dialog').getByRole('button', { name: 'Roll back this change' }).click();
   await page.getByText('Rolled back change').waitFor();
-  await page.getByRole('tablist', { name: 'Prices' }).getByRole('tab', { name: 'Models', exact: true }).click();
+  await page.getByRole('radio', { name: 'Models', exact: true }).click();
   await page.getByLabel('Search models').fill('practice-small');
   await page.getByRole('cell', { name: '$8 /' }).waitFor({ state: 'detached' });
   await page.goto(`${url}/setting?tab=other`);

@@ -254,7 +254,8 @@ test('prices, tags and people', async () => {
     }),
   );
   await page.goto(`${url}/user?q=ann`);
-  await click('提升');
+  await page.locator('tbody tr', { hasText: 'ann' }).locator('button[aria-haspopup=menu]').click();
+  await page.getByRole('menuitem', { name: '提升' }).click();
   await sees('操作成功完成！');
 });
 

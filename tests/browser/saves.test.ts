@@ -84,6 +84,13 @@ const saves: Readonly<Record<string, Save>> = {
   'deleting a channel': { path: 'channel', send: [menu, item(en.app.delete), confirmed], bare: true },
   'the priority of a channel': {
     path: 'channel',
+    fill: [
+      async () => {
+        await button(en.table.columns)();
+        await page.getByLabel(en.channels.priority, { exact: true }).check();
+        await page.keyboard.press('Escape');
+      },
+    ],
     send: [
       () => page.getByLabel(pattern(en.channels.priorityOf)).first().fill('7'),
       () => page.keyboard.press('Enter'),
