@@ -100,7 +100,9 @@ async function visit(path: string): Promise<{ readonly reads: readonly string[];
   await mount(page, path, null);
   const { text } = await check('answered');
   const requested = await page.evaluate(() => [...window.faults.requested]);
-  return { reads: requested.filter((one) => one !== '/api/status'), text };
+  // The sidebar of the page before may still ask; the home page has none.
+  const others = path === '' ? ['/api/status', '/api/traffic/channels'] : ['/api/status'];
+  return { reads: requested.filter((one) => !others.includes(one)), text };
 }
 
 test('P2: no failed read is silent, or looks like an empty list or a zero', async () => {

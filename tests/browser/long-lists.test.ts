@@ -41,7 +41,7 @@ test('a size of pages that cannot be had is none: no row falls between two pages
   }
 });
 
-test('on a phone the card of a key has its name, its amount and every button in sight', async () => {
+test('on a phone the card of a key has its name, its amount and its menu in sight', async () => {
   await inside.page.setViewportSize({ width: 390, height: 800 });
   const page = await inside.open('token');
   await settled(page);
@@ -49,8 +49,8 @@ test('on a phone the card of a key has its name, its amount and every button in 
     .locator('tr[data-row]')
     .filter({ hasText: /key-\d+/ })
     .first();
-  const parts = [card.getByText(/^key-\d+$/), card.getByText(/^\$10\.00/), ...(await card.getByRole('button').all())];
-  expect(parts.length).toBeGreaterThan(4);
+  const parts = [card.getByText(/^key-\d+$/), card.getByText(/\$10\.00/), ...(await card.getByRole('button').all())];
+  expect(parts.length).toBe(3);
   const outer = await card.boundingBox();
   for (const part of parts) {
     const box = await part.boundingBox();

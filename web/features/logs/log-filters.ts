@@ -64,6 +64,8 @@ export const addressOf = (by: LogFacet, value: string): string => (by === 'model
 /** What a value is called. */
 export function nameOf(t: TFunction, by: LogFacet, { value, name }: { readonly value: string; readonly name: string }) {
   if (by === 'status') return t(`logs.status.${value as LogStatus}`);
+  // A code of the upstream, or one of the site's own reasons.
+  if (by === 'error') return t(`logs.reason.${value as 'timeout'}`, { defaultValue: value });
   return by === 'channel' ? name || `#${value}` : value;
 }
 

@@ -73,7 +73,7 @@ export function useTalk({ names, takes }: Asked): Talk {
 
   const bill = async (id: number, place: number, requestId: string) => {
     for (let n = 0; n < billTries && requestId !== ''; n++) {
-      await new Promise((resolve) => setTimeout(resolve, billMs));
+      await new Promise((resolve) => setTimeout(resolve, billMs * (n + 1)));
       const found = await call('log.self', { request_id: requestId, p: 1, page_size: 1 }).catch(() => null);
       const row = found?.items[0];
       if (row === undefined) continue;

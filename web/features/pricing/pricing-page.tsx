@@ -121,7 +121,7 @@ function PriceListPage({ models }: { readonly models: Models }) {
   const bar = <Bar models={models} />;
   return (
     <>
-      <PageHead title={t('nav.pricing')} count={models.list === undefined ? undefined : count}>
+      <PageHead title={t('nav.pricing')} count={models.pending || models.failure !== null ? undefined : count}>
         {models.admin ? (
           <>
             <button type="button" className="button" onClick={() => setOpen('history')}>

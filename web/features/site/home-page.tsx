@@ -89,7 +89,12 @@ function Models() {
         <p className="text-ink-2">{t('site.noModels')}</p>
       ) : (
         <>
-          <div className="overflow-x-auto rounded-3 border border-line">
+          <section
+            className="overflow-x-auto rounded-3 border border-line"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+            tabIndex={0}
+            aria-labelledby="home-models"
+          >
             <table className="sheet-table">
               <thead>
                 <tr>
@@ -117,7 +122,7 @@ function Models() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </section>
           <p className="mt-2">
             <Link href="/pricing">{t('site.allModels', { total: models.length })}</Link>
           </p>
