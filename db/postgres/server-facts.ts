@@ -8,7 +8,7 @@ const settings = `SELECT current_setting('server_version') AS version, current_s
   current_setting('full_page_writes') AS "fullPages", current_setting('autovacuum') AS autovacuum,
   current_setting('default_transaction_isolation') AS isolation,
   current_setting('synchronous_standby_names') AS "standbyNames",
-  current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint AS "mostConnections",
+  current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint AS "maxConnections",
   (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
   (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gateway%' AND datname = current_database()) AS "ownConnections",
   (SELECT count(*) FROM pg_stat_replication) AS standbys,
