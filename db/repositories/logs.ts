@@ -177,6 +177,8 @@ export function createLogsRepository(database: Database) {
           ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogDay>,
       )
         .groupBy([sql`1`, 'logs.model_name'])
+        .orderBy(sql`1`)
+        .orderBy('logs.model_name')
         .execute(),
     stat: async (filter: LogFilter): Promise<{ quota: number; requests: number; tokens: number }> => {
       const narrow = await plan({ ...filter, type: consume });
