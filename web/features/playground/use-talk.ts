@@ -52,8 +52,14 @@ export function useTalk({ names, takes }: Asked): Talk {
     setKept(current.current);
   }, []);
   useEffect(() => {
-    const timer = setTimeout(() => writeKept(kept), keepMs);
-    return () => clearTimeout(timer);
+    const write = () => writeKept(kept);
+    const timer = setTimeout(write, keepMs);
+    // A page that is left or loaded again does not wait.
+    addEventListener('pagehide', write);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('pagehide', write);
+    };
   }, [kept]);
   useEffect(() => () => abort.current?.abort(), []);
 
