@@ -1,5 +1,6 @@
 /** Which rows of the log a filter means, and the index that finds them. */
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { LogType } from '../../server/contract/enums.ts';
 import { attemptsMember, endReasonsOf, errorStatuses, type LogStatus } from '../../server/contract/log-status.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Database } from '../open.ts';
@@ -39,8 +40,6 @@ type Equal = readonly [keyof LogsTable | 'exceptional', string | number];
 /** Everything but plain successes, as its index says it. */
 export const exceptional = (dialect: Dialect) =>
   sql<boolean>`(logs.type <> 2 OR logs.end_reason NOT IN ('completed', 'imported', '') OR ${dialect.position(sql`logs.other`, sql.lit(attemptsMember))} > 0)`;
-/** Rows that charged something; all other types are few and have an index of their own. */
-const consume = 2;
 
 /** More would let one question be asked in exponentially many ways. */
 const mostWildcards = 4;
@@ -161,7 +160,8 @@ export function createLogFilters({ query, dialect }: Database) {
     equal: readonly Equal[],
     atMost = maxCounted,
   ): Promise<Equal | undefined> => {
-    const candidates = equal.filter(([column, value]) => column !== 'type' || value !== consume);
+    // All types but that of charges are few and have an index of their own.
+    const candidates = equal.filter(([column, value]) => column !== 'type' || value !== LogType.consume);
     let best = candidates[0];
     if (candidates.length < 2) return best;
     let fewest = Number.POSITIVE_INFINITY;

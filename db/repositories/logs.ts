@@ -1,13 +1,11 @@
 /** The log. Pages are ordered by time; every filter has an index that ends in the time. */
 import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { LogType } from '../../server/contract/enums.ts';
 import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sorts.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 import { createLogFacets } from './log-facets.ts';
 import { createLogFilters, type LogFilter, maxCounted } from './log-filter.ts';
-
-/** Rows that charged something. */
-const consume = 2;
 
 export type LogRow = Selectable<LogsTable> & { channel_name: string | null };
 
@@ -147,7 +145,7 @@ export function createLogsRepository(database: Database) {
         ).numDeletedRows,
       ),
     sums: async (filter: LogFilter, by: LogSumBy): Promise<LogSum[]> =>
-      (await plan({ ...filter, type: consume }))(
+      (await plan({ ...filter, type: LogType.consume }))(
         query
           .selectFrom('logs')
           .select([
@@ -164,7 +162,7 @@ export function createLogsRepository(database: Database) {
         .groupBy([sql`1`, 'logs.channel_id'])
         .execute(),
     days: async (filter: LogFilter): Promise<LogDay[]> =>
-      (await plan({ ...filter, type: consume }))(
+      (await plan({ ...filter, type: LogType.consume }))(
         query
           .selectFrom('logs')
           .select([
@@ -180,8 +178,25 @@ export function createLogsRepository(database: Database) {
         .orderBy(sql`1`)
         .orderBy('logs.model_name')
         .execute(),
+    /** What was given back for failed work, by the day of the refund and its model; `quota` is positive. */
+    refunds: async (filter: LogFilter): Promise<Pick<LogDay, 'day_at' | 'model' | 'quota'>[]> =>
+      (await plan({ ...filter, type: LogType.system }))(
+        query
+          .selectFrom('logs')
+          .innerJoin('postings', 'postings.ref', 'logs.request_id')
+          .where('postings.kind', '=', 'refund')
+          .select([
+            sql<number>`logs.created_at - logs.created_at % 86400`.as('day_at'),
+            'logs.model_name as model',
+            sql<number>`sum(postings.amount)`.as('quota'),
+          ]) as unknown as SelectQueryBuilder<Schema, 'logs', Pick<LogDay, 'day_at' | 'model' | 'quota'>>,
+      )
+        .groupBy([sql`1`, 'logs.model_name'])
+        .orderBy(sql`1`)
+        .orderBy('logs.model_name')
+        .execute(),
     stat: async (filter: LogFilter): Promise<{ quota: number; requests: number; tokens: number }> => {
-      const narrow = await plan({ ...filter, type: consume });
+      const narrow = await plan({ ...filter, type: LogType.consume });
       const { quota, requests, tokens } = await narrow(
         query
           .selectFrom('logs')

@@ -14,6 +14,7 @@ const words = {
   amount: { zh: '金额（USD）', en: 'Amount (USD)' },
   quota: { zh: '额度', en: 'Quota' },
   total: { zh: '合计', en: 'Total' },
+  refund: { zh: '（退款）', en: ' (refund)' },
 } as const;
 
 const decimals = 6;
@@ -35,7 +36,7 @@ export function statementCsv(statement: Statement, language: Language): string {
   ];
   return [
     head,
-    ...statement.lines.map((line) => row(line.day, line.model, line)),
+    ...statement.lines.map((line) => row(line.day, `${line.model}${line.refund ? say('refund') : ''}`, line)),
     row(say('total'), '', statement.total),
   ]
     .map((cells) => `${csvLine(cells)}\r\n`)

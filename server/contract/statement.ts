@@ -19,8 +19,8 @@ export const statementShape = z.object({
   site: z.string(),
   in_currency: z.boolean(),
   quota_per_unit: z.number(),
-  /** Days with charges, oldest first, the dearest model first. */
-  lines: z.array(z.object({ /** `2026-11-03` */ day: z.string(), model: z.string(), ...sums })),
+  /** Days with charges, oldest first, the dearest model first. What was given back for failed work is a negative line of the day of its refund. */
+  lines: z.array(z.object({ /** `2026-11-03` */ day: z.string(), model: z.string(), refund: z.boolean(), ...sums })),
   total: z.object(sums),
   /** Every charge of the month recomputed from its own row; null = not asked for. */
   check: z.nullable(z.object({ checked: int, unequal: int })),

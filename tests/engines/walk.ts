@@ -569,6 +569,7 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
   }
   await logs.channelNames();
   await logs.days({});
+  await logs.refunds({});
   await logs.days({ from: start + day, to: start + 3 * day });
   for (const by of ['channel', 'model', 'user'] as const) {
     const sums = await logs.sums({ from: start }, by);

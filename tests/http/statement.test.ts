@@ -1,6 +1,8 @@
 /** Monthly statements: what was charged by day and model, of a user, a key or a tag; sums that add up and can be recomputed. */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { refundRef } from '../../server/billing/ledger/commands.ts';
+import { LogType } from '../../server/contract/enums.ts';
 import type { Statement } from '../../server/contract/statement.ts';
 import { localOwner } from '../../server/http/call.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
@@ -148,4 +150,38 @@ test('the CSV has dates and money, adds up, and nothing a spreadsheet runs', asy
 test('whoever owns the machine has the own statement without a number', async () => {
   const statement = (await api.gateway.call('statement.get', {}, localOwner)) as Statement;
   expect(statement).toMatchObject({ of: 'user', name: 'tester', lines: [] });
+});
+
+test('what failed and was given back lowers the bill of its user, key and tag, and of nobody else', async () => {
+  const { gateway } = api;
+  const before = { ann: await get(`user=${ann.id}`), bob: await get(`user=${bob.id}`) };
+  const [charged] = await gateway.rows<{ request_id: string; token_id: number; channel_id: number; quota: number }>(
+    "SELECT request_id, token_id, channel_id, quota FROM logs WHERE token_id = ? AND model_name = 'gpt-4o'",
+    keys.laptop,
+  );
+  if (charged === undefined) throw new Error('no row');
+  const ref = refundRef(charged.request_id);
+  const at = noon + 86_400;
+  const whose = { userId: ann.id, username: 'ann', model: 'gpt-4o' };
+  await gateway.ledger.execute({
+    type: 'refund',
+    ...{ ref, of: charged.request_id, amount: charged.quota, at, ...whose },
+    log: {
+      ...{ requestId: ref, createdAt: at, type: LogType.system, ...whose, tokenName: '', group: '' },
+      ...{ tokenId: charged.token_id, channelId: charged.channel_id, isStream: false, useTime: 0 },
+      ...{ promptTokens: 0, completionTokens: 0, quota: 0, content: '', other: '', usageSource: 'none' },
+      endReason: 'upstream_failed',
+    },
+  });
+  await gateway.ledger.drain();
+  const line = { day: '2026-11-16', model: 'gpt-4o', refund: true, requests: 0, quota: -charged.quota };
+  for (const query of [`user=${ann.id}`, `token=${keys.laptop}`, 'tag=dear'])
+    expect((await get(query)).lines).toContainEqual(expect.objectContaining(line));
+  expect((await get(`user=${ann.id}`)).total).toEqual({
+    ...before.ann.total,
+    quota: before.ann.total.quota - charged.quota,
+  });
+  expect(await get(`user=${bob.id}`)).toEqual(before.bob);
+  expect((await get(`token=${keys.ci}`)).lines.some(({ refund }) => refund)).toBe(false);
+  expect((await get(`user=${ann.id}&check=true`)).check).toEqual({ checked: 6, unequal: 0 });
 });

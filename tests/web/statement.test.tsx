@@ -7,7 +7,7 @@ beforeAll(() => aroundPages(reader(10)));
 afterAll(() => vi.unstubAllGlobals());
 
 const line = (day: string, model: string, quota: number) => ({
-  ...{ day, model, quota, requests: 1200, prompt_tokens: 10, completion_tokens: 5 },
+  ...{ day, model, quota, refund: false, requests: 1200, prompt_tokens: 10, completion_tokens: 5 },
 });
 const statement: Statement = {
   ...{ month: '2026-11', from: 1_793_491_200, to: 1_796_083_199, of: 'token', id: 3, name: 'ci', username: 'ann' },
@@ -42,6 +42,15 @@ test('each line leads to its requests in the log', async () => {
   expect(queryOf(await shown(statement, true))).toEqual({ ...mine, user: 'ann' });
   expect(queryOf(await shown(statement, false))).toEqual(mine);
   expect(queryOf(await shown({ ...statement, of: 'user' }, false))).not.toHaveProperty('token');
+});
+
+test('a refund is a line of its own, and leads to its row', async () => {
+  const none = { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
+  const back = { day: '2026-11-05', model: 'mj_imagine', refund: true, ...none, quota: -500_000 };
+  const page = await shown({ ...statement, lines: [back], total: { ...none, quota: -500_000 } }, true);
+  expect(text(page)).toContain('mj_imagine（退款） 0 0 0 -$1.000000');
+  expect(linksIn(page)[0]).toMatch(/^\/log\?type=4&amp;model=mj_imagine&/);
+  expect(linksIn(page)[0]).not.toContain('token=');
 });
 
 test('a month without charges says so', async () => {

@@ -30,10 +30,10 @@ export const statement: CommandRun = async (context, flags) => {
   if (context.output.format === 'json') context.output.object(found, [], String(found.total.quota));
   else
     context.output.list(
-      [...found.lines, { day: context.say('合计', 'total'), model: '', ...found.total }],
+      [...found.lines, { day: context.say('合计', 'total'), model: '', refund: false, ...found.total }],
       [
         { name: 'date', value: (line) => line.day },
-        { name: 'model', value: (line) => line.model },
+        { name: 'model', value: (line) => `${line.model}${line.refund ? context.say('（退款）', ' (refund)') : ''}` },
         { name: 'requests', value: (line) => String(line.requests), right: true },
         { name: 'in', value: (line) => String(line.prompt_tokens), right: true },
         { name: 'out', value: (line) => String(line.completion_tokens), right: true },

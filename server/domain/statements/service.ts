@@ -1,4 +1,4 @@
-/** Monthly statements from the rows of the log: their sums by day and model are what was charged. */
+/** Monthly statements from the rows of the log: their sums by day and model are what was charged, less what was refunded. */
 import type { Database } from '../../../db/open.ts';
 import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import { createLogsRepository } from '../../../db/repositories/logs.ts';
@@ -63,7 +63,12 @@ export function createStatements(deps: StatementsDeps) {
       if (range === null) throw new AppError('params_invalid', { detail: `month ${month}: 2026-01` });
       const { filter, shown } = await subjectOf(whose);
       const within = { ...filter, ...range };
-      const lines = (await repository.days(within))
+      const charged = (await repository.days(within)).map((line) => ({ ...line, refund: false }));
+      const none = { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
+      const refunded = (await repository.refunds(within)).map(({ quota, ...line }) => ({
+        ...{ ...line, ...none, quota: -quota, refund: true },
+      }));
+      const lines = [...charged, ...refunded]
         .toSorted((one, other) => one.day_at - other.day_at || other.quota - one.quota)
         .map(({ day_at: at, ...line }) => ({ day: new Date(at * 1000).toISOString().slice(0, 10), ...line }));
       const total = { requests: 0, prompt_tokens: 0, completion_tokens: 0, quota: 0 };

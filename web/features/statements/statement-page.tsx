@@ -45,12 +45,13 @@ const secondsOfDay = 86_400;
 export function logLinkOf(statement: Statement, line: StatementLine, admin: boolean): string {
   const from = Date.parse(line.day) / 1000;
   const query = new URLSearchParams({
-    type: '2',
+    type: line.refund ? '4' : '2',
     model: line.model,
     from: String(from),
     to: String(from + secondsOfDay - 1),
   });
-  if (statement.of === 'token') query.set('token', statement.name);
+  // A refund does not name the key.
+  if (statement.of === 'token' && !line.refund) query.set('token', statement.name);
   if (admin && statement.username !== '') query.set('user', statement.username);
   return `/log?${query}`;
 }
@@ -115,9 +116,11 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
                   </th>
                 </tr>
                 {lines.map((line) => (
-                  <tr key={line.model}>
+                  <tr key={`${line.model} ${line.refund}`}>
                     <td className="break-all whitespace-normal">
-                      <Link href={logLinkOf(statement, line, admin)}>{line.model}</Link>
+                      <Link href={logLinkOf(statement, line, admin)}>
+                        {line.refund ? t('statement.refund', { model: line.model }) : line.model}
+                      </Link>
                     </td>
                     <Sums of={line} />
                   </tr>
