@@ -15,7 +15,7 @@ export interface LogCounts {
   readonly values: readonly { readonly by: LogFacet; readonly value: string; readonly rows: number }[];
 }
 
-export interface LogCountsWanted {
+export interface LogCountsQuery {
   readonly by: readonly LogFacet[];
   /** Seconds of a bucket for a range of so many seconds. */
   readonly stepOf: (seconds: number) => number;
@@ -55,7 +55,7 @@ export function createLogFacets(database: Database) {
       .limit(1)
       .executeTakeFirst();
 
-  return async (filter: LogFilter, { by, stepOf, now, lookedAt = 10_000 }: LogCountsWanted): Promise<LogCounts> => {
+  return async (filter: LogFilter, { by, stepOf, now, lookedAt = 10_000 }: LogCountsQuery): Promise<LogCounts> => {
     const [first, last] = [await endOf(filter, 'asc'), await endOf(filter, 'desc')];
     const from = filter.from ?? first?.created_at ?? now;
     const step = stepOf(Math.max(1, (filter.to ?? now) - from));

@@ -3,7 +3,7 @@ import type { OptionsService } from '../domain/options/service.ts';
 import type { PracticeUpstream } from '../practice/upstream.ts';
 
 /** Where `gateway mock-upstream` listens too. */
-const usualPort = 4010;
+const defaultPort = 4010;
 const portKey = 'practice_port';
 /** Slow enough to be seen streaming. */
 const pace = { latencyMs: 120, chunks: 24, chunkMs: 25 } as const;
@@ -43,7 +43,7 @@ export function createPractice(options: Pick<OptionsService, 'meta' | 'setMeta'>
   return {
     async open() {
       const upstream = await start(async () =>
-        listen((await port()) || (isFree(usualPort) ? usualPort : 0)).catch(() => listen(0)),
+        listen((await port()) || (isFree(defaultPort) ? defaultPort : 0)).catch(() => listen(0)),
       );
       await options.setMeta(portKey, String(upstream.port));
       return upstream.url;

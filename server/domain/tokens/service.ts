@@ -37,9 +37,9 @@ const keyLength = 48;
 /** Starting quota of a token that names none. As new-api does. */
 const defaultQuota = 500_000;
 const hourSeconds = 3600;
-/** How long an old key may work beside its successor, and a link wait for whoever opens it. */
-export const longestGraceHours = 30 * 24;
-export const longestLinkHours = 14 * 24;
+/** How long an old key may work after a rotation, and a link wait until it is opened. */
+export const maxGraceHours = 30 * 24;
+export const maxLinkHours = 14 * 24;
 
 /** @param owner user id, or null for the operator. */
 export function createTokens(deps: { readonly database: Database; readonly vault: Vault; readonly now: () => number }) {
@@ -184,7 +184,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
      * it, and a link that shows it, end in any case. @throws AppError not_found, params_invalid
      */
     async rotate(id: number, owner: number | null, graceHours = 0): Promise<Token> {
-      checkHours(graceHours, 0, longestGraceHours);
+      checkHours(graceHours, 0, maxGraceHours);
       const row = await find(id, owner);
       const old =
         graceHours === 0
@@ -205,7 +205,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
     },
     /** A secret that shows the key once; an earlier one no longer does. @throws AppError not_found, params_invalid */
     async share(id: number, owner: number | null, hours: number): Promise<{ secret: string; until: number }> {
-      checkHours(hours, 1, longestLinkHours);
+      checkHours(hours, 1, maxLinkHours);
       const secret = randomBytes(24).toString('base64url');
       const until = seconds() + hours * hourSeconds;
       if (!(await repository.update(id, owner, { link_hash: linkHash(secret), link_until: until }, undefined)))
@@ -254,9 +254,9 @@ const noOldKey = { old_key_hmac: '', old_key_hint: '', old_key_until: 0 };
 const noLink = { link_hash: '', link_until: 0 };
 const linkHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-function checkHours(hours: number, least: number, most: number): void {
-  if (!Number.isInteger(hours) || hours < least || hours > most)
-    throw new AppError('params_invalid', { detail: `hours: ${least}–${most}` });
+function checkHours(hours: number, min: number, max: number): void {
+  if (!Number.isInteger(hours) || hours < min || hours > max)
+    throw new AppError('params_invalid', { detail: `hours: ${min}–${max}` });
 }
 
 const definedOf = <T extends object>(value: T): Partial<T> =>

@@ -9,7 +9,7 @@ import type { Actor, Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { pageSize } from './paging.ts';
 
-const usualLinkHours = 24;
+const defaultLinkHours = 24;
 /** Rows of a search that names no size. */
 const maxFound = 100;
 
@@ -108,7 +108,7 @@ export const tokenHandlers: HandlersOf<
     services.tokens.rotate(input.id, ownerOf(actor), input.grace_hours ?? 0),
   'token.retire': ({ services, input, actor }) => services.tokens.retire(input.id, ownerOf(actor)),
   'token.share': async ({ services, input, actor, meta }) => {
-    const { secret, until } = await services.tokens.share(input.id, ownerOf(actor), input.hours ?? usualLinkHours);
+    const { secret, until } = await services.tokens.share(input.id, ownerOf(actor), input.hours ?? defaultLinkHours);
     // A user's own calls are not in the trail; who gave a key away is.
     if (actor.via !== 'local')
       await services.audit.record({

@@ -31,7 +31,7 @@ export interface Sorting<Row> {
   readonly ordered: readonly Row[];
 }
 
-export interface SortingWanted<Row> {
+export interface SortingOptions<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   /** What the reader chose to see. */
@@ -42,7 +42,7 @@ export function useSorting<Row extends { readonly id: number }>({
   rows,
   columns,
   visible,
-}: SortingWanted<Row>): Sorting<Row> {
+}: SortingOptions<Row>): Sorting<Row> {
   const url = useUrl();
   const asked = url.get('sort');
   const sorting: SortingState = asked === '' ? [] : [{ id: asked.replace(/^-/, ''), desc: asked.startsWith('-') }];

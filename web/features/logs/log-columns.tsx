@@ -62,7 +62,7 @@ function shortTime(seconds: number): string {
 const triedChannels = (log: Log): string =>
   (factsOf(log).admin_info as { use_channel?: readonly string[] } | undefined)?.use_channel?.join(' → ') ?? '';
 
-export interface LogColumnsWanted {
+export interface LogColumnsOptions {
   readonly t: TFunction;
   /** Stable, like the translator. */
   readonly money: Money;
@@ -71,7 +71,7 @@ export interface LogColumnsWanted {
   readonly longest: number;
 }
 
-export function logColumns({ t, money, reader, longest }: LogColumnsWanted): readonly Column<Log>[] {
+export function logColumns({ t, money, reader, longest }: LogColumnsOptions): readonly Column<Log>[] {
   const { admin } = reader;
   const why = (row: Log) => {
     const isEvent = statusOf(row) === 'event';
