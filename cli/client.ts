@@ -5,7 +5,7 @@ import { checkSocketDir, dataDirFiles, lockOwner } from '../server/app/data-dir.
 import type { MigrationStep } from '../server/app/in-process.ts';
 import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../server/contract/endpoints/index.ts';
-import type { Language } from '../server/contract/enums.ts';
+import type { Language } from '../server/contract/enum.ts';
 import { AppError, isErrorCode } from '../server/contract/errors.ts';
 import { networkWords } from '../server/contract/network-words.ts';
 

@@ -1,11 +1,11 @@
 /** What a command works with; everything costly is made when first asked for. */
 import { readFileSync } from 'node:fs';
 import { resolveDataDir } from '../server/app/data-dir.ts';
-import type { Language } from '../server/contract/enums.ts';
+import type { Language } from '../server/contract/enum.ts';
 import { AppError } from '../server/contract/errors.ts';
 import { languageNamed } from '../server/contract/language.ts';
+import { localizer } from '../server/contract/plural.ts';
 import { safeText } from '../server/contract/safe-text.ts';
-import { localizer } from '../server/contract/singular.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';

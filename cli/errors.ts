@@ -1,10 +1,10 @@
 /** Failures as people and programs read them. */
 
-import type { Language } from '../server/contract/enums.ts';
+import type { Language } from '../server/contract/enum.ts';
 import { AppError, type ErrorCode, formatError } from '../server/contract/errors.ts';
 import { textIn } from '../server/contract/language.ts';
 import { safeJson, safeText } from '../server/contract/safe-text.ts';
-import { failure } from './colour.ts';
+import { failure } from './color.ts';
 
 interface Fix {
   readonly zh: string;

@@ -86,7 +86,7 @@ async function main(): Promise<number> {
     await startThreads();
   }
   const [{ asHelpFlag, createProgram, globalsBehind, isHelp }, { languageOf }, { printError }, { wantsColour }] =
-    await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./colour.ts')]);
+    await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./color.ts')]);
   const flag = args.indexOf('--lang');
   const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
   const streams = {

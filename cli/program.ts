@@ -1,7 +1,7 @@
 /** The command tree for commander, built from the table of commands. */
 
 import { Command, CommanderError, Option } from 'commander';
-import type { Language } from '../server/contract/enums.ts';
+import type { Language } from '../server/contract/enum.ts';
 import { AppError } from '../server/contract/errors.ts';
 import { textIn } from '../server/contract/language.ts';
 import type { CommandRow, FlagValues } from './command.ts';

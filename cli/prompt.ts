@@ -1,6 +1,6 @@
 /** Reading from standard input: a whole pipe, or one line typed by a person. */
 import { AppError } from '../server/contract/errors.ts';
-import { continues } from './parts/pasted.ts';
+import { continues } from './parts/secret-input.ts';
 
 const silenceMs = 30_000;
 

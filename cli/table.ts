@@ -1,5 +1,5 @@
 /** Aligned columns, measured in terminal cells. */
-import { heading, tinted } from './colour.ts';
+import { heading, tinted } from './color.ts';
 
 const width = (text: string): number => Bun.stringWidth(text);
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { commands } from '../cli/commands/index.ts';
 import { agents, setupSteps } from '../server/contract/agents.ts';
-import type { Written } from '../server/contract/enums.ts';
+import type { Written } from '../server/contract/enum.ts';
 import { textIn } from '../server/contract/language.ts';
 import { optionKeys, optionRow } from '../server/contract/options.ts';
 import { providers } from '../server/providers/catalogue.ts';

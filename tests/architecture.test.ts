@@ -57,7 +57,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   [
     'figures for monitors',
     /^server\/observability\/metrics\//,
-    /^server\/(contract|observability\/metrics|relay\/shared\/figures|threads\/relay\/messages)/,
+    /^server\/(contract|observability\/metrics|relay\/shared\/stats|threads\/relay\/messages)/,
   ],
   ['logs', /^server\/observability\/logging\//, /^server\/(contract|observability\/logging|relay\/admission)/],
   ['traces', /^server\/observability\/traces\//, /^server\/(contract|observability\/traces|relay)/],

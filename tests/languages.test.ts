@@ -10,7 +10,7 @@ import { isLanguage, languageNamed, registerLanguage, textIn } from '../server/c
 import { languageFiles } from '../server/contract/languages/index.ts';
 import { labelledColumns } from '../server/contract/log-columns.ts';
 import { optionKeys, optionRow } from '../server/contract/options.ts';
-import { codeLetter, resetLetter } from '../server/domain/accounts/letters.ts';
+import { codeLetter, resetLetter } from '../server/domain/accounts/email-templates.ts';
 import { en } from '../web/locales/en.ts';
 import { createRunner } from './cli/runner.ts';
 import { type ApiFixture, createApiFixture } from './support/api.ts';

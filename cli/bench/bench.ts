@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Rival } from './against.ts';
-import { type Extent, type Extras, measureExtras, megabytes } from './extras.ts';
-import type { Table } from './figures.ts';
-import { type Goal, goalsOf, timesFloor, verdictOf } from './goals.ts';
+import type { Rival } from './comparison.ts';
+import { type Goal, goalsOf, timesFloor, verdictOf } from './goal.ts';
 import { canPin, canRead } from './machine.ts';
 import { measureAll, type Plan, sampling } from './measure.ts';
-import { command, end, endAll, isCompiled, itself, killAll } from './processes.ts';
+import { type Extent, type Extras, measureExtras, megabytes } from './optional.ts';
+import { command, end, endAll, isCompiled, itself, killAll } from './process.ts';
 import { type Running, serve, setUp, startFloor, startUpstreams, type Upstreams } from './site.ts';
-import { subjectNames, subjectsOf } from './subjects.ts';
+import type { Table } from './stats.ts';
+import { subjectNames, subjectsOf } from './targets.ts';
 
 export interface BenchOrder extends Plan, Extent {
   /** An older build, null = none. */

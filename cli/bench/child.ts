@@ -1,7 +1,7 @@
 /** What `gateway bench` runs in processes of their own, so that nobody's work counts as another's: `__bench <part> ...`. */
 import { serveFloor } from './floor.ts';
-import { keepOrder } from './keeper.ts';
 import { generateLoad, type LoadOrder } from './load.ts';
+import { keepOrder } from './process-group.ts';
 
 /** Not a command: nobody types it. */
 export const childVerb = '__bench';

@@ -1,9 +1,10 @@
 /** Rounds in which everybody gets the same requests, one after the other, so that all share the machine's good and bad moments. */
-import { type Figures, figuresOf, quiet, type Sample, type Table } from './figures.ts';
+
 import { coreMicros, cores, cpuMicros } from './machine.ts';
-import { load } from './processes.ts';
+import { load } from './process.ts';
 import type { Upstreams } from './site.ts';
-import { bodyOf, type Shape, type Subject } from './subjects.ts';
+import { type Figures, figuresOf, quiet, type Sample, type Table } from './stats.ts';
+import { bodyOf, type Shape, type Subject } from './targets.ts';
 
 export interface Plan {
   readonly rounds: number;

@@ -1,8 +1,8 @@
 /** A run as a table for people. */
 import type { Bench } from './bench.ts';
-import { quietShare, share, type Table } from './figures.ts';
-import { type Goal, verdictOf } from './goals.ts';
-import { shapes, subjectNames } from './subjects.ts';
+import { type Goal, verdictOf } from './goal.ts';
+import { quietShare, share, type Table } from './stats.ts';
+import { shapes, subjectNames } from './targets.ts';
 
 type Say = (zh: string, en: string) => string;
 

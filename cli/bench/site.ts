@@ -1,7 +1,7 @@
 /** The practice upstreams, the gateways of ours that are measured in front of them, and the floor. */
 import { childVerb } from './child.ts';
 import { cores } from './machine.ts';
-import { answers, command, freePort, itself, type Program, start } from './processes.ts';
+import { answers, command, freePort, itself, type Program, start } from './process.ts';
 
 /** `fast` gives 64 chunks in one go, `paced` one chunk a millisecond, `slow` keeps a stream open for 5 seconds; `told` is `fast` behind a channel that speaks another dialect. */
 export type UpstreamName = 'fast' | 'paced' | 'slow' | 'told';

@@ -1,6 +1,6 @@
 /** One thing as people read it: names of its fields, amounts, times and states in words. JSON keeps what the wire has. */
 
-import type { Language } from '../../server/contract/enums.ts';
+import type { Language } from '../../server/contract/enum.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import { isoTime } from '../output.ts';

@@ -1,5 +1,5 @@
 /** Numbers and amounts of flags and answers; what cannot be read is a usage error that says why. */
-import { type Amount, type NumberOptions, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
+import { type Amount, type NumberOptions, parseMoney, parseNumber } from '../../server/contract/amount.ts';
 import { AppError } from '../../server/contract/errors.ts';
 
 export const unlimited = 'unlimited';

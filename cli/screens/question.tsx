@@ -2,8 +2,8 @@
 import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { useEffect, useReducer, useRef } from 'react';
 import { safeLine } from '../../server/contract/safe-text.ts';
-import { withInput } from '../parts/pasted.ts';
 import type { Choice, Question, QuestionWords } from '../parts/question.ts';
+import { withInput } from '../parts/secret-input.ts';
 import { shorten } from '../table.ts';
 
 const mostChoices = 8;

@@ -1,6 +1,6 @@
 /** An API key, question by question; the answers are the flags that would have said the same. */
 
-import { moneyText, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
+import { moneyText, parseMoney, parseNumber } from '../../server/contract/amount.ts';
 import { formatError } from '../../server/contract/errors.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { maxTokenNameLength } from '../../server/contract/token-key.ts';

@@ -1,7 +1,7 @@
 /** Puts a file in the place of what a server has, in one transaction and while no node lives: all of it or nothing. */
 import type { SqliteDatabase } from '../open.ts';
 import { placeName } from '../place.ts';
-import { standAlone } from '../postgres/alone.ts';
+import { standAlone } from '../postgres/exclusive.ts';
 import type { PostgresDatabase } from '../postgres/open.ts';
 import { openServerSandbox } from '../sandbox.ts';
 import { type MovedReport, moveSite } from './move.ts';

@@ -1,11 +1,11 @@
 /** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
 import type { Acquire, Grant, LeaseKind, LeaseMove, MoveOutcome } from '../../server/billing/ports.ts';
-import type { Period } from '../../server/contract/periods.ts';
+import type { Period } from '../../server/contract/period.ts';
 import { leaseKey } from '../ledger/postgres/known.ts';
 import { changeLeases, type LeaseChange } from '../ledger/postgres/writes.ts';
 import { numbers } from './arrays.ts';
 import type { Answer, Statement } from './line.ts';
-import { begunOf } from './periods.ts';
+import { begunOf } from './period.ts';
 
 interface Funds {
   /** Balance, or the least of what is not spent of a token's limit and budgets. */

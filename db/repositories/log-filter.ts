@@ -1,6 +1,6 @@
 /** Which rows of the log a filter means, and the index that finds them. */
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import { LogType } from '../../server/contract/enums.ts';
+import { LogType } from '../../server/contract/enum.ts';
 import { attemptsMember, endReasonsOf, errorStatuses, type LogStatus } from '../../server/contract/log-status.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Database } from '../open.ts';

@@ -1,7 +1,7 @@
 /** The log. Pages are ordered by time; every filter has an index that ends in the time. */
 import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
-import { LogType } from '../../server/contract/enums.ts';
-import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sorts.ts';
+import { LogType } from '../../server/contract/enum.ts';
+import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 import { createLogFacets } from './log-facets.ts';

@@ -7,7 +7,7 @@ import {
   sql,
   type Updateable,
 } from 'kysely';
-import { fieldOf, isDescending, type redemptionSorts, type Sort } from '../../server/contract/sorts.ts';
+import { fieldOf, isDescending, type redemptionSorts, type Sort } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { RedemptionsTable, Schema } from '../schema/tables.ts';
 import { beginsWith } from './like.ts';

@@ -1,6 +1,6 @@
 /** API tokens. Every read and write by id carries the owner in its condition. */
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
-import { fieldOf, isDescending, type Sort, type tokenSorts } from '../../server/contract/sorts.ts';
+import { fieldOf, isDescending, type Sort, type tokenSorts } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { TokensTable } from '../schema/tables.ts';
 import { escapeLike } from './like.ts';

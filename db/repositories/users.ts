@@ -1,6 +1,6 @@
 /** Users and their accounts. */
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
-import { fieldOf, isDescending, type Sort, type userSorts } from '../../server/contract/sorts.ts';
+import { fieldOf, isDescending, type Sort, type userSorts } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { UsersTable } from '../schema/tables.ts';
 

@@ -3,7 +3,7 @@ import type { CommandRow, Flag } from '../../cli/command.ts';
 import { environment, exitCodes } from '../../cli/commands/help/topics.ts';
 import { commands } from '../../cli/commands/index.ts';
 import { globals, nouns } from '../../cli/globals.ts';
-import type { Written } from '../../server/contract/enums.ts';
+import type { Written } from '../../server/contract/enum.ts';
 
 export interface ManPage {
   /** Below the folder `man`. */

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
-import { freePort } from '../../cli/bench/processes.ts';
+import { freePort } from '../../cli/bench/process.ts';
 
 export interface PostgresServer {
   /** Of its administrator, who may create databases. */

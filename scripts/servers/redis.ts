@@ -1,7 +1,7 @@
 /** A Redis server of one's own, from the machine's packages: no disk, a free port. */
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
-import { freePort } from '../../cli/bench/processes.ts';
+import { freePort } from '../../cli/bench/process.ts';
 
 export interface RedisServer {
   readonly url: string;

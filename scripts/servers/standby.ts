@@ -1,7 +1,7 @@
 /** A copy of a PostgreSQL server that follows it without being waited for, until it takes its place. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../cli/bench/processes.ts';
+import { freePort } from '../../cli/bench/process.ts';
 import type { PostgresServer } from './postgres.ts';
 
 export interface Standby {

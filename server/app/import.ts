@@ -10,7 +10,7 @@ import { placeName } from '../../db/place.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import { openSandbox, openServerSandbox, type SandboxDatabase } from '../../db/sandbox.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
-import type { Language } from '../contract/enums.ts';
+import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
 import { type ImportDeps, importFamily } from '../domain/import/family.ts';
 import { importLitellm } from '../domain/import/litellm.ts';
@@ -26,7 +26,7 @@ import { createDirectLedger } from '../threads/ledger/direct.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir } from './data-dir.ts';
 import { createServices, type Services } from './services.ts';
 
-export type { ModelPrice } from '../domain/import/prices.ts';
+export type { ModelPrice } from '../domain/import/price.ts';
 export type { ImportReport };
 
 export interface ImportOrder {
@@ -99,7 +99,7 @@ const importToFile = (work: Import, file: string): Promise<ImportReport> => {
 /** The books are written into a file, as they always are, and brought to the server whole. */
 async function importToServer(database: PostgresDatabase, work: Import): Promise<ImportReport> {
   const { copyFromServer } = await import('../../db/move/snapshot.ts');
-  const { rejectLive } = await import('../../db/postgres/alone.ts');
+  const { rejectLive } = await import('../../db/postgres/exclusive.ts');
   const { fillServer } = await import('../../db/move/fill.ts');
   const { dryRun, nativeBinding } = work;
   if (!dryRun) await rejectLive(database.pool, placeName(database.place));

@@ -1,15 +1,15 @@
 /** The services in the caller's own process: how the CLI works when no server runs on the data directory. */
 
 import { randomBytes } from 'node:crypto';
+import { sealedSample } from '../../db/encrypted-columns.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
-import { sealedSample } from '../../db/sealed.ts';
 import { Balances } from '../billing/balances/balances.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
-import { pendingFiles, settlePending } from '../billing/ledger/owed.ts';
+import { pendingFiles, settlePending } from '../billing/ledger/pending.ts';
 import { endpointById } from '../contract/endpoints/index.ts';
-import type { Language } from '../contract/enums.ts';
+import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
 import { createVault, sealedBlobOf, type Vault, vaultFor } from '../domain/secrets/vault.ts';

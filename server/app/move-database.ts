@@ -1,8 +1,8 @@
 /** Moves a site between a file and a server, while nobody serves either. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { foldLog } from '../../db/cleanup.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
-import { foldLog } from '../../db/maintenance.ts';
 import { migrate } from '../../db/migrate.ts';
 import { sayingInterrupted } from '../../db/move/interrupted.ts';
 import { type MovedReport, type MoveProgress, moveSite } from '../../db/move/move.ts';
@@ -12,7 +12,7 @@ import { sqliteEnd } from '../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../db/open.ts';
 import { type PostgresPlace, placeName, placeOf } from '../../db/place.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
-import { pendingFiles, settlePending } from '../billing/ledger/owed.ts';
+import { pendingFiles, settlePending } from '../billing/ledger/pending.ts';
 import { AppError } from '../contract/errors.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';

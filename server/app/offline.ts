@@ -1,18 +1,18 @@
 /** Work on a data directory that needs no running services, and work that nobody else may disturb. */
 import { existsSync, rmSync } from 'node:fs';
 import { type BackupHeader, readHeader } from '../../db/backup-file.ts';
-import { schemaOf } from '../../db/maintenance.ts';
+import { schemaOf } from '../../db/cleanup.ts';
+import type { SealedSample } from '../../db/encrypted-columns.ts';
 import { migrate } from '../../db/migrate.ts';
 import { namesIn } from '../../db/names.ts';
 import { type Database, openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { type PostgresPlace, placeName, type SqlitePlace } from '../../db/place.ts';
 import { newestSqlite } from '../../db/schema/migrations.ts';
-import type { SealedSample } from '../../db/sealed.ts';
 import { progressFile } from '../billing/ledger/progress.ts';
 import { AppError } from '../contract/errors.ts';
 import { type BackupFile, backupFiles, backupNamed } from '../domain/backup/files.ts';
 import { type Restored, restoreBackup, restoreToServer } from '../domain/backup/restore.ts';
-import { proveKey } from '../domain/secrets/proof.ts';
+import { proveKey } from '../domain/secrets/key-check.ts';
 import { endRotation, type Rotated, rotate, rotationStamp } from '../domain/secrets/rotation.ts';
 import { createVault, givenKey, loadMasterKey, vaultFor } from '../domain/secrets/vault.ts';
 import { addonPath } from '../embedded/addon-path.ts';

@@ -1,10 +1,10 @@
 /** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
+import type { SealedSample } from '../../db/encrypted-columns.ts';
 import type { MigrationStep } from '../../db/migrate.ts';
 import type { DatabasePlace } from '../../db/place.ts';
-import type { SealedSample } from '../../db/sealed.ts';
 import { controlName, type LedgerClient } from '../billing/ledger/client.ts';
-import type { PendingReport } from '../billing/ledger/owed.ts';
+import type { PendingReport } from '../billing/ledger/pending.ts';
 import type { Missing } from '../billing/ledger/progress.ts';
 import { createBalanceStore, slotsFor } from '../cluster/balance-store.ts';
 import { nodeOrder } from '../cluster/order.ts';
@@ -29,10 +29,10 @@ import { type ControlThread, createControlThread } from '../threads/control/thre
 import { type LedgerThread, startLedger } from '../threads/ledger/thread.ts';
 import type { ServingOrder } from '../threads/relay/messages.ts';
 import { createOneRelay } from '../threads/relay/one-relay.ts';
+import type { RelayPool, RelayPoolDeps } from '../threads/relay/relay-pool.ts';
 import { createRelayThreads } from '../threads/relay/relay-threads.ts';
-import type { RelayPool, RelayPoolDeps } from '../threads/relay/relays.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
-import { createEndings, type Endings } from './shutdown-causes.ts';
+import { createEndings, type Endings } from './shutdown-reason.ts';
 import { createStorageWatch } from './storage-watch.ts';
 
 export { createLog } from '../observability/logging/log.ts';
@@ -336,7 +336,7 @@ function createMonitors(address: MetricsAddress | null, sources: MetricsSources)
 async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
   const { env, relayThreads, ledger, state, leaseSeconds } = sources;
   // Most sites have no monitor, and their start shall not wait for what one needs.
-  const { createExposition } = await import('../observability/metrics/exposition.ts');
+  const { createExposition } = await import('../observability/metrics/text-format.ts');
   const exposition = createExposition(async () => ({
     relayThreads: await relayThreads.stats(),
     status: relayThreads.status(),

@@ -1,13 +1,13 @@
 /** Ends serving: open requests are let end, then ended; what is owed is written to the database or kept where the next start finds it; nothing is waited for without a limit. */
 
 import type { LedgerClient } from '../billing/ledger/client.ts';
-import { type PendingOutbox, writePending } from '../billing/ledger/owed.ts';
+import { type PendingOutbox, writePending } from '../billing/ledger/pending.ts';
 import { AppError } from '../contract/errors.ts';
 import { reasonText } from '../contract/storage-reasons.ts';
-import type { HttpServer } from '../http/front-door.ts';
+import type { HttpServer } from '../http/http-server.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import type { Relay } from '../relay/relay.ts';
-import { until } from '../threads/supervise.ts';
+import { until } from '../threads/watch-thread.ts';
 
 export interface Stop {
   /** @param delayMs balancers are told, and whoever comes is served. @param graceMs then open requests may end; those that do not are ended, and everything is closed. */

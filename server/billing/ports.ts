@@ -1,5 +1,5 @@
 /** What the ledger and the leases ask of a database, and what a database tells them: implemented in `db/ledger/sqlite` and `db/ledger/postgres`. */
-import type { Period } from '../contract/periods.ts';
+import type { Period } from '../contract/period.ts';
 import type { BalanceEvent, LedgerCommand, LedgerResult, LogEntry } from './ledger/commands.ts';
 
 export interface Outcome {

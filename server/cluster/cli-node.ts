@@ -1,15 +1,15 @@
 /** One command of the terminal on a site's PostgreSQL: a node of its own for as long as it runs, registered only when it moves money. */
 import { openDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
+import { sealedSampleOn } from '../../db/postgres/encrypted-columns.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
-import { sealedSampleOn } from '../../db/postgres/sealed.ts';
 import { newestPostgres } from '../../db/schema/migrations.ts';
 import type { DataDirFiles } from '../app/data-dir.ts';
 import type { Ledger, LedgerResult } from '../billing/ledger/commands.ts';
-import { pendingFiles } from '../billing/ledger/owed.ts';
+import { pendingFiles } from '../billing/ledger/pending.ts';
 import { AppError } from '../contract/errors.ts';
-import { proveKey } from '../domain/secrets/proof.ts';
+import { proveKey } from '../domain/secrets/key-check.ts';
 import { type Vault, vaultFor } from '../domain/secrets/vault.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';

@@ -1,7 +1,8 @@
 /** A node's heartbeat in the database: renews its life, watches the other nodes, and ends what nodes that are gone had open. */
+
+import { limitsOn, nodesNow } from '../../db/postgres/account-limits.ts';
 import type { Line } from '../../db/postgres/line.ts';
 import { clearLeases, earlierEpochs, expireNodes, noteDraining, noteLeft, orphans } from '../../db/postgres/nodes.ts';
-import { limitsOn, nodesNow } from '../../db/postgres/standing.ts';
 import type { LedgerCommand, LedgerResult, SpendingLimits } from '../billing/ledger/commands.ts';
 import { endFor } from '../billing/ledger/recovery.ts';
 

@@ -1,8 +1,8 @@
 /** The memory of this machine's relays as the lease manager sees it: raised when a lease is granted, lowered before it is returned. */
 
 import type { Memory, MemoryParts } from '../billing/balances/shared-memory.ts';
-import { createAccounts, type SlotIndexes } from '../billing/balances/slots.ts';
-import { createLeasedBalances } from '../billing/leases/leased-balances.ts';
+import { createAccounts, type SlotIndexes } from '../billing/balances/slot.ts';
+import { createLeasedBalances } from '../billing/leases/leased-balance.ts';
 import type { LeaseStore } from '../billing/leases/leases.ts';
 import type { LeaseKind, Spared } from '../billing/ports.ts';
 import type { ClockReading } from '../threads/relay/clock.ts';

@@ -1,24 +1,24 @@
 /** The ledger of one node of several on PostgreSQL: its number there, its heartbeat, its leases, and the settlements it has not written yet. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import type { SealedSample } from '../../db/encrypted-columns.ts';
 import type { BatchOutcome } from '../../db/ledger/postgres/batch.ts';
 import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import type { MigrationStep } from '../../db/migrate.ts';
 import type { PostgresPlace } from '../../db/place.ts';
+import { sealedSampleOn } from '../../db/postgres/encrypted-columns.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { reportsElsewhere } from '../../db/postgres/nodes.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
-import { sealedSampleOn } from '../../db/postgres/sealed.ts';
 import { openWire, type Wire } from '../../db/postgres/wire.ts';
 import { postgresMigrations } from '../../db/schema/migrations.ts';
-import type { SealedSample } from '../../db/sealed.ts';
 import { attachMemory, createMemory } from '../billing/balances/shared-memory.ts';
 import { createNodeLease, type OwnNodeLease } from '../billing/leases/node-lease.ts';
 import type { LedgerMessage, LedgerRequest, LedgerResponse } from '../billing/ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
 import { createEngine, type Engine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
-import { type PendingOutbox, type PendingReport, settlePendingRemote } from '../billing/ledger/owed.ts';
+import { type PendingOutbox, type PendingReport, settlePendingRemote } from '../billing/ledger/pending.ts';
 import type { RecoveryReport } from '../billing/ledger/recovery.ts';
 import { AppError } from '../contract/errors.ts';
 import { createMonoClock } from '../threads/relay/clock.ts';

@@ -1,16 +1,16 @@
 /** Every error a person or program can receive is a row here; code throws `AppError(code, params)` and the edges render it. */
 
-import type { Language } from './enums.ts';
-import { admissionErrors } from './errors/admission.ts';
+import type { Language } from './enum.ts';
 import { catalogueErrors } from './errors/catalogue.ts';
-import { relayingErrors } from './errors/relaying.ts';
+import { admissionErrors } from './errors/limit.ts';
+import { relayingErrors } from './errors/relay.ts';
 import type { ErrorRow } from './errors/row.ts';
 import { signInErrors } from './errors/sign-in.ts';
 import { terminalErrors } from './errors/terminal.ts';
 import { usersErrors } from './errors/users.ts';
 import { walletErrors } from './errors/wallet.ts';
 import { textIn } from './language.ts';
-import { singular } from './singular.ts';
+import { singular } from './plural.ts';
 import { reasonIn } from './storage-reasons.ts';
 
 /** Placeholders are {name}; texts in Chinese are the specification's own wording. */

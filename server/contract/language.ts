@@ -1,5 +1,5 @@
 /** Texts in a reader's language. Rows keep Chinese and English; other languages are overlays keyed by the English text. */
-import type { Language, Text } from './enums.ts';
+import type { Language, Text } from './enum.ts';
 import { languageFiles } from './languages/index.ts';
 
 interface Overlay {

@@ -1,7 +1,7 @@
 /** Columns of a log export in their order; those with a label stand in the details of a request as they are. */
 
 import type { Log } from './entities.ts';
-import type { Language, Text } from './enums.ts';
+import type { Language, Text } from './enum.ts';
 import { textIn } from './language.ts';
 
 export const logColumns = {

@@ -1,5 +1,5 @@
 /** How a row of the log ended, in the words that filters and the console use. */
-import type { EndReason } from './enums.ts';
+import type { EndReason } from './enum.ts';
 
 export const logStatuses = ['succeeded', 'retried', 'failed', 'refused', 'client_left', 'stopped', 'event'] as const;
 export type LogStatus = (typeof logStatuses)[number];

@@ -3,7 +3,7 @@
 import * as z from 'zod/mini';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints/index.ts';
-import type { Language, Text } from './enums.ts';
+import type { Language, Text } from './enum.ts';
 import { textIn } from './language.ts';
 
 type Schema = Readonly<Record<string, unknown>> & {

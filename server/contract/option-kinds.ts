@@ -1,7 +1,7 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
 import { isAddressPart } from './address-part.ts';
 
-import { isTermName, pricedMembers } from './pricing/terms.ts';
+import { isTermName, pricedMembers } from './pricing/modifiers.ts';
 
 export interface Complaint {
   readonly zh: string;

@@ -1,5 +1,5 @@
 /** A statement as a spreadsheet. Not for the console: what writes CSV needs more than a browser has. */
-import type { Language } from './enums.ts';
+import type { Language } from './enum.ts';
 import { textIn } from './language.ts';
 import { formatUsd } from './pricing/charge.ts';
 import { csvLine } from './safe-text.ts';

@@ -1,5 +1,5 @@
 /** Why nothing is sold for the sake of the books. It is told in English where it is noticed; what a node says of itself is kept as a code and told in its reader's language. */
-import type { Language } from './enums.ts';
+import type { Language } from './enum.ts';
 import { textIn } from './language.ts';
 
 interface Reason {

@@ -1,5 +1,5 @@
 /** Texts that are stored in the family's words: what they say in English is told where they are shown. */
-import type { Language } from './enums.ts';
+import type { Language } from './enum.ts';
 import { textIn } from './language.ts';
 
 interface Stored {

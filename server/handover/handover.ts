@@ -5,9 +5,9 @@ import type { Money } from '../billing/balances/balances.ts';
 import type { RelayState } from '../relay/state/state.ts';
 import type { ControlThread } from '../threads/control/thread.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
-import type { RelayPool } from '../threads/relay/relays.ts';
+import type { RelayPool } from '../threads/relay/relay-pool.ts';
 import type { OldServer } from './old-process.ts';
-import { openMoneyOf } from './open-reservations.ts';
+import { openMoneyOf } from './open-requests.ts';
 
 export interface OldServerDeps {
   readonly files: DataDirFiles;

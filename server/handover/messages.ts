@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { CommandAnswer, CommandMessage } from '../billing/ledger/client.ts';
 import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { ToControl } from '../threads/control/messages.ts';
-import type { OpenMoney } from './open-reservations.ts';
+import type { OpenMoney } from './open-requests.ts';
 
 /** Servers of another number speak otherwise, or of other commands: they cannot follow each other. */
 export const spoken = 1;

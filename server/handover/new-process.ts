@@ -9,7 +9,7 @@ import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { ToControl } from '../threads/control/messages.ts';
 import { createSteering } from './listener-choice.ts';
 import { type FromNewProcess, type FromOldProcess, type Line, openLine, spoken } from './messages.ts';
-import { createHeldElsewhere, type OpenMoney } from './open-reservations.ts';
+import { createHeldElsewhere, type OpenMoney } from './open-requests.ts';
 
 export interface TakenOver {
   readonly port: number;

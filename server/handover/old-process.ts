@@ -6,7 +6,7 @@ import type { Remote } from '../billing/ledger/remote.ts';
 import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { ToControl } from '../threads/control/messages.ts';
 import { type FromNewProcess, type FromOldProcess, type Line, openLine, spoken } from './messages.ts';
-import type { OpenMoney } from './open-reservations.ts';
+import type { OpenMoney } from './open-requests.ts';
 
 /** What a server has that another can follow. */
 export interface OldServer {

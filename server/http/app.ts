@@ -5,7 +5,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Services } from '../app/services.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { endpoints } from '../contract/endpoints/index.ts';
-import type { Language } from '../contract/enums.ts';
+import type { Language } from '../contract/enum.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import { languageNamed, textIn } from '../contract/language.ts';
 import { authenticate, authenticateOwner, bearerOf, cookies, keptCookie } from './authenticate.ts';

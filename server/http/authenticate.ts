@@ -3,7 +3,7 @@
 import type { Request } from 'express';
 import type { UserRow } from '../../db/repositories/users.ts';
 import type { Services } from '../app/services.ts';
-import { type Language, UserStatus } from '../contract/enums.ts';
+import { type Language, UserStatus } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
 import { isLanguage } from '../contract/language.ts';
 import { type Actor, anonymous, localOwner } from './call.ts';

@@ -1,7 +1,7 @@
 /** One call of an endpoint, whichever way it came in: HTTP, local socket, or straight from the CLI. */
 
 import type { Services } from '../app/services.ts';
-import type { Language } from '../contract/enums.ts';
+import type { Language } from '../contract/enum.ts';
 
 /** Who is calling. `local` is the owner of the data directory: root rights without a user row. */
 export interface Actor {

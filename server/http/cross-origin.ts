@@ -2,7 +2,7 @@
  * Pages of other origins may call the relay, as they may call its upstreams: what opens it is a key that the page has to
  * know, never a cookie that a browser adds by itself. Everything else is this site's own.
  */
-import type { Place } from './places.ts';
+import type { Place } from './path-kind.ts';
 
 /** What the console's own session opens. */
 const ownPaths = '/pg/';

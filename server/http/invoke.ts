@@ -4,7 +4,7 @@ import type * as z from 'zod/mini';
 import type { Services } from '../app/services.ts';
 import type { Access, Endpoint } from '../contract/endpoint.ts';
 import { type EndpointId, endpointById } from '../contract/endpoints/index.ts';
-import { Role } from '../contract/enums.ts';
+import { Role } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
 import { textIn } from '../contract/language.ts';
 import { areaOf, scopesAllow } from '../contract/scopes.ts';

@@ -1,5 +1,5 @@
 /** The one form all chat dialects translate through. Names follow the field: noun, then start/delta/end. */
-import type { Buckets } from '../contract/pricing/buckets.ts';
+import type { Buckets } from '../contract/pricing/bucket.ts';
 
 export type ProtocolId =
   | 'openai-chat'

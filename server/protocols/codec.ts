@@ -1,11 +1,11 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
-import type { Text } from '../contract/enums.ts';
+import type { Text } from '../contract/enum.ts';
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
+import type { Traits } from './definition.ts';
 import type { Markers } from './shared/markers.ts';
-import type { ForeignBlock, Signing } from './shared/signatures.ts';
+import type { ForeignBlock, Signing } from './shared/signature.ts';
 import type { Framing, SseFrame } from './shared/sse.ts';
 import type { Target } from './target.ts';
-import type { Traits } from './traits.ts';
 
 /** What a frame is besides what it says. */
 export type FrameKind =

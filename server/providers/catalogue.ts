@@ -1,6 +1,6 @@
 /** One row per provider that speaks OpenAI's chat dialect, and the views of all rows. Model lists: defaults of the wire contract and models.dev (MIT), July 2026. */
 import { allCodecs } from '../protocols/registry.ts';
-import { otherProviders } from './catalogue-others.ts';
+import { otherProviders } from './catalogue-list.ts';
 import type { Auth, Color, Provider } from './provider.ts';
 
 const bearer: Auth = { kind: 'bearer' };

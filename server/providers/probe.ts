@@ -3,7 +3,7 @@ import { bareName, modelLimits } from '../contract/model-limits.ts';
 import { defaultPriceTables } from '../contract/pricing/defaults.ts';
 import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
 import { allCodecs } from '../protocols/registry.ts';
-import { type ProbeKind, type ProbeRow, probeRows } from './knowledge/probes.ts';
+import { type ProbeKind, type ProbeRow, probeRows } from './knowledge/probe.ts';
 import type { Provider } from './provider.ts';
 
 export interface Probe {

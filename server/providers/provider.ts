@@ -1,7 +1,7 @@
 /** What a provider row says, and the addresses that follow from it. */
 import { isAddressPart, isModelName } from '../contract/address-part.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
-import { atFullAddress, secondPath } from './offers.ts';
+import { atFullAddress, secondPath } from './base-url.ts';
 
 export type Auth =
   | { readonly kind: 'bearer' }

@@ -2,7 +2,7 @@
 
 import type { Balances } from '../billing/balances/balances.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
-import type { ChannelFailure } from '../contract/trouble.ts';
+import type { ChannelFailure } from '../contract/channel-failure.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import type { LeaseSource } from './admission/lease-client.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
@@ -10,7 +10,7 @@ import type { SiteRates } from './admission/site-rates.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
 import type { SealedBlob } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
-import type { HealthReport } from './routing/health-reports.ts';
+import type { HealthReport } from './routing/health-report.ts';
 import type { RelayState } from './state/state.ts';
 import type { Dispatch } from './upstream/http.ts';
 

@@ -8,7 +8,7 @@ import type { Seen } from './admission/observer.ts';
 import { Reservation, type ReservationOwner } from './admission/reservation.ts';
 import { planFor, reserve } from './admission/reserve.ts';
 import type { RelayCore } from './core.ts';
-import { deliver } from './delivery/deliver.ts';
+import { deliver } from './delivery/respond.ts';
 import { finishBroken, type Refusal } from './delivery/settle.ts';
 import { parse } from './intake/parse.ts';
 import type { ParsedRequest, Peer, Principal } from './intake/parsed-request.ts';
@@ -16,7 +16,7 @@ import { identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playg
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, recalledIds } from './routing/affinity.ts';
 import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
-import { sealed } from './shared/sealed.ts';
+import { sealed } from './shared/safe-headers.ts';
 import { RequestSender } from './upstream/attempt.ts';
 import { ClientDisconnect } from './upstream/client-disconnect.ts';
 

@@ -14,8 +14,8 @@ import type { Peer } from './intake/parsed-request.ts';
 import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
-import type { HealthReport } from './routing/health-reports.ts';
-import type { RelayStats } from './shared/figures.ts';
+import type { HealthReport } from './routing/health-report.ts';
+import type { RelayStats } from './shared/stats.ts';
 
 export interface TestOrder {
   readonly channelId: number;

@@ -1,13 +1,13 @@
 /** What becomes of a client's body: the edits of one that passes in its own dialect, only those that a channel's configuration can need, or its translation. */
 import type { ChatRequest } from '../protocols/canonical.ts';
 import type { Dropped } from '../protocols/codec.ts';
+import type { MemberEdits, ModelSuffix, SuffixRules } from '../protocols/definition.ts';
 import { commonProtocol } from '../protocols/registry.ts';
 import { budgetOf } from '../protocols/shared/effort.ts';
-import { fitted } from '../protocols/shared/fit.ts';
 import { parseExact, record } from '../protocols/shared/json.ts';
+import { fitted } from '../protocols/shared/model-limits.ts';
 import { reasoningOf } from '../protocols/shared/suffix.ts';
 import { unknownTarget } from '../protocols/target.ts';
-import type { MemberEdits, ModelSuffix, SuffixRules } from '../protocols/traits.ts';
 import type { BodyForm } from '../providers/adapter.ts';
 import {
   editsBetween,

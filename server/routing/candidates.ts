@@ -2,7 +2,7 @@
  * Which channels may serve a model to a group, and in what order a request tries them.
  * Pure: the relay passes in how its channels are doing, `route explain` the same or nothing.
  */
-import { ChannelStatus } from '../contract/enums.ts';
+import { ChannelStatus } from '../contract/enum.ts';
 
 /** What routing looks at. */
 export interface Routable {

@@ -9,7 +9,7 @@ import {
   hostedByMember,
   hostedByTools,
   hostedNames,
-} from '../providers/knowledge/hosted-tools.ts';
+} from '../providers/knowledge/builtin-tools.ts';
 import { strayMembers } from '../providers/knowledge/providers.ts';
 
 type Members = Readonly<Record<string, unknown>>;

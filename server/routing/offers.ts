@@ -1,6 +1,5 @@
 /** What channels offer of one model: what follows from their settings for prices and bounds, each kind once however many channels there are. */
 import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
-import type { Surcharge } from '../contract/pricing/prices.ts';
 import {
   isPlainTerm,
   type PriceModifiers,
@@ -8,13 +7,14 @@ import {
   surchargeOf,
   type TermRule,
   termRatio,
-} from '../contract/pricing/terms.ts';
+} from '../contract/pricing/modifiers.ts';
+import type { Surcharge } from '../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
+import type { LimitMembers } from '../protocols/definition.ts';
 import { allCodecs, commonProtocol } from '../protocols/registry.ts';
 import { record } from '../protocols/shared/json.ts';
-import type { LimitMembers } from '../protocols/traits.ts';
-import { type HostedUse, webPlugin } from '../providers/knowledge/hosted-tools.ts';
+import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
 import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
 

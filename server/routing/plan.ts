@@ -1,10 +1,10 @@
 /** What follows from the configuration for all requests of one pricing profile for one model: compiled once, looked up by each. */
 
 import { toolPrice } from '../contract/pricing/charge.ts';
-import { type ReserveSize, reserveEstimate } from '../contract/pricing/hold.ts';
-import type { Prices } from '../contract/pricing/prices.ts';
+import { withModifiers } from '../contract/pricing/modifiers.ts';
+import type { Prices } from '../contract/pricing/price.ts';
+import { type ReserveSize, reserveEstimate } from '../contract/pricing/reserve.ts';
 import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
-import { withModifiers } from '../contract/pricing/terms.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import { type CandidateList, narrowed } from './candidates.ts';
 import { noFeatures, type RequestedFeatures } from './features.ts';

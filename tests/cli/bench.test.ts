@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { parseRival, parseRivals } from '../../cli/bench/against.ts';
-import type { Extras } from '../../cli/bench/extras.ts';
-import { type Figures, figuresOf, median, type Sample, share, type Table } from '../../cli/bench/figures.ts';
-import { goalsOf, timesFloor, verdictOf } from '../../cli/bench/goals.ts';
+import { parseRival, parseRivals } from '../../cli/bench/comparison.ts';
+import { goalsOf, timesFloor, verdictOf } from '../../cli/bench/goal.ts';
 import { busyIn, cpuIn } from '../../cli/bench/machine.ts';
 import { measureAll, warm } from '../../cli/bench/measure.ts';
+import type { Extras } from '../../cli/bench/optional.ts';
 import { reportLines } from '../../cli/bench/report.ts';
-import { type Shape, type Subject, shapes, subjectNames, subjectsOf } from '../../cli/bench/subjects.ts';
+import { type Figures, figuresOf, median, type Sample, share, type Table } from '../../cli/bench/stats.ts';
+import { type Shape, type Subject, shapes, subjectNames, subjectsOf } from '../../cli/bench/targets.ts';
 import { orderOf } from '../../cli/commands/bench/bench.ts';
 
 const { direct, floor, gateway, before } = subjectNames;

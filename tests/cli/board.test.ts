@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boardLine } from '../../cli/screens/test-board.tsx';
+import { boardLine } from '../../cli/screens/test-table.tsx';
 
 test('results of the board stand in one column, whatever the names are written in', () => {
   const names = ['main', '主要渠道', '很长很长很长很长很长很长很长的渠道名称', 'émoji 🚀 channel'];

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { commands } from '../../cli/commands/index.ts';
 import { complete } from '../../cli/completion.ts';
 import { nouns } from '../../cli/globals.ts';
-import { closest } from '../../cli/parts/closest.ts';
+import { closest } from '../../cli/parts/suggest.ts';
 import { asHelpFlag, createProgram, globalsBehind } from '../../cli/program.ts';
 import { runQuery } from '../../cli/query.ts';
 import { table } from '../../cli/table.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { columns, matches, tailQueryOf } from '../../cli/commands/logs/filters.ts';
-import { columnsOf } from '../../cli/parts/listing.ts';
+import { columnsOf } from '../../cli/parts/list-output.ts';
 import type { Money } from '../../cli/parts/money.ts';
 import type { Log } from '../../server/contract/entities.ts';
 

@@ -1,7 +1,7 @@
 /** Keys of many lines that are pasted where one line is asked for. */
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { withInput } from '../../cli/parts/pasted.ts';
+import { withInput } from '../../cli/parts/secret-input.ts';
 import { askLine } from '../../cli/prompt.ts';
 
 const account = JSON.stringify({ type: 'service_account', private_key: '-----BEGIN\\nx\\n' }, null, 2);

@@ -1,7 +1,7 @@
 /** Runs commands on a data directory in this process, as a pipe would see them. */
 import { join } from 'node:path';
 import { createProgram } from '../../cli/program.ts';
-import type { Language } from '../../server/contract/enums.ts';
+import type { Language } from '../../server/contract/enum.ts';
 import { withCheapPasswords } from '../support/cheap-passwords.ts';
 
 export function createRunner(

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { columns } from '../../cli/commands/logs/filters.ts';
 import { tailHeading, tailLine } from '../../cli/commands/logs/tail-line.ts';
-import { columnsOf } from '../../cli/parts/listing.ts';
+import { columnsOf } from '../../cli/parts/list-output.ts';
 import type { Log } from '../../server/contract/entities.ts';
 
 const row = {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { explain } from '../../cli/commands/logs/explain.ts';
+import { explain } from '../../cli/commands/logs/explanation.ts';
 import type { Context } from '../../cli/context.ts';
 import { createRunner } from './runner.ts';
 

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { wantsColour } from '../../cli/colour.ts';
+import { wantsColour } from '../../cli/color.ts';
 import { table } from '../../cli/table.ts';
 import { openDatabase } from '../../db/open.ts';
 import { createRunner, type Runner } from './runner.ts';

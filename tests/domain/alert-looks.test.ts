@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { type AppError, formatError } from '../../server/contract/errors.ts';
 import { healthyStorage } from '../../server/contract/storage.ts';
-import type { AlertInputs } from '../../server/domain/alerts/facts.ts';
-import { looks } from '../../server/domain/alerts/looks.ts';
-import { createDeliver } from '../../server/domain/alerts/tell.ts';
+import { looks } from '../../server/domain/alerts/conditions.ts';
+import { createDeliver } from '../../server/domain/alerts/delivery.ts';
+import type { AlertInputs } from '../../server/domain/alerts/inputs.ts';
 
 const options: Readonly<Record<string, unknown>> = {
   'alert_setting.spend_limit': 10,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Amount, type MoneyOptions, moneyText, parseMoney, parseNumber } from '../../server/contract/amounts.ts';
+import { type Amount, type MoneyOptions, moneyText, parseMoney, parseNumber } from '../../server/contract/amount.ts';
 
 const dollars: MoneyOptions = { plain: 'currency', quotaPerUnit: 500_000 };
 const quota: MoneyOptions = { plain: 'quota', quotaPerUnit: 500_000 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Role } from '../../server/contract/enums.ts';
+import { Role } from '../../server/contract/enum.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { canActOn, effectOf, userActions } from '../../server/domain/users/authority.ts';
 

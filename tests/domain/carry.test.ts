@@ -2,7 +2,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createNotify, signatureOf } from '../../server/domain/notifications/carry.ts';
+import { createNotify, signatureOf } from '../../server/domain/notifications/delivery.ts';
 import type { Mail } from '../../server/domain/notifications/mailer.ts';
 import { createGuard } from '../../server/outbound/guard.ts';
 

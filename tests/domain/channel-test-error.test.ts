@@ -1,6 +1,6 @@
 /** What a failed test of a channel leaves behind. */
 import { expect, test } from 'vitest';
-import { withTest } from '../../server/domain/channels/trouble.ts';
+import { withTest } from '../../server/domain/channels/failures.ts';
 import { createTestGateway } from '../support/gateway.ts';
 
 const failed = { ok: false, message: '429 Rate limit reached' };

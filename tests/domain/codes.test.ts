@@ -1,7 +1,7 @@
 /** Codes that are typed are short, those that are followed in a link cannot be guessed. */
 import { expect, test } from 'vitest';
 import { codeSeconds, createCodes } from '../../server/domain/accounts/codes.ts';
-import { createPostage } from '../../server/domain/accounts/postage.ts';
+import { createPostage } from '../../server/domain/accounts/email-quota.ts';
 import { localEphemeralStore } from '../support/memos.ts';
 
 test('an address is proven by six characters, a password is set anew by a link of 192 bits', async () => {

@@ -1,6 +1,6 @@
 /** Money in what the server writes by itself: refusals, mails, alerts, log rows, in the site's unit and currency. */
 import { expect, test } from 'vitest';
-import { looks } from '../../server/domain/alerts/looks.ts';
+import { looks } from '../../server/domain/alerts/conditions.ts';
 import type { Notice } from '../../server/domain/notifications/notice.ts';
 import { createQuotaAlerts } from '../../server/domain/notifications/quota-alerts.ts';
 import { figure } from '../support/figure.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { AppError, formatError } from '../../server/contract/errors.ts';
 import { failureIn, failureOf, reasonIn, reasonText, storageReasons } from '../../server/contract/storage-reasons.ts';
-import { readStats } from '../../server/domain/nodes/figures.ts';
+import { readStats } from '../../server/domain/nodes/stats.ts';
 
 const ours = Object.keys(storageReasons).filter((code) => code !== 'storage') as Parameters<typeof reasonText>[0][];
 const han = /\p{Script=Han}/u;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPasswords } from '../../server/domain/users/passwords.ts';
+import { createPasswords } from '../../server/domain/users/password.ts';
 
 test('new hashes are argon2id at the full cost, and no two are alike', async () => {
   const passwords = createPasswords();

@@ -1,7 +1,7 @@
 /** Management, edits and resets through the API itself, in any order. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Role } from '../../server/contract/enums.ts';
+import { Role } from '../../server/contract/enum.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { canActOn, userActions } from '../../server/domain/users/authority.ts';
 import type { Actor } from '../../server/http/call.ts';

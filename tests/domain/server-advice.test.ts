@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ServerStatus } from '../../db/server-facts.ts';
-import { serverAdvice } from '../../server/domain/status/server-advice.ts';
+import type { ServerStatus } from '../../db/server-status.ts';
+import { serverAdvice } from '../../server/domain/status/server-warnings.ts';
 
 const well: ServerStatus = {
   schema: '0001-initial',

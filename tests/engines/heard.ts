@@ -15,7 +15,7 @@ import { createPasskeysRepository } from '../../db/repositories/passkeys.ts';
 import { createPriceVersionsRepository } from '../../db/repositories/price-versions.ts';
 import { createRedemptionsRepository } from '../../db/repositories/redemptions.ts';
 import { createSavedFiltersRepository } from '../../db/repositories/saved-filters.ts';
-import { createSecondFactorsRepository } from '../../db/repositories/second-factors.ts';
+import { createSecondFactorsRepository } from '../../db/repositories/second-factor.ts';
 import { createSessionsRepository } from '../../db/repositories/sessions.ts';
 import { createTasksRepository } from '../../db/repositories/tasks.ts';
 import { createTokensRepository } from '../../db/repositories/tokens.ts';

@@ -4,7 +4,7 @@ import type { Database } from '../../db/open.ts';
 import { createTrafficRepository } from '../../db/repositories/traffic.ts';
 import { counterAt, type TrafficCounter, type TrafficWindow, trafficCounters } from '../../server/contract/traffic.ts';
 import type { OptionsService } from '../../server/domain/options/service.ts';
-import { TrafficKeeper } from '../../server/domain/traffic/keeper.ts';
+import { TrafficKeeper } from '../../server/domain/traffic/recorder.ts';
 import { engines, rowsOf, type TestEngine } from '../support/engines.ts';
 
 const open: Database[] = [];

@@ -8,9 +8,9 @@ import { createServices, type Services } from '../../server/app/services.ts';
 import { createCodes } from '../../server/domain/accounts/codes.ts';
 import type { Mail } from '../../server/domain/notifications/mailer.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
+import { createTickets } from '../../server/domain/sessions/one-time-tokens.ts';
 import { createThrottle } from '../../server/domain/sessions/throttle.ts';
-import { createTickets } from '../../server/domain/sessions/tickets.ts';
-import { createPasswords } from '../../server/domain/users/passwords.ts';
+import { createPasswords } from '../../server/domain/users/password.ts';
 import { postgres, rowsOf } from '../support/engines.ts';
 
 const vault = createVault(Buffer.from('one key on every node'));

@@ -4,7 +4,7 @@ import type { Database } from '../../db/open.ts';
 import type { LogFilter } from '../../db/repositories/log-filter.ts';
 import type { TrafficRow } from '../../db/repositories/traffic.ts';
 import { logFacets } from '../../server/contract/log-status.ts';
-import { logSorts, redemptionSorts, sortsOf, tokenSorts, userSorts } from '../../server/contract/sorts.ts';
+import { logSorts, redemptionSorts, sortsOf, tokenSorts, userSorts } from '../../server/contract/sort.ts';
 import { type TrafficCounter, trafficCounters } from '../../server/contract/traffic.ts';
 import type { Repositories } from './heard.ts';
 

@@ -10,11 +10,11 @@ import { channelRows, logRow, tokenRow, userRow } from '../../server/domain/impo
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { keptCookie } from '../../server/http/authenticate.ts';
 import { clientAddress } from '../../server/http/client-ip.ts';
-import { pathOf } from '../../server/http/front-door.ts';
-import { placeOf } from '../../server/http/places.ts';
+import { pathOf } from '../../server/http/http-server.ts';
+import { placeOf } from '../../server/http/path-kind.ts';
 import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
-import { readCredential } from '../../server/relay/intake/authorise.ts';
+import { readCredential } from '../../server/relay/intake/authorize.ts';
 import { readForm } from '../../server/relay/intake/form.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
 import { forgivenPath, plainPath, relayRouteFor } from '../../server/relay/intake/routes.ts';

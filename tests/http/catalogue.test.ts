@@ -166,7 +166,7 @@ test('routes are mounted in one place, and the front door answers three paths of
     /\bapp(\.(get|post|put|delete|all|use)\(|\[method\]\()/.test(readFileSync(resolve(root, path), 'utf8')),
   );
   expect(mounting).toEqual(['server/http/app.ts']);
-  const door = readFileSync(resolve(root, 'server/http/front-door.ts'), 'utf8');
+  const door = readFileSync(resolve(root, 'server/http/http-server.ts'), 'utf8');
   expect([...door.matchAll(/path === '([^']+)'/g)].map((match) => match[1]).sort()).toEqual([
     '/api/hello',
     '/v1/realtime',

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { optionRow } from '../../server/contract/options.ts';
-import { createUndeclaredProxy } from '../../server/domain/status/undeclared-proxy.ts';
+import { createUndeclaredProxy } from '../../server/domain/status/unknown-proxy.ts';
 import { bareAddress, clientAddress } from '../../server/http/client-ip.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { openHttpServer } from '../../server/http/front-door.ts';
+import { openHttpServer } from '../../server/http/http-server.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 

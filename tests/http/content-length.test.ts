@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/http-server.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 
 let dir: string;

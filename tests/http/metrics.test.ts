@@ -4,9 +4,9 @@ import { resolve } from 'node:path';
 import parsePrometheus from 'parse-prometheus-text-format';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { createExposition, metricNames } from '../../server/observability/metrics/exposition.ts';
 import { metricsAddress, serveMetrics } from '../../server/observability/metrics/listener.ts';
-import { createStats, durationBounds } from '../../server/relay/shared/figures.ts';
+import { createExposition, metricNames } from '../../server/observability/metrics/text-format.ts';
+import { createStats, durationBounds } from '../../server/relay/shared/stats.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

@@ -1,6 +1,6 @@
 /** Which spelling of a path is answered by whom: programs never get a page, pages are never another way in. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { placeOf } from '../../server/http/places.ts';
+import { placeOf } from '../../server/http/path-kind.ts';
 import { createSite, type Site, sendRaw } from '../support/site.ts';
 
 let site: Site;

@@ -1,7 +1,7 @@
 /** Questions of supervisors: who is alive, and who may be sent requests. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/http-server.ts';
 import { createSite, type Site } from '../support/site.ts';
 
 let site: Site;

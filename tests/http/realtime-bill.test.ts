@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase } from '../../db/open.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
-import type { HttpServer } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/http-server.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';

@@ -1,7 +1,7 @@
 /** A conversation goes on while its money comes from another machine: nothing is refused, cut or made shorter for where it lies. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
-import type { HttpServer } from '../../server/http/front-door.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
+import type { HttpServer } from '../../server/http/http-server.ts';
 import type { LeaseSource } from '../../server/relay/admission/lease-client.ts';
 import type { Conversation } from '../../server/relay/endpoints/realtime/conversation.ts';
 import { openRelayDoor } from '../support/door.ts';

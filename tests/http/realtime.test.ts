@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/http-server.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;

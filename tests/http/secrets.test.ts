@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { renewSealed } from '../../db/encrypted-columns.ts';
 import { sqliteOf } from '../../db/open.ts';
-import { renewSealed } from '../../db/sealed.ts';
 import type { Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { restoreBackup } from '../../server/domain/backup/restore.ts';

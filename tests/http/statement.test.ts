@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { refundRef } from '../../server/billing/ledger/commands.ts';
-import { LogType } from '../../server/contract/enums.ts';
+import { LogType } from '../../server/contract/enum.ts';
 import type { Statement } from '../../server/contract/statement.ts';
 import { localOwner } from '../../server/http/call.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { traceSettings } from '../../server/observability/traces/settings.ts';
-import { startTraces, type Traces } from '../../server/observability/traces/traces.ts';
+import { startTraces, type Traces } from '../../server/observability/traces/tracer.ts';
 import { providerByType } from '../../server/providers/catalogue.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';

@@ -1,7 +1,7 @@
 /** The door, when more comes than can be served: who is turned away is answered before anything is kept of them. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connections, createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/http-server.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

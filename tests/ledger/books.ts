@@ -1,7 +1,7 @@
 /** Books of either engine, and all that is asked of them. */
 
-import { statsOf } from '../../db/ledger/facts.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
+import { statsOf } from '../../db/ledger/stats.ts';
 import type { Database } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import { expireNodes, orphans } from '../../db/postgres/nodes.ts';

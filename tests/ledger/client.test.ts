@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createAwakeClock } from '../../server/billing/ledger/awake.ts';
 import {
   type CommandAnswer,
   type CommandMessage,
   createLedgerClient,
   type LedgerPort,
 } from '../../server/billing/ledger/client.ts';
+import { createAwakeClock } from '../../server/billing/ledger/keep-alive.ts';
 import { grant, settle } from './support.ts';
 
 test('answers that end one after another in one turn of the event loop travel to the ledger as one message', async () => {

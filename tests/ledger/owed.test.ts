@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
-import { pendingFiles, settlePending, writePending } from '../../server/billing/ledger/owed.ts';
+import { pendingFiles, settlePending, writePending } from '../../server/billing/ledger/pending.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
 import { addUsers, balanceOf, grant, openBooks, reserve, settle, violations } from './support.ts';
 

@@ -1,6 +1,6 @@
 /** Books in a temporary file or in memory, and commands as short calls. */
 import type { Database as RawDatabase } from 'better-sqlite3';
-import { ledgerStats } from '../../db/ledger/sqlite/facts.ts';
+import { ledgerStats } from '../../db/ledger/sqlite/stats.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import {

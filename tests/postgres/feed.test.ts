@@ -1,8 +1,8 @@
 /** News on a real server: many writers, long transactions, a database that comes back as another. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createFeed } from '../../db/feed.ts';
-import { createPostgresFeed } from '../../db/postgres/feed.ts';
+import { createFeed } from '../../db/change-stream.ts';
+import { createPostgresFeed } from '../../db/postgres/change-stream.ts';
 import {
   createNotificationListener,
   type EarLine,

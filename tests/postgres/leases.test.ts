@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { postgresStats } from '../../db/ledger/postgres/facts.ts';
+import { postgresStats } from '../../db/ledger/postgres/stats.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
 import { Account } from '../../server/billing/ledger/commands.ts';

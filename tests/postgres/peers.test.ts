@@ -5,13 +5,13 @@ import { createKeptItems } from '../../db/kept-items.ts';
 import { createMembers } from '../../db/postgres/members.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { createNodes } from '../../server/domain/nodes/service.ts';
-import { proveKey } from '../../server/domain/secrets/proof.ts';
+import { proveKey } from '../../server/domain/secrets/key-check.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
-import type { HealthReport } from '../../server/relay/routing/health-reports.ts';
+import type { HealthReport } from '../../server/relay/routing/health-report.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
-import { type Peers, startPeers } from '../../server/threads/control/peers.ts';
+import { type Peers, startPeers } from '../../server/threads/control/peer.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { serverStatus } from '../../db/postgres/server-facts.ts';
+import { serverStatus } from '../../db/postgres/server-status.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;

@@ -1,6 +1,6 @@
 /** Books on a real server: GATEWAY_TEST_DATABASE=postgres://… names one on which databases may be created. */
 import { Client } from 'pg';
-import { postgresStats } from '../../db/ledger/postgres/facts.ts';
+import { postgresStats } from '../../db/ledger/postgres/stats.ts';
 import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';

@@ -16,10 +16,10 @@ import {
   ratioRows,
   ratiosOf,
   weightOf,
-} from '../../server/contract/pricing/buckets.ts';
+} from '../../server/contract/pricing/bucket.ts';
 import { loggedPromptTokens, priceFields, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
 import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
-import { reserveEstimate } from '../../server/contract/pricing/hold.ts';
+import { reserveEstimate } from '../../server/contract/pricing/reserve.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';

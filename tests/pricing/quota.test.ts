@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { priceFields, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
 import { completionRatioFor } from '../../server/contract/pricing/completion-rules.ts';
-import { reserveEstimate } from '../../server/contract/pricing/hold.ts';
 import { imageFactor, imagePrices } from '../../server/contract/pricing/images.ts';
-import type { Prices } from '../../server/contract/pricing/prices.ts';
+import { withModifiers } from '../../server/contract/pricing/modifiers.ts';
+import type { Prices } from '../../server/contract/pricing/price.ts';
+import { reserveEstimate } from '../../server/contract/pricing/reserve.ts';
 import { listedName } from '../../server/contract/pricing/tables.ts';
-import { withModifiers } from '../../server/contract/pricing/terms.ts';
 import { emptyUsage, ofParts } from '../../server/protocols/shared/usage.ts';
 
 const prices = (over: Partial<Prices>): Prices => ({

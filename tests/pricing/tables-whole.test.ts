@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { billedUsage, recompute } from '../../server/contract/pricing/charge.ts';
 import { completionRatioFor } from '../../server/contract/pricing/completion-rules.ts';
 import { ratioOf, toScaled } from '../../server/contract/pricing/decimal.ts';
-import { type ReserveSize, reserveEstimate } from '../../server/contract/pricing/hold.ts';
-import type { Prices } from '../../server/contract/pricing/prices.ts';
+import type { Prices } from '../../server/contract/pricing/price.ts';
+import { type ReserveSize, reserveEstimate } from '../../server/contract/pricing/reserve.ts';
 
 // What output costs against input, by the price lists of those who made the models.
 test.each([

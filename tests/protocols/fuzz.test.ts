@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import { quotaOf } from '../../server/contract/pricing/charge.ts';
 import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
-import type { Prices } from '../../server/contract/pricing/prices.ts';
+import type { Prices } from '../../server/contract/pricing/price.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import type { ChatEvent, ProtocolId, Usage } from '../../server/protocols/canonical.ts';
 import type { Codec } from '../../server/protocols/codec.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { openHttpServer } from '../../server/http/front-door.ts';
+import { openHttpServer } from '../../server/http/http-server.ts';
 import { completion, sendJson } from '../support/upstream.ts';
 import { hi, providerBench, sendEvents } from './bench.ts';
 

@@ -1,7 +1,7 @@
 /** What a test of a channel asks, for every provider with the models it starts with. */
 import { expect, test } from 'vitest';
 import { providers } from '../../server/providers/catalogue.ts';
-import { probeRows } from '../../server/providers/knowledge/probes.ts';
+import { probeRows } from '../../server/providers/knowledge/probe.ts';
 import { probeFor, probeModel, probePrice } from '../../server/providers/probe.ts';
 import type { Provider } from '../../server/providers/provider.ts';
 

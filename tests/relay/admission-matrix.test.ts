@@ -1,6 +1,6 @@
 /** Every route of the relay × every place for a key × every rule: generated from the catalogues, so that a new route that skips a stage is red. */
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { UserStatus } from '../../server/contract/enums.ts';
+import { UserStatus } from '../../server/contract/enum.ts';
 import { AppError, type ErrorCode, errors } from '../../server/contract/errors.ts';
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';

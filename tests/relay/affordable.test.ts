@@ -1,7 +1,7 @@
 /** The longest answer that a balance carries, against the definition itself. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Prices } from '../../server/contract/pricing/prices.ts';
+import type { Prices } from '../../server/contract/pricing/price.ts';
 import { affordableOutput, minWorth } from '../../server/relay/admission/answer-limit.ts';
 import { type Estimate, reserveFor } from '../../server/relay/admission/meter.ts';
 

@@ -1,6 +1,6 @@
 /** An answer with several choices: each is counted where the upstream reports no usage, and each is searched for words that must not be delivered. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HttpServer } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/http-server.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';

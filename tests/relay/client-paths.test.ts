@@ -2,7 +2,7 @@
 import { GoogleGenAI } from '@google/genai';
 import OpenAI, { AzureOpenAI } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { HttpServer } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/http-server.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';

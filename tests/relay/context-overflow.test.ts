@@ -1,6 +1,6 @@
 /** A prompt that is longer than the model takes is reported in the words on which clients of each dialect act. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { refusalIn } from '../../server/providers/knowledge/refusals.ts';
+import { refusalIn } from '../../server/providers/knowledge/rejection.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

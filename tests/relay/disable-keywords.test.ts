@@ -1,6 +1,6 @@
 /** Words that say that a key must not be used again count with any status. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRounds } from '../../server/domain/channels/rounds.ts';
+import { createRounds } from '../../server/domain/channels/bulk-tests.ts';
 import { classify, redact, withKeywords } from '../../server/relay/shared/failure.ts';
 import { inBodyFailure } from '../../server/relay/upstream/attempt.ts';
 import type { Prepared } from '../../server/relay/upstream/prepare.ts';

@@ -1,7 +1,7 @@
 /** Conversations that come back after a change of channel: what the upstream did not sign never reaches it, what it did sign stays byte for byte. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { codecFor } from '../../server/protocols/registry.ts';
-import { signingAt } from '../../server/providers/knowledge/signatures.ts';
+import { signingAt } from '../../server/providers/knowledge/signature.ts';
 import { editPaths } from '../../server/relay/intake/json-text.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';

@@ -1,7 +1,7 @@
 /** What is looked at before anything of a request is read: rates and balance; and that what is read then is bounded. */
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

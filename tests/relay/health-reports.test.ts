@@ -1,6 +1,6 @@
 /** What relays tell each other: soon, whatever it is, and what came together in one piece. */
 import { expect, test } from 'vitest';
-import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-reports.ts';
+import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-report.ts';
 
 function listening() {
   const told: HealthReport[] = [];

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { ChannelFailure } from '../../server/contract/channel-failure.ts';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
-import type { ChannelFailure } from '../../server/contract/trouble.ts';
 import { createAffinity } from '../../server/relay/routing/affinity.ts';
 import { Health } from '../../server/relay/routing/health.ts';
-import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-reports.ts';
+import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-report.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import { candidatesOf, mapModel } from '../../server/routing/candidates.ts';
 

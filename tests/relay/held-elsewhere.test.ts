@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Balances } from '../../server/billing/balances/balances.ts';
-import { createHeldElsewhere, openMoneyOf } from '../../server/handover/open-reservations.ts';
+import { createHeldElsewhere, openMoneyOf } from '../../server/handover/open-requests.ts';
 
 const user = {
   id: 1,

@@ -1,7 +1,7 @@
 /** Models that think before they answer: what was thought is paid for, also by a client that leaves before the upstream reports it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
-import type { HttpServer } from '../../server/http/front-door.ts';
+import type { HttpServer } from '../../server/http/http-server.ts';
 import { ClientDisconnect } from '../../server/relay/upstream/client-disconnect.ts';
 import type { OpenStream } from '../../server/relay/upstream/open-stream.ts';
 import { thoughtTime } from '../../server/relay/upstream/thinking.ts';

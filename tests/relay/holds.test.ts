@@ -1,6 +1,6 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ledgerStats } from '../../db/ledger/sqlite/facts.ts';
+import { ledgerStats } from '../../db/ledger/sqlite/stats.ts';
 import { sqliteOf } from '../../db/open.ts';
 import type { Account } from '../../server/billing/balances/account.ts';
 import { Balances } from '../../server/billing/balances/balances.ts';

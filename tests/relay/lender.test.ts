@@ -1,6 +1,6 @@
 /** What this machine may spend is lent to it: nobody is refused, answered shorter or cut for what lies elsewhere. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import {
   createLeaseClient,
   type LeaseOutcome,

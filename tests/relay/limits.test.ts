@@ -4,8 +4,8 @@ import { createWindows, ringCells } from '../../server/billing/balances/rate-win
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { defaultPriceText } from '../../server/contract/pricing/defaults.ts';
-import { reserveEstimate } from '../../server/contract/pricing/hold.ts';
-import type { Prices } from '../../server/contract/pricing/prices.ts';
+import type { Prices } from '../../server/contract/pricing/price.ts';
+import { reserveEstimate } from '../../server/contract/pricing/reserve.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import type { TokenLimits } from '../../server/contract/snapshot.ts';
 import { affordableOutput } from '../../server/relay/admission/answer-limit.ts';

@@ -1,7 +1,7 @@
 /** Ollama's own library as a client: told anew from other upstreams, untouched from Ollama's own. */
 import { Ollama } from 'ollama';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { placeOf } from '../../server/http/places.ts';
+import { placeOf } from '../../server/http/path-kind.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

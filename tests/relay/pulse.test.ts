@@ -1,6 +1,6 @@
 /** Many look, one timer beats; where nobody looks any more none does. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Looking, Pulse } from '../../server/relay/shared/pulse.ts';
+import { type Looking, Pulse } from '../../server/relay/shared/interval-timers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 /** Requests that were turned away: the id their caller was told leads to a row. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
-import { createRejectionLog } from '../../server/relay/delivery/refused-rows.ts';
+import { createRejectionLog } from '../../server/relay/delivery/rejection-log.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

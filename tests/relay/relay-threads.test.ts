@@ -20,8 +20,8 @@ import {
   maxThreads,
   userStripe,
 } from '../../server/billing/balances/shared-memory.ts';
-import { createAccounts, KeySlot, RateSlot, UserSlot } from '../../server/billing/balances/slots.ts';
-import { createLeasedBalances } from '../../server/billing/leases/leased-balances.ts';
+import { createAccounts, KeySlot, RateSlot, UserSlot } from '../../server/billing/balances/slot.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { type Admission, Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';

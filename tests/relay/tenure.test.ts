@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
-import { createLeasedBalances, type Leased } from '../../server/billing/leases/leased-balances.ts';
+import { createLeasedBalances, type Leased } from '../../server/billing/leases/leased-balance.ts';
 import { createNodeLease, type OwnNodeLease } from '../../server/billing/leases/node-lease.ts';
 import type { TokenSnapshot, UserSnapshot } from '../../server/contract/snapshot.ts';
 

@@ -3,7 +3,7 @@
 import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
 import { Row } from '../../server/billing/balances/open-requests.ts';
 import { attachMemory, type MemoryParts } from '../../server/billing/balances/shared-memory.ts';
-import type { SlotIndexes } from '../../server/billing/balances/slots.ts';
+import type { SlotIndexes } from '../../server/billing/balances/slot.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import type { Reservation } from '../../server/relay/admission/reservation.ts';
-import { createTranscripts } from '../../server/relay/endpoints/realtime/transcripts.ts';
+import { createTranscripts } from '../../server/relay/endpoints/realtime/transcript.ts';
 import { recordedTokens } from '../../server/relay/endpoints/realtime/usage.ts';
 
 interface Call {

@@ -8,17 +8,17 @@ import {
   bucketNames,
   mediaBuckets,
   weightOf,
-} from '../../server/contract/pricing/buckets.ts';
+} from '../../server/contract/pricing/bucket.ts';
 import { pricesFor, quote, toolPrice } from '../../server/contract/pricing/charge.ts';
-import { type ReserveSize, reserveEstimate } from '../../server/contract/pricing/hold.ts';
-import type { Prices } from '../../server/contract/pricing/prices.ts';
+import { pricedMembers } from '../../server/contract/pricing/modifiers.ts';
+import type { Prices } from '../../server/contract/pricing/price.ts';
+import { type ReserveSize, reserveEstimate } from '../../server/contract/pricing/reserve.ts';
 import {
   compilePriceTables,
   type PriceOptionKey,
   type PriceTables,
   resolvePrices,
 } from '../../server/contract/pricing/tables.ts';
-import { pricedMembers } from '../../server/contract/pricing/terms.ts';
 import type { ChannelSnapshot, SnapshotDelta } from '../../server/contract/snapshot.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { candidateList } from '../../server/routing/candidates.ts';

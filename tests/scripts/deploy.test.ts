@@ -17,7 +17,7 @@ import {
 import { globals } from '../../cli/globals.ts';
 import { isOptionKey, optionRow } from '../../server/contract/options.ts';
 import { provisionDocument } from '../../server/contract/provision.ts';
-import { isProbe } from '../../server/http/probes.ts';
+import { isProbe } from '../../server/http/health-checks.ts';
 
 const scripts = resolve(import.meta.dirname, '../../scripts');
 const read = (path: string): string => readFileSync(join(scripts, path), 'utf8');

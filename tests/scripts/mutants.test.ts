@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { closest, distancesFrom } from '../../scripts/lab/mutate/closeness.ts';
+import { switched } from '../../scripts/lab/mutate/apply.ts';
 import type { Copy } from '../../scripts/lab/mutate/copy.ts';
+import { closest, distancesFrom } from '../../scripts/lab/mutate/distance.ts';
 import { equivalents } from '../../scripts/lab/mutate/equivalents.ts';
 import { applied, drawn, type Mutant, mutantsOf } from '../../scripts/lab/mutate/mutants.ts';
 import { namedMutants } from '../../scripts/lab/mutate/named.ts';
-import { switched } from '../../scripts/lab/mutate/switched.ts';
 import { typeErrors } from '../../scripts/lab/mutate/types.ts';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -1,6 +1,6 @@
 /** Every sentence of the specification is listed, and every proof that is named exists and is one by behaviour. */
 import { expect, test } from 'vitest';
-import { draw, sentencesOf, status } from '../../scripts/clauses.ts';
+import { draw, sentencesOf, status } from '../../scripts/clause.ts';
 import { figure } from '../support/figure.ts';
 
 test('P12: the list of clauses is complete, and its proofs are tests', () => {

@@ -1,7 +1,7 @@
 /** The server says and does what each rule wants; one test per rule, named after it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type OptionKey, optionRow } from '../../server/contract/options.ts';
-import { createNotify } from '../../server/domain/notifications/carry.ts';
+import { createNotify } from '../../server/domain/notifications/delivery.ts';
 import type { Mail } from '../../server/domain/notifications/mailer.ts';
 import { sparkEdition } from '../../server/providers/adapters/xunfei.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';

@@ -1,6 +1,6 @@
 /** A front door for the relay of a test: no console, no API behind it. */
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type HttpServer, openHttpServer } from '../../server/http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../server/http/http-server.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 
 export const openRelayDoor = (relay: Relay): HttpServer =>

@@ -3,7 +3,7 @@
 import type { Money } from '../../server/billing/balances/balances.ts';
 import { allotRows, createOpenRequests } from '../../server/billing/balances/open-requests.ts';
 import { attachMemory, type Memory } from '../../server/billing/balances/shared-memory.ts';
-import type { Accounts } from '../../server/billing/balances/slots.ts';
+import type { Accounts } from '../../server/billing/balances/slot.ts';
 
 export interface Beside {
   readonly money: Money;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../server/http/app.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { openHttpServer } from '../../server/http/front-door.ts';
+import { openHttpServer } from '../../server/http/http-server.ts';
 import { createTestGateway, type TestGatewayOptions } from './gateway.ts';
 
 export interface Raw {

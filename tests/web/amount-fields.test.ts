@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseNumber } from '../../server/contract/amounts.ts';
+import { parseNumber } from '../../server/contract/amount.ts';
 import type { Token } from '../../server/contract/entities.ts';
 import { optionKeys } from '../../server/contract/options.ts';
 import { moneyIn, moneyOf, numberIn, tidyMoney, tidyNumber } from '../../web/components/amount.ts';
-import { costTerms } from '../../web/features/channels/advanced-fields.tsx';
 import { listedPriorityTerms, priorityTerms, weightTerms } from '../../web/features/channels/channel-form.ts';
+import { costTerms } from '../../web/features/channels/more-fields.tsx';
 import { thresholdBounds } from '../../web/features/personal/notifications.tsx';
-import { tokenTerms } from '../../web/features/playground/talk.ts';
+import { tokenTerms } from '../../web/features/playground/conversation.ts';
 import { percentTerms } from '../../web/features/pricing/simulate.tsx';
 import { countTerms, worthBounds } from '../../web/features/redemption/redemption-drawer.tsx';
 import { completionFor, inputPrice, outputPrice, ratioOf } from '../../web/features/settings/prices/price-maps.ts';

@@ -3,7 +3,7 @@ import i18next from 'i18next';
 import type { ReactNode } from 'react';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
-import { bodyOf, usualSettings } from '../../web/features/playground/talk.ts';
+import { bodyOf, usualSettings } from '../../web/features/playground/conversation.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
 beforeAll(() => aroundPages(reader(100)));
@@ -64,7 +64,7 @@ const person = async (id: string, fields: object) => {
 };
 const money = { quota_per_unit: 500_000, display_in_currency: true };
 const personal = async (answers: object) => {
-  const { PersonalPage } = await import('../../web/features/personal/personal-page.tsx');
+  const { PersonalPage } = await import('../../web/features/personal/profile-page.tsx');
   vi.stubGlobal('window', { HTMLElement: class {}, addEventListener: () => undefined });
   return rendered(<PersonalPage />, { answers: { self: reader(1), status: money, ...answers } });
 };

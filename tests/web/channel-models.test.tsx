@@ -1,6 +1,6 @@
 /** Models of a channel are picked from what the provider offers, with what they cost here. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { dollarText, sizeText } from '../../web/lib/dollars.ts';
+import { dollarText, sizeText } from '../../web/lib/currency.ts';
 import { looksLikeKey } from '../../web/lib/key-provider.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 

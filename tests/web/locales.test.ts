@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { commands } from '../../cli/commands/index.ts';
 import { errors } from '../../server/contract/errors.ts';
 import { optionKeys } from '../../server/contract/options.ts';
-import { singular } from '../../server/contract/singular.ts';
+import { singular } from '../../server/contract/plural.ts';
 import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
 import { figure } from '../support/figure.ts';
@@ -63,7 +63,7 @@ test('every kind of text is looked through', () => {
     errors: count('server/contract/errors/'),
     options: count('server/contract/options/'),
     commands: count('cli/'),
-    mails: count('server/domain/accounts/letters'),
+    mails: count('server/domain/accounts/email-templates'),
     alerts: count('server/contract/alert-kinds') + count('server/domain/alerts/'),
     'other texts of the server': count('server/'),
   };
@@ -87,7 +87,7 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   // Nouns that a Chinese message has for English ones, and a brand.
   ['contract/errors.ts', /^(渠道|令牌|用户|兑换码|分组|日志|标签|密钥|绘图任务|任务)$/],
   ['domain/oauth/service.ts', /^微信$/],
-  ['domain/users/ways-in.ts', /^微信$/],
+  ['domain/users/login-methods.ts', /^微信$/],
   // Quota as stored log rows write it; `storedIn` reads it.
   ['domain/logs/event.ts', /额度$/],
   // The name that the family gives to a copy.
@@ -96,11 +96,11 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   ['tests/doubles/doubles/china.ts', /参数非法|docs\.bigmodel/],
   ['tests/doubles/plan.ts', /日本/],
   ['server/providers/knowledge/providers.ts', /docs\.bigmodel/],
-  ['server/providers/knowledge/rows/others.ts', /docs\.bigmodel/],
+  ['server/providers/knowledge/rows/other.ts', /docs\.bigmodel/],
   // How upstreams name amounts, which are taken out of their words.
   ['server/relay/shared/failure.ts', /余额/],
   // What people type for a currency, or for no limit.
-  ['server/contract/amounts.ts', /^[\u4e00-\u9fff]{1,4}$/],
+  ['server/contract/amount.ts', /^[\u4e00-\u9fff]{1,4}$/],
   // What people type for a key that never ends.
   ['server/contract/expiry.ts', /^永不/],
   // Halves of a sentence that is put together.

@@ -11,7 +11,7 @@ import {
   type Takes,
   type Turn,
   usualSettings,
-} from '../../web/features/playground/talk.ts';
+} from '../../web/features/playground/conversation.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
 
 beforeEach(() => aroundPages(reader(1)));

@@ -15,7 +15,7 @@ test('P2: the query library is asked in one place', () => {
 });
 
 test('the network is used in one place, but for a file and the question whether there is a server', () => {
-  expect([...holding(/(?<![.\w])fetch\(/)].sort()).toEqual(['lib/api.ts', 'lib/code-gone.ts', 'lib/download.ts']);
+  expect([...holding(/(?<![.\w])fetch\(/)].sort()).toEqual(['lib/api.ts', 'lib/code-error.ts', 'lib/download.ts']);
 });
 
 test('P2: what is not known is not made a zero', () => {

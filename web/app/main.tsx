@@ -7,10 +7,10 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { warmMenus } from '../components/lazy-menu.tsx';
 import { warmOverlays } from '../components/overlay.tsx';
+import { watchForms } from '../lib/dirty-form.ts';
 import { startLanguage } from '../lib/i18n.ts';
-import { watchForms } from '../lib/unsaved.ts';
 import { statusQuery } from '../shell/status.ts';
-import { Toasts } from '../shell/toasts.tsx';
+import { Toasts } from '../shell/toast.tsx';
 import { App, warmPage } from './routes.tsx';
 
 const client = new QueryClient({ defaultOptions: { queries: { retry: worthRetrying, refetchOnWindowFocus: false } } });

@@ -1,6 +1,6 @@
 /** The pages of the console, one row each: the router, the sidebar, the breadcrumb, the palette and the jump keys read them. */
 import type { ComponentType } from 'react';
-import { Role } from '../../server/contract/enums.ts';
+import { Role } from '../../server/contract/enum.ts';
 import type { IconName } from '../components/icon.tsx';
 import type { Status } from '../shell/status.ts';
 
@@ -73,7 +73,7 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/key',
-    load: async () => (await import('../features/tokens/given-key-page.tsx')).GivenKeyPage,
+    load: async () => (await import('../features/tokens/shared-key-page.tsx')).GivenKeyPage,
     needs: Role.guest,
   },
   {
@@ -228,7 +228,7 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/personal',
-    load: async () => (await import('../features/personal/personal-page.tsx')).PersonalPage,
+    load: async () => (await import('../features/personal/profile-page.tsx')).PersonalPage,
     needs: Role.user,
     navigation: { icon: 'person', label: 'nav.account', group: 'nav.personal', jump: 'a' },
   },

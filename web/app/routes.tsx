@@ -3,7 +3,7 @@
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Redirect, Route, Switch } from 'wouter';
-import { Role } from '../../server/contract/enums.ts';
+import { Role } from '../../server/contract/enum.ts';
 import { Boundary } from '../components/failure.tsx';
 import { Waiting } from '../components/waiting.tsx';
 import { messageOf } from '../lib/attempt.ts';

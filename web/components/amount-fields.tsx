@@ -2,7 +2,7 @@
 
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Amount, type AmountReason, type NumberOptions, parseNumber } from '../../server/contract/amounts.ts';
+import { type Amount, type AmountReason, type NumberOptions, parseNumber } from '../../server/contract/amount.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { useMoneyFacts } from '../shell/money.ts';

@@ -7,7 +7,7 @@ import {
   type NumberOptions,
   parseMoney,
   parseNumber,
-} from '../../server/contract/amounts.ts';
+} from '../../server/contract/amount.ts';
 import type { MoneyDetails } from '../../server/contract/pricing/format.ts';
 
 /** Bounds are of quota. */

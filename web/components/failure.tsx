@@ -2,7 +2,7 @@
 import { QueryErrorResetBoundary } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { codeIsGone, loadAnew, mayLoadAnew } from '../lib/code-gone.ts';
+import { codeIsGone, loadAnew, mayLoadAnew } from '../lib/code-error.ts';
 import { dateTime } from '../lib/format.ts';
 import type { Failure } from '../lib/read.ts';
 import { Waiting } from './waiting.tsx';

@@ -1,7 +1,7 @@
 /** Labelled fields: label above, help or error below; and the foot of a drawer that holds them. */
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import { leave } from '../lib/unsaved.ts';
+import { leave } from '../lib/dirty-form.ts';
 import { useTried } from './checked-form.tsx';
 
 export interface FieldProps {

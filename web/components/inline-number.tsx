@@ -1,7 +1,7 @@
 /** A number that is edited where it stands: Enter saves, Escape takes it back, what cannot be read stays with its reason. */
 
 import { useId, useState } from 'react';
-import { type NumberOptions, parseNumber } from '../../server/contract/amounts.ts';
+import { type NumberOptions, parseNumber } from '../../server/contract/amount.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 

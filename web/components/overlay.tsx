@@ -1,8 +1,8 @@
 /** Sheets and dialogs, loaded when one is first wanted, or when the browser has nothing else to do. */
 import { lazy, Suspense } from 'react';
-import type { ConfirmProps, SheetProps } from './overlay-panels.tsx';
+import type { ConfirmProps, SheetProps } from './overlay-panel.tsx';
 
-const load = () => import('./overlay-panels.tsx');
+const load = () => import('./overlay-panel.tsx');
 const LazySheet = lazy(async () => ({ default: (await load()).Sheet }));
 const LazyConfirm = lazy(async () => ({ default: (await load()).Confirm }));
 

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { flushSync } from 'react-dom';
 import { ApiError } from '../lib/api.ts';
 import { messageOf } from '../lib/attempt.ts';
-import { sameForm } from '../lib/unsaved.ts';
+import { sameForm } from '../lib/dirty-form.ts';
 
 /** The field that a refusal is about, by its code; `params_invalid` names it itself. */
 type Places<T> = Readonly<Record<string, keyof T>>;

@@ -1,5 +1,5 @@
 /** The pages of the user documentation, in the order of its menu. Their texts lie in `en/` and `zh/`, or are generated elsewhere. */
-import type { Text } from '../../server/contract/enums.ts';
+import type { Text } from '../../server/contract/enum.ts';
 
 export interface DocsPage {
   /** Last part of its address, and the name of its file. */

@@ -1,6 +1,6 @@
 /** Turns the Markdown of the user documentation into pages of HTML that need no script to be read, and an index for their search. */
 import { Marked } from 'marked';
-import type { Written } from '../../server/contract/enums.ts';
+import type { Written } from '../../server/contract/enum.ts';
 import { docsPages, docsSections } from './pages.ts';
 
 export const docsLanguages: readonly Written[] = ['en', 'zh'];

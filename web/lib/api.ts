@@ -4,10 +4,10 @@ import i18next from 'i18next';
 import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { endpointById } from '../../server/contract/endpoints/index.ts';
+import { hasUnsaved } from './dirty-form.ts';
 import { currentLanguage } from './i18n.ts';
 import { rememberPlace } from './return-to.ts';
 import { askForLogin, endSession, readUser, writeUser } from './session.ts';
-import { hasUnsaved } from './unsaved.ts';
 
 /** The server's own words about what went wrong, or what is known where it has none; status 0 = it was not reached. */
 export class ApiError extends Error {

@@ -1,6 +1,6 @@
 /** A time of expiry as it is typed. A day alone lasts to its end; a time that has passed or that no calendar has is refused. Pure. */
 import { dateTime } from './format.ts';
-import { parseMoment } from './moment.ts';
+import { parseMoment } from './time.ts';
 
 export type Expiry =
   /** Epoch seconds; -1 = never. */

@@ -1,7 +1,7 @@
 /** The language that is read is loaded, and the choice is remembered. */
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import type { Language } from '../../server/contract/enums.ts';
+import type { Language } from '../../server/contract/enum.ts';
 import type { zh } from '../locales/zh.ts';
 
 declare module 'i18next' {

@@ -1,7 +1,7 @@
 /** The logged-in user as the browser remembers it; the server decides about rights on every call. */
 import { useSyncExternalStore } from 'react';
 import type { User } from '../../server/contract/entities.ts';
-import { Role } from '../../server/contract/enums.ts';
+import { Role } from '../../server/contract/enum.ts';
 
 const key = 'user';
 const listeners = new Set<() => void>();

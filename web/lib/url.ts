@@ -1,6 +1,6 @@
 /** State that lives in the address: reload, back and share restore it. */
 import { useSearchParams } from 'wouter';
-import { type Sort, sortsOf } from '../../server/contract/sorts.ts';
+import { type Sort, sortsOf } from '../../server/contract/sort.ts';
 
 export interface Url {
   /** '' = absent. */

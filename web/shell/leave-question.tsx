@@ -1,7 +1,7 @@
 /** Asks before something that was typed is thrown away. */
 import { useTranslation } from 'react-i18next';
 import { Confirm } from '../components/overlay.tsx';
-import { answerLeaving, useLeaving } from '../lib/unsaved.ts';
+import { answerLeaving, useLeaving } from '../lib/dirty-form.ts';
 
 export function LeaveQuestion() {
   const { t } = useTranslation();

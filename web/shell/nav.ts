@@ -1,7 +1,7 @@
 /** The places of the menu: the pages that have one, for who may see them. */
 
 import type { User } from '../../server/contract/entities.ts';
-import { Role } from '../../server/contract/enums.ts';
+import { Role } from '../../server/contract/enum.ts';
 import { type Navigation, pages } from '../app/pages.tsx';
 import { isAdmin } from '../lib/session.ts';
 import type { Status } from './status.ts';

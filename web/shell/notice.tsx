@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Framed } from '../components/framed.tsx';
+import { Framed } from '../components/frame.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Sheet } from '../components/overlay.tsx';
 import { call } from '../lib/api.ts';

@@ -3,12 +3,12 @@
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
-import { Framed } from '../components/framed.tsx';
+import { Framed } from '../components/frame.tsx';
 import { call } from '../lib/api.ts';
+import { forgetUnsaved } from '../lib/dirty-form.ts';
 import { useSiteTitle } from '../lib/page-title.ts';
 import { useEnded, useLoginAsked, useUser, writeUser } from '../lib/session.ts';
-import { forgetUnsaved } from '../lib/unsaved.ts';
-import { CopyByHand } from './copy-by-hand.tsx';
+import { CopyByHand } from './copy-dialog.tsx';
 import { FailedReads } from './failed-reads.tsx';
 import { LeaveQuestion } from './leave-question.tsx';
 import { placesFor } from './nav.ts';

@@ -3,12 +3,12 @@ import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Link, useLocation } from 'wouter';
-import { Framed } from '../components/framed.tsx';
+import { Framed } from '../components/frame.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
-import { useTrouble } from './attention.ts';
 import { navGroups, placesFor } from './nav.ts';
 import { chatLinks, type Status } from './status.ts';
+import { useTrouble } from './warnings.ts';
 
 interface ItemProps {
   readonly to: string;

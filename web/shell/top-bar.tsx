@@ -10,7 +10,7 @@ import { placesFor } from './nav.ts';
 import { NewYear } from './new-year.tsx';
 import { NoticeButton } from './notice.tsx';
 import type { Status } from './status.ts';
-import { StorageTrouble } from './storage-trouble.tsx';
+import { StorageTrouble } from './storage-warning.tsx';
 import {
   Brand,
   Breadcrumb,

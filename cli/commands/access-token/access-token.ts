@@ -4,7 +4,7 @@ import { type CommandRun, type FlagValues, needed, text, texts } from '../../com
 import { isoTime } from '../../output.ts';
 import { removal } from '../../parts/bulk.ts';
 import { expiryFlag } from '../../parts/expiry.ts';
-import { listOf, only } from '../../parts/listing.ts';
+import { listOf, only } from '../../parts/list-output.ts';
 
 export const list = listOf('access_token.list', {
   columns: () => ({

@@ -1,5 +1,5 @@
 import type { CommandRow } from '../../command.ts';
-import { verbRows } from '../../noun.ts';
+import { verbRows } from '../../resource.ts';
 
 const { list, rm } = verbRows(
   {

@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError } from '../../../server/contract/errors.ts';
-import { parseRivals } from '../../bench/against.ts';
 import { type BenchOrder, runBench, wireOf } from '../../bench/bench.ts';
+import { parseRivals } from '../../bench/comparison.ts';
 import { reportLines } from '../../bench/report.ts';
-import { type Shape, shapes, subjectNames } from '../../bench/subjects.ts';
+import { type Shape, shapes, subjectNames } from '../../bench/targets.ts';
 import { type CommandRun, type FlagValues, text, texts } from '../../command.ts';
 
 const extents = {

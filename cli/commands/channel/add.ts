@@ -1,5 +1,5 @@
 /** New channels: from flags, from a form, or as a copy. */
-import { actsLater, actsLaterWords } from '../../../server/contract/acts-later.ts';
+import { actsLater, actsLaterWords } from '../../../server/contract/deferred-changes.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';

@@ -5,11 +5,11 @@ import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
 import { type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { closest } from '../../parts/closest.ts';
 import { readable } from '../../parts/details.ts';
-import { type Columns, isId, only, rowsOf } from '../../parts/listing.ts';
+import { type Columns, isId, only, rowsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
+import { closest } from '../../parts/suggest.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
 export const statusWord = (status: number): string => statusWords[status as 1 | 2 | 3] ?? 'unknown';

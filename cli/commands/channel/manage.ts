@@ -4,7 +4,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { eachOf, onEach, removal } from '../../parts/bulk.ts';
-import { columnsOf } from '../../parts/listing.ts';
+import { columnsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import {
   allChannels,

@@ -1,5 +1,5 @@
 import { type CommandRow, dryRun, type Flag } from '../../command.ts';
-import { verbRows } from '../../noun.ts';
+import { verbRows } from '../../resource.ts';
 
 const keyFlags: readonly Flag[] = [
   { flag: '--key-stdin', zh: '从标准输入读取密钥', en: 'read the key from standard input' },

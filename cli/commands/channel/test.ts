@@ -19,7 +19,7 @@ export const test: CommandRun = async (context, flags, _ref, refs) => {
   const work = (done: (row: TestRow) => void) => inTurn(channels, workers, async (channel) => done(await one(channel)));
   const results: TestRow[] = [];
   if (context.screens && channels.length > 1) {
-    const { testBoard } = await import('../../screens/test-board.tsx');
+    const { testBoard } = await import('../../screens/test-table.tsx');
     await testBoard(context, channels, (done) =>
       work((row) => {
         results.push(row);

@@ -23,7 +23,7 @@ export const connectionRows: readonly CommandRow[] = [
     en: 'environment for SDKs and coding agents',
     flags: [audience, token, { flag: '--shell <name>', zh: 'sh、fish、powershell', en: 'sh, fish, powershell' }],
     examples: ['env --for claude', 'env --shell fish | source'],
-    load: async () => (await import('./programs.ts')).env,
+    load: async () => (await import('./clients.ts')).env,
   },
   {
     name: 'exec',
@@ -33,7 +33,7 @@ export const connectionRows: readonly CommandRow[] = [
     flags: [audience, token, model],
     passThrough: true,
     examples: ['exec -- claude', 'exec --token laptop -- python script.py'],
-    load: async () => (await import('./programs.ts')).exec,
+    load: async () => (await import('./clients.ts')).exec,
   },
   {
     name: 'agents',
@@ -42,7 +42,7 @@ export const connectionRows: readonly CommandRow[] = [
     en: 'lines for the configuration of each agent',
     flags: [token, model],
     examples: ['agents', 'agents codex --token laptop'],
-    load: async () => (await import('./programs.ts')).list,
+    load: async () => (await import('./clients.ts')).list,
   },
   {
     name: 'chat',
@@ -55,7 +55,7 @@ export const connectionRows: readonly CommandRow[] = [
       { flag: '--raw', zh: '显示原始流', en: 'show the stream as it comes' },
     ],
     examples: ['chat -m gpt-4o-mini "hello"', 'chat - < prompt.txt'],
-    load: async () => (await import('./programs.ts')).chat,
+    load: async () => (await import('./clients.ts')).chat,
   },
   {
     name: 'api',

@@ -1,7 +1,7 @@
 /** The audit trail. */
 import { AppError } from '../../../server/contract/errors.ts';
 import type { CommandRun } from '../../command.ts';
-import { listOf } from '../../parts/listing.ts';
+import { listOf } from '../../parts/list-output.ts';
 
 export const list = listOf('audit.list', {
   columns: () => ({ id: 'id', time: 'created_at', by: 'actor', action: 'action', target: 'target', detail: 'detail' }),

@@ -1,10 +1,10 @@
 /** Which log rows a command speaks of, and how rows look in a terminal. */
 import type { Log } from '../../../server/contract/entities.ts';
-import type { Language } from '../../../server/contract/enums.ts';
+import type { Language } from '../../../server/contract/enum.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { type Flag, type FlagValues, text } from '../../command.ts';
-import type { Columns } from '../../parts/listing.ts';
+import type { Columns } from '../../parts/list-output.ts';
 import type { Money } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { pastMoment } from '../../parts/when.ts';

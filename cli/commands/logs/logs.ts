@@ -6,7 +6,7 @@ import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
-import { listOf } from '../../parts/listing.ts';
+import { listOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { columns, matches, queryOf, type TailQuery, tailQueryOf } from './filters.ts';

@@ -40,7 +40,7 @@ export const logRows: readonly CommandRow[] = [
     zh: '逐行解释一笔费用并重算',
     en: 'explain a charge line by line and recompute it',
     examples: ['logs explain 42', 'logs explain 20261120221455123abcdefgh'],
-    load: async () => (await import('./explain.ts')).explain,
+    load: async () => (await import('./explanation.ts')).explain,
   },
   {
     name: 'logs stat',
@@ -56,7 +56,7 @@ export const logRows: readonly CommandRow[] = [
       ...filterFlags,
     ],
     examples: ['logs stat --since 30d', 'logs stat --by model --since 24h'],
-    load: async () => (await import('./reports.ts')).stat,
+    load: async () => (await import('./report.ts')).stat,
   },
   {
     name: 'logs export',
@@ -64,7 +64,7 @@ export const logRows: readonly CommandRow[] = [
     en: 'write logs, oldest first',
     flags: [{ flag: '--format <name>', zh: 'csv、jsonl（默认 csv）', en: 'csv, jsonl (default csv)' }, ...filterFlags],
     examples: ['logs export > logs.csv', 'logs export --format jsonl --since 24h > logs.jsonl'],
-    load: async () => (await import('./reports.ts')).exportLogs,
+    load: async () => (await import('./report.ts')).exportLogs,
   },
   {
     name: 'logs verify',
@@ -72,7 +72,7 @@ export const logRows: readonly CommandRow[] = [
     en: 'recompute every charge from its log entry',
     flags: filterFlags,
     examples: ['logs verify', 'logs verify --since 24h --json'],
-    load: async () => (await import('./reports.ts')).verify,
+    load: async () => (await import('./report.ts')).verify,
   },
   {
     name: 'logs prune',
@@ -81,6 +81,6 @@ export const logRows: readonly CommandRow[] = [
     en: 'delete old log entries',
     flags: [{ flag: '--before <time>', zh: '早于：30d、日期', en: 'older than: 30d, a date' }, dryRun],
     examples: ['logs prune --before 90d', 'logs prune --before 2026-01-01 --yes'],
-    load: async () => (await import('./reports.ts')).prune,
+    load: async () => (await import('./report.ts')).prune,
   },
 ];

@@ -1,9 +1,9 @@
 /** A log row as one line of a terminal: what was asked for, by whom, how long it took, what it cost, and why it failed. */
 import type { Log } from '../../../server/contract/entities.ts';
-import type { Language } from '../../../server/contract/enums.ts';
+import type { Language } from '../../../server/contract/enum.ts';
 import { safeLine } from '../../../server/contract/safe-text.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
-import { failure, heading } from '../../colour.ts';
+import { failure, heading } from '../../color.ts';
 import type { Money } from '../../parts/money.ts';
 import { shorten } from '../../table.ts';
 

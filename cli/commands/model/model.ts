@@ -5,7 +5,7 @@ import { compilePriceTables, resolvePrices } from '../../../server/contract/pric
 import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { allChannels, statusWord } from '../channel/fields.ts';
-import { known } from './knowledge.ts';
+import { known } from './details.ts';
 
 const members = (list: string): string[] => list.split(',').map((one) => one.trim());
 

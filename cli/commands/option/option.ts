@@ -8,7 +8,7 @@ import { safeJson } from '../../../server/contract/safe-text.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
-import { closest } from '../../parts/closest.ts';
+import { closest } from '../../parts/suggest.ts';
 
 /** @throws AppError option_unknown, with the key that was probably meant. */
 function keyOf(key: string): OptionKey {

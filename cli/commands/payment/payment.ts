@@ -1,6 +1,6 @@
 /** Online top-up: orders, what the payment providers reported, crediting by hand. */
 import { type CommandRun, text } from '../../command.ts';
-import { listOf } from '../../parts/listing.ts';
+import { listOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 
 export const list = listOf('wallet.orders', {

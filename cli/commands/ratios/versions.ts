@@ -9,7 +9,7 @@ import { pricesDiffer } from '../../../server/contract/pricing/diff.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { listOf } from '../../parts/listing.ts';
+import { listOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { idOf } from '../../parts/numbers.ts';
 import { pastMoment } from '../../parts/when.ts';

@@ -4,7 +4,7 @@ import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import { onEach, removal } from '../../parts/bulk.ts';
 import { expiryFlag } from '../../parts/expiry.ts';
-import { type Columns, columnsOf, listOf, rowsOf } from '../../parts/listing.ts';
+import { type Columns, columnsOf, listOf, rowsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { idOf, quotaOf, wholeNumber } from '../../parts/numbers.ts';
 

@@ -2,7 +2,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { serviceFolder } from '../../../server/app/data-dir.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { isCompiled } from '../../bench/processes.ts';
+import { isCompiled } from '../../bench/process.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { addressOf } from '../../parts/access.ts';

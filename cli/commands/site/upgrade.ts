@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { type BackupFile, backupFiles, restore, serverOf } from '../../../server/app/offline.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { commit, version as release, releaseKey } from '../../../server/embedded/version.ts';
-import { isCompiled } from '../../bench/processes.ts';
+import { isCompiled } from '../../bench/process.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';

@@ -3,7 +3,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines, isoTime } from '../../output.ts';
-import { listOf } from '../../parts/listing.ts';
+import { listOf } from '../../parts/list-output.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { pastMoment } from '../../parts/when.ts';
 

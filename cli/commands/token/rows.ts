@@ -1,5 +1,5 @@
 import { type CommandRow, dryRun, type Flag } from '../../command.ts';
-import { verbRows } from '../../noun.ts';
+import { verbRows } from '../../resource.ts';
 
 const fields: readonly Flag[] = [
   { flag: '--name <text>', zh: '名称', en: 'name' },

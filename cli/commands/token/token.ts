@@ -12,7 +12,7 @@ import { onEach, removal } from '../../parts/bulk.ts';
 import { readable, tokenParts } from '../../parts/details.ts';
 import { modeOf } from '../../parts/existing.ts';
 import { expiryFlag } from '../../parts/expiry.ts';
-import { columnsOf, isId, only, rowsOf } from '../../parts/listing.ts';
+import { columnsOf, isId, only, rowsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { limitOf, quotaOrUnlimited, unlimited, wholeNumber } from '../../parts/numbers.ts';
 

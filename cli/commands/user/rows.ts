@@ -1,5 +1,5 @@
 import { type CommandRow, dryRun, type Flag } from '../../command.ts';
-import { verbRows } from '../../noun.ts';
+import { verbRows } from '../../resource.ts';
 
 const password: readonly Flag[] = [
   { flag: '--password-stdin', zh: '从标准输入读取密码', en: 'read the password from standard input' },

@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts';
 import { onEach } from '../../parts/bulk.ts';
 import { readable } from '../../parts/details.ts';
 import { modeOf } from '../../parts/existing.ts';
-import { isId, listOf, only, rowsOf } from '../../parts/listing.ts';
+import { isId, listOf, only, rowsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { quotaOf } from '../../parts/numbers.ts';
 

@@ -3,10 +3,10 @@
 import type { Hold, LogEntry } from '../../../server/billing/ledger/commands.ts';
 import type { CounterChange, Mark, Posting } from '../../../server/billing/ledger/core.ts';
 import type { LeaseKind } from '../../../server/billing/ports.ts';
-import { type Period, periodStart } from '../../../server/contract/periods.ts';
+import { type Period, periodStart } from '../../../server/contract/period.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Statement } from '../../postgres/line.ts';
-import { begunOf } from '../../postgres/periods.ts';
+import { begunOf } from '../../postgres/period.ts';
 import { type InsertColumn, insertColumns, logRenames, namesOf } from '../../schema/inserts.ts';
 import type { Totals } from '../totals.ts';
 import { isSingle } from './known.ts';

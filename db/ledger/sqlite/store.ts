@@ -3,11 +3,11 @@ import type { Database as RawDatabase } from 'better-sqlite3';
 import type { BalanceEvent, Hold, LedgerCommand, LedgerResult } from '../../../server/billing/ledger/commands.ts';
 import { decide, type Effects, repeated } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
-import { createLedgerReads } from './books.ts';
 import { eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
 import { createLedgerRows, isRepeated, type Rows } from './rows.ts';
-import { createLedgerSums, type Sums } from './sums.ts';
+import { createLedgerReads } from './state.ts';
+import { createLedgerSums, type Sums } from './sum.ts';
 
 export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const reads = createLedgerReads(raw);

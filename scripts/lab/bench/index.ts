@@ -11,9 +11,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cores } from '../../../cli/bench/machine.ts';
 import { measureAll, sampling } from '../../../cli/bench/measure.ts';
-import { answers, endAll, freePort, killAll, start } from '../../../cli/bench/processes.ts';
+import { answers, endAll, freePort, killAll, start } from '../../../cli/bench/process.ts';
 import { serve, setUp, startFloor, startUpstreams } from '../../../cli/bench/site.ts';
-import { type Shape, shapes, subjectNames, subjectsOf } from '../../../cli/bench/subjects.ts';
+import { type Shape, shapes, subjectNames, subjectsOf } from '../../../cli/bench/targets.ts';
 
 const args = process.argv.slice(2);
 const after = (name: string): string | null => (args.includes(name) ? (args[args.indexOf(name) + 1] ?? null) : null);

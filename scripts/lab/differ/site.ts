@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { freePort } from '../../../cli/bench/processes.ts';
+import { freePort } from '../../../cli/bench/process.ts';
 
 /** Keys with all rights, without `sk-`; many, for what is written down of the refusals of one key is bounded. */
 const mainTokens = Array.from({ length: 64 }, (_, index) => `differ0main${String(index).padStart(37, '0')}`);

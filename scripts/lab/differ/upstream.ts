@@ -1,7 +1,7 @@
 /** A scripted upstream on plain sockets: it replies by the mark in a request and keeps every byte of it. */
 import { createServer, type Socket } from 'node:net';
 import { type Case, markIn, type Reply } from './case.ts';
-import { dialectOf, wantsStream, writeReply } from './wires.ts';
+import { dialectOf, wantsStream, writeReply } from './wire.ts';
 
 export interface Received {
   /** Method, path and version. */

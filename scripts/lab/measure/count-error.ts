@@ -5,8 +5,8 @@ import type { ChatEvent, ProtocolId } from '../../../server/protocols/canonical.
 import { codecs } from '../../../server/protocols/registry.ts';
 import { parseJson, record } from '../../../server/protocols/shared/json.ts';
 import { encodingOf } from '../../../server/providers/knowledge/encodings.ts';
-import { plainWords, tokensAround } from '../../../server/relay/admission/counting/around.ts';
 import { countTokens } from '../../../server/relay/admission/counting/count.ts';
+import { plainWords, tokensAround } from '../../../server/relay/admission/counting/envelope.ts';
 import { countLocally } from '../../../server/relay/admission/meter.ts';
 import type { ParsedRequest } from '../../../server/relay/intake/parsed-request.ts';
 import { readPrompt } from '../../../server/relay/intake/prompt.ts';

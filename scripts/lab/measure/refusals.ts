@@ -6,10 +6,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { endAll } from '../../../cli/bench/processes.ts';
-import { isMet, printGoals } from '../bench/goals.ts';
+import { endAll } from '../../../cli/bench/process.ts';
+import { isMet, printGoals } from '../bench/goal.ts';
 import { provision } from '../prove/cluster/people.ts';
-import { double, wholeAnswer } from '../prove/doubles.ts';
+import { double, wholeAnswer } from '../prove/double.ts';
 import { flag, maxGoal, openSite, share } from '../prove/site.ts';
 
 const args = process.argv.slice(2);

@@ -6,11 +6,11 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { median } from '../../../cli/bench/figures.ts';
 import { sampling } from '../../../cli/bench/measure.ts';
-import { endAll, isCompiled, itself } from '../../../cli/bench/processes.ts';
+import { endAll, isCompiled, itself } from '../../../cli/bench/process.ts';
 import { models, type Running, serve, setUp, startUpstreams } from '../../../cli/bench/site.ts';
-import { type Shape, type Subject, shapes } from '../../../cli/bench/subjects.ts';
+import { median } from '../../../cli/bench/stats.ts';
+import { type Shape, type Subject, shapes } from '../../../cli/bench/targets.ts';
 
 const args = process.argv.slice(2);
 const flag = (name: string, fallback: string): string => {

@@ -7,8 +7,8 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { residentKb } from '../../../cli/bench/machine.ts';
-import { answers, command, endAll, freePort, start } from '../../../cli/bench/processes.ts';
-import { type Goal, isMet, printGoals } from '../bench/goals.ts';
+import { answers, command, endAll, freePort, start } from '../../../cli/bench/process.ts';
+import { type Goal, isMet, printGoals } from '../bench/goal.ts';
 
 const flag = (name: string, fallback: number): number => {
   const at = process.argv.indexOf(name);

@@ -18,7 +18,7 @@ export const equivalents: readonly Equivalent[] = [
     reason: 'of two ranks the smaller one stays the smaller',
   },
   {
-    file: 'server/relay/endpoints/tasks/draw.ts',
+    file: 'server/relay/endpoints/tasks/midjourney.ts',
     line: "const requested: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };",
     before: "'SEED'",
     after: "'changed'",
@@ -46,7 +46,7 @@ export const equivalents: readonly Equivalent[] = [
     reason: 'any number below 0 says that no element has begun',
   },
   {
-    file: 'server/protocols/shared/fit.ts',
+    file: 'server/protocols/shared/model-limits.ts',
     line: 'const [min, max] = target.budget ?? [0, Number.POSITIVE_INFINITY];',
     before: '0',
     after: '(-1)',
@@ -81,7 +81,7 @@ export const equivalents: readonly Equivalent[] = [
     reason: 'a cell more behind each ring, which nobody uses',
   },
   {
-    file: 'server/contract/pricing/terms.ts',
+    file: 'server/contract/pricing/modifiers.ts',
     line: 'if (surcharges.length === 0 && prices.surcharges === undefined) return prices;',
     before: '0',
     after: '(-1)',
@@ -144,14 +144,14 @@ export const equivalents: readonly Equivalent[] = [
     reason: 'a mark is compared with marks that are made alike',
   },
   {
-    file: 'server/domain/oauth/journey.ts',
+    file: 'server/domain/oauth/login-flow.ts',
     line: "const made = (): string => randomBytes(24).toString('base64url');",
     before: '24',
     after: '(25)',
     reason: 'what nobody guesses in 24 bytes nobody guesses in 25',
   },
   {
-    file: 'server/billing/balances/slots.ts',
+    file: 'server/billing/balances/slot.ts',
     line: 'visitsSpan: 7,',
     before: '7',
     after: '(8)',

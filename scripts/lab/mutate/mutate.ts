@@ -11,15 +11,15 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { startDatabases } from '../../servers/databases.ts';
-import { closest, type Distances, distancesFrom } from './closeness.ts';
+import type { Numbered } from './apply.ts';
 import { type Copy, copyTree } from './copy.ts';
+import { closest, type Distances, distancesFrom } from './distance.ts';
 import { equivalents } from './equivalents.ts';
-import { type Examined, examine, runTests } from './examine.ts';
 import { applied, drawn, type Mutant, mutantsOf } from './mutants.ts';
 import { namedMutants } from './named.ts';
 import { learnReached, type Pending, putSwitches, runRounds } from './rounds.ts';
-import type { Numbered } from './switched.ts';
 import { typeErrors } from './types.ts';
+import { type Examined, examine, runTests } from './verify.ts';
 
 type Verdict = Examined | { readonly status: 'wrong types' };
 type Row = Pick<Mutant, 'file' | 'line' | 'before' | 'after' | 'operator'> & Verdict;

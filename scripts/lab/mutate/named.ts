@@ -208,14 +208,14 @@ export const namedMutants: readonly NamedMutant[] = [
     ],
     [
       'an event changes a leased balance',
-      'server/billing/balances/slots.ts',
+      'server/billing/balances/slot.ts',
       'if (!leased) add(slot + UserSlot.balance, event.delta);',
       'add(slot + UserSlot.balance, event.delta);',
       'relay/tenure',
     ],
     [
       'an event changes a leased key',
-      'server/billing/balances/slots.ts',
+      'server/billing/balances/slot.ts',
       'if (key !== undefined && !leased) add(key + KeySlot.used, event.token.used);',
       'if (key !== undefined) add(key + KeySlot.used, event.token.used);',
       'relay/tenure',
@@ -292,14 +292,14 @@ export const namedMutants: readonly NamedMutant[] = [
   ...keeping('changes are read whatever their order', [
     [
       'a change that commits late is not read',
-      'db/postgres/feed.ts',
+      'db/postgres/change-stream.ts',
       'AND NOT pg_visible_in_snapshot(xact, $1::pg_snapshot)',
       'AND xact >= pg_snapshot_xmax($1::pg_snapshot)',
       'postgres/feed',
     ],
     [
       'changes that a live node has not read are deleted',
-      'db/postgres/feed.ts',
+      'db/postgres/change-stream.ts',
       'ORDER BY follows LIMIT 1',
       'ORDER BY follows DESC LIMIT 1',
       'postgres/feed',
@@ -497,7 +497,7 @@ export const namedMutants: readonly NamedMutant[] = [
   ...keeping('slots are not reused while anything refers to them', [
     [
       'the slot of a removed user is reused',
-      'server/billing/balances/slots.ts',
+      'server/billing/balances/slot.ts',
       'if (slot !== undefined) memory.set(slot + UserSlot.gone, 1);',
       'if (slot !== undefined && memory.get(slot) !== -1) users.delete(id);',
       'relay/balances',
@@ -506,7 +506,7 @@ export const namedMutants: readonly NamedMutant[] = [
   ...keeping('events out of order, users that come back', [
     [
       'events out of order are lost',
-      'server/billing/balances/slots.ts',
+      'server/billing/balances/slot.ts',
       'known.ahead.add(version);\n    while (known.ahead.delete(known.version + 1)) known.version++;',
       'known.version = version;',
       'relay/balances',
@@ -670,7 +670,7 @@ export const namedMutants: readonly NamedMutant[] = [
     ],
     [
       'readiness does not report draining',
-      'server/http/front-door.ts',
+      'server/http/http-server.ts',
       'draining: leaving }',
       'draining }',
       'postgres/stop-delay',

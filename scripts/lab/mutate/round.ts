@@ -1,7 +1,7 @@
 /** One Vitest process over some test files, each with a change of its own switched on. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FileOver } from './line-reporter.ts';
+import type { FileOver } from './line-report.ts';
 import { switchPath } from './switch.ts';
 
 export interface Round {
@@ -32,7 +32,7 @@ export default {
     hookTimeout: ${hangingMs},
     expect: { poll: { timeout: 15_000 } },
     setupFiles: ['./scripts/lab/mutate/each-file.ts'],
-    reporters: ['./scripts/lab/mutate/line-reporter.ts'],
+    reporters: ['./scripts/lab/mutate/line-report.ts'],
     cache: false,
     experimental: { fsModuleCache: true, fsModuleCachePath: './.modules-${name}' },
   },

@@ -1,11 +1,11 @@
 /** Examines many changes at once: each round gives every test file at most one of those it reaches. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Numbered, switched } from './apply.ts';
 import type { Copy } from './copy.ts';
-import type { FileOver } from './line-reporter.ts';
+import type { FileOver } from './line-report.ts';
 import type { Mutant } from './mutants.ts';
 import { runRound } from './round.ts';
-import { type Numbered, switched } from './switched.ts';
 
 export interface Reached {
   /** Test file -> numbers of the changes that it reaches. */

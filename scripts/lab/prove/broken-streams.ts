@@ -1,6 +1,6 @@
 /** A channel that breaks every stream after four chunks beside a healthy one, and one whose connections end at reuse; options as they are shipped. */
-import type { Goal } from '../bench/goals.ts';
-import { ask, chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './doubles.ts';
+import type { Goal } from '../bench/goal.ts';
+import { ask, chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './double.ts';
 import { flag, maxGoal, minGoal, openSite } from './site.ts';
 
 export async function brokenStreams(args: readonly string[]): Promise<readonly Goal[]> {

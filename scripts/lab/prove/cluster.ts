@@ -1,13 +1,13 @@
 /** Several machines on one PostgreSQL, and what nights bring: `prove cluster [--only calm,kills,…] [--seed N] [--full]`. */
-import type { Goal } from '../bench/goals.ts';
+import type { Goal } from '../bench/goal.ts';
 import { admission } from './cluster/admission.ts';
+import { news } from './cluster/changes.ts';
 import { failover } from './cluster/failover.ts';
-import { news } from './cluster/news.ts';
+import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/load.ts';
 import { paused } from './cluster/paused.ts';
 import { proxy } from './cluster/proxy.ts';
 import { rates } from './cluster/rates.ts';
 import { closeClusters } from './cluster/site.ts';
-import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/storms.ts';
 import { upgrade } from './cluster/upgrade.ts';
 import { flag } from './site.ts';
 

@@ -1,6 +1,6 @@
 /** A restart behind a TCP proxy while hundreds of streams are open: what breaks, what newcomers are told, and whether all is paid. */
-import type { Goal } from '../bench/goals.ts';
-import { ask, chunk, double, frame, lastFrames, requestOf, streamHead } from './doubles.ts';
+import type { Goal } from '../bench/goal.ts';
+import { ask, chunk, double, frame, lastFrames, requestOf, streamHead } from './double.ts';
 import { flag, maxGoal, minGoal, openSite } from './site.ts';
 
 const wordMs = 250;

@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path';
 import { canPin, cores } from '../../../cli/bench/machine.ts';
-import { converse } from '../../../cli/bench/processes.ts';
-import type { Goal } from '../bench/goals.ts';
+import { converse } from '../../../cli/bench/process.ts';
+import type { Goal } from '../bench/goal.ts';
 import type {
   LoadOrder,
   LoadReport,

@@ -116,7 +116,7 @@ export const promises: readonly Promised[] = [
     en: 'every clause of the specification is listed with the test that proves it by behaviour, the reason why it deviates, or as unproven; every endpoint answers twelve kinds of callers as declared',
     zh: '规格中的每一句都列有以行为证明它的测试、偏离的理由，或标为未证明；每个接口对十二种调用者按声明应答',
     tests: ['tests/spec', 'tests/http/catalogue.test.ts'],
-    also: ['bun scripts/clauses.ts'],
+    also: ['bun scripts/clause.ts'],
   },
   {
     en: 'a command gives the same answers over the data directory, the socket and HTTP; no screen hangs or corrupts the terminal',

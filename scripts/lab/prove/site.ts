@@ -2,8 +2,8 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { answers, command, freePort, itself, type Program, start } from '../../../cli/bench/processes.ts';
-import type { Goal } from '../bench/goals.ts';
+import { answers, command, freePort, itself, type Program, start } from '../../../cli/bench/process.ts';
+import type { Goal } from '../bench/goal.ts';
 
 export interface ChannelOrder {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Hours of ordinary work with clients that leave and upstreams that fail: what grows. Thirty minutes unless told otherwise. */
 import { residentKb } from '../../../cli/bench/machine.ts';
-import type { Goal } from '../bench/goals.ts';
-import { chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './doubles.ts';
+import type { Goal } from '../bench/goal.ts';
+import { chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './double.ts';
 import { descriptorsOf, flag, maxGoal, openSite, share, threadsOf } from './site.ts';
 
 interface Sample {

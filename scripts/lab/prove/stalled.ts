@@ -1,8 +1,8 @@
 /** Clients that ask for a fast stream and read nothing: what each of them costs. */
 import { connect } from 'node:net';
 import { residentKb } from '../../../cli/bench/machine.ts';
-import type { Goal } from '../bench/goals.ts';
-import { chunk, double, frame, requestOf, streamHead } from './doubles.ts';
+import type { Goal } from '../bench/goal.ts';
+import { chunk, double, frame, requestOf, streamHead } from './double.ts';
 import { flag, maxGoal, openSite } from './site.ts';
 
 export async function stalled(args: readonly string[]): Promise<readonly Goal[]> {

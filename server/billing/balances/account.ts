@@ -3,12 +3,12 @@
  * Its slots are found once. One step under the user's lock looks and holds, one gives the hold back and charges: no gap
  * between check and take, whichever thread it is.
  */
-import { nextPeriod, type Period, periodStart } from '../../contract/periods.ts';
+import { nextPeriod, type Period, periodStart } from '../../contract/period.ts';
 import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
 import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
-import { type Accounts, KeySlot, slotCells, UserSlot } from './slots.ts';
+import { type Accounts, KeySlot, slotCells, UserSlot } from './slot.ts';
 
 /** Where accounts lie. */
 export interface SharedMoney {

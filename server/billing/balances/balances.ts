@@ -4,7 +4,7 @@ import type { NodeLease } from '../leases/node-lease.ts';
 import { Account, Calendar, type SharedMoney } from './account.ts';
 import { createOpenRequests, type OpenRequests } from './open-requests.ts';
 import { createMemory, type Memory } from './shared-memory.ts';
-import { createAccounts } from './slots.ts';
+import { createAccounts } from './slot.ts';
 
 export interface Money extends SharedMoney {
   readonly open: OpenRequests;

@@ -4,7 +4,7 @@
  * believes to have more than the books say.
  */
 
-import type { Period } from '../../contract/periods.ts';
+import type { Period } from '../../contract/period.ts';
 import type { Grant, LeaseKind, LeaseMove, MoveOutcome, Spared } from '../ports.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */

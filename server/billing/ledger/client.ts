@@ -2,7 +2,6 @@
 import { AppError } from '../../contract/errors.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import type { LeaseAnswer } from '../leases/leases.ts';
-import { type AwakeClock, createAwakeClock } from './awake.ts';
 import {
   type BalanceEvent,
   type Ledger,
@@ -13,6 +12,7 @@ import {
   type SpendingLimits,
 } from './commands.ts';
 import type { StoreHealth } from './engine.ts';
+import { type AwakeClock, createAwakeClock } from './keep-alive.ts';
 
 /** The line of the control thread; it comes with the ledger thread's start. */
 export const controlName = 'control';

@@ -1,5 +1,5 @@
 /** The ledger's language: commands in, results and balance events out. Plain data, so that it crosses thread borders. All amounts are integer quota. */
-import type { EndReason, UsageSource } from '../../contract/enums.ts';
+import type { EndReason, UsageSource } from '../../contract/enum.ts';
 
 /** Accounts: a user's account has the user's id; the system's own are negative. */
 export const Account = { mint: -1, revenue: -2, overrun: -3, promo: -4, adjust: -5, house: -6 } as const;

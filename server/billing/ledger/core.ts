@@ -1,5 +1,5 @@
 /** The rules of money as pure functions: what a command would write, and what a repeated ref means. Storage and threads are elsewhere. */
-import { RedemptionStatus } from '../../contract/enums.ts';
+import { RedemptionStatus } from '../../contract/enum.ts';
 import { maxQuota } from '../../contract/pricing/charge.ts';
 import {
   Account,

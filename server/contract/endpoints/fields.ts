@@ -1,6 +1,6 @@
 /** Kinds of input fields that many calls share. */
 import * as z from 'zod/mini';
-import { type Sort, sortsOf } from '../sorts.ts';
+import { type Sort, sortsOf } from '../sort.ts';
 
 /** What a browser's query string says for "nothing". */
 const absent = new Set(['', 'NaN', 'undefined', 'null']);

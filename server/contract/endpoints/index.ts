@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { tokenShape, userShape } from '../entities.ts';
 import { languageCodes } from '../languages/index.ts';
-import { tokenSorts } from '../sorts.ts';
+import { tokenSorts } from '../sort.ts';
 import { periodLevels } from '../traffic.ts';
 import { accessTokenEndpoints } from './access-token.ts';
 import { accountEndpoints } from './account.ts';

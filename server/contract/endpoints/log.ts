@@ -4,7 +4,7 @@ import { endpoint } from '../endpoint.ts';
 import { logShape, page } from '../entities.ts';
 import { logFormats } from '../log-export.ts';
 import { logFacets, logStatuses } from '../log-status.ts';
-import { logSorts } from '../sorts.ts';
+import { logSorts } from '../sort.ts';
 import { number, sortBy, text } from './fields.ts';
 
 const paging = { p: number, page_size: number, sort: sortBy(logSorts) };

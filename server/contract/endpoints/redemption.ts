@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { page, redemptionShape } from '../entities.ts';
-import { redemptionSorts } from '../sorts.ts';
+import { redemptionSorts } from '../sort.ts';
 import { id, nothing, number, sortBy, text, toggle } from './fields.ts';
 
 const paging = { p: number, page_size: number, sort: sortBy(redemptionSorts) };

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { auditShape, page, tokenShape, userShape } from '../entities.ts';
-import { userSorts } from '../sorts.ts';
+import { userSorts } from '../sort.ts';
 import { id, nothing, number, sortBy, text, toggle } from './fields.ts';
 
 const paging = { p: number, page_size: number, sort: sortBy(userSorts) };

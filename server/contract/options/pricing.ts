@@ -1,7 +1,7 @@
 /** What everything costs. */
 
 import { ratios, ratioTable, termTable, texts, tiers } from '../option-kinds.ts';
-import { type BucketOptionKey, bucketOptions } from '../pricing/buckets.ts';
+import { type BucketOptionKey, bucketOptions } from '../pricing/bucket.ts';
 import defaults from '../pricing/default-prices.json' with { type: 'json' };
 import { type OptionRow, option } from './row.ts';
 

@@ -1,6 +1,6 @@
 /** The arithmetic of money: one pure function prices a request; the relay, the ledger's check, the console and the CLI all call it. */
 import type { Usage, UsagePart } from '../../protocols/canonical.ts';
-import { bucketRow, cacheTokensOf, completionTokensOf, type LineKind, promptTokensOf, weightOf } from './buckets.ts';
+import { bucketRow, cacheTokensOf, completionTokensOf, type LineKind, promptTokensOf, weightOf } from './bucket.ts';
 import {
   billedBuckets,
   bucketFields,
@@ -9,9 +9,9 @@ import {
   bucketsIn,
   fieldOf,
   type LogFields,
-} from './log-facts.ts';
-import type { Prices, Surcharge } from './prices.ts';
-import { exactQuota, maxQuota, pricesFor, type Share, sharesOf, toolPrice } from './shares.ts';
+} from './log-fields.ts';
+import type { Prices, Surcharge } from './price.ts';
+import { exactQuota, maxQuota, pricesFor, type Share, sharesOf, toolPrice } from './share.ts';
 import { quotaPerUnit } from './tables.ts';
 import { exactLimit, weightsOf } from './weights.ts';
 

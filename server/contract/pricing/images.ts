@@ -1,5 +1,5 @@
 /** What a picture costs: price x size x quality x number. As new-api does. */
-import type { Prices } from './prices.ts';
+import type { Prices } from './price.ts';
 
 const sizes: ReadonlyMap<string, number> = new Map([
   ['256x256', 0.4],

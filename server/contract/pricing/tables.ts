@@ -1,8 +1,8 @@
 /** Price maps of the options, compiled for look-ups, and the prices of one model that follow from them. */
-import { bucketOptions, ratio, ratioRows, ratiosOf, type TableName } from './buckets.ts';
+import { bucketOptions, ratio, ratioRows, ratiosOf, type TableName } from './bucket.ts';
 import { ratioOf } from './decimal.ts';
-import type { Prices, Ratios } from './prices.ts';
-import { compileTermRules, matchesPattern, type TermRule } from './terms.ts';
+import { compileTermRules, matchesPattern, type TermRule } from './modifiers.ts';
+import type { Prices, Ratios } from './price.ts';
 
 /** Quota of one dollar. */
 export const quotaPerUnit = 500_000;

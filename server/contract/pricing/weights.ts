@@ -1,9 +1,9 @@
 /** The short way to a charge: weights of a model's buckets as integers that floating point multiplies and adds exactly. */
 
-import { type BucketName, bucketNames, scaledWeight } from './buckets.ts';
+import { type BucketName, bucketNames, scaledWeight } from './bucket.ts';
 import { scale, toScaled } from './decimal.ts';
-import type { Prices } from './prices.ts';
-import { surchargeOf } from './terms.ts';
+import { surchargeOf } from './modifiers.ts';
+import type { Prices } from './price.ts';
 
 /** What the buckets of a usage weigh, as integers over a power of ten small enough for exact floating point. */
 export interface Weights {

@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
-import { createAllowance } from '../sessions/allowance.ts';
+import { createAllowance } from '../sessions/rate-limit.ts';
 
 /** How long a code lives. */
 export const codeSeconds = 180;

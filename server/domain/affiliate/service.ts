@@ -5,7 +5,7 @@ import type { Database } from '../../../db/open.ts';
 import { createAffiliateRepository } from '../../../db/repositories/affiliate.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { type Ledger, rewardRef } from '../../billing/ledger/commands.ts';
-import { LogType } from '../../contract/enums.ts';
+import { LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import { eventLog, quotaShown, quotaWords } from '../logs/event.ts';

@@ -2,9 +2,9 @@
 import { statfsSync } from 'node:fs';
 import { connect } from 'node:tls';
 import type { DataFolder } from '../backup/home.ts';
-import { type AlertInputsDeps, createAlertInputs } from './facts.ts';
+import { createDeliver, type DeliverDeps } from './delivery.ts';
+import { type AlertInputsDeps, createAlertInputs } from './inputs.ts';
 import { type AlertsDeps, type AlertsService, createAlerts } from './service.ts';
-import { createDeliver, type DeliverDeps } from './tell.ts';
 
 type Given = Omit<AlertsDeps, 'deliver' | 'inputs'> &
   Omit<AlertInputsDeps, 'freeBytes' | 'certificateEnd'> &

@@ -9,17 +9,17 @@ import {
   alertKindNames,
   filledIn,
 } from '../../contract/alert-kinds.ts';
-import type { Language } from '../../contract/enums.ts';
+import type { Language } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { textIn } from '../../contract/language.ts';
-import { localizer, singular } from '../../contract/singular.ts';
+import { localizer, singular } from '../../contract/plural.ts';
 import { reasonIn } from '../../contract/storage-reasons.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Alert } from './alert.ts';
-import type { AlertInputs } from './facts.ts';
-import { type Found, looks } from './looks.ts';
-import type { Deliver } from './tell.ts';
+import { type Found, looks } from './conditions.ts';
+import type { Deliver } from './delivery.ts';
+import type { AlertInputs } from './inputs.ts';
 
 export interface AlertsDeps {
   readonly database: Database;

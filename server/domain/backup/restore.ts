@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';
-import { checkDatabase, foldLog } from '../../../db/maintenance.ts';
+import { checkDatabase, foldLog } from '../../../db/cleanup.ts';
+import { type SealedSample, sealedSample } from '../../../db/encrypted-columns.ts';
 import { migrate } from '../../../db/migrate.ts';
 import { sayingInterrupted } from '../../../db/move/interrupted.ts';
 import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
@@ -10,7 +11,6 @@ import { sqliteEnd } from '../../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { PostgresPlace } from '../../../db/place.ts';
 import { knowsSchema } from '../../../db/schema/migrations.ts';
-import { type SealedSample, sealedSample } from '../../../db/sealed.ts';
 import { AppError } from '../../contract/errors.ts';
 
 export interface Restored {

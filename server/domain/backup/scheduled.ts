@@ -7,8 +7,8 @@ import { createBackupsRepository } from '../../../db/repositories/backups.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { OptionsService } from '../options/service.ts';
+import { backupPlace } from './destination.ts';
 import { backupHome, type DataFolder } from './home.ts';
-import { backupPlace } from './places.ts';
 import { backupReason } from './reasons.ts';
 import type { BackupOrder } from './verified.ts';
 

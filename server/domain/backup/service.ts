@@ -2,12 +2,12 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type BackupHeader, writeBackup } from '../../../db/backup-file.ts';
-import type { DatabaseCheck } from '../../../db/maintenance.ts';
+import type { DatabaseCheck } from '../../../db/cleanup.ts';
 import type { Database } from '../../../db/open.ts';
-import { checkSite, portableCopy, vacuumSite } from '../../../db/upkeep.ts';
-import type { Language } from '../../contract/enums.ts';
+import { checkSite, portableCopy, vacuumSite } from '../../../db/site-checks.ts';
+import type { Language } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import { type Advice, serverAdvice } from '../status/server-advice.ts';
+import { type Advice, serverAdvice } from '../status/server-warnings.ts';
 import { backupHome, type DataFolder } from './home.ts';
 
 export type MaintenanceService = ReturnType<typeof createMaintenance>;
@@ -20,7 +20,7 @@ async function lookedAt(
 ): Promise<DatabaseCheck & { readonly advice?: Advice[] }> {
   const found = await checkSite(database);
   if (database.engine === 'sqlite') return found;
-  const { serverStatus } = await import('../../../db/postgres/server-facts.ts');
+  const { serverStatus } = await import('../../../db/postgres/server-status.ts');
   return { ...found, advice: serverAdvice(await serverStatus(database, now), language) };
 }
 

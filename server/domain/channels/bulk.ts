@@ -2,7 +2,7 @@
 import type { Updateable } from 'kysely';
 import type { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import type { ChannelsTable } from '../../../db/schema/tables.ts';
-import { ChannelStatus } from '../../contract/enums.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 
 type Repository = ReturnType<typeof createChannelsRepository>;

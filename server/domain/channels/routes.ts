@@ -1,7 +1,7 @@
 /** Explains how requests for a model are routed: who may serve it, in which order, and who was left out and why. */
 
 import type { ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
-import { ChannelStatus } from '../../contract/enums.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { candidateList, mapModel, shareOf } from '../../routing/candidates.ts';
 import { members } from './service.ts';

@@ -6,19 +6,19 @@ import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '.
 import type { ChannelsTable } from '../../../db/schema/tables.ts';
 import { isModelName } from '../../contract/address-part.ts';
 import { isChannelAddress } from '../../contract/channel-address.ts';
+import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import type { Channel } from '../../contract/entities.ts';
-import { ChannelStatus } from '../../contract/enums.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import type { ChannelFailure } from '../../contract/trouble.ts';
 import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
 import { elsewhere } from './destination.ts';
+import { disableReason, type FailureRules, statusInfo, withTest } from './failures.ts';
 import { PassedTests } from './passed-tests.ts';
-import { disableReason, type FailureRules, statusInfo, withTest } from './trouble.ts';
 import { fetchBalance, fetchModels } from './upstream.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */

@@ -1,9 +1,9 @@
 /** A LiteLLM configuration: its model list becomes channels and prices; what does not act here is named. */
-import type { Language } from '../../contract/enums.ts';
-import { Role } from '../../contract/enums.ts';
+import type { Language } from '../../contract/enum.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { localizer } from '../../contract/plural.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
-import { localizer } from '../../contract/singular.ts';
 import { needsNoKey, typeOfPrefix } from '../../providers/import-names.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';

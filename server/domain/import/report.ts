@@ -1,5 +1,5 @@
 /** What became of every row of an import, and what will not act after it. */
-import type { PriceDifference } from './prices.ts';
+import type { PriceDifference } from './price.ts';
 import type { Loss, Words } from './schema.ts';
 
 /** The words of the reader's language. */

@@ -3,7 +3,7 @@ import type { Insertable } from 'kysely';
 import type { SourceRow } from '../../../db/import-source.ts';
 import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema/tables.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
-import { ChannelStatus, LogType, Role } from '../../contract/enums.ts';
+import { ChannelStatus, LogType, Role } from '../../contract/enum.ts';
 import { namesAccountInOther, namesLoseDots, typeOfFamily } from '../../providers/import-names.ts';
 import { issuerAt } from '../oauth/issuer.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';

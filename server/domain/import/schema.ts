@@ -3,7 +3,7 @@
  * loss is named with a count. What is in neither list is of a newer version and is named too.
  */
 import type { SourceRow } from '../../../db/import-source.ts';
-import { channelSettings } from '../../contract/acts-later.ts';
+import { channelSettings } from '../../contract/deferred-changes.ts';
 import { namesAccountInOther, typeOfFamily } from '../../providers/import-names.ts';
 import { numberOf, textOf } from './source.ts';
 

@@ -1,5 +1,5 @@
 /** The family's settings: those that are called otherwise here, and what is lost with those that this gateway does not have. */
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError, formatError } from '../../contract/errors.ts';
 import { isOptionKey, type OptionKey, optionRow } from '../../contract/options.ts';
 import type { OptionsService } from '../options/service.ts';

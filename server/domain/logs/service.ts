@@ -10,7 +10,7 @@ import {
 } from '../../../db/repositories/logs.ts';
 import type { LogCountsView } from '../../contract/endpoints/log.ts';
 import { type Log, logShape } from '../../contract/entities.ts';
-import { LogType } from '../../contract/enums.ts';
+import { LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type LogFormat, logHeader, logLine } from '../../contract/log-export.ts';
 import { type LogFacet, logFacets } from '../../contract/log-status.ts';

@@ -2,7 +2,7 @@
 import type { Database } from '../../../db/open.ts';
 import { createMembers, type MemberRow } from '../../../db/postgres/members.ts';
 import { AppError } from '../../contract/errors.ts';
-import { type NodeStats, readStats } from './figures.ts';
+import { type NodeStats, readStats } from './stats.ts';
 
 export interface NodeShown extends NodeStats {
   readonly name: string;

@@ -2,13 +2,13 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type Identity, type UserRow } from '../../../db/repositories/users.ts';
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { checkEmail, isEmail } from '../accounts/email.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import type { OptionsService } from '../options/service.ts';
-import type { Allowance } from '../sessions/allowance.ts';
 import { networkOf } from '../sessions/network.ts';
+import type { Allowance } from '../sessions/rate-limit.ts';
 import { maxUsernameLength } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 

@@ -1,7 +1,7 @@
 /** Options: typed reads from a cache, checked writes, secrets sealed. */
 import type { Database } from '../../../db/open.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { modelRules } from '../../contract/model-rules.ts';
 import {

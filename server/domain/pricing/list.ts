@@ -1,7 +1,7 @@
 /** The price list that everybody may read: models of enabled channels in the groups the reader may use. */
 
 import { endpointTypesOf } from '../../contract/endpoint-types.ts';
-import { ChannelStatus } from '../../contract/enums.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';

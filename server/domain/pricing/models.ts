@@ -2,13 +2,13 @@
 import type { Database } from '../../../db/open.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
-import { ChannelStatus } from '../../contract/enums.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
 import { bareName, modelLimits, modelTakes } from '../../contract/model-limits.ts';
 import { optionRow } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import { makerOf } from '../../providers/makers.ts';
 import type { OptionsService } from '../options/service.ts';
-import { barsOf, type PeriodBar, periodOf } from '../traffic/periods.ts';
+import { barsOf, type PeriodBar, periodOf } from '../traffic/period.ts';
 
 /** Dollars, without a group's ratio: per million tokens, or per call. */
 export interface Dollars {

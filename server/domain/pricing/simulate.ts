@@ -1,9 +1,9 @@
 /** Prices past requests anew: what they would have cost with other price maps. */
 
 import { billedUsage, loggedPrices, quotaOf } from '../../contract/pricing/charge.ts';
-import type { Prices } from '../../contract/pricing/prices.ts';
+import { withModifiers } from '../../contract/pricing/modifiers.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../contract/pricing/tables.ts';
-import { withModifiers } from '../../contract/pricing/terms.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 
 export interface PastCharge {

@@ -1,7 +1,7 @@
 /** Reads price lists of others: our own option maps, and what gateways of this family publish. */
 
 import { AppError } from '../../contract/errors.ts';
-import { bucketOptions } from '../../contract/pricing/buckets.ts';
+import { bucketOptions } from '../../contract/pricing/bucket.ts';
 import type { PriceOptionKey } from '../../contract/pricing/tables.ts';
 
 /** Entries a list has for each option; names it does not mention stay as they are. */

@@ -1,8 +1,8 @@
 /** Channels of a declarative file; natural key: name and type, in order where several share it. */
 import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
-import { actsLater, actsLaterNote } from '../../contract/acts-later.ts';
-import { ChannelStatus } from '../../contract/enums.ts';
+import { actsLater, actsLaterNote } from '../../contract/deferred-changes.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
 import { providers } from '../../providers/catalogue.ts';

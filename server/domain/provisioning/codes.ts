@@ -1,7 +1,7 @@
 /** Redemption codes of a declarative file: single ones by the code itself, batches by their name. */
 import type { Database } from '../../../db/open.ts';
 import { createRedemptionsRepository } from '../../../db/repositories/redemptions.ts';
-import { RedemptionStatus } from '../../contract/enums.ts';
+import { RedemptionStatus } from '../../contract/enum.ts';
 import type { ProvisionChange, ProvisionedCode } from '../../contract/provision.ts';
 import type { RedemptionsService } from '../redemptions/service.ts';
 import type { Vault } from '../secrets/vault.ts';

@@ -4,7 +4,7 @@ import type { Database } from '../../../db/open.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
-import { ChannelStatus, Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
+import { ChannelStatus, Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { type OptionKey, optionRow } from '../../contract/options.ts';
 import { priceOptionKeys } from '../../contract/pricing/tables.ts';
 import { providerByType } from '../../providers/catalogue.ts';

@@ -1,5 +1,5 @@
 /** Options, groups and price maps of a declarative file. */
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
 import type { ProvisionChange, ProvisionDocument } from '../../contract/provision.ts';

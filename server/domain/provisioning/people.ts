@@ -2,14 +2,14 @@
 import type { Database } from '../../../db/open.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
-import { Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
+import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedToken, ProvisionedUser } from '../../contract/provision.ts';
 import { bareKey } from '../../contract/token-key.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { keyColumns, type TokensService } from '../tokens/service.ts';
 import type { Credentials } from '../users/credentials.ts';
-import type { Passwords } from '../users/passwords.ts';
+import type { Passwords } from '../users/password.ts';
 import { checkKnownUsername, checkPassword } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 import { asText, described, differing } from './compare.ts';

@@ -2,7 +2,7 @@
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { openSandboxOf } from '../../../db/sandbox.ts';
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type ProvisionChange, provisionDocument } from '../../contract/provision.ts';
 import type { ChannelsService, KeyHolder } from '../channels/service.ts';
@@ -11,15 +11,15 @@ import type { RedemptionsService } from '../redemptions/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { TokensService } from '../tokens/service.ts';
 import type { Credentials } from '../users/credentials.ts';
-import type { Passwords } from '../users/passwords.ts';
+import type { Passwords } from '../users/password.ts';
 import type { UsersService } from '../users/service.ts';
 import { applyChannels } from './channels.ts';
 import { applyCodes } from './codes.ts';
 import { exportSite } from './export.ts';
 import { applyOptions } from './options.ts';
-import { preparePasswords } from './passwords.ts';
+import { preparePasswords } from './password.ts';
 import { applyTokens, applyUsers, type Grant } from './people.ts';
-import { checkScope, type ProvisionScope, withoutPasswords } from './reach.ts';
+import { checkScope, type ProvisionScope, withoutPasswords } from './scope.ts';
 
 /** Services on one database. */
 export interface ProvisionedServices {

@@ -1,5 +1,5 @@
 /** Amounts and times of a declarative file as numbers. */
-import { parseMoney } from '../../contract/amounts.ts';
+import { parseMoney } from '../../contract/amount.ts';
 import { AppError } from '../../contract/errors.ts';
 import { readExpiry } from '../../contract/expiry.ts';
 import type { Complaint } from '../../contract/option-kinds.ts';

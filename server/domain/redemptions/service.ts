@@ -11,7 +11,7 @@ import {
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { type Ledger, redeemRef } from '../../billing/ledger/commands.ts';
 import type { Redemption } from '../../contract/entities.ts';
-import { LogType, RedemptionStatus } from '../../contract/enums.ts';
+import { LogType, RedemptionStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { maxQuota } from '../../contract/pricing/charge.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
@@ -19,7 +19,7 @@ import { storedText } from '../../contract/stored-texts.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { createAllowance } from '../sessions/allowance.ts';
+import { createAllowance } from '../sessions/rate-limit.ts';
 
 /** Absent = default (create) or unchanged (update). The limits are those of new-api. */
 export interface RedemptionFields {

@@ -15,10 +15,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { foldLog } from '../../../db/maintenance.ts';
+import { foldLog } from '../../../db/cleanup.ts';
+import { keyMark, type Renew, renewSealed } from '../../../db/encrypted-columns.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
-import { keyMark, type Renew, renewSealed } from '../../../db/sealed.ts';
 import { AppError } from '../../contract/errors.ts';
 import { createVault, masterKeyOf } from './vault.ts';
 
@@ -84,7 +84,7 @@ export async function rotate(
 
 async function renewIn(database: Database, mark: string, renew: Renew): Promise<number> {
   if (database.engine === 'postgres')
-    return (await import('../../../db/postgres/sealed.ts')).renewSealedOn(database, mark, renew);
+    return (await import('../../../db/postgres/encrypted-columns.ts')).renewSealedOn(database, mark, renew);
   const values = renewSealed(database, mark, renew);
   foldLog(database);
   return values;
@@ -115,7 +115,7 @@ async function markIn(place: DatabasePlace, nativeBinding: string | undefined): 
   const database = await openDatabase(place, { nativeBinding, connections: 1 });
   try {
     if (database.engine === 'sqlite') return keyMark(database);
-    return await (await import('../../../db/postgres/sealed.ts')).keyMarkOn(database);
+    return await (await import('../../../db/postgres/encrypted-columns.ts')).keyMarkOn(database);
   } finally {
     await database.close();
   }

@@ -6,10 +6,10 @@ import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Vault } from '../secrets/vault.ts';
+import type { WaysIn } from '../users/login-methods.ts';
 import type { UsersService } from '../users/service.ts';
-import type { WaysIn } from '../users/ways-in.ts';
+import { createTickets } from './one-time-tokens.ts';
 import { createThrottle } from './throttle.ts';
-import { createTickets } from './tickets.ts';
 
 const challengeMs = 5 * 60_000;
 const maxNameLength = 40;

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
-import { createSecondFactorsRepository } from '../../../db/repositories/second-factors.ts';
+import { createSecondFactorsRepository } from '../../../db/repositories/second-factor.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Vault } from '../secrets/vault.ts';
-import type { Passwords } from '../users/passwords.ts';
+import type { Passwords } from '../users/password.ts';
 import { hashSecret } from '../users/service.ts';
 import { createThrottle, type Guesser } from './throttle.ts';
 

@@ -3,10 +3,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { JobLock } from '../../../db/job-lock.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
-import { createAllowance } from '../sessions/allowance.ts';
+import { createAllowance } from '../sessions/rate-limit.ts';
 import type { UsersService } from '../users/service.ts';
 
 /** What the first administrator starts with: 200 dollars. */

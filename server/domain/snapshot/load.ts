@@ -1,13 +1,13 @@
 /** Turns rows into what the relay knows. */
-import { createFeed } from '../../../db/feed.ts';
+import { createFeed } from '../../../db/change-stream.ts';
 import type { Database } from '../../../db/open.ts';
 import type { Change, Feed } from '../../../db/repositories/changes.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
-import { operations } from '../../contract/acts-later.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
+import { operations } from '../../contract/deferred-changes.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
 import type {
   ChannelSnapshot,

@@ -6,7 +6,7 @@ import { createTasksRepository, type DrawingRow, type SongRow } from '../../../d
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { type Ledger, refundRef } from '../../billing/ledger/commands.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
-import { LogType } from '../../contract/enums.ts';
+import { LogType } from '../../contract/enum.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { drawingChange, drawingTimeout, songChange } from './progress.ts';

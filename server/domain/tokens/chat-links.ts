@@ -1,6 +1,6 @@
 /** Links to chat pages. A page never gets the user's own key: it gets a child of the first enabled token, with the same limits, listed and revocable like any other. */
 import type { Token } from '../../contract/entities.ts';
-import { TokenStatus } from '../../contract/enums.ts';
+import { TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { shownKey } from '../../contract/token-key.ts';
 import type { OptionsService } from '../options/service.ts';

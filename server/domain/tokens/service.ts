@@ -5,9 +5,9 @@ import type { Database } from '../../../db/open.ts';
 import { createTokensRepository, type TokenRow, type TokenSort } from '../../../db/repositories/tokens.ts';
 import type { TokensTable } from '../../../db/schema/tables.ts';
 import type { Token } from '../../contract/entities.ts';
-import { TokenStatus } from '../../contract/enums.ts';
+import { TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import { periodStart } from '../../contract/periods.ts';
+import { periodStart } from '../../contract/period.ts';
 import { bareKey, maxTokenNameLength } from '../../contract/token-key.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 

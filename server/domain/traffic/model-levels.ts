@@ -2,7 +2,7 @@
 import type { Database } from '../../../db/open.ts';
 import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
 import type { PeriodLevel } from '../../contract/traffic.ts';
-import { levelOf } from './periods.ts';
+import { levelOf } from './period.ts';
 
 const hourSeconds = 3600;
 /** The hour under way and the one before. */

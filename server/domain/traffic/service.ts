@@ -9,7 +9,7 @@ import {
 } from '../../../db/repositories/traffic.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { TrafficSpan } from '../../contract/traffic.ts';
-import { type Counters, statsOf, sumOf, type TrafficStats } from './figures.ts';
+import { type Counters, statsOf, sumOf, type TrafficStats } from './stats.ts';
 
 /** Seconds. */
 export const trafficRanges = {

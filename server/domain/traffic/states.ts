@@ -2,11 +2,11 @@
 import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { type ChannelWindow, createTrafficRepository, type TrafficSum } from '../../../db/repositories/traffic.ts';
-import { ChannelStatus } from '../../contract/enums.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
 import { type ChannelState, percentileOf } from '../../contract/traffic.ts';
 import type { OptionsService } from '../options/service.ts';
-import { failedOf, histogramOf } from './figures.ts';
-import { barsOf, minSlowMs, type PeriodBar, type PeriodRange, periodOf, slowFactor } from './periods.ts';
+import { barsOf, minSlowMs, type PeriodBar, type PeriodRange, periodOf, slowFactor } from './period.ts';
+import { failedOf, histogramOf } from './stats.ts';
 
 export interface ChannelHealth {
   readonly id: number;

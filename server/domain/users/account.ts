@@ -2,12 +2,12 @@
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { SecondFactorService } from '../sessions/second-factor.ts';
 import { createThrottle, type Guesser } from '../sessions/throttle.ts';
 import type { Credentials } from './credentials.ts';
-import type { Passwords } from './passwords.ts';
+import type { Passwords } from './password.ts';
 import { checkDisplayName, checkPassword } from './rules.ts';
 
 /** Absent = unchanged; every other field of a record that a console sends back is left alone. */

@@ -1,5 +1,5 @@
 /** Who may act on whom, and what the actions of user management do. The only place that compares roles of two people. */
-import { Role, UserStatus } from '../../contract/enums.ts';
+import { Role, UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 
 export interface Rank {

@@ -7,7 +7,7 @@ import type { Database } from '../../../db/open.ts';
 import { createCredentialsRepository } from '../../../db/repositories/credentials.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Passwords } from './passwords.ts';
+import type { Passwords } from './password.ts';
 
 export type Credentials = ReturnType<typeof createCredentials>;
 

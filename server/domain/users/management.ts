@@ -11,7 +11,7 @@ import {
 } from '../../../db/repositories/users.ts';
 import type { Ledger, LedgerResult } from '../../billing/ledger/commands.ts';
 import type { User } from '../../contract/entities.ts';
-import { LogType, Role } from '../../contract/enums.ts';
+import { LogType, Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { maxQuota } from '../../contract/pricing/charge.ts';
 import { storedText } from '../../contract/stored-texts.ts';
@@ -20,7 +20,7 @@ import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import { canActOn, effectOf, type Rank, type UserAction } from './authority.ts';
 import type { Credentials } from './credentials.ts';
-import type { Passwords } from './passwords.ts';
+import type { Passwords } from './password.ts';
 import { checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 import type { UsersService } from './service.ts';
 import { userView } from './wire.ts';

@@ -3,9 +3,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type Identity, identityColumns, type UserRow } from '../../../db/repositories/users.ts';
 import type { Ledger } from '../../billing/ledger/commands.ts';
-import { UserStatus } from '../../contract/enums.ts';
+import { UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Passwords } from './passwords.ts';
+import type { Passwords } from './password.ts';
 
 export interface NewUser {
   readonly username: string;

@@ -8,10 +8,10 @@ import type { Ledger } from '../../billing/ledger/commands.ts';
 import type { PaymentCallback, TopUpOrder } from '../../contract/entities.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
-import { createAllowance } from '../sessions/allowance.ts';
+import { createAllowance } from '../sessions/rate-limit.ts';
 import type { UsersService } from '../users/service.ts';
 import { epayFieldsOf, epayForm, epayTypes, verifyEpaySignature } from './epay.ts';
-import { type CallbackOutcome, createInbox } from './inbox.ts';
+import { type CallbackOutcome, createInbox } from './payment-events.ts';
 import { moneyOf, moneyText, quoteTopUp, type TopUpQuote } from './quote.ts';
 import { minorUnits, openStripeSession, stripeEventOf, verifyStripeSignature } from './stripe.ts';
 

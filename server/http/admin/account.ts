@@ -1,7 +1,7 @@
 /** Registration, e-mail addresses, lost passwords, and a user's own settings. */
 import type { Requester } from '../../domain/accounts/service.ts';
 import type { Call } from '../call.ts';
-import { needFresh } from './guesser.ts';
+import { needFresh } from './attempt-limit.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
 const requesterOf = ({ meta, actor }: Pick<Call, 'meta' | 'actor'>): Requester => ({

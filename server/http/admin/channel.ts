@@ -1,13 +1,13 @@
 /** Upstream channels and the models they bring. */
-import { actsLater, actsLaterWords, type SavedChannel } from '../../contract/acts-later.ts';
-import { ChannelStatus, type Language } from '../../contract/enums.ts';
+import { actsLater, actsLaterWords, type SavedChannel } from '../../contract/deferred-changes.ts';
+import { ChannelStatus, type Language } from '../../contract/enum.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { KeyHolder } from '../../domain/channels/service.ts';
+import { dialectsOf, operationsOf } from '../../providers/base-url.ts';
 import { keyStarts } from '../../providers/key-starts.ts';
-import { dialectsOf, operationsOf } from '../../providers/offers.ts';
 import type { Actor, Reply } from '../call.ts';
+import { pushedFields } from './channel-update.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { pushedFields } from './pushed-channel.ts';
 import { creator } from './token.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);

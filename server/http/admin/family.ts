@@ -1,7 +1,7 @@
 /** What newer scripts of the family ask for beside the calls of its console. */
 import { AppError } from '../../contract/errors.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { firstPage, pageSize } from './paging.ts';
+import { firstPage, pageSize } from './page.ts';
 
 export const familyHandlers: HandlersOf<
   | 'token.usage'

@@ -1,5 +1,5 @@
 /** What only the owner of the data directory may ask for. */
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { checkPassword } from '../../domain/users/rules.ts';
 import type { HandlersOf } from './handlers-of.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { LogFormat } from '../../contract/log-export.ts';
 import type { Download } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { firstPage, pageSize } from './paging.ts';
+import { firstPage, pageSize } from './page.ts';
 
 interface LogQuery {
   readonly type?: number | undefined;

@@ -1,6 +1,6 @@
 /** Price maps over time. */
 import type { HandlersOf } from './handlers-of.ts';
-import { firstPage, pageSize } from './paging.ts';
+import { firstPage, pageSize } from './page.ts';
 
 export const ratioHandlers: HandlersOf<
   | 'ratio.history'

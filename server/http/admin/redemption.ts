@@ -5,7 +5,7 @@ import { scopesAllow } from '../../contract/scopes.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { firstPage, pageSize } from './paging.ts';
+import { firstPage, pageSize } from './page.ts';
 
 /** Whoever may only read codes does not get what redeems them. */
 const shownTo =

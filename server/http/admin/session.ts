@@ -2,8 +2,8 @@
 import { AppError } from '../../contract/errors.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call } from '../call.ts';
-import { answerEntrance, loginClientOf } from './entrance.ts';
 import type { HandlersOf } from './handlers-of.ts';
+import { answerEntrance, loginClientOf } from './login-reply.ts';
 
 const logout = async ({ services, meta, reply }: Call) => {
   if (meta.sessionHash !== null) await services.sessions.logout(meta.sessionHash);

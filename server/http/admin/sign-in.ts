@@ -1,8 +1,8 @@
 /** Second factors, passkeys, and sign-in with other services. */
 import type { Call } from '../call.ts';
-import { answerEntrance, loginClientOf } from './entrance.ts';
-import { guesserOf, needFresh, selfOf } from './guesser.ts';
+import { guesserOf, needFresh, selfOf } from './attempt-limit.ts';
 import type { HandlersOf } from './handlers-of.ts';
+import { answerEntrance, loginClientOf } from './login-reply.ts';
 
 /** The browser that comes back from another service. */
 const arrivalOf = ({ actor, meta }: Pick<Call, 'actor' | 'meta'>) => ({

@@ -1,5 +1,5 @@
 /** Set-up, status, options, groups, and what only the owner of the data directory may ask. */
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { openApi } from '../../contract/openapi.ts';
 import type { StorageStatus } from '../../contract/storage.ts';
 import { relayCalls } from '../relay-calls.ts';

@@ -1,5 +1,5 @@
 /** Monthly bills: everybody's own, and others' for administrators. */
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { statementCsv } from '../../contract/statement-csv.ts';
 import type { StatementOf } from '../../domain/statements/service.ts';

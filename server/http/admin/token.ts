@@ -1,13 +1,13 @@
 /** API tokens of the caller; the operator on the local socket reaches everybody's. */
 
 import type { Token } from '../../contract/entities.ts';
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { scopesAllow } from '../../contract/scopes.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import type { Actor, Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { pageSize } from './paging.ts';
+import { pageSize } from './page.ts';
 
 const defaultLinkHours = 24;
 /** Rows of a search that names no size. */

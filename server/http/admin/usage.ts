@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { pageSize } from './paging.ts';
+import { pageSize } from './page.ts';
 
 interface Window {
   readonly p?: number | undefined;

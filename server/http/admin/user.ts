@@ -1,9 +1,9 @@
 /** The caller's own account, and user management. */
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
-import { guesserOf, selfOf } from './guesser.ts';
+import { guesserOf, selfOf } from './attempt-limit.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { firstPage, pageSize } from './paging.ts';
+import { firstPage, pageSize } from './page.ts';
 
 /** Rows of an overview. */
 const mostKeys = 100;

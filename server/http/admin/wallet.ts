@@ -3,7 +3,7 @@ import type { UserRow } from '../../../db/repositories/users.ts';
 import { AppError, formatError } from '../../contract/errors.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { firstPage, pageSize } from './paging.ts';
+import { firstPage, pageSize } from './page.ts';
 
 async function caller({ services, actor }: Call): Promise<UserRow> {
   const user = await services.users.find(actor.userId);

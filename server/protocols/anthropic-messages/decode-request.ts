@@ -1,7 +1,7 @@
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.ts';
-import { extrasOf } from '../shared/extras.ts';
+import { extrasOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
-import { unmarkSignature } from '../shared/signatures.ts';
+import { unmarkSignature } from '../shared/signature.ts';
 import { turnsOf } from '../shared/turns.ts';
 import { readCitations } from './citations.ts';
 import { clientTool } from './client-tools.ts';

@@ -1,11 +1,11 @@
 /** The common form as a Messages request. */
 import type { ChatRequest } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
+import { listLosses } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extras.ts';
-import { fitted, forcedInstead, isForced, thinksWith } from '../shared/fit.ts';
+import { carryExtras } from '../shared/extra-fields.ts';
 import { present } from '../shared/json.ts';
-import { listLosses } from '../shared/losses.ts';
+import { fitted, forcedInstead, isForced, thinksWith } from '../shared/model-limits.ts';
 import { customSchema, notCarried, objectSchema, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';

@@ -4,7 +4,7 @@ import type { ResponseContext } from '../codec.ts';
 import { collect } from '../shared/blocks.ts';
 import { guardedLookup } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { markSignature } from '../shared/signatures.ts';
+import { markSignature } from '../shared/signature.ts';
 import { argumentsObject, portableId, wrapCustom } from '../shared/tools.ts';
 import { encodeCitations } from './citations.ts';
 import { finishes } from './reader.ts';

@@ -1,6 +1,6 @@
 /** Thoughts of a conversation that this dialect's upstream did not sign. */
 import { type Json, list, record, text } from '../shared/json.ts';
-import { type ForeignBlock, isForeign, type Signing } from '../shared/signatures.ts';
+import { type ForeignBlock, isForeign, type Signing } from '../shared/signature.ts';
 
 const isThought = (block: unknown): boolean => /^(?:redacted_)?thinking$/.test(text(record(block)?.type) ?? '');
 

@@ -1,6 +1,7 @@
 /** `-thinking` behind a model's name: a share of the answer is thought. */
+
+import type { SuffixRules } from '../definition.ts';
 import { modelSuffix, positive, reasoningOf } from '../shared/suffix.ts';
-import type { SuffixRules } from '../traits.ts';
 
 /** Thinking needs at least so much room. */
 export const minTokens = 1280;

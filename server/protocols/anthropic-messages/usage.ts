@@ -1,5 +1,5 @@
 /** Anthropic's usage: input excludes what was read from or written to the cache. */
-import { cacheTokensOf, completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
+import { cacheTokensOf, completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 import { type Json, record, records, text } from '../shared/json.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';

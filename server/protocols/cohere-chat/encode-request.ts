@@ -1,12 +1,12 @@
 /** A chat request in Cohere's second form: words before calls are their plan. */
 import type { ChatRequest, Message, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
+import { listLosses } from '../shared/dropped-fields.ts';
 import { budgetOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extras.ts';
-import { fitted } from '../shared/fit.ts';
+import { carryExtras } from '../shared/extra-fields.ts';
 import { present, text } from '../shared/json.ts';
-import { listLosses } from '../shared/losses.ts';
 import { mediaUrl } from '../shared/media.ts';
+import { fitted } from '../shared/model-limits.ts';
 import { customSchema, objectSchema, portableId, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 

@@ -1,5 +1,5 @@
 /** Cohere's usage: what is billed, what was read in all, and how much of it was in the cache. */
-import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { Usage } from '../canonical.ts';
 import { record } from '../shared/json.ts';
 import { detailCount, emptyUsage, tokenCounts } from '../shared/usage.ts';

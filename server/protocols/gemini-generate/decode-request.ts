@@ -1,10 +1,10 @@
 /** A generateContent request in the common form; both spellings of its members are legal. */
 import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../canonical.ts';
-import { extrasOf } from '../shared/extras.ts';
+import { extrasOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { audioFormat, mediaFrom } from '../shared/media.ts';
-import { unmarkSignature } from '../shared/signatures.ts';
+import { unmarkSignature } from '../shared/signature.ts';
 
 const known = new Set(['model', 'contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'stream']);
 

@@ -1,11 +1,11 @@
 /** The common form as a generateContent request. The model and the wish for a stream stand in the path. */
 import type { ChatRequest, Media, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
+import { listLosses } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extras.ts';
-import { fitted } from '../shared/fit.ts';
+import { carryExtras } from '../shared/extra-fields.ts';
 import { guardedLookup, present } from '../shared/json.ts';
-import { listLosses } from '../shared/losses.ts';
+import { fitted } from '../shared/model-limits.ts';
 import { argumentsObject, customSchema, notCarried, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 

@@ -2,7 +2,7 @@
 import type { ChatEvent, FinishReason, Part, ProtocolId } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { collect } from '../shared/blocks.ts';
-import { markSignature } from '../shared/signatures.ts';
+import { markSignature } from '../shared/signature.ts';
 import { argumentsObject, wrapCustom } from '../shared/tools.ts';
 import { encodeGrounding } from './grounding.ts';
 import { encodeUsage } from './usage.ts';

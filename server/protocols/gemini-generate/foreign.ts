@@ -1,6 +1,6 @@
 /** Thoughts and calls of a conversation that this dialect's upstream did not sign. */
 import { type Json, list, record, text } from '../shared/json.ts';
-import { type ForeignBlock, isForeign, type Signing } from '../shared/signatures.ts';
+import { type ForeignBlock, isForeign, type Signing } from '../shared/signature.ts';
 import { lostSignature } from './encode-request.ts';
 
 /** Other makers' ids; this dialect's own calls have none, or bear a signature. */

@@ -1,6 +1,7 @@
 /** `-thinking`, `-nothinking` and `-thinking-4096` behind a model's name. */
+
+import type { SuffixRules } from '../definition.ts';
 import { budgetShare, capped, modelSuffix, positive, withShare } from '../shared/suffix.ts';
-import type { SuffixRules } from '../traits.ts';
 
 export const suffix: SuffixRules = {
   read(model, thinking) {

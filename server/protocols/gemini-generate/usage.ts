@@ -1,5 +1,5 @@
 /** Google's usage: the prompt includes what was cached, thoughts stand beside the candidates. */
-import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { Usage } from '../canonical.ts';
 import { list, record, records } from '../shared/json.ts';
 import { detailCount, emptyUsage, readModifiers, tokenCounts } from '../shared/usage.ts';

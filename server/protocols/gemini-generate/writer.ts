@@ -1,7 +1,7 @@
 /** Answers as a stream of Gemini answers: words as they come, calls when they are whole. */
 import type { ChatEvent, Citation, EventOf, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
-import { markSignature } from '../shared/signatures.ts';
+import { markSignature } from '../shared/signature.ts';
 import { encodePart, finishWord } from './encode-response.ts';
 import { encodeGrounding } from './grounding.ts';
 import { encodeUsage } from './usage.ts';

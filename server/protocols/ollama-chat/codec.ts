@@ -1,12 +1,12 @@
 import type { Codec } from '../codec.ts';
 import { ndjsonLines } from '../shared/ndjson.ts';
 import { decodeRequest } from './decode-request.ts';
+import { traits } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { encodeError, encodeStreamError } from './errors.ts';
 import { generated, generatePath } from './other-calls.ts';
 import { upstream } from './reader.ts';
-import { traits } from './traits.ts';
 import { createWriter } from './writer.ts';
 
 const isGenerate = (url: string): boolean => (url.split('?', 1)[0] ?? '').endsWith(generatePath);

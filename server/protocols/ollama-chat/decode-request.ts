@@ -1,5 +1,5 @@
 import type { ChatRequest, Message, Part } from '../canonical.ts';
-import { extrasOf } from '../shared/extras.ts';
+import { extrasOf } from '../shared/extra-fields.ts';
 import { type Json, list, number, record, records, text } from '../shared/json.ts';
 import { functionTool } from '../shared/tools.ts';
 import { turnsOf } from '../shared/turns.ts';

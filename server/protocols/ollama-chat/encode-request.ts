@@ -1,11 +1,11 @@
 /** A chat request on Ollama's own wire: it knows how large the context shall be, when to unload, whether to think. */
 import type { ChatRequest, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
+import { listLosses } from '../shared/dropped-fields.ts';
 import { effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extras.ts';
-import { fitted } from '../shared/fit.ts';
+import { carryExtras } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
-import { listLosses } from '../shared/losses.ts';
+import { fitted } from '../shared/model-limits.ts';
 import { argumentsObject, customSchema, objectSchema, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 

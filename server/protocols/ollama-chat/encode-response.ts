@@ -1,5 +1,5 @@
 /** Answers in Ollama's form, whole, and what its lines have in common with that. */
-import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { ChatEvent, FinishReason, Part, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { mediaText } from '../openai-chat/encode-response.ts';

@@ -1,12 +1,12 @@
 import type { Codec } from '../codec.ts';
 import { record } from '../shared/json.ts';
 import { decodeRequest } from './decode-request.ts';
+import { traits } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
 import { createReader, decodeResponse, markers } from './reader.ts';
-import { traits } from './traits.ts';
 import { readOpenAiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 

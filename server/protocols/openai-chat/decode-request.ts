@@ -1,8 +1,8 @@
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.ts';
-import { extrasOf } from '../shared/extras.ts';
+import { extrasOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
-import { unmarkSignature } from '../shared/signatures.ts';
+import { unmarkSignature } from '../shared/signature.ts';
 import { functionTool } from '../shared/tools.ts';
 import { turnsOf } from '../shared/turns.ts';
 

@@ -3,7 +3,7 @@ import type { ChatRequest, Message, Part, ProtocolId } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { present } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { markSignature } from '../shared/signatures.ts';
+import { markSignature } from '../shared/signature.ts';
 import { portableId, portableName } from '../shared/tools.ts';
 import type { Target } from '../target.ts';
 

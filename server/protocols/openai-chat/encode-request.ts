@@ -1,11 +1,11 @@
 /** The common form as a chat completions request. */
 import type { ChatRequest, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
+import { listLosses, userFor } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extras.ts';
-import { fitted } from '../shared/fit.ts';
+import { carryExtras } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
-import { listLosses, userFor } from '../shared/losses.ts';
+import { fitted } from '../shared/model-limits.ts';
 import { customSchema, notCarried, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';

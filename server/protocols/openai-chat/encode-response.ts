@@ -1,5 +1,5 @@
 /** Answers in the form of chat completions, whole. */
-import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { ChatEvent, Citation, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { collect } from '../shared/blocks.ts';

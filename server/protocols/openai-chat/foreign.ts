@@ -1,6 +1,6 @@
 /** Seals of thoughts in a conversation that belong to upstreams of other dialects. */
 import { type Json, list, record, records, text } from '../shared/json.ts';
-import { type ForeignBlock, isMarked } from '../shared/signatures.ts';
+import { type ForeignBlock, isMarked } from '../shared/signature.ts';
 
 const isStrange = (detail: unknown): boolean => {
   const { signature, data } = record(detail) ?? {};

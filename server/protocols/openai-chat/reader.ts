@@ -7,7 +7,7 @@ import { guardedLookup, list, number, parseExact, record, records, text } from '
 import { Markers } from '../shared/markers.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
-import { unmarkSignature } from '../shared/signatures.ts';
+import { unmarkSignature } from '../shared/signature.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { decodeError } from './errors.ts';
 import { readOpenAiUsage } from './usage.ts';

@@ -1,6 +1,7 @@
 /** Long conversations made short: how clients ask for it, and how it is done where the upstream does not know it. */
+
+import type { CompactionRules } from '../definition.ts';
 import { type Json, record, records, text } from '../shared/json.ts';
-import type { CompactionRules } from '../traits.ts';
 
 const trigger = 'compaction_trigger';
 /** Begins what was sealed here; what a provider sealed begins otherwise. */

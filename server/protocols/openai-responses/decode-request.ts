@@ -1,10 +1,10 @@
 /** A Responses request in the common form. */
 import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../canonical.ts';
-import { extrasOf } from '../shared/extras.ts';
+import { extrasOf } from '../shared/extra-fields.ts';
 import { flag, type Json, number, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
-import { unmarkSignature } from '../shared/signatures.ts';
+import { unmarkSignature } from '../shared/signature.ts';
 import { bundled } from '../shared/tools.ts';
 
 const known = new Set([

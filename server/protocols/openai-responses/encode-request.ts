@@ -1,12 +1,12 @@
 /** The common form as a Responses request. Nothing is kept at the upstream: `store` is off and sealed thoughts are asked for. */
 import type { ChatRequest, Message, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
+import { listLosses, userFor } from '../shared/dropped-fields.ts';
 import { effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extras.ts';
-import { fitted } from '../shared/fit.ts';
+import { carryExtras } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
-import { listLosses, userFor } from '../shared/losses.ts';
 import { mediaUrl } from '../shared/media.ts';
+import { fitted } from '../shared/model-limits.ts';
 import { notCarried, portableId, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 

@@ -1,6 +1,6 @@
 /** Thoughts of a conversation that this dialect's upstream did not seal. */
 import { type Json, list, record, text } from '../shared/json.ts';
-import { type ForeignBlock, isForeign, type Signing } from '../shared/signatures.ts';
+import { type ForeignBlock, isForeign, type Signing } from '../shared/signature.ts';
 
 /** Ids that we gave to items of answers told anew end in their place; an upstream finds nothing under them. */
 const ownId = /^rs_.+_\d+$/;

@@ -1,7 +1,7 @@
 /** Items of earlier answers that a request names by their id, as clients do that believe every answer to be kept. */
 import type { MadeItem } from '../codec.ts';
+import type { ReferenceRules } from '../definition.ts';
 import { type Json, record, records, text } from '../shared/json.ts';
-import type { ReferenceRules } from '../traits.ts';
 
 const kind = 'item_reference';
 /** Ids that were given here; what a provider calls its items looks otherwise. */

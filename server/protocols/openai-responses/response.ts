@@ -4,7 +4,7 @@ import type { ResponseContext } from '../codec.ts';
 import { urlCitations } from '../shared/citations.ts';
 import { records } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { markSignature } from '../shared/signatures.ts';
+import { markSignature } from '../shared/signature.ts';
 import { portableId } from '../shared/tools.ts';
 import { encodeUsage } from './usage.ts';
 

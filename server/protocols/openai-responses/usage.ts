@@ -1,5 +1,5 @@
 /** Usage of the Responses API: its totals include their details, like those of chat; what hosted tools did is read from items and their own usage. */
-import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { Usage, UsagePart } from '../canonical.ts';
 import { readOpenAiUsage } from '../openai-chat/usage.ts';
 import { record, records, text } from '../shared/json.ts';

@@ -1,6 +1,6 @@
 /** Suffixes of a model's name that are one word of effort: `-high`. */
 import type { ChatRequest, Reasoning } from '../canonical.ts';
-import type { MemberEdits, ModelSuffix, SuffixRules } from '../traits.ts';
+import type { MemberEdits, ModelSuffix, SuffixRules } from '../definition.ts';
 
 const efforts = /-(minimal|low|medium|high|xhigh)$/;
 /** Highest budget of Gemini's flash models. */

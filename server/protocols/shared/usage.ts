@@ -1,5 +1,5 @@
 /** Reads token counts that an upstream reports; what is absurd is refused, so that it is counted locally instead of billed. */
-import { bucketNames, eachOf } from '../../contract/pricing/buckets.ts';
+import { bucketNames, eachOf } from '../../contract/pricing/bucket.ts';
 import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 
 /** Twice the longest context any model has; larger numbers are errors or attacks. */

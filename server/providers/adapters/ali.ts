@@ -2,8 +2,8 @@
 import { number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { type Adapter, type CustomForm, type Requested, within } from '../adapter.ts';
 import { embeddingList } from '../forms/embedding-list.ts';
-import { imageError, imageList, promptOf, sizeOf } from '../forms/picture-list.ts';
-import { documentTexts, rankedList } from '../forms/ranked-list.ts';
+import { imageError, imageList, promptOf, sizeOf } from '../forms/image-list.ts';
+import { documentTexts, rankedList } from '../forms/rerank-list.ts';
 
 type Item = Record<string, unknown>;
 

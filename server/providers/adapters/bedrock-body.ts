@@ -2,7 +2,7 @@
 import type { Dropped } from '../../protocols/codec.ts';
 import { present, records, text } from '../../protocols/shared/json.ts';
 import { bedrockBetas, bedrockGates, bedrockMembers, bedrockTools } from '../knowledge/bedrock.ts';
-import { betasFor, gated } from './betas.ts';
+import { betasFor, gated } from './beta-headers.ts';
 
 type Members = Record<string, unknown>;
 

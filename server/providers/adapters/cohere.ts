@@ -3,7 +3,7 @@ import { cohereChat } from '../../protocols/cohere-chat/codec.ts';
 import { number, present, record, text } from '../../protocols/shared/json.ts';
 import type { Adapter, CustomForm, Wire } from '../adapter.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
-import { documentTexts, rankedList } from '../forms/ranked-list.ts';
+import { documentTexts, rankedList } from '../forms/rerank-list.ts';
 
 const { id: dialect, upstream, translation } = cohereChat;
 const { decodeError } = upstream;

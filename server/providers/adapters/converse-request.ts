@@ -1,10 +1,10 @@
 /** The common form as a Converse request. */
 import type { ChatRequest, Message, Part, Tool } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
-import { carryExtras } from '../../protocols/shared/extras.ts';
+import { listLosses } from '../../protocols/shared/dropped-fields.ts';
+import { carryExtras } from '../../protocols/shared/extra-fields.ts';
 import { inWords } from '../../protocols/shared/format-words.ts';
 import { present } from '../../protocols/shared/json.ts';
-import { listLosses } from '../../protocols/shared/losses.ts';
 import {
   argumentsObject,
   customSchema,

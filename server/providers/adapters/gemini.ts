@@ -1,10 +1,10 @@
 /** Google's models outside of chat: pictures by Imagen's `predict`, or by the models that draw while they talk. */
-import { completionTokensOf, promptTokensOf } from '../../contract/pricing/buckets.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
 import { guardedLookup, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import type { Adapter, CustomForm, Requested } from '../adapter.ts';
-import { imageError, imageList, promptOf, sizeOf } from '../forms/picture-list.ts';
+import { imageError, imageList, promptOf, sizeOf } from '../forms/image-list.ts';
 
 const ratios: readonly (readonly [string, number])[] = [
   ['1:1', 1],

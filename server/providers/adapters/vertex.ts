@@ -7,7 +7,7 @@ import type { Adapter, AuthInput, BodyForm, CustomForm, Endpoint, Outgoing, Plac
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import { vertexBetas, vertexGates, vertexModels } from '../knowledge/vertex.ts';
 import { rs256 } from '../signing/jwt.ts';
-import { betasFor, gated } from './betas.ts';
+import { betasFor, gated } from './beta-headers.ts';
 import { imageForm } from './gemini.ts';
 
 const fallbackRegion = 'us-central1';

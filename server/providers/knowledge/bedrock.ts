@@ -1,5 +1,5 @@
 /** How Bedrock calls Anthropic's models, where it offers them, and which of their features it takes. */
-import type { BetaRow, GateRow } from './betas.ts';
+import type { BetaRow, GateRow } from './beta-headers.ts';
 import type { Sourced } from './row.ts';
 
 const models = 'https://platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock';

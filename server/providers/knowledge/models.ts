@@ -3,7 +3,7 @@ import type { ModelRow } from './row.ts';
 import { anthropicModels } from './rows/anthropic.ts';
 import { geminiModels } from './rows/gemini.ts';
 import { openaiModels } from './rows/openai.ts';
-import { otherModels } from './rows/others.ts';
+import { otherModels } from './rows/other.ts';
 import { thoughtRows } from './rows/thoughts.ts';
 
 export const modelRows: readonly ModelRow[] = [

@@ -1,6 +1,6 @@
 /** Everything that is said of single providers' wires, whatever the model. */
 import type { Demand, ProviderRow } from './row.ts';
-import { strayRows } from './strays.ts';
+import { strayRows } from './unsupported-fields.ts';
 
 const absent: Demand = { kind: 'absent' };
 type Said = readonly [member: string, demand: Demand, source: string, more?: Partial<ProviderRow>];

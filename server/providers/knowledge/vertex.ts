@@ -1,5 +1,5 @@
 /** How Vertex calls Anthropic's models, and which of their features it takes. */
-import type { BetaRow, GateRow } from './betas.ts';
+import type { BetaRow, GateRow } from './beta-headers.ts';
 import type { Sourced } from './row.ts';
 
 /** Names that do not follow the rule that a date stands behind an `@`. */

@@ -1,8 +1,8 @@
 /** Asks for a shorter answer where the quota that is left carries no longer one: how long it may get, and the same request with that limit written into it. */
 import type { ModelLimits } from '../../contract/model-limits.ts';
+import type { LimitMembers } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
-import type { LimitMembers } from '../../protocols/traits.ts';
 import { keepsLimit, limitIn } from '../../routing/offers.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';

@@ -4,11 +4,11 @@ import type { Account, BudgetShortage } from '../../billing/balances/account.ts'
 import type { Balances } from '../../billing/balances/balances.ts';
 import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts';
 import type { Ledger } from '../../billing/ledger/commands.ts';
-import { Role } from '../../contract/enums.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import type { Principal } from '../intake/parsed-request.ts';
-import { shortage } from '../shared/shortage.ts';
+import { shortage } from '../shared/quota-numbers.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
 import { type LeaseClient, type Lessee, lesseeOf, refusalAfter } from './lease-client.ts';

@@ -1,8 +1,8 @@
 /** Leases for requests, where several machines serve one site: what a request lacks here is acquired for it, in the order in which requests ask. */
 
-import { isUnbounded } from '../../billing/balances/slots.ts';
+import { isUnbounded } from '../../billing/balances/slot.ts';
 import { AppError } from '../../contract/errors.ts';
-import { nextPeriod, type Period } from '../../contract/periods.ts';
+import { nextPeriod, type Period } from '../../contract/period.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 
 /**

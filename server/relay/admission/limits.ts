@@ -7,7 +7,7 @@ import { createMoney, type Money } from '../../billing/balances/balances.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import { createWindows, ringCells, type Windows } from '../../billing/balances/rate-windows.ts';
 import { groupStripe, type Memory, userStripe } from '../../billing/balances/shared-memory.ts';
-import { RateSlot, UserSlot } from '../../billing/balances/slots.ts';
+import { RateSlot, UserSlot } from '../../billing/balances/slot.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/parsed-request.ts';

@@ -1,16 +1,16 @@
 /** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
 import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
-import { type ReserveSize, reserveEstimate } from '../../contract/pricing/hold.ts';
 import { imagePrices } from '../../contract/pricing/images.ts';
-import type { Prices } from '../../contract/pricing/prices.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
+import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserve.ts';
 import { minTokens } from '../../protocols/anthropic-messages/suffix.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
+import type { LimitMembers } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
-import type { LimitMembers } from '../../protocols/traits.ts';
 import type { RequestedFeatures } from '../../routing/features.ts';
 import { choicesOf, limitIn, namedLimit, type Offers } from '../../routing/offers.ts';
 import type { RoutePlan } from '../../routing/plan.ts';

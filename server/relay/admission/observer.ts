@@ -1,6 +1,6 @@
 /** How single requests ended, for the log and for traces. Nothing of it is put together where neither is wanted. */
-import type { EndReason, UsageSource } from '../../contract/enums.ts';
-import type { Prices } from '../../contract/pricing/prices.ts';
+import type { EndReason, UsageSource } from '../../contract/enum.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';

@@ -1,7 +1,7 @@
 /** The step `plan`: what the configuration says for one request: the channels it may reach, and what is held for it. */
-import { ChannelStatus } from '../../contract/enums.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Prices } from '../../contract/pricing/prices.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates.ts';
 import { Feature, firstFileIn, type RequestedFeatures } from '../../routing/features.ts';
@@ -10,12 +10,12 @@ import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
-import type { Kept } from '../routing/health-reports.ts';
+import type { Kept } from '../routing/health-report.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
 import { isFreeSelfUse } from './gate.ts';
 import { type Estimate, estimate } from './meter.ts';
-import { type Pricing, requestedOf } from './terms.ts';
+import { type Pricing, requestedOf } from './modifiers.ts';
 
 export interface PlanDeps {
   readonly state: RelayState;

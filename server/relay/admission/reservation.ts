@@ -4,7 +4,7 @@ import type { Account } from '../../billing/balances/account.ts';
 import type { Balances } from '../../billing/balances/balances.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../billing/ledger/commands.ts';
-import { LogType } from '../../contract/enums.ts';
+import { LogType } from '../../contract/enum.ts';
 import {
   completionTokensOf,
   loggedPromptTokens,
@@ -18,9 +18,9 @@ import type { Usage } from '../../protocols/canonical.ts';
 import type { MadeItem } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
-import type { Deadlines } from '../shared/deadlines.ts';
+import type { Deadlines } from '../shared/deadline.ts';
 import { type AttemptSummary, attemptSummary } from '../shared/failure.ts';
-import type { Stats } from '../shared/figures.ts';
+import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
 import { type LeaseClient, type Lessee, lesseeOf } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';

@@ -4,10 +4,10 @@ import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import { Feature } from '../../routing/features.ts';
-import type { Authorize } from '../intake/authorise.ts';
+import type { Authorize } from '../intake/authorize.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { countedTexts, minCount, sumOf } from '../intake/prompt.ts';
-import { shortage } from '../shared/shortage.ts';
+import { shortage } from '../shared/quota-numbers.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import { affordableOutput, minWorth, requestsThinking, shorten } from './answer-limit.ts';
 import { checkWords } from './blocked-words.ts';

@@ -1,5 +1,5 @@
 /** Carries an answer that is neither JSON nor events, such as sound; the last chunk waits for the bill. */
-import { createDeadlines, type Deadline } from '../shared/deadlines.ts';
+import { createDeadlines, type Deadline } from '../shared/deadline.ts';
 import { deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import type { UpstreamSide } from '../upstream/client-disconnect.ts';
 import type { StreamEnd } from './settle.ts';

@@ -1,6 +1,6 @@
 /** The end of a request, whatever was asked for: what its response says about the channel, what it cost (reported usage, else a local count of what went in and came out), and the one entry of its money. */
 
-import type { EndReason, UsageSource } from '../../contract/enums.ts';
+import type { EndReason, UsageSource } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { completionTokensOf } from '../../contract/pricing/charge.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
@@ -11,12 +11,12 @@ import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
 import type { SentModifiers } from '../../routing/offers.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
+import { reportedPrices, withUses } from '../admission/modifiers.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import { reportedPrices, withUses } from '../admission/terms.ts';
+import { spokenTokens } from '../shared/audio.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import { type AttemptSummary, failedAttempt, failureError, mayRetry, type UpstreamFailure } from '../shared/failure.ts';
 import { clientError, retryAfterOf, withUpstreamWords } from '../shared/render-error.ts';
-import { spokenTokens } from '../shared/sound.ts';
 import type { RelayState } from '../state/state.ts';
 import { inBodyFailure, type Outcome } from '../upstream/attempt.ts';
 import type { Prepared } from '../upstream/prepare.ts';

@@ -1,5 +1,5 @@
 /** One upstream event stream on its way to its client: what goes out, what waits for the bill, and how the stream ends. */
-import type { EndReason } from '../../contract/enums.ts';
+import type { EndReason } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
@@ -10,13 +10,13 @@ import { emptyUsage } from '../../protocols/shared/usage.ts';
 import { whenHeld } from '../admission/lease-client.ts';
 import type { RequestWatch } from '../admission/observer.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import { createDeadlines, type Deadline } from '../shared/deadlines.ts';
+import { spokenTokens } from '../shared/audio.ts';
+import { createDeadlines, type Deadline } from '../shared/deadline.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { failureError, isLasting } from '../shared/failure.ts';
-import { type Looking, Pulse } from '../shared/pulse.ts';
+import { type Looking, Pulse } from '../shared/interval-timers.ts';
+import { shortage } from '../shared/quota-numbers.ts';
 import { clientError, localizedFor } from '../shared/render-error.ts';
-import { shortage } from '../shared/shortage.ts';
-import { spokenTokens } from '../shared/sound.ts';
 import type { Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { type FrameRelay, type Piece, unreadLimit } from '../upstream/frame-relay.ts';

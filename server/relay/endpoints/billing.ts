@@ -3,7 +3,7 @@
 import type { Balances } from '../../billing/balances/balances.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { LeaseSource } from '../admission/lease-client.ts';
-import type { Authorize } from '../intake/authorise.ts';
+import type { Authorize } from '../intake/authorize.ts';
 import type { Peer } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';
 

@@ -7,7 +7,7 @@ import type { Target } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { mapModel } from '../../routing/candidates.ts';
-import type { Authorize } from '../intake/authorise.ts';
+import type { Authorize } from '../intake/authorize.ts';
 import { readBody } from '../intake/parse.ts';
 import type { Peer, Principal } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';

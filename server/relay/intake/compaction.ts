@@ -1,7 +1,7 @@
 /** Conversations that are to be made short, and what was made of them before: opened before anything else looks at them. */
 import { AppError } from '../../contract/errors.ts';
+import type { CompactionRules } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
-import type { CompactionRules } from '../../protocols/traits.ts';
 import { outline } from './json-text.ts';
 import { type Compaction, exactBody, type JsonContent, type ParsedRequest, type SealedBlob } from './parsed-request.ts';
 import type { RelayRoute } from './routes.ts';

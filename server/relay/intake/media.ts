@@ -1,5 +1,5 @@
 /** Finds pictures, sound, films and files in a request and says what they take at most, in tokens. Everything else is words. */
-import type { MediaBucket } from '../../contract/pricing/buckets.ts';
+import type { MediaBucket } from '../../contract/pricing/bucket.ts';
 import { audioSeconds } from '../shared/recordings/length.ts';
 
 type Members = Readonly<Record<string, unknown>>;

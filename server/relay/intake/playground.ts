@@ -1,5 +1,5 @@
 /** The console's playground: a request on the account of whoever is logged in, in a group of theirs. */
-import { UserStatus } from '../../contract/enums.ts';
+import { UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { RelayState } from '../state/state.ts';
 import { editMembers, outline } from './json-text.ts';

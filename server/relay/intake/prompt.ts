@@ -1,6 +1,6 @@
 /** Reads the text out of a request body, whatever the dialect: for the size of a hold, for word checks, for counting when no usage comes. */
-import type { MediaBucket } from '../../contract/pricing/buckets.ts';
-import type { CacheLife } from '../../contract/pricing/hold.ts';
+import type { MediaBucket } from '../../contract/pricing/bucket.ts';
+import type { CacheLife } from '../../contract/pricing/reserve.ts';
 import { featureOf, knownFeatures } from '../../routing/features.ts';
 import { type Found, leading, leadingFromTop, mediaIn, mediaKinds } from './media.ts';
 

@@ -1,8 +1,8 @@
 /** Items that a request names instead of repeating them are put in their places, before anything counts, prices or routes it. */
 import { AppError } from '../../contract/errors.ts';
+import type { ReferenceRules } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { parseExact } from '../../protocols/shared/json.ts';
-import type { ReferenceRules } from '../../protocols/traits.ts';
 import { exactBody } from './parsed-request.ts';
 import type { RelayRoute } from './routes.ts';
 

@@ -1,7 +1,7 @@
 /** The relay's routes: which path means which dialect and operation. One row per path; the pipeline is the same for all. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
+import type { DialectRoute } from '../../protocols/definition.ts';
 import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
-import type { DialectRoute } from '../../protocols/traits.ts';
 
 export type Operation =
   | 'chat'

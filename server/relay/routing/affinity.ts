@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import type { ItemStore } from '../shared/items.ts';
-import type { HealthReport, Kept } from './health-reports.ts';
+import type { HealthReport, Kept } from './health-report.ts';
 
 export interface Affinity {
   /** The channel that served this conversation lately. */

@@ -1,10 +1,10 @@
 /** How channels and their keys are doing: cool-downs, ejection with half-open probes, which key is next. Memory only; decisions follow from failure classes alone. */
 
+import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
-import type { ChannelFailure } from '../../contract/trouble.ts';
 import type { Condition } from '../../routing/candidates.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
-import type { ChannelReport } from './health-reports.ts';
+import type { ChannelReport } from './health-report.ts';
 
 export interface KeyChoice {
   readonly key: string;

@@ -1,7 +1,7 @@
 /** Words and sound on their way to a client: words are kept for counting as far as an answer of any model reaches, measured beyond. */
 import type { ChatEvent } from '../../protocols/canonical.ts';
 import { addCall, hostedCall } from '../../protocols/shared/tool-usage.ts';
-import { defaultRate, secondsIn } from './sound.ts';
+import { defaultRate, secondsIn } from './audio.ts';
 
 export interface DeliveredText {
   readonly texts: readonly string[];

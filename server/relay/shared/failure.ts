@@ -3,7 +3,7 @@ import type { FailureClass } from '../../contract/errors/row.ts';
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
-import { type Refusal, refusalIn } from '../../providers/knowledge/refusals.ts';
+import { type Refusal, refusalIn } from '../../providers/knowledge/rejection.ts';
 
 export interface UpstreamFailure {
   readonly class: FailureClass;

@@ -1,5 +1,5 @@
 /** Traffic by channel, key and model in windows of five minutes, counted where requests end; handed over when the control thread asks. */
-import type { EndReason } from '../../contract/enums.ts';
+import type { EndReason } from '../../contract/enum.ts';
 import {
   type AttemptError,
   attemptErrors,

@@ -4,8 +4,8 @@ import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables } from '../../contract/pricing/tables.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
+import type { OperatorSettings, ThinkingSettings } from '../../protocols/definition.ts';
 import { guardedLookup } from '../../protocols/shared/json.ts';
-import type { OperatorSettings, ThinkingSettings } from '../../protocols/traits.ts';
 import { ownRows } from '../../providers/knowledge/own.ts';
 import type { ModelRow } from '../../providers/knowledge/row.ts';
 

@@ -2,7 +2,7 @@
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { parseExact, record } from '../../protocols/shared/json.ts';
-import type { ForeignBlock, Signing } from '../../protocols/shared/signatures.ts';
+import type { ForeignBlock, Signing } from '../../protocols/shared/signature.ts';
 import { type DeepEdit, editPaths } from '../intake/json-text.ts';
 import type { JsonContent } from '../intake/parsed-request.ts';
 

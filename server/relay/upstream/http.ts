@@ -2,7 +2,7 @@
 
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { nativeForm } from '../../routing/endpoint.ts';
-import { createDeadlines } from '../shared/deadlines.ts';
+import { createDeadlines } from '../shared/deadline.ts';
 import { redacted, statusFailure, type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
 import { causeOf, codeOf } from './cause.ts';

@@ -1,7 +1,7 @@
 /** Opens an upstream's event stream as far as its first content, or reads all of it. */
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { emptyRun, type FrameRun, type Framing, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
-import { createDeadlines } from '../shared/deadlines.ts';
+import { createDeadlines } from '../shared/deadline.ts';
 import type { FrameRelay, Piece } from './frame-relay.ts';
 
 /** A stream whose first content has been seen. */

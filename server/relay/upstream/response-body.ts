@@ -2,7 +2,7 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
-import { hasZlibHeader } from '../intake/packed-body.ts';
+import { hasZlibHeader } from '../intake/compressed-body.ts';
 
 type Body = ReadableStream<Uint8Array>;
 

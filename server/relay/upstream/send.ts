@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { Adapter, AuthInput } from '../../providers/adapter.ts';
-import { rejectsSignature } from '../../providers/knowledge/signatures.ts';
+import { rejectsSignature } from '../../providers/knowledge/signature.ts';
 import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { Affinity } from '../routing/affinity.ts';

@@ -1,16 +1,16 @@
 /** Translates a chat into an upstream's dialect or wire, and says what has to change in its answer besides the dialect. */
 import type { ChatEvent, ChatRequest } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
-import { writtenTool } from '../../protocols/shared/fit.ts';
+import { writtenTool } from '../../protocols/shared/model-limits.ts';
 import { toolRestorer } from '../../protocols/shared/restore.ts';
-import type { Signing } from '../../protocols/shared/signatures.ts';
+import type { Signing } from '../../protocols/shared/signature.ts';
 import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import { portableName } from '../../protocols/shared/tools.ts';
 import { writtenCall } from '../../protocols/shared/written-call.ts';
 import type { Translate } from '../../routing/body.ts';
 import type { SentModifiers } from '../../routing/offers.ts';
 import type { Target } from '../../routing/target.ts';
-import { withoutModifiers } from '../admission/terms.ts';
+import { withoutModifiers } from '../admission/modifiers.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import { withoutForeign } from './foreign-blocks.ts';
 

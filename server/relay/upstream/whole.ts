@@ -3,7 +3,7 @@ import { completionTokensOf } from '../../contract/pricing/charge.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { parseExact, parseJson, record } from '../../protocols/shared/json.ts';
-import { createDeadlines } from '../shared/deadlines.ts';
+import { createDeadlines } from '../shared/deadline.ts';
 
 /** Whole answers larger than this are refused; streams have no limit. */
 const wholeAnswerLimit = 64 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { AppError, isErrorCode } from '../../contract/errors.ts';
 import type { BackupOrder } from '../../domain/backup/verified.ts';
 import type { BackupReport } from '../../domain/backup/worker.ts';
 import { startThread } from '../../embedded/workers.ts';
-import { watchThread } from '../supervise.ts';
+import { watchThread } from '../watch-thread.ts';
 
 /** @throws AppError as `verifiedBackup` does; thread_died. */
 export async function backupInThread(order: BackupOrder): Promise<BackupHeader> {

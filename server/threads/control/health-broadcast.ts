@@ -2,7 +2,7 @@
  * What relays have learnt of channels and conversations, told to other machines: gathered for a moment, in pieces that a
  * notice can carry. Every clock is somebody's own, so waits travel as how long they last.
  */
-import type { ChannelReport, HealthReport, Kept } from '../../relay/routing/health-reports.ts';
+import type { ChannelReport, HealthReport, Kept } from '../../relay/routing/health-report.ts';
 
 /** A notice of PostgreSQL has less than 8,000 bytes. */
 const maxBytes = 7900;

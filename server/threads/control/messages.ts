@@ -1,16 +1,16 @@
 /** What the main thread and the control thread say to each other. */
 
 import type { DatabasePlace } from '../../../db/place.ts';
+import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorParams } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { StorageStatus } from '../../contract/storage.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
-import type { ChannelFailure } from '../../contract/trouble.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import type { HealthReport } from '../../relay/routing/health-reports.ts';
+import type { HealthReport } from '../../relay/routing/health-report.ts';
 import type { ClockReading } from '../relay/clock.ts';
 
 export interface ControlStart {

@@ -1,7 +1,7 @@
 /** Keeps a control thread running: one that dies is replaced, and the relay goes on with what it knows meanwhile. */
 import { AppError, isErrorCode } from '../../contract/errors.ts';
 import { clockReading } from '../relay/clock.ts';
-import { createRestarts, watchThread, within } from '../supervise.ts';
+import { createRestarts, watchThread, within } from '../watch-thread.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 
 export interface ControlThread {

@@ -2,21 +2,21 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { createFeed } from '../../../db/feed.ts';
+import { createFeed } from '../../../db/change-stream.ts';
 import { createJobLock } from '../../../db/job-locks.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import { createMembers } from '../../../db/postgres/members.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
+import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { AppError } from '../../contract/errors.ts';
 import { healthyStorage, type StorageStatus } from '../../contract/storage.ts';
 import { failureOf } from '../../contract/storage-reasons.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
-import type { ChannelFailure } from '../../contract/trouble.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
-import { proveKey } from '../../domain/secrets/proof.ts';
+import { proveKey } from '../../domain/secrets/key-check.ts';
 import { createVault, loadMasterKey } from '../../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../domain/snapshot/load.ts';
 import { version } from '../../embedded/version.ts';
@@ -26,13 +26,13 @@ import type { LogSettings } from '../../observability/logging/settings.ts';
 import { guardProof } from '../../outbound/guard.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import { RequestIds } from '../../relay/intake/request-id.ts';
-import type { HealthReport } from '../../relay/routing/health-reports.ts';
+import type { HealthReport } from '../../relay/routing/health-report.ts';
 import { createMonoClock } from '../relay/clock.ts';
 import { backupInThread } from './backup-thread.ts';
 import { startJobs } from './jobs.ts';
 import { watchKey } from './key-watch.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
-import type { Peers } from './peers.ts';
+import type { Peers } from './peer.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 
 declare const self: {
@@ -239,7 +239,7 @@ async function joinPeers({
   ...rest
 }: Joining): Promise<Peers | null> {
   if (database.engine === 'sqlite') return null;
-  const { startPeers } = await import('./peers.ts');
+  const { startPeers } = await import('./peer.ts');
   return startPeers({
     ...rest,
     database,

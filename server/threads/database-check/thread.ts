@@ -1,7 +1,7 @@
 /** A look through the database file at start: what is found in time keeps the server from starting, the rest is told while it serves. */
 import { existsSync } from 'node:fs';
 import { startThread } from '../../embedded/workers.ts';
-import { watchThread } from '../supervise.ts';
+import { watchThread } from '../watch-thread.ts';
 import type { CheckOrder, CheckReport } from './worker.ts';
 
 export interface DatabaseCheck {

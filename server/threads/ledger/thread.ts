@@ -1,6 +1,7 @@
 /** Starts the ledger's thread and watches it. */
+
+import type { SealedSample } from '../../../db/encrypted-columns.ts';
 import type { MigrationStep } from '../../../db/migrate.ts';
-import type { SealedSample } from '../../../db/sealed.ts';
 import type { DataDirFiles } from '../../app/data-dir.ts';
 import {
   type CommandMessage,
@@ -10,7 +11,7 @@ import {
   type LedgerPort,
   ledgerGone,
 } from '../../billing/ledger/client.ts';
-import type { PendingReport } from '../../billing/ledger/owed.ts';
+import type { PendingReport } from '../../billing/ledger/pending.ts';
 import type { Missing } from '../../billing/ledger/progress.ts';
 import type { RecoveryReport } from '../../billing/ledger/recovery.ts';
 import type { Remote } from '../../billing/ledger/remote.ts';
@@ -20,7 +21,7 @@ import { AppError, type ErrorParams, isErrorCode } from '../../contract/errors.t
 import { version } from '../../embedded/version.ts';
 import { startThread } from '../../embedded/workers.ts';
 import { type DatabaseCheck, startDatabaseCheck } from '../database-check/thread.ts';
-import { watchThread, within } from '../supervise.ts';
+import { watchThread, within } from '../watch-thread.ts';
 import type { LedgerMove, LedgerMoved, LedgerReport } from './worker.ts';
 
 export interface LedgerThread {

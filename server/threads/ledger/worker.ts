@@ -1,8 +1,9 @@
 /** Thread entry: the only writer of money. The first message says where the database is; a port for the control thread comes along. */
+
+import { type SealedSample, sealedSample } from '../../../db/encrypted-columns.ts';
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../../db/migrate.ts';
 import { openDatabase } from '../../../db/open.ts';
-import { type SealedSample, sealedSample } from '../../../db/sealed.ts';
 import {
   type CommandAnswer,
   type CommandMessage,
@@ -10,7 +11,7 @@ import {
   type LedgerMessage,
 } from '../../billing/ledger/client.ts';
 import { createEngine, type Engine, type StoreHealth } from '../../billing/ledger/engine.ts';
-import { type PendingOutbox, type PendingReport, settlePending } from '../../billing/ledger/owed.ts';
+import { type PendingOutbox, type PendingReport, settlePending } from '../../billing/ledger/pending.ts';
 import { createProgress, type Missing } from '../../billing/ledger/progress.ts';
 import { type RecoveryReport, recover } from '../../billing/ledger/recovery.ts';
 import { createRemote } from '../../billing/ledger/remote.ts';

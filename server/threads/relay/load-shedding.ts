@@ -1,6 +1,6 @@
 /** When more comes than can be served: who is let in is served in time, and who is not is told at once. */
 
-import { createAdmissionQueue, type LineDeps } from './admission-queue.ts';
+import { createAdmissionQueue, type LineDeps } from './request-queue.ts';
 
 export interface OverloadLimits {
   /** Milliseconds that the event loop may be late on end, or newcomers wait in the line; Infinity = they may. */

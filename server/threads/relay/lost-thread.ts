@@ -7,9 +7,9 @@
 import type { Balances } from '../../billing/balances/balances.ts';
 import { openRequestAt, Row, RowState, rowsIn, usageIn } from '../../billing/balances/open-requests.ts';
 import { groupStripe, userStripe } from '../../billing/balances/shared-memory.ts';
-import { RateSlot } from '../../billing/balances/slots.ts';
+import { RateSlot } from '../../billing/balances/slot.ts';
 import type { Ledger, LedgerCommand, LogEntry } from '../../billing/ledger/commands.ts';
-import { LogType } from '../../contract/enums.ts';
+import { LogType } from '../../contract/enum.ts';
 import {
   completionTokensOf,
   loggedPromptTokens,
@@ -17,7 +17,7 @@ import {
   promptTokensOf,
   quotaOf,
 } from '../../contract/pricing/charge.ts';
-import type { Prices } from '../../contract/pricing/prices.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';

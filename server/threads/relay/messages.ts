@@ -1,11 +1,11 @@
 /** What the main thread and a relay thread say to each other. */
-import type { SealedSample } from '../../../db/sealed.ts';
+import type { SealedSample } from '../../../db/encrypted-columns.ts';
 import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
-import type { SlotIndexes } from '../../billing/balances/slots.ts';
+import type { SlotIndexes } from '../../billing/balances/slot.ts';
+import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
-import type { ChannelFailure } from '../../contract/trouble.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
@@ -14,8 +14,8 @@ import type { CountRequest } from '../../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../../relay/channel-test.ts';
 import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import type { HealthReport } from '../../relay/routing/health-reports.ts';
-import type { RelayStats } from '../../relay/shared/figures.ts';
+import type { HealthReport } from '../../relay/routing/health-report.ts';
+import type { RelayStats } from '../../relay/shared/stats.ts';
 import type { ClockReading } from './clock.ts';
 
 /** How a relay is to serve, whichever thread it is in. */

@@ -2,7 +2,7 @@
 import { createMonoClock } from './clock.ts';
 import { freePort } from './free-port.ts';
 import type { FromRelay } from './messages.ts';
-import { passOn, type RelayPool, type RelayPoolDeps } from './relays.ts';
+import { passOn, type RelayPool, type RelayPoolDeps } from './relay-pool.ts';
 import { createServing } from './serving.ts';
 
 /** @throws AppError secret_* */

@@ -10,13 +10,13 @@ import { AppError, isErrorCode } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import { startThread } from '../../embedded/workers.ts';
 import { createConnections, type Listener } from '../../http/connections.ts';
-import { createRestarts, watchThread, within } from '../supervise.ts';
+import { createRestarts, watchThread, within } from '../watch-thread.ts';
 import { clockReading } from './clock.ts';
 import { connectionLimits } from './environment.ts';
 import { freePort } from './free-port.ts';
 import { endLost, type LostReport } from './lost-thread.ts';
 import type { FromRelay, RelayStatus, RelayUpdate, ThreadStats, ToRelay } from './messages.ts';
-import { passOn, type RelayPool, type RelayPoolDeps } from './relays.ts';
+import { passOn, type RelayPool, type RelayPoolDeps } from './relay-pool.ts';
 
 export interface RelayThreadsDeps extends RelayPoolDeps {
   readonly count: number;

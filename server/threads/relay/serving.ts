@@ -11,7 +11,7 @@ import { createConnections } from '../../http/connections.ts';
 import { createConsoleAssets } from '../../http/console-assets.ts';
 import type { Descriptors } from '../../http/descriptors.ts';
 import { createFindSession } from '../../http/find-session.ts';
-import { type HttpServer, openHttpServer } from '../../http/front-door.ts';
+import { type HttpServer, openHttpServer } from '../../http/http-server.ts';
 import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
 import type { LeaseSource } from '../../relay/admission/lease-client.ts';
 import { createSiteRates, type SiteRates } from '../../relay/admission/site-rates.ts';
@@ -20,13 +20,13 @@ import { createTaskCalls } from '../../relay/endpoints/tasks/calls.ts';
 import { createRelay } from '../../relay/relay.ts';
 import { defaultLimits } from '../../relay/relay-deps.ts';
 import type { RelayState } from '../../relay/state/state.ts';
-import { within } from '../supervise.ts';
-import { createExhaustionWatch } from './descriptors-exhausted.ts';
+import { within } from '../watch-thread.ts';
 import { connectionLimits, maxCommitWait, overloadLimits } from './environment.ts';
+import { createExhaustionWatch } from './file-descriptors.ts';
 import { portError } from './free-port.ts';
 import { createOverload } from './load-shedding.ts';
 import type { FromRelay, RelayStatus, ServingOrder, ThreadStats, ToRelay } from './messages.ts';
-import { createObservers } from './observers.ts';
+import { createObservers } from './observer.ts';
 
 export interface Serving {
   /** @returns the port. @throws AppError port_taken. */

@@ -7,14 +7,14 @@ import { Waiting } from '../waiting.tsx';
 import { Bar } from './bar.tsx';
 import { Body, virtualFrom } from './body.tsx';
 import type { Column, Selection } from './column.ts';
+import { MeasuredColumns } from './column-width.tsx';
 import { Head } from './head.tsx';
-import { MeasuredColumns } from './measured-columns.tsx';
 import { usePreferences } from './preferences.ts';
-import { useAmounts } from './use-amounts.ts';
+import { useAmounts } from './use-amount.ts';
 import { useHandlers } from './use-handlers.ts';
 import { useRowKeys } from './use-row-keys.ts';
-import { useSorting } from './use-sorting.ts';
-import { useWidths } from './widths.ts';
+import { useSorting } from './use-sort.ts';
+import { useWidths } from './width.ts';
 
 const heights = { compact: 36, roomy: 44 } as const;
 

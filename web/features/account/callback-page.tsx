@@ -9,9 +9,9 @@ import { messageOf } from '../../lib/attempt.ts';
 import { placeToReturnTo } from '../../lib/return-to.ts';
 import { useUser, writeUser } from '../../lib/session.ts';
 import { AccountCard } from './card.tsx';
-import { type CodeService, serviceNames } from './elsewhere.tsx';
 import type { Entered } from './entered.ts';
 import { SecondStep } from './second-step.tsx';
+import { type CodeService, serviceNames } from './sessions.tsx';
 
 const isCodeService = (type: string): type is CodeService => Object.hasOwn(serviceNames, type);
 

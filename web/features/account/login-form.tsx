@@ -8,10 +8,10 @@ import { messageOf } from '../../lib/attempt.ts';
 import { useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from './bot-check.tsx';
 import { FormError } from './card.tsx';
-import { Elsewhere } from './elsewhere.tsx';
 import type { Entered } from './entered.ts';
 import { canPasskey, enterWithPasskey, wasCancelled } from './passkey.ts';
 import { SecondStep } from './second-step.tsx';
+import { Elsewhere } from './sessions.tsx';
 
 export interface LoginFormProps {
   readonly notice: string;

@@ -6,7 +6,7 @@ import { placeToReturnTo } from '../../lib/return-to.ts';
 import { writeUser } from '../../lib/session.ts';
 import { useStatus } from '../../shell/status.ts';
 import { AccountCard } from './card.tsx';
-import { keepInvitation } from './invitation.ts';
+import { keepInvitation } from './invite.ts';
 import { LoginForm } from './login-form.tsx';
 
 export function LoginPage() {

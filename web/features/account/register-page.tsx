@@ -10,8 +10,8 @@ import { useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from './bot-check.tsx';
 import { AccountCard, FormError } from './card.tsx';
 import { CodeButton } from './code-button.tsx';
-import { Elsewhere } from './elsewhere.tsx';
-import { invitation, keepInvitation } from './invitation.ts';
+import { invitation, keepInvitation } from './invite.ts';
+import { Elsewhere } from './sessions.tsx';
 
 const shortestPassword = 8;
 

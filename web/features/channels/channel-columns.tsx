@@ -1,16 +1,16 @@
 /** Columns of the channel table. */
 import type { TFunction } from 'i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { channelColour } from '../../components/channel-colour.ts';
+import { channelColour } from '../../components/channel-color.ts';
 import { InlineNumber } from '../../components/inline-number.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import type { ChannelActions } from './actions.ts';
 import { listedPriorityTerms, weightTerms } from './channel-form.ts';
+import { testErrorOf } from './failure.ts';
 import { ResponseTime } from './response-time.tsx';
 import { type ChannelTraffic, shownStates, stateLooks, stateOf, type TrafficRange } from './traffic.ts';
-import { testErrorOf } from './trouble.ts';
 
 const soonDays = 10;
 const nowDays = 3;

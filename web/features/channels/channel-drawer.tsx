@@ -2,14 +2,14 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { actsLater, actsLaterWords } from '../../../server/contract/acts-later.ts';
+import { actsLater, actsLaterWords } from '../../../server/contract/deferred-changes.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
-import { sameForm } from '../../lib/unsaved.ts';
+import { sameForm } from '../../lib/dirty-form.ts';
 import { ChannelFields } from './channel-fields.tsx';
 import {
   badJsonIn,

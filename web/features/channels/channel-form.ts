@@ -1,6 +1,6 @@
 /** What the channel form holds, and how it becomes fields of the wire. */
 
-import { parseNumber } from '../../../server/contract/amounts.ts';
+import { parseNumber } from '../../../server/contract/amount.ts';
 import { isChannelAddress } from '../../../server/contract/channel-address.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { valueIn } from '../../components/amount.ts';

@@ -6,8 +6,8 @@ import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { dateTime, duration } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelActions } from './actions.ts';
+import { testErrorOf, troubleOf } from './failure.ts';
 import { type ChannelTraffic, stateOf } from './traffic.ts';
-import { testErrorOf, troubleOf } from './trouble.ts';
 
 export interface ChannelNoteProps {
   readonly channel: Channel;

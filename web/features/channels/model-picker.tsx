@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SearchField } from '../../components/filters.tsx';
 import { call } from '../../lib/api.ts';
-import { dollarText, sizeText } from '../../lib/dollars.ts';
+import { dollarText, sizeText } from '../../lib/currency.ts';
 import { useAside } from '../../lib/read.ts';
 
 export interface ModelPickerProps {

@@ -2,14 +2,14 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { parseNumber } from '../../../server/contract/amounts.ts';
+import { parseNumber } from '../../../server/contract/amount.ts';
 import { valueIn } from '../../components/amount.ts';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
-import { sameForm } from '../../lib/unsaved.ts';
+import { sameForm } from '../../lib/dirty-form.ts';
 import type { ChannelActions } from './actions.ts';
 import { priorityTerms, weightTerms } from './channel-form.ts';
 import { isJsonObject } from './json.ts';

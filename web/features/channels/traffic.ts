@@ -5,7 +5,7 @@ import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
-import { testErrorOf } from './trouble.ts';
+import { testErrorOf } from './failure.ts';
 
 export type ChannelTraffic = OutputOf<EndpointOf<'traffic.channels'>>[number];
 export const trafficRanges = ['24h', '7d'] as const;

@@ -26,7 +26,7 @@ import {
   startsOf,
   type Traffic,
 } from './overview.ts';
-import { Shares } from './shares.tsx';
+import { Shares } from './share.tsx';
 
 /** Of the site's default step: the range that it draws as bars. */
 const usualRanges = { hour: '24h', day: '7d', week: '30d' } as const;

@@ -10,7 +10,7 @@ import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { Money } from '../../shell/money.ts';
 import { eventText } from './event-text.ts';
-import { cachedShareOf, codeOf, factsOf, firstTokenOf, msOf, ruleOf, speedOf } from './row-facts.ts';
+import { cachedShareOf, codeOf, factsOf, firstTokenOf, msOf, ruleOf, speedOf } from './row-details.ts';
 
 /** Under 101 s green, under 300 s orange, else red. */
 const timeLook = (ms: number): string =>

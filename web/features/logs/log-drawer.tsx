@@ -17,11 +17,11 @@ import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Attempts } from './attempts.tsx';
-import { Bill } from './bill.tsx';
 import { curlOf } from './curl.ts';
 import { eventText } from './event-text.ts';
 import { grouped, LogStatusMark, secondsText } from './log-columns.tsx';
-import { errorOf, factsOf, firstTokenOf, type LogFacts, msOf, ruleOf, speedOf } from './row-facts.ts';
+import { Bill } from './price-lines.tsx';
+import { errorOf, factsOf, firstTokenOf, type LogFacts, msOf, ruleOf, speedOf } from './row-details.ts';
 import type { LogFilters } from './use-logs.ts';
 import { Waterfall } from './waterfall.tsx';
 

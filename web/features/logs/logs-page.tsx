@@ -3,7 +3,7 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
-import { logSorts } from '../../../server/contract/sorts.ts';
+import { logSorts } from '../../../server/contract/sort.ts';
 import { PageHead } from '../../components/page.tsx';
 import { Pager, sizeIn } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
@@ -14,7 +14,7 @@ import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
-import { FacetRail } from './facet-rail.tsx';
+import { FacetRail } from './filter-list.tsx';
 import { LogBar } from './log-bar.tsx';
 import { logColumns, longestOf } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';

@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'react';
 import type { Log } from '../../../server/contract/entities.ts';
 import type { LogStatus } from '../../../server/contract/log-status.ts';
-import type { logSorts, Sort } from '../../../server/contract/sorts.ts';
+import type { logSorts, Sort } from '../../../server/contract/sort.ts';
 import { call } from '../../lib/api.ts';
 import { type ListState, useEndlessList, useList } from '../../lib/read.ts';
 

@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import { secondsText } from './log-columns.tsx';
-import { firstTokenOf, type LogFacts, type Span, spansOf } from './row-facts.ts';
+import { firstTokenOf, type LogFacts, type Span, spansOf } from './row-details.ts';
 
 const looks: Readonly<Record<Span['kind'], string>> = {
   failed: 'bg-danger-solid',

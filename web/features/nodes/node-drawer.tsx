@@ -10,8 +10,8 @@ import { dateTime, duration } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { isRoot, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
-import { ForgetQuestion } from './forget-question.tsx';
 import { memoryOf, type NodeRow, NodeState } from './node-columns.tsx';
+import { ForgetQuestion } from './remove-dialog.tsx';
 
 export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly onClose: () => void }) {
   const { t } = useTranslation();

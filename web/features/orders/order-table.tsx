@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
-import { Role } from '../../../server/contract/enums.ts';
+import { Role } from '../../../server/contract/enum.ts';
 import { Empty } from '../../components/empty.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';

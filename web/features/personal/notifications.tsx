@@ -14,7 +14,7 @@ import { TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
-import { useUnsaved } from '../../lib/unsaved.ts';
+import { useUnsaved } from '../../lib/dirty-form.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
 
 /** Quota, as the server has it where nothing was chosen. */

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Segment } from '../../components/segment.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
-import { codeOf } from './talk.ts';
+import { codeOf } from './conversation.ts';
 
 const languages = { curl: 'bash', python: 'python', node: 'javascript' } as const;
 type Kind = keyof typeof languages;

@@ -1,5 +1,5 @@
 /** Files that are pasted, dropped or picked, as a message carries them. */
-import type { Attachment } from './talk.ts';
+import type { Attachment } from './conversation.ts';
 
 /** Bytes of one file. */
 const most = 20 * 1024 * 1024;

@@ -1,5 +1,5 @@
 /** What a reload brings back: models, settings and turns. */
-import { noAnswer, type Settings, type Turn, usualSettings } from './talk.ts';
+import { noAnswer, type Settings, type Turn, usualSettings } from './conversation.ts';
 
 export interface Kept {
   /** One to three; '' = the account's first. */

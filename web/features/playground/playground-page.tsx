@@ -8,12 +8,12 @@ import { call } from '../../lib/api.ts';
 import { useAside, useEachAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Code } from './code.tsx';
+import { type Attachment, bodyOf, faultIn, messagesOf, type Turn } from './conversation.ts';
 import { attachmentsOf } from './files.ts';
 import { readKept } from './keep.ts';
 import { SettingsForm } from './settings-form.tsx';
-import { type Attachment, bodyOf, faultIn, messagesOf, type Turn } from './talk.ts';
 import { Files, Turns } from './turns.tsx';
-import { type Talk, useTalk } from './use-talk.ts';
+import { type Talk, useTalk } from './use-conversation.ts';
 
 const usualModel = 'gpt-4o-mini';
 

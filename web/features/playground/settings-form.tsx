@@ -8,8 +8,8 @@ import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
+import { numberRows, type Settings, seedTerms, type Takes, tokenTerms } from './conversation.ts';
 import { mostModels } from './keep.ts';
-import { numberRows, type Settings, seedTerms, type Takes, tokenTerms } from './talk.ts';
 
 interface Group {
   readonly desc?: string;

@@ -7,7 +7,7 @@ import type { ToolCall } from '../../lib/chat-stream.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useMoney } from '../../shell/money.ts';
 import { AnswerText } from './answer.tsx';
-import { type Answer, type Attachment, speedOf, type Turn } from './talk.ts';
+import { type Answer, type Attachment, speedOf, type Turn } from './conversation.ts';
 
 function Bubble({ own, who, children }: { readonly own: boolean; readonly who: string; readonly children: ReactNode }) {
   return (

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
 import { Sheet } from '../../components/overlay.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
-import { dollarText, sizeText } from '../../lib/dollars.ts';
+import { dollarText, sizeText } from '../../lib/currency.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { percentText, takesText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';

@@ -5,7 +5,7 @@ import { textIn } from '../../../server/contract/language.ts';
 import { InlineNumber } from '../../components/inline-number.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
-import { dollarText, sizeText } from '../../lib/dollars.ts';
+import { dollarText, sizeText } from '../../lib/currency.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { type ModelView, marginOf } from './model-rows.ts';
 

@@ -13,7 +13,7 @@ import { Segment } from '../../components/segment.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
-import { dollarText, sizeText } from '../../lib/dollars.ts';
+import { dollarText, sizeText } from '../../lib/currency.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';

@@ -5,7 +5,7 @@ import { useLocation } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import { BulkBar } from '../../components/table/bulk-bar.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { usePicked } from '../../components/table/picked.ts';
+import { usePicked } from '../../components/table/selection.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useUrl } from '../../lib/url.ts';
 import { Compare } from './compare.tsx';

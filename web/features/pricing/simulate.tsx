@@ -1,7 +1,7 @@
 /** What past requests would have cost with another price; stored only when somebody says so. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { parseNumber } from '../../../server/contract/amounts.ts';
+import { parseNumber } from '../../../server/contract/amount.ts';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { valueIn } from '../../components/amount.ts';

@@ -1,6 +1,6 @@
 /** Makes codes or edits one. */
 import { useTranslation } from 'react-i18next';
-import { parseNumber } from '../../../server/contract/amounts.ts';
+import { parseNumber } from '../../../server/contract/amount.ts';
 import type { Redemption } from '../../../server/contract/entities.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';

@@ -5,20 +5,20 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Redemption } from '../../../server/contract/entities.ts';
-import { redemptionSorts } from '../../../server/contract/sorts.ts';
+import { redemptionSorts } from '../../../server/contract/sort.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { usePaging } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { usePicked } from '../../components/table/picked.ts';
+import { usePicked } from '../../components/table/selection.ts';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useList } from '../../lib/read.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { redemptionColumns } from './redemption-columns.tsx';
-import { RedemptionOverlays } from './redemption-overlays.tsx';
+import { RedemptionOverlays } from './redemption-dialog.tsx';
 
 export function RedemptionPage() {
   const { t } = useTranslation();

@@ -1,7 +1,7 @@
 /** One option as a field of its kind. */
 
 import { useTranslation } from 'react-i18next';
-import type { Language } from '../../../server/contract/enums.ts';
+import type { Language } from '../../../server/contract/enum.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { SwitchField, TypedField, takesLines } from './option-input.tsx';

@@ -1,7 +1,7 @@
 /** What an option is typed into, by its kind. */
 
 import i18next from 'i18next';
-import type { Language } from '../../../server/contract/enums.ts';
+import type { Language } from '../../../server/contract/enum.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';

@@ -1,8 +1,8 @@
 /** A number or an amount of a setting: as it is typed, and as it is stored. Pure. */
-import { type AmountProblem, parseNumber } from '../../../server/contract/amounts.ts';
+import { type AmountProblem, parseNumber } from '../../../server/contract/amount.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
-import { maxQuota } from '../../../server/contract/pricing/shares.ts';
+import { maxQuota } from '../../../server/contract/pricing/share.ts';
 import { moneyIn, moneyOf, numberIn } from '../../components/amount.ts';
 
 /** Options whose number is quota, which people read as money. */

@@ -6,8 +6,8 @@ import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { useUnsaved } from '../../lib/dirty-form.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useUnsaved } from '../../lib/unsaved.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
 import { shownAs, storedAs } from './typed-option.ts';
 

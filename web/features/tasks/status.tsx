@@ -1,6 +1,6 @@
 /** How a drawing or a task stands: word and shape carry it, colour repeats it. */
 import { useTranslation } from 'react-i18next';
-import { channelColour } from '../../components/channel-colour.ts';
+import { channelColour } from '../../components/channel-color.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { duration } from '../../lib/format.ts';
 

@@ -2,7 +2,7 @@
 import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../../components/icon.tsx';
-import type { ModelFacts } from './model-facts.ts';
+import type { ModelFacts } from './model-details.ts';
 
 export interface ModelsFieldProps {
   readonly facts: readonly ModelFacts[];

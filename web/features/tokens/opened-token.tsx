@@ -8,7 +8,7 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { useAside } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
-import { KeyReveal } from './key-reveal.tsx';
+import { KeyReveal } from './new-key.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
 
 export interface OpenedTokenProps {

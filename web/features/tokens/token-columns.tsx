@@ -10,8 +10,8 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime, day, relative } from '../../lib/format.ts';
 import { undoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
-import { namesIn } from './allowance.tsx';
-import { keySpent } from './spent.ts';
+import { namesIn } from './limit.tsx';
+import { keySpent } from './usage.ts';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
 

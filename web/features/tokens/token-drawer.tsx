@@ -8,8 +8,8 @@ import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { sameForm } from '../../lib/dirty-form.ts';
 import { useAside } from '../../lib/read.ts';
-import { sameForm } from '../../lib/unsaved.ts';
 import { TokenFields } from './token-fields.tsx';
 import { fieldsOf, formOf, type TokenForm } from './token-form.ts';
 

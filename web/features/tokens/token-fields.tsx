@@ -1,7 +1,7 @@
 /** The fields of a token. */
 
 import { useTranslation } from 'react-i18next';
-import { parseNumber } from '../../../server/contract/amounts.ts';
+import { parseNumber } from '../../../server/contract/amount.ts';
 import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf } from '../../components/amount.ts';
@@ -15,8 +15,8 @@ import { expiryOf } from '../../lib/expiry.ts';
 import { day } from '../../lib/format.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
-import { namesIn, Sentence } from './allowance.tsx';
-import { type ModelFacts, requestsFor, useModelFacts } from './model-facts.ts';
+import { namesIn, Sentence } from './limit.tsx';
+import { type ModelFacts, requestsFor, useModelFacts } from './model-details.ts';
 import { ModelsField } from './models-field.tsx';
 import {
   amountBounds,

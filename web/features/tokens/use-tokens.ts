@@ -1,7 +1,7 @@
 /** The tokens that the address asks for. */
 
 import type { Token } from '../../../server/contract/entities.ts';
-import { tokenSorts } from '../../../server/contract/sorts.ts';
+import { tokenSorts } from '../../../server/contract/sort.ts';
 import { type Paging, usePaging } from '../../components/pager.tsx';
 import { call } from '../../lib/api.ts';
 import { type ListState, useAside, useList } from '../../lib/read.ts';

@@ -2,7 +2,7 @@
 import type { TFunction } from 'i18next';
 import { Link } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
-import { Role } from '../../../server/contract/enums.ts';
+import { Role } from '../../../server/contract/enum.ts';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';

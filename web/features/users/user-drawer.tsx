@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
-import { maxQuota } from '../../../server/contract/pricing/shares.ts';
+import { maxQuota } from '../../../server/contract/pricing/share.ts';
 import { moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
@@ -13,7 +13,7 @@ import { Sheet } from '../../components/overlay.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
-import { sameForm } from '../../lib/unsaved.ts';
+import { sameForm } from '../../lib/dirty-form.ts';
 import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
 export interface UserDrawerProps {

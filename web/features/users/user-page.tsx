@@ -11,7 +11,7 @@ import { call } from '../../lib/api.ts';
 import { dateTime, day, relative } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
-import { keySpent } from '../tokens/spent.ts';
+import { keySpent } from '../tokens/usage.ts';
 
 type Overview = OutputOf<EndpointOf<'user.overview'>>;
 const shownRows = 10;

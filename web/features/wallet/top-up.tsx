@@ -2,7 +2,7 @@
 
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { parseNumber } from '../../../server/contract/amounts.ts';
+import { parseNumber } from '../../../server/contract/amount.ts';
 import { numberIn } from '../../components/amount.ts';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';

@@ -14,7 +14,7 @@ import { dateTime } from '../../lib/format.ts';
 import { useList } from '../../lib/read.ts';
 import { Balance } from './balance.tsx';
 import { InviteCard } from './invite-card.tsx';
-import { RedeemCard } from './redeem-card.tsx';
+import { RedeemCard } from './redemption-card.tsx';
 import { TopUp } from './top-up.tsx';
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];

@@ -7,7 +7,7 @@ import * as providers from '../../../../server/providers/knowledge/providers.ts'
 import type { ModelRow, ProviderRow } from '../../../../server/providers/knowledge/row.ts';
 import { aliasOf, type GridTarget } from '../../../../tests/practice/grid/targets.ts';
 import { createWorld } from '../../../../tests/practice/grid/world.ts';
-import { type FlipProbe, probesOfModel, probesOfProvider } from './probes.ts';
+import { type FlipProbe, probesOfModel, probesOfProvider } from './probe.ts';
 import { concerns, targetOfModel, targetOfProvider } from './targets.ts';
 
 interface Flip {

@@ -1,10 +1,10 @@
 /** A balance for ten requests and three hundred that want it at the same moment, on three machines; and how long one waits whose money lies on another machine. */
-import type { Goal } from '../../bench/goals.ts';
+import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal, share } from '../site.ts';
-import { audited, goalsOf, tally } from './books.ts';
+import { audited, goalsOf, tally } from './accounts.ts';
+import type { PartOrder } from './load.ts';
 import type { Account } from './people.ts';
 import { type Cluster, openCluster, until } from './site.ts';
-import type { PartOrder } from './storms.ts';
 import { askOnce, isForMoney, type Told } from './traffic.ts';
 
 const balanceFor = 10;

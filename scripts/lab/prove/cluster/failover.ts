@@ -1,14 +1,14 @@
 /** The database dies and a copy of it comes to power that lacks the last two seconds, now and then with a node whose disk is full or that is killed while it sends again: what people were told is in the books, or was refused. */
 
 import { startStandby } from '../../../servers/standby.ts';
-import type { Goal } from '../../bench/goals.ts';
+import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
-import { audited, goalsOf, tally } from './books.ts';
-import { createChance } from './chance.ts';
-import { beginAgain } from './faults.ts';
+import { audited, goalsOf, tally } from './accounts.ts';
+import { beginAgain } from './failures.ts';
+import type { PartOrder } from './load.ts';
 import { call } from './people.ts';
+import { createChance } from './random.ts';
 import { type Cluster, openCluster, until } from './site.ts';
-import type { PartOrder } from './storms.ts';
 import { type Credit, startTraffic } from './traffic.ts';
 
 const lagMs = 2000;

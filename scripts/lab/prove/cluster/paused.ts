@@ -1,10 +1,10 @@
 /** A machine that stands still for longer than its leases live, with streams open: what it spends when it wakes up, and what becomes of the streams. */
-import type { Goal } from '../../bench/goals.ts';
+import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
-import { audited, goalsOf, tally } from './books.ts';
-import { freezeNode } from './faults.ts';
+import { audited, goalsOf, tally } from './accounts.ts';
+import { freezeNode } from './failures.ts';
+import type { PartOrder } from './load.ts';
 import { openCluster, until } from './site.ts';
-import type { PartOrder } from './storms.ts';
 import { askOnce, type Told } from './traffic.ts';
 
 const streams = 10;

@@ -1,14 +1,14 @@
 /** Two nodes behind Caddy, by the Caddyfile of this repository: one after the other is stopped and started under traffic over TLS. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { answers, freePort, start } from '../../../../cli/bench/processes.ts';
-import type { Goal } from '../../bench/goals.ts';
+import { answers, freePort, start } from '../../../../cli/bench/process.ts';
+import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
-import { audited, goalsOf, tally } from './books.ts';
-import { createChance } from './chance.ts';
+import { audited, goalsOf, tally } from './accounts.ts';
+import type { PartOrder } from './load.ts';
 import type { Account } from './people.ts';
+import { createChance } from './random.ts';
 import { type Cluster, openCluster } from './site.ts';
-import type { PartOrder } from './storms.ts';
 import { bodyOf, startTraffic, type Told } from './traffic.ts';
 
 const caddyfile = resolve(import.meta.dirname, '..', '..', '..', 'container', 'Caddyfile');

@@ -1,12 +1,12 @@
 /** How fast: the ledger alone, and requests from end to end on a file, on one machine and on three; and what a request leaves behind on the disk. */
 import { resolve } from 'node:path';
 import { cpuMicros } from '../../../../cli/bench/machine.ts';
-import { type Loaded, load } from '../../../../cli/bench/processes.ts';
-import type { Goal } from '../../bench/goals.ts';
+import { type Loaded, load } from '../../../../cli/bench/process.ts';
+import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal, openSite } from '../site.ts';
-import { processesOf } from './faults.ts';
+import { processesOf } from './failures.ts';
+import type { PartOrder } from './load.ts';
 import { type Cluster, openCluster, unit } from './site.ts';
-import type { PartOrder } from './storms.ts';
 import { bodyOf } from './traffic.ts';
 
 const script = resolve(import.meta.dirname, '..', '..', 'measure', 'ledger.ts');

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client, types } from 'pg';
-import { answers, command, end, freePort, itself, type Program, start } from '../../../../cli/bench/processes.ts';
+import { answers, command, end, freePort, itself, type Program, start } from '../../../../cli/bench/process.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../../../servers/postgres.ts';
 import { type RedisServer, redisInstalled, startRedis } from '../../../servers/redis.ts';
 import { type Balancer, startBalancer } from './balancer.ts';

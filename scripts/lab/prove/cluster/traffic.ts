@@ -1,6 +1,7 @@
 /** Clients that write down what they were told: the other side of the books. */
-import type { Chance } from './chance.ts';
+
 import { type Account, call } from './people.ts';
+import type { Chance } from './random.ts';
 import { unit } from './site.ts';
 
 /** What one request was told. */

@@ -1,14 +1,14 @@
 /** Machine after machine is replaced by a build whose schema is one version newer, under traffic, and one goes back: nobody notices. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Program } from '../../../../cli/bench/processes.ts';
-import type { Goal } from '../../bench/goals.ts';
+import type { Program } from '../../../../cli/bench/process.ts';
+import type { Goal } from '../../bench/goal.ts';
 import { type Copy, copyTree } from '../../mutate/copy.ts';
 import { maxGoal, minGoal } from '../site.ts';
-import { audited, goalsOf, tally } from './books.ts';
-import { createChance } from './chance.ts';
+import { audited, goalsOf, tally } from './accounts.ts';
+import type { PartOrder } from './load.ts';
+import { createChance } from './random.ts';
 import { type Cluster, openCluster } from './site.ts';
-import type { PartOrder } from './storms.ts';
 import { startTraffic } from './traffic.ts';
 
 const root = resolve(import.meta.dirname, '..', '..', '..', '..');

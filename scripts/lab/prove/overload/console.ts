@@ -1,6 +1,7 @@
 /** Somebody who looks at the console all the time, whatever became of the look before; in a process of its own. */
+
+import { spreadOf, watchLoop } from './distribution.ts';
 import type { LookOrder, LookReport } from './messages.ts';
-import { spreadOf, watchLoop } from './spread.ts';
 
 const { url, everyMs } = JSON.parse(process.argv[2] ?? '') as LookOrder;
 const took: number[] = [];

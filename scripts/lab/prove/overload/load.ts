@@ -1,8 +1,8 @@
 /** The load of the proof of overload, in a process of its own: requests at a rate, whatever becomes of those before. */
-import { requestOf } from '../doubles.ts';
+import { requestOf } from '../double.ts';
+import { spreadOf, watchLoop } from './distribution.ts';
 import { createLines, type Line } from './lines.ts';
 import type { LoadOrder, LoadReport, Phase, PhaseReport } from './messages.ts';
-import { spreadOf, watchLoop } from './spread.ts';
 
 const order = JSON.parse(process.argv[2] ?? '') as LoadOrder;
 const bytes = Buffer.from(requestOf(order.token, order.model, 'hi', false));

@@ -1,7 +1,7 @@
 /** The upstream of the proof of overload, in a process of its own. */
-import { double, wholeAnswer } from '../doubles.ts';
+import { double, wholeAnswer } from '../double.ts';
+import { watchLoop } from './distribution.ts';
 import type { UpstreamOrder, UpstreamReady, UpstreamReport } from './messages.ts';
-import { watchLoop } from './spread.ts';
 
 const { delayMs } = JSON.parse(process.argv[2] ?? '') as UpstreamOrder;
 const slow = double((socket) => setTimeout(() => socket.write(wholeAnswer), delayMs));

@@ -4,7 +4,7 @@ import type { Gate } from '../../admission/gate.ts';
 import { Reservation } from '../../admission/reservation.ts';
 import { planFor, type ReserveCore, reserve } from '../../admission/reserve.ts';
 import { finishFailed, type Refusal } from '../../delivery/settle.ts';
-import type { Authorize } from '../../intake/authorise.ts';
+import type { Authorize } from '../../intake/authorize.ts';
 import { checkModelName } from '../../intake/members.ts';
 import { type ParsedRequest, type Peer, type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
 import type { RequestIds } from '../../intake/request-id.ts';

@@ -1,6 +1,6 @@
 /** How a conversation is set up: as its upstream says it is, and as the client wishes it to be until then. */
 import { type Json, record, text } from '../../../protocols/shared/json.ts';
-import { defaultRate, rateOf } from '../../shared/sound.ts';
+import { defaultRate, rateOf } from '../../shared/audio.ts';
 
 export interface Session {
   /** The client wishes for this; whether it comes true is told later. */

@@ -1,13 +1,13 @@
 /** What the answers of a conversation cost so far: as their ends report it, else counted from what went by. */
-import type { UsageSource } from '../../../contract/enums.ts';
+import type { UsageSource } from '../../../contract/enum.ts';
 import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/charge.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { type Json, number, record, records, text } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import { countedTexts, promptBound, readPrompt } from '../../intake/prompt.ts';
+import { heardTokens, secondsIn, spokenTokens } from '../../shared/audio.ts';
 import { DeliveredTextTally } from '../../shared/delivered-text.ts';
-import { heardTokens, secondsIn, spokenTokens } from '../../shared/sound.ts';
 import { createSession, type Session } from './session.ts';
 import { type Context, contextOf, nothingKnown, sum, turnUsage } from './usage.ts';
 

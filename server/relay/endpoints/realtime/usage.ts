@@ -1,5 +1,5 @@
 /** Usage in the events of a conversation, and what words and sound count for where none is told. */
-import { bucketNames } from '../../../contract/pricing/buckets.ts';
+import { bucketNames } from '../../../contract/pricing/bucket.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { number, record } from '../../../protocols/shared/json.ts';
 import { detailCount, emptyUsage, tokenCounts } from '../../../protocols/shared/usage.ts';

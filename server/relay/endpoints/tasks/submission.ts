@@ -5,7 +5,7 @@ import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { RequestWatch } from '../../admission/observer.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishFailed, finishRequest, type Refusal } from '../../delivery/settle.ts';
-import type { Authorize } from '../../intake/authorise.ts';
+import type { Authorize } from '../../intake/authorize.ts';
 import type { ParsedRequest, Principal } from '../../intake/parsed-request.ts';
 import { type AttemptSummary, redact, type UpstreamFailure } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';

@@ -4,12 +4,12 @@ import { parseJson, record } from '../../../protocols/shared/json.ts';
 import type { Refusal } from '../../delivery/settle.ts';
 import { parse, readBody } from '../../intake/parse.ts';
 import { type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
-import { isMedia } from '../../shared/sealed.ts';
-import { draw, seedOf } from './draw.ts';
+import { isMedia } from '../../shared/safe-headers.ts';
+import { draw, seedOf } from './midjourney.ts';
 import type { TaskRoute } from './routes.ts';
-import { sing } from './sing.ts';
 import type { Drawing, Song } from './store.ts';
 import { callTimeoutMs, complaint, type Submission, type TaskRequest, type TasksCore } from './submission.ts';
+import { sing } from './suno.ts';
 
 /** Before the action says which model it is. */
 const modelNames = { drawing: 'mj', music: 'song' } as const;

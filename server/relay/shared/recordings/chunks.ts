@@ -1,6 +1,6 @@
 /** Sound in chunks and pages: WAVE, AIFF, FLAC, Ogg. */
 import { ascii, extrapolated, tagLength, viewOf } from './bytes.ts';
-import { opusSamples, type PacketSamples, vorbisSamples } from './codecs.ts';
+import { opusSamples, type PacketSamples, vorbisSamples } from './codec.ts';
 
 const unknownLength = 0xffffffff;
 /** Finer sound than this is not recorded; a header that says so makes it shorter than it is. */

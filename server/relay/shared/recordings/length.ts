@@ -1,6 +1,7 @@
 /** How long a recording is, for bills by the minute: from the sound that is in it. What a header says may lengthen it, never shorten it. */
-import { matroskaSeconds, mp4Seconds } from './boxes.ts';
+
 import { aiffSeconds, flacSeconds, oggSeconds, waveSeconds } from './chunks.ts';
+import { matroskaSeconds, mp4Seconds } from './container.ts';
 import { adtsSeconds, mpegSeconds } from './frames.ts';
 
 /** Bytes per second of the thinnest speech in use: Opus at 6 kbit/s. Source: RFC 6716, section 2. */

@@ -1,7 +1,7 @@
 /** Version, start, and whether there is a newer release. */
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { Framed } from '../../../components/framed.tsx';
+import { Framed } from '../../../components/frame.tsx';
 import { call } from '../../../lib/api.ts';
 import { messageOf } from '../../../lib/attempt.ts';
 import { dateTime } from '../../../lib/format.ts';

@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { parseNumber } from '../../../../server/contract/amounts.ts';
+import { parseNumber } from '../../../../server/contract/amount.ts';
 import { valueIn } from '../../../components/amount.ts';
 import { NumberField } from '../../../components/amount-fields.tsx';
 import { CheckedForm } from '../../../components/checked-form.tsx';

@@ -1,6 +1,6 @@
 /** A price that is being written, as dollars and as ratios at once. */
 import { useState } from 'react';
-import { parseNumber } from '../../../../server/contract/amounts.ts';
+import { parseNumber } from '../../../../server/contract/amount.ts';
 import { completionFor, inputPrice, type ModelRow, outputPrice, ratioOf } from './price-maps.ts';
 
 /** Dollars per million tokens, or per request. */

@@ -1,0 +1,69 @@
+/** What this product promises of its speed, and what a run found. */
+
+import type { Extras } from './optional.ts';
+import { share, type Table } from './stats.ts';
+import { type ShapeName, subjectNames } from './targets.ts';
+
+export interface Goal {
+  readonly name: string;
+  /** null = this machine does not tell. */
+  readonly value: number | null;
+  /** The value is to be no more. */
+  readonly limit: number;
+  readonly unit: string;
+}
+
+export type Verdict = 'reached' | 'missed' | 'unknown';
+
+export const verdictOf = ({ value, limit }: Goal): Verdict =>
+  value === null ? 'unknown' : value <= limit ? 'reached' : 'missed';
+
+const { gateway, floor, before } = subjectNames;
+
+/** CPU of a request at c=64 against the floor: what keys, routing, limits and a durable bill cost over passing bytes. */
+export const timesFloor = (table: Table): number | null =>
+  share(table['c=64']?.[gateway]?.cpuMicros, table['c=64']?.[floor]?.cpuMicros);
+
+const cpuShare = (table: Table, shape: ShapeName, of: string, against: string): number | null =>
+  share(table[shape]?.[of]?.cpuMicros, table[shape]?.[against]?.cpuMicros);
+
+const percent = (value: number | null): number | null => (value === null ? null : value * 100);
+
+/** Goals of shapes that were left out are left out too. */
+export function goalsOf(table: Table, extras: Extras | null, withBefore: boolean): Goal[] {
+  const at = (shape: ShapeName) => table[shape]?.[gateway];
+  const has = (shape: ShapeName): boolean => table[shape] !== undefined;
+  const goal = (name: string, value: number | null | undefined, limit: number, unit: string): Goal => ({
+    name,
+    value: value ?? null,
+    limit,
+    unit,
+  });
+  const against = (shape: ShapeName, limit: number): Goal[] => {
+    if (!withBefore || !has(shape)) return [];
+    const value = percent(cpuShare(table, shape, gateway, before));
+    return [goal(`CPU against the build before, ${shape}`, value, limit, '%')];
+  };
+  return [
+    ...(has('c=64')
+      ? [goal('CPU per billed request at c=64 / floor', cpuShare(table, 'c=64', gateway, floor), 2.8, '')]
+      : []),
+    ...(has('c=16')
+      ? [goal('CPU per billed request at c=16 / floor', cpuShare(table, 'c=16', gateway, floor), 3.6, '')]
+      : []),
+    ...(has('c=16') ? [goal('added p50 at c=16', at('c=16')?.addedP50, 1.2, 'ms')] : []),
+    ...(has('c=1') ? [goal('added p99 at c=1', at('c=1')?.addedP99, 3, 'ms')] : []),
+    ...against('c=1', 60),
+    ...against('64 chunks at once', 70),
+    ...against('64 chunks, 1 ms apart', 80),
+    ...(extras === null
+      ? []
+      : [
+          goal('resident memory, idle', extras.idleMb, 90, 'MB'),
+          goal('resident memory after the load', extras.loadedMb, 150, 'MB'),
+          goal(`memory per open stream, ${extras.streams.count} open`, extras.streams.kbEach, 48, 'KB'),
+          goal('stuck streams', extras.streams.stuck, 0, ''),
+          goal('serve ready, used data directory', extras.times.serveExisting, 150, 'ms'),
+        ]),
+  ];
+}

@@ -1,0 +1,102 @@
+/** What a gateway needs besides CPU: memory idle, loaded and with many streams open, and the time of a start. */
+import { join } from 'node:path';
+import { residentKb } from './machine.ts';
+import { answers, command, end, freePort, itself, load, start } from './process.ts';
+import { models, type Running, type Site, serve } from './site.ts';
+import { median } from './stats.ts';
+import { bodyOf } from './targets.ts';
+
+export interface OpenStreams {
+  readonly count: number;
+  readonly stuck: number;
+  /** null = this machine does not tell. */
+  readonly kbEach: number | null;
+  /** Milliseconds. */
+  readonly p99: number;
+}
+
+/** Milliseconds. */
+export interface StartTimes {
+  readonly version: number;
+  readonly tokenList: number;
+  readonly serveFresh: number;
+  readonly serveExisting: number;
+}
+
+export interface Extras {
+  readonly idleMb: number | null;
+  readonly loadedMb: number | null;
+  readonly streams: OpenStreams;
+  readonly times: StartTimes;
+}
+
+export interface Extent {
+  /** Streams open at once. */
+  readonly streams: number;
+  /** Starts of each command. */
+  readonly starts: number;
+}
+
+const path = '/v1/chat/completions';
+const sampleMs = 50;
+/** The slow upstream needs five seconds for a stream. */
+const longestSeconds = 30;
+
+export const megabytes = (pid: number): number | null => {
+  const kb = residentKb(pid);
+  return kb === null ? null : kb / 1024;
+};
+
+/** Many streams open at once in a process that has done little else, so that no earlier growth hides what they need. */
+async function openStreams({ site, child, port }: Running, count: number): Promise<OpenStreams> {
+  const order = { port, path, token: site.token, headers: '' };
+  await load({ ...order, body: bodyOf(models.fast, true), connections: 64, seconds: 1, once: false });
+  const before = residentKb(child.pid);
+  let most = before ?? 0;
+  const watch = setInterval(() => {
+    most = Math.max(most, residentKb(child.pid) ?? 0);
+  }, sampleMs);
+  const slow = bodyOf(models.slow, true);
+  const result = await load({ ...order, body: slow, connections: count, seconds: longestSeconds, once: true });
+  clearInterval(watch);
+  return {
+    count,
+    stuck: count - result.good,
+    kbEach: before === null ? null : (most - before) / count,
+    p99: result.p99,
+  };
+}
+
+async function startTimes(site: Site, starts: number, serveExisting: number): Promise<StartTimes> {
+  const time = async (args: readonly string[]): Promise<number> => {
+    const taken: number[] = [];
+    for (let i = 0; i < starts; i++) {
+      const at = performance.now();
+      await command(site.program, site.dataDir, args);
+      taken.push(performance.now() - at);
+    }
+    return median(taken);
+  };
+  const port = freePort();
+  const child = start(null, [...itself, 'serve', '--port', String(port)], {
+    GATEWAY_DATA_DIR: join(site.dataDir, '..', 'fresh'),
+  });
+  const serveFresh = await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
+  await end(child);
+  return { version: await time(['--version']), tokenList: await time(['token', 'list']), serveFresh, serveExisting };
+}
+
+/** @param site nobody serves it at the moment. */
+export async function measureExtras(
+  site: Site,
+  before: Pick<Extras, 'idleMb' | 'loadedMb'>,
+  extent: Extent,
+  told: (what: string) => void,
+): Promise<Extras> {
+  told(`${extent.streams} open streams`);
+  const again = await serve(site);
+  const streams = await openStreams(again, extent.streams);
+  await end(again.child);
+  told('start times');
+  return { ...before, streams, times: await startTimes(site, extent.starts, again.readyMs) };
+}

@@ -1,0 +1,27 @@
+/** The change feed as a follower reads it: what changed after a place that was given to it before. */
+import type { Database } from './open.ts';
+import { createPostgresFeed } from './postgres/change-stream.ts';
+import { createChangesRepository, type Feed } from './repositories/changes.ts';
+
+/** Changes told at once; more come with the next question. */
+const changesAtOnce = 5000;
+/** Kept although every follower has seen them: whoever was away for a moment needs no more than these. */
+const keptChanges = 10_000;
+
+/** One writer at a time: numbers become visible in their order. */
+function createFileFeed(database: Database): Feed {
+  const changes = createChangesRepository(database);
+  return {
+    last: changes.last,
+    async after(seq) {
+      const batch = await changes.after(seq, changesAtOnce);
+      const last = batch.at(-1);
+      return last === undefined ? null : { seq: last.seq, changes: batch };
+    },
+    follows: () => null,
+    trim: async () => changes.trim((await changes.last()) - keptChanges),
+  };
+}
+
+export const createFeed = (database: Database): Feed =>
+  database.engine === 'sqlite' ? createFileFeed(database) : createPostgresFeed(database, changesAtOnce);

@@ -1,0 +1,67 @@
+/** Writes the sums of one batch. */
+import type { Database as RawDatabase } from 'better-sqlite3';
+import type { CounterChange } from '../../../server/billing/ledger/core.ts';
+import { periodStart } from '../../../server/contract/period.ts';
+import { manyRows, type Row } from '../../many-rows.ts';
+import { createTotals, type Totals } from '../totals.ts';
+
+export interface Sums extends Totals {
+  /** Writes all sums. */
+  flush(): void;
+}
+
+const tokenRow = ([id, { used, at }]: readonly [number, { used: number; at: number }]) =>
+  [id, used, at, periodStart('day', at), periodStart('month', at)] as const;
+
+const hourRow = (hour: CounterChange): Row => [
+  hour.hourAt,
+  hour.userId,
+  hour.username,
+  hour.model,
+  hour.channelId,
+  hour.requests,
+  hour.tokens,
+  hour.quota,
+];
+
+export function createLedgerSums(raw: RawDatabase): () => Sums {
+  // An account of the system's own kind, such as an affiliate pot, begins with its first posting.
+  const openAccount = raw.prepare('INSERT INTO accounts (id) VALUES (?) ON CONFLICT DO NOTHING');
+  const addAccount = raw.prepare(
+    'UPDATE accounts SET balance = balance + ?, used_quota = used_quota + ?, request_count = request_count + ?, version = version + ?, overrun = overrun + ? WHERE id = ?',
+  );
+  const addTokens = manyRows(
+    raw,
+    5,
+    (values) =>
+      `UPDATE tokens SET used_quota = used_quota + used, accessed_at = max(accessed_at, at),
+        day_used = CASE WHEN day_at > day THEN day_used WHEN day_at = day THEN max(0, day_used + used) ELSE max(0, used) END, day_at = max(day_at, day),
+        month_used = CASE WHEN month_at > month THEN month_used WHEN month_at = month THEN max(0, month_used + used) ELSE max(0, used) END, month_at = max(month_at, month)
+       FROM (SELECT column1 AS token, column2 AS used, column3 AS at, column4 AS day, column5 AS month FROM (VALUES ${values})) WHERE id = token`,
+  );
+  const addChannel = raw.prepare('UPDATE channels SET used_quota = used_quota + ? WHERE id = ?');
+  const addHours = manyRows(
+    raw,
+    8,
+    (values) =>
+      `INSERT INTO usage_hours (hour_at, user_id, username, model_name, channel_id, count, tokens, quota) VALUES ${values}
+       ON CONFLICT DO UPDATE SET count = count + excluded.count, tokens = tokens + excluded.tokens, quota = quota + excluded.quota`,
+  );
+
+  return () => {
+    const totals = createTotals();
+    const { accounts, tokens, channels, hours } = totals;
+    return {
+      ...totals,
+      flush() {
+        for (const [id, { balance, used, requests, movements, overrun }] of accounts) {
+          if (id < 0) openAccount.run(id);
+          addAccount.run(balance, used, requests, movements, overrun, id);
+        }
+        addTokens(Array.from(tokens, tokenRow).filter(([id]) => id > 0));
+        for (const [id, used] of channels) if (id > 0 && used !== 0) addChannel.run(used, id);
+        addHours(Array.from(hours.values(), hourRow));
+      },
+    };
+  };
+}

@@ -1,0 +1,86 @@
+/** What a server of PostgreSQL says about itself: settings that money depends on, and what is about to run out. */
+import { Client } from 'pg';
+import type { ServerStatus } from '../server-status.ts';
+import { monthOf } from './months.ts';
+import { type PostgresDatabase, readAsLibpq } from './open.ts';
+
+const settings = `SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
+  current_setting('full_page_writes') AS "fullPages", current_setting('autovacuum') AS autovacuum,
+  current_setting('default_transaction_isolation') AS isolation,
+  current_setting('synchronous_standby_names') AS "standbyNames",
+  current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint AS "maxConnections",
+  (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+  (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gateway%' AND datname = current_database()) AS "ownConnections",
+  (SELECT count(*) FROM pg_stat_replication) AS standbys,
+  (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) AS "syncStandbys",
+  (SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL) AS "unseenStandbys",
+  coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted,
+  coalesce(inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1', true) AS local,
+  extract(epoch FROM clock_timestamp())::double precision * 1000 AS "clockMs",
+  pg_database_size(current_database()) AS bytes`;
+
+const months = `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'logs'::regclass`;
+const strays = 'SELECT count(*) AS n FROM (SELECT 1 FROM logs_rest LIMIT 1000) rest';
+const nodes = `SELECT count(*) FILTER (WHERE state = 'live') AS live,
+  count(DISTINCT version) FILTER (WHERE state = 'live') AS versions FROM nodes`;
+const oldest = `SELECT pid, coalesce(application_name, '') AS name, coalesce(datname, '') AS database,
+  extract(epoch FROM clock_timestamp() - xact_start)::bigint AS seconds
+  FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1`;
+const schema = 'SELECT name FROM gateway_migrations ORDER BY name DESC LIMIT 1';
+
+const listenMs = 2000;
+const monthSeconds = 31 * 86_400;
+
+/** A session that listens hears what it says itself; behind a pooler that lends connections by the transaction it hears nothing. */
+async function isListening({ pool, place }: PostgresDatabase): Promise<boolean> {
+  const client = new Client({
+    connectionString: readAsLibpq(place.direct ?? place.url),
+    application_name: 'gateway doctor',
+  });
+  client.on('error', () => undefined);
+  const channel = `gateway_doctor_${process.pid}`;
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timedOut = setTimeout(() => resolve(false), listenMs);
+  try {
+    client.on('notification', () => resolve(true));
+    await client.connect();
+    await client.query(`LISTEN ${channel}`);
+    await pool.query('SELECT pg_notify($1, $2)', [channel, '']);
+    return await promise;
+  } finally {
+    clearTimeout(timedOut);
+    await client.end().catch(() => undefined);
+  }
+}
+
+type Settings = Omit<
+  ServerStatus,
+  'isListening' | 'direct' | 'monthsMissing' | 'strayLogs' | 'liveNodes' | 'versions' | 'oldest' | 'schema' | 'aheadMs'
+>;
+
+export async function serverStatus(database: PostgresDatabase, now: number): Promise<ServerStatus> {
+  const one = async <Row extends object>(text: string): Promise<Row | undefined> =>
+    (await database.pool.query<Row>(text)).rows[0];
+  const askedAt = performance.now();
+  const found = await one<Settings & { clockMs: number }>(settings);
+  if (found === undefined) throw new Error('the server does not say what it is');
+  // The answer was on its way for half of the time, as far as anybody knows.
+  const aheadMs = now + (performance.now() - askedAt) / 2 - found.clockMs;
+  const there = new Set((await database.pool.query<{ name: string }>(months)).rows.map(({ name }) => name));
+  const seconds = Math.floor(found.clockMs / 1000);
+  const wanted = [monthOf(seconds), monthOf(seconds + monthSeconds)].map(({ table }) => table);
+  const living = await one<{ live: number; versions: number }>(nodes);
+  const { clockMs: _clock, ...rest } = found;
+  return {
+    ...rest,
+    aheadMs,
+    isListening: await isListening(database),
+    direct: database.place.direct !== undefined,
+    monthsMissing: wanted.filter((name) => !there.has(name)),
+    strayLogs: (await one<{ n: number }>(strays))?.n ?? 0,
+    liveNodes: living?.live ?? 0,
+    versions: living?.versions ?? 0,
+    oldest: (await one<NonNullable<ServerStatus['oldest']>>(oldest)) ?? null,
+    schema: (await one<{ name: string }>(schema))?.name ?? '',
+  };
+}

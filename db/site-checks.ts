@@ -1,0 +1,30 @@
+/** Looking after a site, whatever it lies in: checks, compaction, copies in one file. */
+import { checkDatabase, copyDatabase, type DatabaseCheck, schemaOf, vacuumDatabase } from './cleanup.ts';
+import type { Database } from './open.ts';
+import { keepPrivate } from './private-file.ts';
+
+export async function checkSite(database: Database): Promise<DatabaseCheck> {
+  if (database.engine === 'sqlite') return checkDatabase(database);
+  return (await import('./postgres/cleanup.ts')).checkServer(database);
+}
+
+/** @returns bytes before and after. */
+export async function vacuumSite(database: Database): Promise<{ readonly before: number; readonly after: number }> {
+  if (database.engine === 'sqlite') return vacuumDatabase(database);
+  return (await import('./postgres/cleanup.ts')).vacuumServer(database);
+}
+
+/** The site in one file, whatever it lies in; what others write meanwhile neither waits nor gets in. @returns name of the file's newest migration. */
+export async function portableCopy(
+  database: Database,
+  file: string,
+  nativeBinding: string | undefined,
+): Promise<string> {
+  if (database.engine === 'sqlite') {
+    copyDatabase(database, file);
+    return schemaOf(database);
+  }
+  keepPrivate(file);
+  const { copyFromServer } = await import('./move/snapshot.ts');
+  return copyFromServer(database, file, nativeBinding);
+}

@@ -1,0 +1,78 @@
+/** How serving ends: it is told to, something it cannot do without is gone, or another server has taken its place. */
+import { AppError } from '../contract/errors.ts';
+import { reasonText } from '../contract/storage-reasons.ts';
+import type { LedgerThread } from '../threads/ledger/thread.ts';
+import type { RelayPool } from '../threads/relay/relay-pool.ts';
+import type { Stop } from './shutdown.ts';
+
+export interface Endings extends Stop {
+  /** Something is gone that nothing works without. */
+  fail(thread: 'ledger' | 'control' | 'relay', reason: string): void;
+  /** Another server serves: ends what is open, then everything. */
+  retire(): Promise<void>;
+  /** Resolves when serving has ended by itself, with the reason. */
+  readonly failed: Promise<AppError>;
+  /** Another server serves in this one's place. */
+  readonly followed: Promise<void>;
+  /** Resolves when another server serves, and all that was open here has ended. */
+  readonly retired: Promise<void>;
+}
+
+export interface EndingsDeps {
+  readonly relayThreads: RelayPool;
+  readonly print: (line: string) => void;
+  readonly ledgerThread: Pick<LedgerThread, 'leaving'>;
+  /** Whoever was before this one is billed through it: until then it cannot go. */
+  readonly before: Promise<unknown> | undefined;
+  /** Closes everything when nothing is open any more. */
+  readonly close: () => Promise<void>;
+}
+
+const retrySeconds = 5;
+/** Streams that were open when another server came are let end: nobody waits for that. */
+const farewellMs = 600_000;
+
+export function createEndings({ relayThreads, ledgerThread, print, before, close }: EndingsDeps): Endings {
+  const failed = Promise.withResolvers<AppError>();
+  const followed = Promise.withResolvers<void>();
+  const retired = Promise.withResolvers<void>();
+  let isFollowed = false;
+  let isFailed = false;
+  let ending: Promise<void> | null = null;
+  return {
+    fail(thread, why) {
+      const error = new AppError('thread_died', { thread, reason: why });
+      print(error.message);
+      isFailed = true;
+      // Why is said to the operator; a client is told what that means for it.
+      const reason = new AppError('storage_unavailable', {
+        reason: reasonText('thread_gone', { thread }),
+        seconds: retrySeconds,
+      });
+      const failing = relayThreads.fail(reason, thread === 'ledger');
+      ending ??= failing.then(close);
+      void ending.then(() => failed.resolve(error));
+    },
+    retire() {
+      isFollowed = true;
+      followed.resolve();
+      ending ??= relayThreads.stop(farewellMs).then(async () => {
+        await before;
+        await close();
+      });
+      return ending.then(() => {
+        if (!isFailed) retired.resolve();
+      });
+    },
+    stop(graceMs, delayMs) {
+      if (isFollowed) setTimeout(relayThreads.shutDownNow, graceMs).unref();
+      if (ending === null) ledgerThread.leaving();
+      ending ??= relayThreads.stop(graceMs, delayMs).then(close);
+      return ending;
+    },
+    shutDownNow: relayThreads.shutDownNow,
+    failed: failed.promise,
+    followed: followed.promise,
+    retired: retired.promise,
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * What this machine has leased, as cells of the shared memory: added when it is committed, taken out before it is given back.
+ * One thread's alone, which waits for locks: whoever died at one is buried by another.
+ */
+
+import type { Money } from '../balances/balances.ts';
+import { userStripe } from '../balances/shared-memory.ts';
+import { KeySlot, UserSlot } from '../balances/slot.ts';
+
+/** A balance, or the limit of one of its owner's keys. */
+export interface LeaseSubject {
+  readonly kind: 'account' | 'token';
+  readonly userId: number;
+  /** Of the user or of the key. */
+  readonly id: number;
+}
+
+export interface Leased {
+  /** @returns false where nobody has told of the subject: nothing was changed. */
+  addLease(subject: LeaseSubject, amount: number): boolean;
+  /** Takes out what nothing is held of. @returns how much of what was asked for. */
+  reclaim(subject: LeaseSubject, max: number): number;
+  /** What nothing is held of. */
+  idle(subject: LeaseSubject): number;
+  /** All of it is void, and so is what open requests hold of it. @param owners of keys. */
+  drop(owners: ReadonlyMap<number, number>): void;
+}
+
+export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' | 'accounts'>): Leased {
+  const { get, put } = memory;
+  /** @returns null where nobody has told of the subject. */
+  const cellsOf = ({ kind, userId, id }: LeaseSubject) => {
+    const userSlot = accounts.user(userId);
+    const place = kind === 'account' ? userSlot : accounts.token(id);
+    if (userSlot === 0 || place === 0) return null;
+    const stripe = userStripe(userSlot);
+    return kind === 'account'
+      ? { stripe, there: place + UserSlot.balance, spent: [place + UserSlot.held] }
+      : { stripe, there: place + KeySlot.limit, spent: [place + KeySlot.used, place + KeySlot.held] };
+  };
+  const locked = <T>(stripe: number, step: () => T): T => {
+    memory.lock(stripe);
+    try {
+      return step();
+    } finally {
+      memory.release(stripe);
+    }
+  };
+  const idleIn = ({ there, spent }: NonNullable<ReturnType<typeof cellsOf>>): number =>
+    Math.max(
+      0,
+      spent.reduce((left, cell) => left - get(cell), get(there)),
+    );
+
+  return {
+    addLease(subject, amount) {
+      const cells = cellsOf(subject);
+      if (cells === null) return false;
+      locked(cells.stripe, () => put(cells.there, get(cells.there) + amount));
+      return true;
+    },
+    reclaim(subject, max) {
+      const cells = cellsOf(subject);
+      if (cells === null) return 0;
+      return locked(cells.stripe, () => {
+        const amount = Math.min(max, idleIn(cells));
+        if (amount > 0) put(cells.there, get(cells.there) - amount);
+        return amount;
+      });
+    },
+    idle(subject) {
+      const cells = cellsOf(subject);
+      return cells === null ? 0 : locked(cells.stripe, () => idleIn(cells));
+    },
+    drop(owners) {
+      for (const userSlot of accounts.users.values())
+        locked(userStripe(userSlot), () => {
+          for (const cell of [UserSlot.balance, UserSlot.held, UserSlot.most]) put(userSlot + cell, 0);
+        });
+      for (const [id, cap] of accounts.tokens) {
+        const userSlot = accounts.user(owners.get(id) ?? 0);
+        locked(userStripe(userSlot), () => {
+          put(cap + KeySlot.limit, get(cap + KeySlot.used));
+          for (const cell of [KeySlot.held, KeySlot.most]) put(cap + cell, 0);
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/** What a request may cost at most, from what is known before it runs. */
+import {
+  answerBuckets,
+  type BucketName,
+  bucketNames,
+  bucketRow,
+  eachOf,
+  type MediaBucket,
+  mediaBuckets,
+  promptBuckets,
+  weightOf,
+} from './bucket.ts';
+import { pricesFor, quotaOf, roundedQuota } from './charge.ts';
+import type { Prices } from './price.ts';
+import { exactLimit, weightsOf } from './weights.ts';
+
+/** How large a request can become, in tokens. What is absent is nothing. */
+export interface ReserveSize {
+  /** Words of the prompt. */
+  readonly promptTokens: number;
+  /** What the prompt carries besides words, by bucket. */
+  readonly media?: Readonly<Partial<Record<MediaBucket, number>>>;
+  /** Files of which is not known before they are read how long they are, nor of which kind. */
+  readonly files?: number;
+  /** The prompt may be written to a cache that lives 5 minutes or an hour. */
+  readonly caches?: CacheLife;
+  /** All that may be written. */
+  readonly maxTokens: number;
+  /** The answer may be spoken. */
+  readonly speaks?: boolean;
+  /** Calls of tools that are paid by the call. */
+  readonly toolCalls?: Readonly<Record<string, number>>;
+}
+
+export type CacheLife = 'none' | '5m' | '1h';
+
+const noTools: Readonly<Record<string, number>> = {};
+
+/**
+ * The whole prompt at the dearest price that may apply, and all the output. Rounded like the charge, so that a hold never
+ * falls short of a charge within its bounds (new-api rounds down and leaves the prompt out).
+ */
+export function reserveEstimate(base: Prices, size: ReserveSize): number {
+  const { promptTokens, media = noMedia, files = 0, caches = 'none', maxTokens, speaks = false } = size;
+  let all = promptTokens + files;
+  for (const name in media) all += media[name as MediaBucket] ?? 0;
+  const prices = base.tiers.length === 0 ? base : pricesFor(base, all);
+  const { weights, words, anything, written, spoken, dear } = placesOf(prices);
+  if (weights !== null && isEmpty(size.toolCalls)) {
+    let sum = promptTokens * weights[words[caches]];
+    for (const name in media) {
+      const bucket = name as MediaBucket;
+      sum += (media[bucket] ?? 0) * weights[dear.has(bucket) ? bucket : words[caches]];
+    }
+    if (files > 0) sum += files * weights[anything[caches]];
+    sum += maxTokens * weights[speaks ? spoken : written];
+    if (sum > 0 && sum < exactLimit) return roundedQuota(sum, weights.unit);
+  }
+  const usage: Record<BucketName, number> = { ...noTokens };
+  usage[words[caches]] = promptTokens;
+  for (const name in media) {
+    const bucket = name as MediaBucket;
+    usage[dear.has(bucket) ? bucket : words[caches]] += media[bucket] ?? 0;
+  }
+  if (files > 0) usage[anything[caches]] += files;
+  usage[speaks ? spoken : written] += maxTokens;
+  return quotaOf({ ...usage, toolCalls: size.toolCalls ?? noTools, raw: null }, base);
+}
+
+/** The buckets that a hold counts in: the dearest that may apply, which depend on the prices alone. */
+interface BucketPlaces {
+  /** Integers by bucket; null = there is a price per call, or the numbers are too fine for the short way. */
+  readonly weights: (Readonly<Record<BucketName, number>> & { readonly unit: number }) | null;
+  readonly words: Readonly<Record<CacheLife, BucketName>>;
+  /** For files of which nobody knows the kind. */
+  readonly anything: Readonly<Record<CacheLife, BucketName>>;
+  readonly written: BucketName;
+  readonly spoken: BucketName;
+  /** Media that cost more than words. What the upstream reports as words costs what words cost. */
+  readonly dear: ReadonlySet<MediaBucket>;
+}
+
+const places = new WeakMap<Prices, BucketPlaces>();
+
+function placesOf(prices: Prices): BucketPlaces {
+  const known = places.get(prices);
+  if (known !== undefined) return known;
+  const weights = prices.modelPrice === null ? weightsOf(prices) : null;
+  const byLife = (more: readonly BucketName[]) => ({
+    none: dearest(prices, [...wordBuckets.none, ...more]),
+    '5m': dearest(prices, [...wordBuckets['5m'], ...more]),
+    '1h': dearest(prices, [...wordBuckets['1h'], ...more]),
+  });
+  const made = {
+    weights:
+      weights === null
+        ? null
+        : {
+            ...noTokens,
+            ...Object.fromEntries(weights.buckets.map(({ name, weight }) => [name, weight])),
+            unit: weights.unit,
+          },
+    words: byLife([]),
+    anything: byLife(mediaBuckets),
+    written: dearest(prices, writtenBuckets),
+    spoken: dearest(prices, answerBuckets),
+    dear: new Set(mediaBuckets.filter((name) => weightOf(prices, name) > 1)),
+  };
+  places.set(prices, made);
+  return made;
+}
+
+const isEmpty = (calls: ReserveSize['toolCalls']): boolean => {
+  for (const _tool in calls) return false;
+  return true;
+};
+
+const noMedia: NonNullable<ReserveSize['media']> = {};
+const noTokens = eachOf(bucketNames, () => 0);
+
+const heldAs = (names: readonly BucketName[], ...kinds: readonly string[]): readonly BucketName[] =>
+  names.filter((name) => kinds.includes(bucketRow(name).held));
+/** Where words of the prompt may be counted, by the cache they may be written to. */
+const wordBuckets: Readonly<Record<CacheLife, readonly BucketName[]>> = {
+  none: heldAs(promptBuckets, 'words'),
+  '5m': heldAs(promptBuckets, 'words', '5m'),
+  '1h': heldAs(promptBuckets, 'words', '5m', '1h'),
+};
+const writtenBuckets = heldAs(answerBuckets, 'words');
+
+function dearest(prices: Prices, names: readonly BucketName[]): BucketName {
+  let found: BucketName = names[0] ?? 'input';
+  for (const name of names) if (weightOf(prices, name) > weightOf(prices, found)) found = name;
+  return found;
+}

@@ -1,0 +1,95 @@
+/** How each kind of trouble is seen in the facts: one row each. */
+
+import type { AlertKindName } from '../../contract/alert-kinds.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
+import { formatQuota } from '../../contract/pricing/format.ts';
+import type { AlertInputs } from './inputs.ts';
+
+export interface Found {
+  /** Tells one trouble of a kind from another. */
+  readonly subject: string;
+  readonly values: Readonly<Record<string, string | number>>;
+}
+
+const infoOf = (text: string): Readonly<Record<string, unknown>> => {
+  try {
+    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+};
+const words = (value: unknown): string => (typeof value === 'string' && value !== '' ? value.slice(0, 300) : '—');
+const money = (quota: number, { get }: AlertInputs): string =>
+  formatQuota(quota, { inCurrency: get('DisplayInCurrencyEnabled'), quotaPerUnit: get('QuotaPerUnit') });
+const daySeconds = 86_400;
+/** Below a dollar an hour nothing is unusual. */
+const minUnusual = 1;
+
+export const looks: Readonly<Record<AlertKindName, (inputs: AlertInputs) => readonly Found[]>> = {
+  channel_disabled: ({ channels }) =>
+    channels
+      .filter(({ status }) => status === ChannelStatus.autoDisabled)
+      .map(({ id, name, other_info: info }) => ({
+        subject: String(id),
+        values: { id, name, reason: words(infoOf(info).status_reason) },
+      })),
+  channel_failing: ({ channels, ejected, failing }) =>
+    channels
+      .filter(
+        ({ id, status, other_info: info }) =>
+          status === ChannelStatus.enabled &&
+          (ejected.has(id) || failing.has(id) || infoOf(info).test_error !== undefined),
+      )
+      .map(({ id, name, other_info: info }) => ({
+        subject: String(id),
+        // Real requests say more than a test.
+        values: { id, name, reason: words(failing.get(id) || infoOf(info).test_error) },
+      })),
+  spend_high: (inputs) => {
+    const limit = inputs.get('alert_setting.spend_limit');
+    if (limit === 0 || inputs.spent <= limit * inputs.get('QuotaPerUnit')) return [];
+    return [
+      {
+        subject: '',
+        values: { spent: money(inputs.spent, inputs), limit: money(limit * inputs.get('QuotaPerUnit'), inputs) },
+      },
+    ];
+  },
+  spend_unusual: (inputs) => {
+    const factor = inputs.get('alert_setting.spend_factor');
+    const max = Math.max(inputs.baseline * factor, minUnusual * inputs.get('QuotaPerUnit'));
+    if (factor === 0 || inputs.baseline === 0 || inputs.spent <= max) return [];
+    return [{ subject: '', values: { spent: money(inputs.spent, inputs), usual: money(inputs.baseline, inputs) } }];
+  },
+  model_unpriced: ({ unpriced }) => unpriced.map((model) => ({ subject: model, values: { model } })),
+  balance_low: ({ channels, get }) => {
+    const limit = get('alert_setting.balance_limit');
+    return channels
+      .filter(
+        ({ status, balance, balance_updated_at: at }) =>
+          limit > 0 && status === ChannelStatus.enabled && at > 0 && balance < limit,
+      )
+      .map(({ id, name, balance }) => ({ subject: String(id), values: { id, name, balance, limit } }));
+  },
+  expiring: ({ expiring, now }) =>
+    expiring.map(({ id, what, expiresAt }) => ({
+      subject: id,
+      values: { what, days: Math.max(0, Math.floor((expiresAt - now) / daySeconds)) },
+    })),
+  disk_low: ({ freeBytes, get }) => {
+    const limit = get('alert_setting.disk_gb');
+    if (freeBytes === null || freeBytes >= limit * 1e9) return [];
+    return [{ subject: '', values: { free: (freeBytes / 1e9).toFixed(1) } }];
+  },
+  commits_late: ({ lately, storage: { ok, reason, late: timedOut, refused: rejected, waiting } }) =>
+    ok && !lately
+      ? []
+      : [
+          {
+            subject: '',
+            values: { reason: reason === '' ? '—' : reason.slice(0, 300), late: timedOut + rejected, waiting },
+          },
+        ],
+  backup_missed: ({ backupMissing }) =>
+    backupMissing === null ? [] : [{ subject: '', values: { reason: backupMissing.slice(0, 300) } }],
+};

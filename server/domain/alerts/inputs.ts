@@ -1,0 +1,123 @@
+/** What the kinds of alerts look at, read once for all of them. */
+import type { Database } from '../../../db/open.ts';
+import { createAlertsRepository, type Expiring } from '../../../db/repositories/alerts.ts';
+import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
+import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { healthyStorage, type StorageStatus } from '../../contract/storage.ts';
+import type { ChannelHealthStatus } from '../channels/routes.ts';
+import type { OptionsService } from '../options/service.ts';
+import { createChannelStates } from '../traffic/states.ts';
+import type { ReadOption } from './alert.ts';
+
+export interface AlertInputs {
+  readonly get: ReadOption;
+  /** Epoch seconds. */
+  readonly now: number;
+  readonly channels: readonly ChannelRow[];
+  /** Of enabled channels that the relay does not ask at present, by number. */
+  readonly ejected: ReadonlySet<number>;
+  /** Words of upstreams of channels whose traffic fails, by number. */
+  readonly failing: ReadonlyMap<number, string>;
+  readonly unpriced: readonly string[];
+  /** Quota of the last hour, and of the mean hour of the week before. */
+  readonly spent: number;
+  readonly baseline: number;
+  readonly expiring: readonly Expiring[];
+  /** null = the system does not say. */
+  readonly freeBytes: number | null;
+  readonly storage: StorageStatus;
+  /** Bills came late, or were turned down, within the last hour. */
+  readonly lately: boolean;
+  /** Why there is no backup that should be there; null = there is, or none is wanted. */
+  readonly backupMissing: string | null;
+}
+
+export interface AlertInputsDeps {
+  readonly database: Database;
+  readonly options: OptionsService;
+  readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
+  readonly storage?: () => StorageStatus;
+  /** Of the disk with the data folder. */
+  readonly freeBytes: () => number | null;
+  /** When the certificate of an address expires, epoch seconds; null = it cannot be told. */
+  readonly certificateEnd: (url: string) => Promise<number | null>;
+  readonly backupMissing: () => string | null;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+const ejectedCondition = 'ejected';
+const daySeconds = 86_400;
+const hourSeconds = 3600;
+
+export function createAlertInputs(deps: AlertInputsDeps) {
+  const { options } = deps;
+  const channelRows = createChannelsRepository(deps.database);
+  const repository = createAlertsRepository(deps.database);
+  const states = createChannelStates(deps);
+  /** A certificate is looked at once a day. */
+  const certificate = { url: '', lookedAt: 0, end: null as number | null };
+
+  /** The counts only grow. */
+  const timedOut = { count: 0, at: 0 };
+  const latelyOf = ({ late: ends, refused: rejected }: StorageStatus, now: number): boolean => {
+    if (ends + rejected > timedOut.count) timedOut.at = now;
+    timedOut.count = ends + rejected;
+    return timedOut.at > 0 && now - timedOut.at < hourSeconds;
+  };
+
+  const unpricedOf = (channels: readonly ChannelRow[]): string[] => {
+    if (options.get('SelfUseModeEnabled')) return [];
+    const tables = compilePriceTables((key) => options.text(key));
+    const models = new Set(
+      channels
+        .filter(({ status }) => status === ChannelStatus.enabled)
+        .flatMap(({ models: list }) => list.split(',').map((name) => name.trim())),
+    );
+    models.delete('');
+    return [...models].filter(
+      (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,
+    );
+  };
+  const ejectedOf = async (channels: readonly ChannelRow[]): Promise<ReadonlySet<number>> => {
+    const ids = channels.filter(({ status }) => status === ChannelStatus.enabled).map(({ id }) => id);
+    const found = (await deps.statusOf?.(ids)) ?? [];
+    return new Set(ids.filter((_, at) => found[at]?.condition === ejectedCondition));
+  };
+  const failingOf = async (): Promise<ReadonlyMap<number, string>> =>
+    new Map((await states()).flatMap(({ id, state, words }) => (state === 'failing' ? [[id, words] as const] : [])));
+  const siteCertificate = async (now: number): Promise<Expiring[]> => {
+    const url = options.get('ServerAddress');
+    if (!url.startsWith('https://')) return [];
+    if (certificate.url !== url || now - certificate.lookedAt >= daySeconds) {
+      certificate.url = url;
+      certificate.lookedAt = now;
+      certificate.end = await deps.certificateEnd(url).catch(() => null);
+    }
+    return certificate.end === null ? [] : [{ what: new URL(url).host, id: 'certificate', expiresAt: certificate.end }];
+  };
+
+  return async (): Promise<AlertInputs> => {
+    const now = Math.floor(deps.now() / 1000);
+    const channels = await channelRows.all();
+    const storage = deps.storage?.() ?? healthyStorage;
+    const days = options.get('alert_setting.expiry_days');
+    const until = now + days * daySeconds;
+    const expiring = days === 0 ? [] : [...(await repository.expiring(now, until)), ...(await siteCertificate(now))];
+    return {
+      get: options.get,
+      now,
+      channels,
+      ejected: await ejectedOf(channels),
+      failing: await failingOf(),
+      unpriced: unpricedOf(channels),
+      ...(await repository.spend(now)),
+      expiring: expiring.filter(({ expiresAt }) => expiresAt <= until),
+      freeBytes: deps.freeBytes(),
+      storage,
+      lately: latelyOf(storage, now),
+      backupMissing: deps.backupMissing(),
+    };
+  };
+}

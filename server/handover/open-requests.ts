@@ -1,0 +1,114 @@
+/** What open requests of one server hold of everybody's money, and the same held by the server that follows it: until they have ended, nobody can spend it twice. */
+
+import type { Money } from '../billing/balances/balances.ts';
+import { groupStripe, userStripe } from '../billing/balances/shared-memory.ts';
+import { KeySlot, RateSlot, UserSlot } from '../billing/balances/slot.ts';
+
+export interface OpenMoney {
+  readonly users: readonly (readonly [id: number, held: number, most: number])[];
+  readonly tokens: readonly (readonly [
+    id: number,
+    userId: number,
+    held: number,
+    most: number,
+    budget: number,
+    running: number,
+  ])[];
+  readonly groups: readonly (readonly [name: string, running: number])[];
+}
+
+interface Named {
+  readonly users: Iterable<{ readonly id: number }>;
+  readonly tokens: Iterable<{ readonly id: number; readonly userId: number }>;
+}
+
+export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Named): OpenMoney {
+  const { get } = memory;
+  const ofUsers = [...users].map(({ id }): OpenMoney['users'][number] => {
+    const userSlot = accounts.user(id);
+    return userSlot === 0 ? [id, 0, 0] : [id, get(userSlot + UserSlot.held), get(userSlot + UserSlot.most)];
+  });
+  const ofTokens = [...tokens].map(({ id, userId }): OpenMoney['tokens'][number] => {
+    const cap = accounts.token(id);
+    if (cap === 0) return [id, userId, 0, 0, 0, 0];
+    const [held = 0, max = 0, budget = 0, running = 0] = [
+      KeySlot.held,
+      KeySlot.most,
+      KeySlot.budgetHeld,
+      KeySlot.running,
+    ].map((cell) => get(cap + cell));
+    return [id, userId, held, max, budget, running];
+  });
+  const ofGroups = accounts
+    .slotIndexes([], [])
+    .groups.map(([name, place]) => [name, get(place + RateSlot.running)] as const);
+  return {
+    users: ofUsers.filter(([, held, max]) => held + max > 0),
+    tokens: ofTokens.filter(([, , ...amounts]) => amounts.some((amount) => amount > 0)),
+    groups: ofGroups.filter(([, running]) => running > 0),
+  };
+}
+
+const timeoutMs = 20;
+
+export interface HeldElsewhere {
+  /** So much is open there now, and no more. */
+  set(open: OpenMoney): void;
+  /** Somebody may have died at the lock, and it is this thread that buries the dead: it comes back later. */
+  underLock(stripe: number, step: () => void): void;
+}
+
+export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere {
+  const { get, put } = memory;
+  /** What is in each cell because of the other server. */
+  const taken = new Map<number, number>();
+  /** Whose lock each of them is under. */
+  const stripes = new Map<number, number>();
+  const underLock = (stripe: number, step: () => void): void => {
+    if (!memory.tryLock(stripe, timeoutMs)) return void setTimeout(underLock, timeoutMs, stripe, step);
+    step();
+    memory.release(stripe);
+  };
+  const reserve = (cell: number, amount: number) => {
+    put(cell, get(cell) + amount - (taken.get(cell) ?? 0));
+    if (amount === 0) taken.delete(cell);
+    else taken.set(cell, amount);
+  };
+  return {
+    underLock,
+    set({ users, tokens, groups }) {
+      const wanted = new Map<number, () => number>();
+      const want = (stripe: number, place: number, amounts: readonly (readonly [number, () => number])[]) => {
+        if (place === 0) return;
+        for (const [cell, amount] of amounts) {
+          stripes.set(place + cell, stripe);
+          wanted.set(place + cell, amount);
+        }
+      };
+      for (const [id, held, max] of users) {
+        const userSlot = accounts.user(id);
+        // They may go on to hold all that they may cost, as far as there is so much.
+        const reserved = () => Math.min(max, Math.max(held, get(userSlot + UserSlot.balance)));
+        want(userStripe(userSlot), userSlot, [
+          [UserSlot.held, reserved],
+          [UserSlot.most, () => max],
+        ]);
+      }
+      for (const [id, userId, held, max, budget, running] of tokens) {
+        const reserved = Math.max(held, max);
+        want(userStripe(accounts.user(userId)), accounts.token(id), [
+          [KeySlot.held, () => reserved],
+          [KeySlot.most, () => max],
+          [KeySlot.budgetHeld, () => budget],
+          [KeySlot.running, () => running],
+        ]);
+      }
+      for (const [name, running] of groups) {
+        const place = accounts.group(name);
+        want(groupStripe(place), place, [[RateSlot.running, () => running]]);
+      }
+      for (const cell of new Set([...taken.keys(), ...wanted.keys()]))
+        underLock(stripes.get(cell) ?? 0, () => reserve(cell, wanted.get(cell)?.() ?? 0));
+    },
+  };
+}

@@ -1,0 +1,324 @@
+/** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
+import type { Server, ServerWebSocket } from 'bun';
+import { AppError, type ErrorCode, type ErrorParams, formatError } from '../contract/errors.ts';
+import { inLanguageOf } from '../contract/language.ts';
+import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
+import type { Peer } from '../relay/intake/parsed-request.ts';
+import { forgivenPath } from '../relay/intake/routes.ts';
+import type { Relay } from '../relay/relay.ts';
+import { bodyLimit } from './body-limit.ts';
+import { clientAddress } from './client-ip.ts';
+import type { Connections } from './connections.ts';
+import { isOpenToPages, isPreflight, meantMethod, openToPages, preflightAnswer } from './cross-origin.ts';
+import { createForwarding, createUnderWay, forwardedFrom } from './forward.ts';
+import { isProbe, probe } from './health-checks.ts';
+import { placeOf } from './path-kind.ts';
+import { cameOverTls, strictTransport } from './transport-security.ts';
+
+export interface HttpServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Others listen on it, too. */
+  readonly shared?: boolean;
+  /** Socket at which what comes to the server before this one is heard, too. */
+  readonly forwardedSocket?: string;
+  readonly relay: Relay;
+  /** Whether paid requests are taken. */
+  readonly mayServe: () => boolean;
+  /** Unix socket of the control thread's forwarded listener. */
+  readonly controlSocket: string;
+  /** Whether a proxy at this address may say who it calls for. */
+  readonly trustsProxy: (address: string) => boolean;
+  /** Host of the site's own https address, '' = none. */
+  readonly secureHost?: () => string;
+  /** Time limits of connections, and how many there may be. */
+  readonly connections: Connections;
+  /** Answers console files; null when the path is not one of them. */
+  readonly consoleAsset: (request: Request, path: string) => Response | null;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** From here on balancers are told to send nobody, and every answer ends its connection; whoever comes is served. */
+  leave(): void;
+  /** What the relay does not take is refused. */
+  drain(): void;
+  /** Newcomers wait. Resolves when the API has answered those before. */
+  pause(): Promise<void>;
+  /** They go to that socket, where another server hears them; null = they are served here. */
+  forwardTo(endpoint: string | null): void;
+  /** Those that are being answered by another server. */
+  forwardedSocket(): number;
+  /** Waits for open requests, at most `graceMs`, then closes. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Larger bodies are cut off by the listener itself; the relay's own, smaller limit gives the readable error. */
+const hardBodyLimit = 256 * 1024 * 1024;
+/** Sound comes in frames of a megabyte and more. */
+const frameLimit = 16 * 1024 * 1024;
+
+/** Without a host that can be one, the runtime tells no more than the path: nobody may take a part of it for the whole. */
+const isHostless = (url: string): boolean => url.startsWith('/');
+
+/** The path of a request's URL without building a URL object. */
+export function pathOf(url: string): string {
+  const start = isHostless(url) ? 0 : url.indexOf('/', 8);
+  if (start < 0) return '/';
+  const query = url.indexOf('?', start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
+}
+
+/** @throws the listener's error (EADDRINUSE, EACCES). */
+export function openHttpServer(options: HttpServerOptions): HttpServer {
+  const { connections } = options;
+  let leaving = false;
+  let draining = false;
+  const forwarding = createForwarding();
+  const requested = createUnderWay();
+  const handlers = {
+    maxRequestBodySize: hardBodyLimit,
+    fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
+      // Whoever handed it on looks after its connection.
+      if (listener === inner) listener.timeout(request, 0);
+      return forwarding.passed(request, listener, serve);
+    },
+    websocket: {
+      // Seconds. The listener asks before: only who does not answer is gone.
+      idleTimeout: 120,
+      maxPayloadLength: frameLimit,
+      open: (socket: ServerWebSocket<Conversation>) => socket.data.open(socket),
+      message: (socket: ServerWebSocket<Conversation>, data: string | Buffer<ArrayBuffer>) => socket.data.message(data),
+      close: (socket: ServerWebSocket<Conversation>) => socket.data.close(),
+    },
+    error: () =>
+      new Response('{"success":false,"message":"Internal server error"}', {
+        status: 500,
+        headers: { 'content-type': 'application/json' },
+      }),
+  };
+  const serve = (request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> => {
+    const path = forgivenPath(pathOf(request.url), meantMethod(request));
+    const direct = () => (listener === inner ? forwardedFrom(request) : (listener.requestIP(request)?.address ?? ''));
+    const peer = {
+      ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
+    };
+    if (isProbe(path)) return probed(request, path);
+    // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
+    if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
+    const place = placeOf(path);
+    const isOpen = isOpenToPages(request, place, path);
+    if (isOpen && isPreflight(request)) return parting(preflightAnswer(request));
+    const told = isOpen ? openToPages : asItIs;
+    if (draining) return rejected(options.relay, request, path, peer).then(told);
+    // Coding agents look whether anybody is there before they log in.
+    if (path === '/api/hello') return parting(new Response(null));
+    if (isRealtime(request, path))
+      return upgrade(listener, request, connections, options.relay.realtime(request, peer));
+    if (place === 'relay') {
+      const rejection = options.relay.reject(request, path, peer);
+      if (rejection !== null) return parting(told(rejection));
+    }
+    // A page is no answer to a socket: programs would take it for one that opened.
+    if (place === 'relay' || (place === 'console' && wantsSocket(request))) {
+      const going = connections.begin(request);
+      return closing(going, options.relay.handle(going, path, peer), told);
+    }
+    if (place === 'nowhere') return unknownRoute(request, path);
+    const secure = cameOverTls({
+      host: request.headers.get('host'),
+      scheme: request.headers.get('x-forwarded-proto'),
+      trusted: options.trustsProxy(direct()),
+      secureHost: options.secureHost?.() ?? '',
+    });
+    if (place === 'console') {
+      const asset = options.consoleAsset(request, path);
+      if (secure) asset?.headers.set(strictTransport.name, strictTransport.value);
+      if (asset !== null) return parting(asset);
+    }
+    const going = connections.begin(request);
+    const undeclaredProxy = request.headers.has('x-forwarded-for') && !options.trustsProxy(direct()) ? direct() : '';
+    return closing(going, requested.during(forward(going, { ip: peer.ip(), secure, undeclaredProxy }, options)));
+  };
+
+  const probed = (request: Request, path: string): Response => {
+    return parting(probe(path, request.method, { storage: !options.mayServe(), draining: leaving }));
+  };
+
+  /** Keep-alive connections are told to end: the next one may come out elsewhere, and the stop would wait for them. */
+  const parting = (response: Response): Response => {
+    if (leaving) response.headers.set('connection', 'close');
+    return response;
+  };
+
+  const closing = (request: Request, answer: Promise<Response>, told = asItIs): Promise<Response> =>
+    answer.then((response) => {
+      connections.answered(request);
+      return parting(told(response));
+    });
+
+  const server: Server<Conversation> = Bun.serve<Conversation>({
+    ...handlers,
+    hostname: options.host,
+    port: options.port,
+    reusePort: options.shared ?? false,
+    idleTimeout: connections.idleSeconds,
+  });
+  const { forwardedSocket = '' } = options;
+  // Before the port is known to anybody: whoever is handed on finds somebody.
+  const inner = forwardedSocket === '' ? null : Bun.serve<Conversation>({ ...handlers, unix: forwardedSocket });
+  connections.watch(server, options.trustsProxy);
+  return {
+    port: server.port ?? options.port,
+    leave() {
+      leaving = true;
+    },
+    drain() {
+      leaving = true;
+      draining = true;
+    },
+    pause() {
+      forwarding.pause();
+      return requested.none();
+    },
+    forwardTo: forwarding.forwardTo,
+    forwardedSocket: () => (forwarding.isOver() ? server.pendingRequests : 0),
+    async stop(graceMs) {
+      leaving = true;
+      draining = true;
+      const timedOut = performance.now() + graceMs;
+      const busy = () => options.relay.open() > 0 || server.pendingRequests > 0;
+      while (busy() && performance.now() < timedOut) await Bun.sleep(10);
+      connections.stop();
+      // Refuses new connections; its promise would also wait for idle keep-alive ones.
+      void server.stop(false);
+      // The last bytes are handed to the sockets, and read, before a close may overtake them.
+      await Bun.sleep(lastBytesMs);
+      void server.stop(true);
+      void inner?.stop(true);
+    },
+  };
+}
+
+const asItIs = (response: Response): Response => response;
+
+/** In the language the caller names. */
+function wordsOf(request: Request, code: ErrorCode, params: ErrorParams = {}): string {
+  const [zh, en] = [formatError(code, params, 'zh'), formatError(code, params, 'en')];
+  return inLanguageOf({ zh, en }, request.headers.get('accept-language'));
+}
+
+const lastBytesMs = 50;
+const retrySeconds = '5';
+
+/** The listener stays until the last stream has ended, so that whoever comes meanwhile is told to come back instead of finding nobody. */
+async function rejected(relay: Relay, request: Request, path: string, peer: Peer): Promise<Response> {
+  const response =
+    placeOf(path) === 'relay'
+      ? await relay.handle(request, path, peer)
+      : new Response(
+          JSON.stringify({ success: false, message: wordsOf(request, 'shutting_down'), code: 'shutting_down' }),
+          { status: 503, headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': retrySeconds } },
+        );
+  response.headers.set('connection', 'close');
+  return response;
+}
+
+const isRealtime = (request: Request, path: string): boolean => path === '/v1/realtime' && wantsSocket(request);
+
+const wantsSocket = (request: Request): boolean => request.headers.get('upgrade')?.toLowerCase() === 'websocket';
+
+/** The upstream is reached first, so that a refusal still has a status. */
+async function upgrade(
+  listener: Server<Conversation>,
+  request: Request,
+  connections: Connections,
+  wanted: Promise<Conversation | Response>,
+): Promise<Response | undefined> {
+  const release = connections.reserve(request);
+  const conversation = await wanted;
+  if (conversation instanceof Response) {
+    release();
+    return conversation;
+  }
+  const headers: Record<string, string> =
+    conversation.protocol === '' ? {} : { 'sec-websocket-protocol': conversation.protocol };
+  const data: Conversation = {
+    ...conversation,
+    close() {
+      release();
+      conversation.close();
+    },
+  };
+  if (listener.upgrade(request, { data, headers })) return undefined;
+  data.close();
+  return new Response(null, { status: 400 });
+}
+
+/** Never a page: a program that mistyped its address must not take HTML for an answer. */
+function unknownRoute(request: Request, path: string): Response {
+  const { row, params } = new AppError('route_unknown', { method: request.method, path });
+  return Response.json(
+    {
+      success: false,
+      message: wordsOf(request, 'route_unknown', params),
+      code: 'route_unknown',
+      params,
+    },
+    { status: row.status, headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } },
+  );
+}
+
+/** Taken in whole before the API's thread is bothered, so that one that never ends holds one descriptor and not three. A byte too many is enough for the API to refuse it. */
+async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (request.body === null) return null;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  while (size <= bodyLimit) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    size += value.length;
+  }
+  return new Uint8Array(Buffer.concat(chunks).subarray(0, bodyLimit + 1));
+}
+
+/** Hands a request to the control thread; headers of the inner border are ours alone to set. */
+async function forward(
+  request: Request,
+  { ip, secure, undeclaredProxy }: { readonly ip: string; readonly secure: boolean; readonly undeclaredProxy: string },
+  { controlSocket, connections }: HttpServerOptions,
+): Promise<Response> {
+  const headers = new Headers(request.headers);
+  for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
+  headers.set('x-gateway-client-ip', ip);
+  if (secure) headers.set('x-gateway-tls', '1');
+  if (undeclaredProxy !== '') headers.set('x-gateway-undeclared-proxy', undeclaredProxy);
+  const start = request.url.indexOf('/', 8);
+  const target = `http://control${start < 0 ? '/' : request.url.slice(start)}`;
+  // Both are those of the body as it is sent now; two lengths that agree are one (RFC 9112 6.3), those that disagree the listener refuses.
+  headers.delete('content-length');
+  headers.delete('transfer-encoding');
+  try {
+    const body = request.method === 'GET' || request.method === 'HEAD' ? null : await bodyOf(request);
+    connections.onReceived(request);
+    return await fetch(target, {
+      unix: controlSocket,
+      method: request.method,
+      headers,
+      body,
+      redirect: 'manual',
+      decompress: false,
+      signal: request.signal,
+    } as RequestInit);
+  } catch {
+    return new Response(
+      JSON.stringify({ success: false, message: wordsOf(request, 'unavailable'), code: 'internal' }),
+      {
+        status: 503,
+        headers: { 'content-type': 'application/json; charset=utf-8' },
+      },
+    );
+  }
+}

@@ -1,0 +1,87 @@
+/** The habits of Anthropic's messages. */
+
+import type { Traits } from '../definition.ts';
+import { thoughtBudgets } from '../shared/effort.ts';
+import { idOf, present, record, text } from '../shared/json.ts';
+import { valuesOf } from '../shared/member-name.ts';
+import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
+import { suffix } from './suffix.ts';
+
+export const traits: Traits = {
+  label: 'Anthropic Messages',
+  routes: [
+    { path: '/v1/messages', operation: 'chat' },
+    { path: '/v1/messages/count_tokens', operation: 'count_tokens' },
+  ],
+  claims: (path) => path.startsWith('/v1/messages'),
+  chatOperation: 'messages',
+  // `?beta=true` and the like.
+  passesQuery: true,
+  headerPrefix: 'anthropic',
+  headers: { 'anthropic-version': '2023-06-01' },
+  limit: {
+    names: ['max_tokens'],
+    thoughts: thoughtBudgets,
+  },
+  matches: {
+    turns: 'messages',
+    members: [
+      'temperature',
+      'top_p',
+      'top_k',
+      'max_tokens',
+      'thinking',
+      'output_config.effort',
+      'tool_choice',
+      'stop_sequences',
+    ],
+  },
+  thoughts(body) {
+    const thinking = record(body.thinking);
+    if (thinking?.type !== 'enabled' && thinking?.type !== 'adaptive') return 'nothing';
+    return thinking.display === 'omitted' ? 'seals' : 'words';
+  },
+  countOperation: 'count_tokens',
+  countAnswer: (tokens) => ({ input_tokens: tokens }),
+  models: {
+    named: (path) => namedBehind(path, '/v1/models'),
+    asks: (_path, headers) => headers.has('anthropic-version'),
+    card: (id, { inputLimit, outputCap }) => ({
+      type: 'model',
+      id,
+      display_name: id,
+      created_at: modelsSinceText,
+      ...present({ max_input_tokens: inputLimit, max_tokens: outputCap }),
+    }),
+    list(cards, query) {
+      const after = query.get('after_id');
+      const before = query.get('before_id');
+      const at = (id: string | null): number => cards.findIndex((card) => card.id === id);
+      const limit = sizeOf(query.get('limit'), 20);
+      const end = before !== null && at(before) >= 0 ? at(before) : cards.length;
+      const start = after !== null ? at(after) + 1 : before !== null ? Math.max(0, end - limit) : 0;
+      const data = cards.slice(start, Math.min(end, start + limit));
+      const more = before !== null && after === null ? start > 0 : start + limit < end;
+      return { data, has_more: more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+    },
+  },
+  kept: {
+    requested: (body) => valuesOf(body, 'container').flatMap(idOf),
+    made: (_body, answer) => idOf(record(answer)?.container),
+  },
+  withoutLine({ system }, line) {
+    if (typeof system === 'string') {
+      const [first = '', ...rest] = system.split('\n');
+      return line.test(first) ? new Map([['system', JSON.stringify(rest.join('\n'))]]) : null;
+    }
+    const words = Array.isArray(system) ? text(record(system[0])?.text) : null;
+    if (!Array.isArray(system) || words === null || !line.test(words.trimEnd())) return null;
+    const rest = system.slice(1);
+    return new Map([['system', rest.length === 0 ? undefined : JSON.stringify(rest)]]);
+  },
+  suffix,
+  operator: {
+    headers: (settings, model) => settings.claudeHeaders(model),
+    maxTokens: (settings, model, requested) => settings.claudeMaxTokens(model, requested),
+  },
+};

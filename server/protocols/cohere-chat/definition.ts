@@ -1,0 +1,16 @@
+/** The habits of Cohere's second chat API. */
+
+import type { Traits } from '../definition.ts';
+import { effortSuffix } from '../shared/suffix.ts';
+
+export const traits: Traits = {
+  label: 'Cohere Chat',
+  routes: [{ path: '/v2/chat', operation: 'chat' }],
+  claims: (path) => path.startsWith('/v2/chat'),
+  chatOperation: 'cohere_chat',
+  limit: { names: ['max_tokens'], thoughts: [['thinking', 'token_budget']] },
+  gate: { names: ['documents'], objects: [], inObjects: [] },
+  countAnswer: (tokens) => ({ tokens }),
+  // The dialect has no words of effort.
+  suffix: effortSuffix(() => []),
+};

@@ -1,0 +1,74 @@
+/** The habits of chat completions. */
+import { endpointTypesOf } from '../../contract/endpoint-types.ts';
+import type { Traits } from '../definition.ts';
+import { thoughtBudgets } from '../shared/effort.ts';
+import { present } from '../shared/json.ts';
+import { modelsSince, namedBehind } from '../shared/model-card.ts';
+import { effortSuffix } from '../shared/suffix.ts';
+
+export const traits: Traits = {
+  label: 'OpenAI Chat Completions',
+  routes: [
+    { path: '/v1/chat/completions', operation: 'chat' },
+    { path: '/pg/chat/completions', operation: 'chat', session: true },
+    { path: '/v1/embeddings', operation: 'embeddings' },
+    { path: '/v1/engines/{model}/embeddings', operation: 'embeddings' },
+  ],
+  claims: () => false,
+  chatOperation: 'chat',
+  embeddings: { operation: 'embeddings', common: null },
+  requestsUsage: true,
+  limit: {
+    names: ['max_completion_tokens', 'max_tokens'],
+    older: 'max_tokens',
+    thoughts: thoughtBudgets,
+  },
+  matches: {
+    turns: 'messages',
+    members: [
+      'temperature',
+      'top_p',
+      'presence_penalty',
+      'frequency_penalty',
+      'stop',
+      'seed',
+      'n',
+      'max_tokens',
+      'max_completion_tokens',
+      'reasoning_effort',
+      'thinking',
+      'enable_thinking',
+      'parallel_tool_calls',
+      'tool_choice',
+      'response_format',
+    ],
+  },
+  countAnswer: (tokens) => ({ input_tokens: tokens }),
+  models: {
+    named: (path) => namedBehind(path, '/v1/models'),
+    asks: () => true,
+    // The dialect has no words for limits; these are the ones that several hosts of it use.
+    card: (id, { inputLimit, outputCap, inputs, outputs }) => ({
+      id,
+      object: 'model',
+      created: modelsSince,
+      owned_by: 'gateway',
+      ...present({
+        context_length: inputLimit,
+        max_completion_tokens: outputCap,
+        architecture: kindsOf(inputs, outputs),
+      }),
+      supported_endpoint_types: endpointTypesOf(id),
+    }),
+    list: (data) => ({ object: 'list', success: true, data }),
+  },
+  suffix: effortSuffix((body, effort) => (body.reasoning_effort === undefined ? [['reasoning_effort', effort]] : [])),
+};
+
+const kindsOf = (inputs: readonly string[] | null, outputs: readonly string[] | null): unknown =>
+  inputs === null && outputs === null
+    ? undefined
+    : present({
+        input_modalities: inputs === null ? undefined : ['text', ...inputs],
+        output_modalities: outputs ?? undefined,
+      });

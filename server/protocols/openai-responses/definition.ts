@@ -1,0 +1,44 @@
+/** The habits of the Responses API. */
+
+import type { Traits } from '../definition.ts';
+import { record, text } from '../shared/json.ts';
+import { effortSuffix } from '../shared/suffix.ts';
+import { compaction } from './compaction.ts';
+import { references } from './references.ts';
+import { madeIn, storedIn, thoughtsIn } from './stored.ts';
+
+export const traits: Traits = {
+  label: 'OpenAI Responses',
+  routes: [
+    { path: '/v1/responses', operation: 'chat' },
+    { path: '/v1/responses/compact', operation: 'chat', stream: false, compacts: true },
+    { path: '/v1/responses/input_tokens', operation: 'count_tokens' },
+  ],
+  claims: (path) => path.startsWith('/v1/responses'),
+  chatOperation: 'responses',
+  limit: {
+    names: ['max_output_tokens'],
+    thoughts: [
+      ['thinking', 'budget_tokens'],
+      ['reasoning', 'max_tokens'],
+    ],
+  },
+  matches: {
+    turns: 'input',
+    members: ['temperature', 'top_p', 'max_output_tokens', 'reasoning.effort', 'parallel_tool_calls', 'tool_choice'],
+  },
+  thoughts(body) {
+    const reasoning = record(body.reasoning);
+    return (text(reasoning?.summary) ?? text(reasoning?.generate_summary)) === null ? 'seals' : 'words';
+  },
+  countOperation: 'count_inputs',
+  countAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  kept: {
+    requested: storedIn,
+    recalled: thoughtsIn,
+    made: madeIn,
+  },
+  references,
+  compaction,
+  suffix: effortSuffix((body, effort) => [['reasoning', { ...(body.reasoning as object | undefined), effort }]]),
+};

@@ -1,0 +1,149 @@
+/** Members of a request that change what the upstream takes: which go upstream, what they may cost at most, and what they did cost. */
+
+import { toolPrice } from '../../contract/pricing/charge.ts';
+import { priceModifiers, withModifiers } from '../../contract/pricing/modifiers.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
+import { type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import type { ProtocolId, Usage } from '../../protocols/canonical.ts';
+import { record } from '../../protocols/shared/json.ts';
+import { looseName } from '../../protocols/shared/member-name.ts';
+import type { HostedUse } from '../../providers/knowledge/builtin-tools.ts';
+import { featuresIn, noFeatures, type RequestedFeatures, requestedMask } from '../../routing/features.ts';
+import { listsTools, nothingSent, type SentModifiers } from '../../routing/offers.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
+
+const none: readonly never[] = [];
+
+/** What a request asks for besides the model, that changes what the upstream takes. `speed` of speech is how fast somebody talks. */
+export const requestedOf = ({ operation, json, body, prompt }: ParsedRequest): RequestedFeatures =>
+  (prompt.features & requestedMask) === 0 || operation === 'speech' || json === null ? noFeatures : featuresIn(body);
+
+/**
+ * What of the terms a request told anew still asks for.
+ * @param body null = none of the client's members are in it. @param dialect that it is told in.
+ */
+export function carriedModifiers(
+  modifiers: SentModifiers,
+  body: Readonly<Record<string, unknown>> | null,
+  dialect: ProtocolId,
+): SentModifiers {
+  const requested = body === null ? noFeatures : featuresIn(body);
+  const names = new Set(requested.modifiers.map(({ member }) => member));
+  const sent = Object.entries(modifiers.sent).filter(([member]) => member === 'region' || names.has(member));
+  return { ...modifiers, sent: Object.fromEntries(sent), uses: requested.uses, listsTools: listsTools(dialect) };
+}
+
+/** The members that have to go, as edits of the client's own request. */
+export function modifierEdits(
+  body: Readonly<Record<string, unknown>>,
+  { removed }: SentModifiers,
+): ReadonlyMap<string, string | undefined> {
+  const edits = new Map<string, string | undefined>();
+  const wrappers = new Map<string, unknown>();
+  for (const [key = '', ...rest] of removed) {
+    if (rest.length === 0) {
+      edits.set(key, undefined);
+      continue;
+    }
+    wrappers.set(key, withoutPath(wrappers.get(key) ?? body[key], rest));
+  }
+  for (const [key, value] of wrappers) if (!edits.has(key)) edits.set(key, JSON.stringify(value));
+  return edits;
+}
+
+function withoutPath(value: unknown, [key = '', ...rest]: readonly string[]): unknown {
+  const object = record(value);
+  if (object === null) return value;
+  const { [key]: inner, ...others } = object;
+  return rest.length === 0 ? others : { ...object, [key]: withoutPath(inner, rest) };
+}
+
+/** Takes the same members out of a request that was told anew. @returns what to declare. */
+export function withoutModifiers(
+  body: Record<string, unknown>,
+  { removed, dropped }: SentModifiers,
+): readonly string[] {
+  const kept: string[] = [];
+  for (const [at, path] of removed.entries()) {
+    const [first = ''] = path;
+    const wanted = looseName(first);
+    for (const key of Object.keys(body)) {
+      if (looseName(key) !== wanted) continue;
+      if (path.length === 1) delete body[key];
+      else body[key] = withoutPath(body[key], path.slice(1));
+      kept.push(dropped[at] ?? key);
+    }
+  }
+  return kept;
+}
+
+/**
+ * The usage with the work that the upstream was asked for besides the model's: as the answer reports it, else the most
+ * that one answer takes.
+ */
+export function withUses(
+  usage: Usage | null,
+  { uses, listsTools: lists }: SentModifiers,
+  prices: Prices,
+): Usage | null {
+  if (usage === null || uses.length === 0) return usage;
+  const calls: Record<string, number> = { ...usage.toolCalls };
+  const dearest = (one: HostedUse) => toolPrice(prices, one.tool) * one.units;
+  for (const use of [...uses].sort((one, other) => dearest(other) - dearest(one))) {
+    for (const name of use.instead) {
+      const count = calls[name] ?? 0;
+      if (count === 0) continue;
+      delete calls[name];
+      calls[use.tool] = (calls[use.tool] ?? 0) + count * use.units;
+    }
+    if ((calls[use.tool] ?? 0) > 0 || (use.listed && lists)) continue;
+    if (use.reportedBy !== null && record(usage.raw)?.[use.reportedBy] !== undefined) continue;
+    const { reportedAs } = use;
+    if (reportedAs === null || !Object.keys(calls).some((name) => reportedAs.test(name))) calls[use.tool] = use.units;
+  }
+  return { ...usage, toolCalls: calls };
+}
+
+/** Whose tables and groups priced a request when it was admitted. */
+export interface Pricing {
+  readonly tables: PriceTables;
+  readonly group: string;
+  readonly userGroup: string;
+}
+
+/** The prices that hold for what the answer reports: its terms, and the other models that worked on it. */
+export function reportedPrices(
+  prices: Prices,
+  pricing: Pricing,
+  details: { readonly model: string; readonly upstreamModel: string; readonly modifiers: SentModifiers },
+  usage: Usage | null,
+): Prices {
+  const { sent } = details.modifiers;
+  if (sent === nothingSent.sent && usage?.modifiers === undefined && usage?.parts === undefined)
+    return withModifiers(prices, none);
+  const models = [details.model, details.upstreamModel];
+  const modifiers = { ...sent, ...usage?.modifiers };
+  const { surcharges, unpriced } = priceModifiers(
+    pricing.tables.termRules,
+    models,
+    modifiers,
+    details.modifiers.discounts,
+  );
+  const own = withModifiers(prices, surcharges);
+  if (usage?.parts === undefined && unpriced.length === 0) return own;
+  const others = new Map<string, Prices>();
+  const unknown = new Set<string>(unpriced);
+  for (const { model } of usage?.parts ?? none) {
+    if (model === null || models.includes(model) || others.has(model)) continue;
+    const found = resolvePrices(pricing.tables, model, pricing);
+    // A dated name of the model that was asked for is that model.
+    if (found !== null) others.set(model, found);
+    else if (!models.some((name) => model.startsWith(`${name}-`))) unknown.add(`model:${model}`);
+  }
+  if (others.size === 0 && unknown.size === 0) return own;
+  return {
+    ...own,
+    ...(others.size === 0 ? {} : { others }),
+    ...(unknown.size === 0 ? {} : { unpriced: [...(own.unpriced ?? []), ...unknown] }),
+  };
+}

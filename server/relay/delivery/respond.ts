@@ -1,0 +1,291 @@
+/** From the upstream's response to the client's: whole responses, bytes and streams; the last piece waits until the bill is durable. */
+import { formatUsd } from '../../contract/pricing/charge.ts';
+import type { ChatEvent } from '../../protocols/canonical.ts';
+import type { Reshape } from '../../protocols/codec.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import { reportedUsage } from '../admission/meter.ts';
+import type { Reservation } from '../admission/reservation.ts';
+import { nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
+import type { AttemptSummary } from '../shared/failure.ts';
+import { clientError, errorResponse, localizedFor, retryAfterOf } from '../shared/render-error.ts';
+import { jsonType, shownType } from '../shared/safe-headers.ts';
+import { changeFor, contextOf, isGathered, type Outcome } from '../upstream/attempt.ts';
+import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
+import { isWholeBill, readToEnd } from '../upstream/open-stream.ts';
+import type { Failed } from '../upstream/send.ts';
+import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
+import { whenDurable } from './await-commit.ts';
+import { relayBytes } from './bytes.ts';
+import { noteKept } from './response-items.ts';
+import { closeRequest, finishFailed, type Refusal, refusalOf, reportOutcome, type StreamEnd } from './settle.ts';
+import { brokenError, type Opened, ResponseStream, reshapeFor, type StreamDeps, type Streamed } from './stream.ts';
+
+/** What becomes of an attempt's outcome, once it is known. */
+export async function deliver(
+  core: StreamDeps,
+  one: Reservation,
+  sending: Promise<Outcome>,
+  disconnect: ClientDisconnect,
+): Promise<Response> {
+  const { pingMs } = one.plan.settings;
+  // With keep-alive on, a client that waits for a stream gets pings even before the upstream says anything.
+  if (pingMs === null || !one.parsed.stream) return respond(core, one, await sending, disconnect);
+  const outcome = await Promise.race([sending, Bun.sleep(pingMs).then(() => null)]);
+  return outcome === null ? waitingStream(core, one, sending, disconnect) : respond(core, one, outcome, disconnect);
+}
+
+function respond(
+  core: StreamDeps,
+  one: Reservation,
+  outcome: Outcome,
+  disconnect: ClientDisconnect,
+): Promise<Response> | Response {
+  switch (outcome.kind) {
+    case 'failed':
+      return reject(core, one, outcome, disconnect);
+    case 'stream':
+      return isGathered(one.parsed)
+        ? gathered(core, one, outcome, disconnect)
+        : streamed(core, one, outcome, disconnect);
+    case 'whole':
+      return whole(core, one, outcome);
+    case 'bytes':
+      return bytes(core, one, outcome, disconnect);
+  }
+}
+
+async function reject(
+  core: StreamDeps,
+  one: Reservation,
+  outcome: Failed,
+  disconnect: ClientDisconnect,
+): Promise<Response> {
+  const { parsed } = one;
+  const { shown, retryAfter } = await closeFailed(core, one, outcome, disconnect);
+  const response = errorResponse(parsed.protocol, localizedFor(parsed.request, shown), retryAfter);
+  const headers = ownHeaders(one, outcome.attempts);
+  for (const name in headers) response.headers.set(name, headers[name] ?? '');
+  return response;
+}
+
+/** Gives the hold back and writes the error row. @returns what the client is sent. */
+async function closeFailed(
+  core: StreamDeps,
+  one: Reservation,
+  outcome: Failed,
+  disconnect: ClientDisconnect,
+): Promise<Refusal> {
+  const { attempts, left } = outcome;
+  const circumstances = { gone: one.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
+  if (left !== null) {
+    const { prepared, usage } = left;
+    // What the upstream read is paid for.
+    await closeRequest(
+      core,
+      one,
+      { prepared, attempts },
+      {
+        endReason: 'client_gone',
+        usage,
+        usageSource: usage === null ? null : 'partial',
+        delivered: nothingDelivered,
+        firstByteMs: core.now(),
+      },
+    );
+    return refusalOf(one, outcome, circumstances);
+  }
+  const refusal = await finishFailed(one, outcome, circumstances);
+  one.owner?.over();
+  return refusal;
+}
+
+/** Neither JSON nor events: sound, subtitles. */
+function bytes(
+  core: StreamDeps,
+  one: Reservation,
+  outcome: Extract<Outcome, { kind: 'bytes' }>,
+  disconnect: ClientDisconnect,
+): Response {
+  const { prepared, response } = outcome;
+  core.watch?.lasting(one.parsed.request);
+  one.delivered(1, prepared.channel);
+  const body = relayBytes(response, {
+    now: core.now,
+    abort: disconnect.upstream,
+    stopped: () => disconnect.cutBy() !== null,
+    idleMs: core.idleMs(),
+    finish: (end) => {
+      const attempts = reportOutcome(core, one, outcome, end);
+      return closeRequest(core, one, { prepared, attempts }, end);
+    },
+  });
+  return new Response(body, { status: response.status, headers: headersOf(one, outcome.attempts, response) });
+}
+
+function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { kind: 'whole' }>): Promise<Response> {
+  const { parsed } = one;
+  const { prepared, body, bytes, response } = outcome;
+  const { upstream } = prepared;
+  const usage = reportedUsage(parsed, upstream, body);
+  const translateResponse = prepared.needsTranslation || (parsed.stream && parsed.operation === 'chat');
+  const events = outcome.events ?? (translateResponse || usage === null ? upstream.decodeResponse(body) : []);
+  const { translateResponse: convert } = prepared;
+  const text =
+    convert !== null
+      ? JSON.stringify(convert(body))
+      : translateResponse
+        ? translatedBody(one, changed(events, changeFor(prepared)), core.now())
+        : null;
+  if (prepared.namesKept) noteKept(core.affinity, one, prepared, body);
+  const durable = closeRequest(core, one, outcome, {
+    endReason: parsed.request.signal.aborted ? 'client_gone' : 'completed',
+    usage,
+    usageSource: usage === null ? null : 'reported',
+    delivered: usage === null ? textOfEvents(events) : nothingDelivered,
+    firstByteMs: outcome.firstByteMs,
+  });
+  const shape = text === null ? null : reshapeFor(one);
+  const chunk = inForm(one, text === null ? bytes : shape === null ? text : shape.push(text) + shape.end());
+  const headers = headersOf(one, outcome.attempts, response);
+  if (text === null) headers['content-type'] = jsonType(headers['content-type']);
+  else if (parsed.stream) addStreamHeaders(headers, shape);
+  else headers['content-type'] = 'application/json; charset=utf-8';
+  const { status } = response;
+  return whenDurable(durable, core.commitPingMs, chunk, (sent) => new Response(sent, { status, headers }));
+}
+
+/** Some addresses take an answer in one piece in another form than the dialect's chat. */
+function inForm<T extends string | Uint8Array<ArrayBuffer>>({ parsed }: Reservation, chunk: T): T | string {
+  const form = parsed.stream ? undefined : codecFor(parsed.protocol).client.wholeForm?.(parsed.request.url);
+  if (form == null) return chunk;
+  return form(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'));
+}
+
+const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeFor>): readonly ChatEvent[] =>
+  change === undefined ? events : events.flatMap(change);
+
+/** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
+export function translatedBody(one: Reservation, events: readonly ChatEvent[], nowMs: number): string {
+  const { parsed } = one;
+  const { translation, traits } = codecFor(parsed.protocol);
+  const context = contextOf(one, nowMs);
+  if (!parsed.stream) {
+    const text = translation.encodeResponse(events, context);
+    const called = parsed.compaction?.form === 'call' ? traits.compaction?.asCall(text, parsed.body) : undefined;
+    return JSON.stringify(called ?? text);
+  }
+  const writer = translation.writer(context);
+  return events.map((event) => writer.write(event)).join('');
+}
+
+/** The upstream streams although the client asked for one piece. */
+async function gathered(
+  core: StreamDeps,
+  one: Reservation,
+  outcome: Extract<Outcome, { kind: 'stream' }>,
+  disconnect: ClientDisconnect,
+): Promise<Response> {
+  const { stream } = outcome;
+  const { prepared } = outcome;
+  const thinks = () => thinksUnseen(one, prepared, stream.frameRelay);
+  disconnect.expecting(() => stream.frameRelay.nearEnd() || thinks());
+  const broken = !(await readToEnd(stream, core.idleMs()));
+  const usage = stream.frameRelay.usage;
+  const gone = disconnect.isGone;
+  // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
+  const failed = broken && !gone;
+  const stopped = disconnect.cutBy();
+  const whole = isWholeBill(stream.frameRelay, !broken);
+  const end: StreamEnd = {
+    endReason: gone ? 'client_gone' : !broken ? 'completed' : stopped === null ? 'upstream_broken' : 'stopped',
+    usage,
+    usageSource: usage === null ? null : whole ? 'reported' : 'partial',
+    delivered: failed || whole ? nothingDelivered : stream.frameRelay.words(),
+    thought: broken && gone && !whole && thinks() ? thoughtTime(stream, core.now()) : null,
+    firstByteMs: failed && usage === null ? null : stream.firstByteMs,
+    ...(failed ? { failure: 'broken' } : {}),
+  };
+  const attempts = reportOutcome(core, one, outcome, end);
+  const text = broken ? '' : inForm(one, translatedBody(one, stream.frameRelay.events(), core.now()));
+  const durable = closeRequest(core, one, { prepared: outcome.prepared, attempts }, end);
+  disconnect.upstream.abort();
+  if (broken) {
+    await durable;
+    const { parsed } = one;
+    const error = stopped === null ? brokenError(one, outcome) : clientError(stopped, parsed.requestId);
+    return errorResponse(parsed.protocol, localizedFor(parsed.request, error), retryAfterOf(stopped));
+  }
+  return whenDurable(durable, core.commitPingMs, text, (sent) => {
+    const headers = ownHeaders(one, outcome.attempts);
+    headers['content-type'] = 'application/json; charset=utf-8';
+    return new Response(sent, { status: 200, headers });
+  });
+}
+
+function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconnect: ClientDisconnect): Response {
+  const { prepared, stream, response } = outcome;
+  if (prepared.namesKept) noteKept(core.affinity, one, prepared, { id: stream.frameRelay.responseId });
+  const relay = new ResponseStream(core, one, disconnect, outcome);
+  const headers = ownHeaders(one, outcome.attempts);
+  addShown(headers, response);
+  addStreamHeaders(headers, relay.reshape);
+  return new Response(relay.readable(), { status: response.status, headers });
+}
+
+/** The status is given away for a ping; all that follows is said inside of the stream. */
+function waitingStream(
+  core: StreamDeps,
+  one: Reservation,
+  sending: Promise<Outcome>,
+  disconnect: ClientDisconnect,
+): Response {
+  const opening = sending.then(async (outcome): Promise<Opened> => {
+    if (outcome.kind === 'stream') return outcome;
+    if (outcome.kind === 'failed') return (await closeFailed(core, one, outcome, disconnect)).shown;
+    return (await respond(core, one, outcome, disconnect)).text();
+  });
+  const relay = new ResponseStream(core, one, disconnect, opening);
+  const headers: Record<string, string> = { 'x-oneapi-request-id': one.parsed.requestId };
+  addStreamHeaders(headers, relay.reshape);
+  return new Response(relay.readable(), { status: 200, headers });
+}
+
+// --- headers: what a client may see of the upstream's, and our own
+
+/** The rest tells who the upstream is or how its account stands. */
+const shownHeaders = ['openai-version', 'openai-processing-ms', 'x-request-id'] as const;
+
+/** @param attempts attempts, for the trace. */
+function headersOf(one: Reservation, attempts: readonly AttemptSummary[], response: Response): Record<string, string> {
+  const headers = ownHeaders(one, attempts);
+  const type = response.headers.get('content-type');
+  if (type !== null) headers['content-type'] = shownType(type);
+  addShown(headers, response);
+  return headers;
+}
+
+function addShown(headers: Record<string, string>, response: Response): void {
+  for (const name of shownHeaders) {
+    const value = response.headers.get(name);
+    if (value !== null) headers[name] = value;
+  }
+}
+
+function addStreamHeaders(headers: Record<string, string>, shape: Reshape | null): void {
+  headers['content-type'] = shape === null ? 'text/event-stream; charset=utf-8' : shape.contentType;
+  headers['x-accel-buffering'] = 'no';
+}
+
+function ownHeaders(one: Reservation, attempts: readonly AttemptSummary[]): Record<string, string> {
+  const { parsed, plan, charged: quota } = one;
+  const headers: Record<string, string> = { 'x-oneapi-request-id': parsed.requestId };
+  if (plan.showCost && quota !== null) {
+    headers['x-gateway-quota'] = String(quota);
+    headers['x-gateway-cost-usd'] = formatUsd(quota, 6, plan.prices.quotaPerUnit);
+  }
+  if (plan.trace !== null) {
+    const requested = attempts.map(({ channelId }) => channelId);
+    headers['x-gateway-trace'] = `${plan.trace}; tried=${requested.join(',')}`;
+  }
+  return headers;
+}

@@ -1,0 +1,94 @@
+/** Holds for every answer of a conversation before it runs; where the balance has less, for a shorter one that is asked for instead. */
+
+import { quotaOf } from '../../../contract/pricing/charge.ts';
+import type { Prices } from '../../../contract/pricing/price.ts';
+import type { Usage } from '../../../protocols/canonical.ts';
+import type { Json } from '../../../protocols/shared/json.ts';
+import { emptyUsage } from '../../../protocols/shared/usage.ts';
+import type { Reservation } from '../../admission/reservation.ts';
+import type { Turns } from './turns.ts';
+import { sum } from './usage.ts';
+
+/** Tokens of an answer that is worth asking for: a second of speech. */
+const minResponseTokens = 20;
+
+export interface TurnReservation {
+  /** The answer that `ask` is about is carried as long as it may get. */
+  carriesAnswer(response: Json | null): boolean;
+  /** What `update` is about is carried as it was before. */
+  carriesSpeech(): boolean;
+  /** The client asks for an answer. @returns tokens it may write, null = not even a short one is carried. */
+  ask(response: Json | null): { readonly limit: number; readonly shorter: boolean } | null;
+  /** Somebody speaks, and an answer may begin unasked. @returns the limit to tell the upstream, 0 = none is needed, null = it is not carried. */
+  update(fresh: boolean): number | null;
+  /** Something was delivered. @returns false when it cannot be carried. */
+  delivered(): boolean;
+}
+
+/** @param otherUsage what else comes on the same bill. */
+export function createTurnReservation(
+  charge: Pick<Reservation, 'held' | 'extendTo'>,
+  prices: Prices,
+  turns: Turns,
+  otherUsage: () => Usage,
+): TurnReservation {
+  const carries = (next: Usage | null): boolean => {
+    const more = otherUsage();
+    const due = more === emptyUsage ? turns.max() : sum(turns.max(), more);
+    const usage = next === null ? due : sum(due, next);
+    return quotaOf(usage, prices) <= charge.held || charge.extendTo(usage);
+  };
+  /** Half of what is wished for, and half of that: so the next request finds something as well. 0 = none. */
+  const maxLength = (response: Json | null, wished: number): number => {
+    for (let limit = wished; ; limit = Math.max(minResponseTokens, Math.floor(limit / 2))) {
+      if (carries(turns.next(response, limit))) return limit;
+      if (limit <= minResponseTokens) return 0;
+    }
+  };
+  /** What is owed at most, and beside it, when that was last found to be carried. */
+  let carried: Usage | null = null;
+  let carriedBeside: Usage | null = null;
+  /** Set where the session's limit is ours. */
+  let lowered: number | null = null;
+  let settings = 0;
+
+  const limitNow = (): number => lowered ?? turns.session.limit();
+
+  return {
+    carriesAnswer: (response) => carries(turns.next(response, turns.session.limitOf(response))),
+    carriesSpeech: () => carries(turns.session.listens() ? turns.next(null, limitNow()) : null),
+    ask(response) {
+      const wished = turns.session.limitOf(response);
+      const limit = maxLength(response, wished);
+      if (limit === 0) return null;
+      turns.ask(turns.next(response, limit));
+      return { limit, shorter: limit < wished };
+    },
+    update(fresh) {
+      const { session } = turns;
+      if (!session.listens()) return carries(null) ? 0 : null;
+      if (session.settings() !== settings) lowered = null;
+      settings = session.settings();
+      const requested = session.requested();
+      if (lowered !== null && fresh && carries(turns.next(null, requested))) {
+        lowered = null;
+        return requested;
+      }
+      const now = limitNow();
+      const limit = maxLength(null, now);
+      if (limit === 0) return null;
+      if (limit === now) return 0;
+      lowered = limit;
+      return limit;
+    },
+    delivered: () => {
+      turns.stretch(minResponseTokens);
+      // Most events are pieces of an answer that is held for already.
+      if (turns.max() === carried && otherUsage() === carriedBeside) return true;
+      if (!carries(null)) return false;
+      carried = turns.max();
+      carriedBeside = otherUsage();
+      return true;
+    },
+  };
+}

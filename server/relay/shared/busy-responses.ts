@@ -1,0 +1,70 @@
+/** What newcomers are told who cannot be served in time. Put together once for each form it has: with thousands of them, telling each must cost next to nothing. */
+import { AppError } from '../../contract/errors.ts';
+import type { ClientError } from '../../protocols/codec.ts';
+import { clientError, refusalOf, retryAfterOf } from './render-error.ts';
+import { sealed } from './safe-headers.ts';
+
+/** Not all come back at the same moment. */
+const errors = [1, 2, 3].map((seconds) => new AppError('overloaded', { seconds }));
+
+export interface BusyAnswer {
+  readonly response: Response;
+  readonly requestId: string;
+  readonly error: AppError;
+  shown(): ClientError;
+}
+
+interface Form {
+  /** Around the request's id. */
+  readonly text: readonly string[];
+  readonly status: number;
+  readonly headers: Headers;
+  readonly isNamed: boolean;
+}
+
+const idHeader = 'x-oneapi-request-id';
+/** Stands for the id while a form is made; nothing else in it looks so. */
+const idMark = '<request id>';
+/** Paths may name models. */
+const maxForms = 300;
+
+function formOf(request: Request, path: string, error: AppError): Form {
+  const refusal = { shown: clientError(error, idMark), retryAfter: retryAfterOf(error) };
+  const { text, ...init } = refusalOf(request, path, refusal);
+  const { headers } = sealed(new Response(null, init));
+  return { text: text.split(idMark), status: init.status, headers, isNamed: headers.has(idHeader) };
+}
+
+export interface BusyAnswers {
+  /** For who is told otherwise. */
+  error(): AppError;
+  answer(request: Request, path: string): BusyAnswer;
+}
+
+export function createBusyAnswers(nextId: () => string): BusyAnswers {
+  const known = new Map<string, Form>();
+  let serial = 0;
+  const nextError = () => errors[serial++ % errors.length] as AppError;
+  /** The form follows from path, query and language; queries may hold keys, and nothing is remembered by them. */
+  const knownForm = (request: Request, path: string, error: AppError): Form => {
+    if (request.url.includes('?')) return formOf(request, path, error);
+    const name = `${error.params.seconds} ${path} ${request.headers.get('accept-language') ?? ''}`;
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    if (known.size >= maxForms) known.clear();
+    const form = formOf(request, path, error);
+    known.set(name, form);
+    return form;
+  };
+  return {
+    error: nextError,
+    answer(request, path) {
+      const error = nextError();
+      const { text, status, headers, isNamed } = knownForm(request, path, error);
+      const requestId = nextId();
+      const response = new Response(text.join(requestId), { status, headers });
+      if (isNamed) response.headers.set(idHeader, requestId);
+      return { response, requestId, error, shown: () => clientError(error, requestId) };
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/** What monitors are told of finished requests, counted where they end: a few additions each, read only when somebody asks. */
+import type { EndReason } from '../../contract/enum.ts';
+import type { TrafficWindow } from '../../contract/traffic.ts';
+import { type EndedTraffic, Traffic } from './traffic.ts';
+
+/** Upper bounds in milliseconds; what is longer counts in the last. */
+export const durationBounds = [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000] as const;
+export const commitBounds = [1, 2, 5, 10, 25, 50, 100, 250, 1000, 5000] as const;
+
+/** Counts below each bound and above all of them, then the sum in milliseconds. */
+export interface Distribution {
+  readonly counts: number[];
+  sum: number;
+}
+
+/** Of one model at one channel for one operation. */
+export interface Series {
+  readonly model: string;
+  /** 0 = nobody was asked. */
+  readonly channelId: number;
+  readonly operation: string;
+  readonly ends: Partial<Record<EndReason, number>>;
+  inputTokens: number;
+  outputTokens: number;
+  /** Quota. */
+  charged: number;
+  /** Calls of upstreams, retries included. */
+  attempts: number;
+  readonly duration: Distribution;
+  readonly firstByte: Distribution;
+}
+
+export interface Sample extends EndedTraffic {
+  readonly operation: string;
+}
+
+/** All since the relay began. */
+export interface RelayStats {
+  readonly series: readonly Series[];
+  /** Requests that nobody was asked for, by error code. */
+  readonly refusals: Readonly<Record<string, number>>;
+  readonly commit: Distribution;
+  readonly open: number;
+}
+
+export interface Stats {
+  ended(sample: Sample): void;
+  /** @param caller 0 = unknown. */
+  rejected(code: string, caller: RejectedCaller): void;
+  /** A key is used. @param peer who uses it. */
+  seen(tokenId: number, peer: { ip(): string }): void;
+  /** @param ms from the sending of a settlement to its commit. */
+  committed(ms: number): void;
+  read(): Omit<RelayStats, 'open'>;
+  /** Traffic since the last call, for whoever keeps it. */
+  takeTraffic(): readonly TrafficWindow[];
+}
+
+export interface RejectedCaller {
+  readonly userId: number;
+  readonly tokenId: number;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+/** Names come from clients: what is beyond is counted under one. */
+const maxSeries = 2000;
+const others = 'other';
+
+const empty = (bounds: readonly number[]): Distribution => ({ counts: new Array(bounds.length + 1).fill(0), sum: 0 });
+
+function add(into: Distribution, bounds: readonly number[], value: number): void {
+  let at = 0;
+  while (at < bounds.length && value > (bounds[at] as number)) at++;
+  into.counts[at] = (into.counts[at] ?? 0) + 1;
+  into.sum += value;
+}
+
+export function createStats(): Stats {
+  /** By channel, operation and model: nothing is put together for a request to be found. */
+  const byChannel = new Map<number, Map<string, Map<string, Series>>>();
+  const series: Series[] = [];
+  const refusals: Record<string, number> = {};
+  const commit = empty(commitBounds);
+  const traffic = new Traffic();
+
+  const make = (model: string, channelId: number, operation: string): Series => {
+    const made: Series = {
+      model,
+      channelId,
+      operation,
+      ends: {},
+      inputTokens: 0,
+      outputTokens: 0,
+      charged: 0,
+      attempts: 0,
+      duration: empty(durationBounds),
+      firstByte: empty(durationBounds),
+    };
+    series.push(made);
+    return made;
+  };
+  const seriesOf = (given: string, channelId: number, operation: string): Series => {
+    const operations = byChannel.get(channelId) ?? new Map<string, Map<string, Series>>();
+    byChannel.set(channelId, operations);
+    const models = operations.get(operation) ?? new Map<string, Series>();
+    operations.set(operation, models);
+    const known = models.get(given);
+    if (known !== undefined) return known;
+    const model = series.length < maxSeries ? given : others;
+    const found = models.get(model) ?? make(model, channelId, operation);
+    models.set(model, found);
+    return found;
+  };
+
+  return {
+    ended(sample) {
+      const one = seriesOf(sample.model, sample.channelId, sample.operation);
+      one.ends[sample.endReason] = (one.ends[sample.endReason] ?? 0) + 1;
+      one.inputTokens += sample.inputTokens;
+      one.outputTokens += sample.outputTokens;
+      one.charged += sample.charged;
+      one.attempts += sample.tried.length;
+      add(one.duration, durationBounds, sample.ms);
+      if (sample.firstByteMs !== null) add(one.firstByte, durationBounds, sample.firstByteMs);
+      traffic.ended(sample);
+    },
+    rejected(code, { userId, tokenId, nowMs }) {
+      refusals[code] = (refusals[code] ?? 0) + 1;
+      traffic.rejected(userId, tokenId, nowMs);
+    },
+    seen: (tokenId, peer) => traffic.seen(tokenId, peer),
+    committed: (ms) => add(commit, commitBounds, ms),
+    read: () => ({ series, refusals, commit }),
+    takeTraffic: () => traffic.take(),
+  };
+}

@@ -1,0 +1,133 @@
+/** The other machines of a site, as the control thread deals with them: it hears what they say, and says how this one stands. */
+
+import { createMembers } from '../../../db/postgres/members.ts';
+import {
+  createNotificationListener,
+  type NotificationListener,
+  notifyOver,
+  openEarLine,
+} from '../../../db/postgres/notifications.ts';
+import type { PostgresDatabase } from '../../../db/postgres/open.ts';
+import type { HealthReport } from '../../relay/routing/health-report.ts';
+import { createHealthBroadcast } from './health-broadcast.ts';
+
+export interface Peers {
+  broadcast(healthReport: HealthReport): void;
+  stop(): void;
+}
+
+export interface PeersDeps {
+  readonly database: PostgresDatabase;
+  /** Of this machine. */
+  readonly node: string;
+  /** Of this process. */
+  readonly run: string;
+  readonly monoNow: () => number;
+  /** How far the change feed has been read, null = not begun. */
+  readonly follows: () => string | null;
+  /** When everything that could be known was known, by the steady clock. */
+  readonly knownAt: () => number;
+  /** Something has changed. */
+  readonly changed: () => void;
+  readonly received: (healthReport: HealthReport) => void;
+  /** Limits are shared by so many nodes. */
+  readonly nodes: (count: number) => void;
+  readonly stats: () => Readonly<Record<string, unknown>>;
+  readonly report: (error: unknown) => void;
+}
+
+const changesChannel = 'gateway_changes';
+const healthChannel = 'gateway_heard';
+const reportMs = 3000;
+const percent = 100;
+
+/** Cores that this process has used since the last question, in hundredths. */
+function createLoad(now: () => number): () => number {
+  let last = { at: now(), used: process.cpuUsage() };
+  return () => {
+    const used = process.cpuUsage(last.used);
+    const at = now();
+    const share = (used.user + used.system) / 1000 / Math.max(1, at - last.at);
+    last = { at, used: process.cpuUsage() };
+    return Math.round(share * percent);
+  };
+}
+
+/** Resolves when it knows of the others, or that the database does not say. */
+export async function startPeers(deps: PeersDeps): Promise<Peers> {
+  const { database, monoNow } = deps;
+  const notify = notifyOver(database.pool);
+  const members = createMembers(database);
+  const load = createLoad(monoNow);
+  const gossip = createHealthBroadcast({
+    from: deps.run,
+    notify: (payload) => notify(healthChannel, payload),
+    monoNow,
+    wait: (ms, done) => setTimeout(done, ms),
+  });
+  let nodes = 1;
+  let failing = false;
+
+  const receive = (channel: string, payload: string) => {
+    if (channel === changesChannel) return deps.changed();
+    try {
+      const healthReport = gossip.receive(payload);
+      if (healthReport !== null) deps.received(healthReport);
+    } catch (error) {
+      // Another version says it otherwise.
+      deps.report(error);
+    }
+  };
+  const ear: NotificationListener = createNotificationListener({
+    connect: () => openEarLine(database.place),
+    notify,
+    channels: [changesChannel, healthChannel],
+    receive,
+    back: deps.changed,
+    name: deps.run.replaceAll('-', ''),
+    wait: (ms) => Bun.sleep(ms),
+  });
+
+  const check = async (): Promise<void> => {
+    const stats = {
+      ...deps.stats(),
+      cpu_percent: load(),
+      memory_bytes: process.memoryUsage.rss(),
+      news_ms: Math.max(0, Math.round(monoNow() - deps.knownAt())),
+      hears: ear.isListening(),
+    };
+    const follows = deps.follows();
+    if (follows !== null) await members.report(deps.node, follows, JSON.stringify(stats));
+    // A database that does not answer says nothing about the others.
+    const count = Math.max(1, await members.sharing());
+    if (count !== nodes) deps.nodes(count);
+    nodes = count;
+  };
+  const checkOnce = () =>
+    check().then(
+      () => {
+        failing = false;
+      },
+      (error: unknown) => {
+        if (!failing) deps.report(error);
+        failing = true;
+      },
+    );
+  let looking = false;
+  const timer = setInterval(() => {
+    if (looking) return;
+    looking = true;
+    void checkOnce().finally(() => {
+      looking = false;
+    });
+  }, reportMs);
+  await checkOnce();
+
+  return {
+    broadcast: gossip.broadcast,
+    stop() {
+      clearInterval(timer);
+      ear.close();
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** The relays of this process as the rest of it sees them: nobody needs to know how many there are. */
+
+import type { Balances } from '../../billing/balances/balances.ts';
+import type { LedgerClient } from '../../billing/ledger/client.ts';
+import type { AppError } from '../../contract/errors.ts';
+import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import type { Descriptors } from '../../http/descriptors.ts';
+import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
+import type { ChannelTestOrder } from '../../relay/channel-test.ts';
+import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
+import type { HealthReport } from '../../relay/routing/health-report.ts';
+import type { RelayState } from '../../relay/state/state.ts';
+import type { ToControl } from '../control/messages.ts';
+import type { FromRelay, RelayStatus, ServingOrder, ThreadStats } from './messages.ts';
+
+export interface RelayPool {
+  /** @returns the port. @throws AppError port_taken. */
+  open(): Promise<number>;
+  /** What the main thread's own state has applied already. Resolves when every relay thread has applied it, too. */
+  update(update: Snapshot | SnapshotDelta): Promise<void>;
+  test(order: ChannelTestOrder & { readonly id: number }): void;
+  channels(id: number, ids: readonly number[]): void;
+  /** What relays of other machines have learnt. */
+  received(update: HealthReport): void;
+  /** Each hands what it has counted to the control thread. */
+  traffic(): void;
+  taskResponded(answer: TaskCallAnswer): void;
+  /** The thread that keeps tasks is gone. */
+  tasksLost(): void;
+  /** Of each that answers, with its number. */
+  stats(): Promise<readonly { readonly thread: number; readonly stats: ThreadStats }[]>;
+  /** All together. */
+  status(): RelayStatus;
+  suspend(reason: string): void;
+  /** Newcomers wait. Resolves when nobody is let in any more, and the API has answered, unless that takes long. */
+  pause(): Promise<void>;
+  /** They go to that socket, where another server hears them; null = they are served. */
+  forwardTo(endpoint: string | null): void;
+  /** As `Stop` has it. */
+  stop(graceMs: number, delayMs?: number): Promise<void>;
+  shutDownNow(): void;
+  /** A thread that they cannot do without is gone. @param reason what clients are told. @param bankrupt it is the ledger's. */
+  fail(reason: AppError, bankrupt: boolean): Promise<void>;
+  /** At once, whatever is open. */
+  terminate(): void;
+}
+
+export interface RelayPoolDeps {
+  readonly order: ServingOrder;
+  readonly state: RelayState;
+  readonly balances: Balances;
+  /** The main thread's own. */
+  readonly ledger: LedgerClient;
+  readonly counter: TokenCounter;
+  readonly descriptors: Descriptors | null;
+  readonly control: (message: ToControl) => void;
+  /** One line for the operator. */
+  readonly print: (line: string) => void;
+  /** Whole lines of the log. */
+  readonly write: (text: string) => void;
+}
+
+/** What relays say that is nobody's business but the control thread's and the operator's. @returns false when it was something else. */
+export function passOn(
+  { control, print, write }: Pick<RelayPoolDeps, 'control' | 'print' | 'write'>,
+  message: FromRelay,
+): boolean {
+  switch (message.kind) {
+    case 'tested':
+    case 'stood':
+    case 'task':
+    case 'trouble':
+    case 'heard':
+    case 'traffic':
+      control(message);
+      return true;
+    case 'say':
+      print(message.line);
+      return true;
+    case 'logged':
+      write(message.text);
+      return true;
+    default:
+      return false;
+  }
+}

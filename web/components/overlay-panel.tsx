@@ -1,0 +1,108 @@
+/** Sheets for objects, dialogs for decisions. */
+
+import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
+import { type ReactNode, type RefObject, useLayoutEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { leave, useUnsaved } from '../lib/dirty-form.ts';
+import { Boundary } from './failure.tsx';
+import { Icon } from './icon.tsx';
+
+export interface SheetProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  readonly footer?: ReactNode;
+  /** Something was typed into it that closing would lose. */
+  readonly dirty?: boolean;
+}
+
+const typedInto = ':is(input:not([type=checkbox], [type=radio], [type=range]), textarea):not(:disabled, [readonly])';
+
+/** @param first is given the field that one types into next: the one that is marked, or the first, if there is one. */
+function Body({ first, children }: { readonly first: RefObject<HTMLElement | null>; readonly children: ReactNode }) {
+  const box = useRef<HTMLDivElement>(null);
+  // Here and not in the sheet: what a dialog holds is on the page later than the dialog.
+  useLayoutEffect(() => {
+    first.current =
+      box.current?.querySelector<HTMLElement>('[data-autofocus]') ??
+      box.current?.querySelector<HTMLElement>(typedInto) ??
+      null;
+  }, [first]);
+  return (
+    <div
+      ref={box}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+      tabIndex={0}
+      className="flex-1 overflow-auto px-5 py-4"
+    >
+      <Boundary>{children}</Boundary>
+    </div>
+  );
+}
+
+/** At the right of the page; on a phone at its foot. */
+export function Sheet({ title, onClose, children, footer, dirty = false }: SheetProps) {
+  const { t } = useTranslation();
+  useUnsaved(dirty);
+  const first = useRef<HTMLElement>(null);
+  const close = () => leave(onClose);
+  return (
+    <Dialog open onClose={close} initialFocus={first} className="relative z-20">
+      <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
+      <DialogPanel className="fixed right-0 bottom-0 flex max-h-dvh w-[520px] max-w-full flex-col border-line-strong bg-surface shadow-drawer max-sm:max-h-[92dvh] max-sm:rounded-t-3 max-sm:border-t sm:top-0 sm:border-l">
+        <header className="flex h-12 flex-none items-center gap-2 border-b border-line pr-3 pl-5">
+          <DialogTitle className="flex-1 truncate text-[16px] font-semibold">{title}</DialogTitle>
+          <button type="button" className="button button-ghost" onClick={close} aria-label={t('app.close')}>
+            <Icon name="close" />
+          </button>
+        </header>
+        <Body first={first}>{children}</Body>
+        {footer === undefined ? null : (
+          <footer className="flex flex-none flex-wrap justify-end gap-2 border-t border-line px-5 py-2.5">
+            {footer}
+          </footer>
+        )}
+      </DialogPanel>
+    </Dialog>
+  );
+}
+
+export interface ConfirmProps {
+  readonly title: string;
+  readonly text: ReactNode;
+  readonly action: string;
+  /** What not doing it is called. */
+  readonly cancel?: string;
+  /** What may be done instead. */
+  readonly other?: { readonly action: string; readonly onChoose: () => void } | undefined;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+export function Confirm({ title, text, action, cancel, other, onConfirm, onClose }: ConfirmProps) {
+  const { t } = useTranslation();
+  return (
+    <Dialog open onClose={onClose} className="relative z-30">
+      <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
+      <div className="fixed inset-0 grid grid-cols-1 place-items-center p-4">
+        <DialogPanel className="w-[420px] max-w-full rounded-3 border border-line-strong bg-raised p-5 shadow-pop">
+          <DialogTitle className="font-semibold">{title}</DialogTitle>
+          <div className="mt-2 mb-5 text-ink-2">{text}</div>
+          <div className="flex flex-wrap justify-end gap-2">
+            <button type="button" className="button" onClick={onClose} data-autofocus>
+              {cancel ?? t('app.cancel')}
+            </button>
+            {other === undefined ? null : (
+              <button type="button" className="button" onClick={other.onChoose}>
+                {other.action}
+              </button>
+            )}
+            <button type="button" className="button button-danger" onClick={onConfirm}>
+              {action}
+            </button>
+          </div>
+        </DialogPanel>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,203 @@
+/** Fields that most channels leave as they are. */
+
+import { useTranslation } from 'react-i18next';
+import { NumberField } from '../../components/amount-fields.tsx';
+import { Field, TextField } from '../../components/form.tsx';
+import { SelectField } from '../../components/select.tsx';
+import {
+  type ChannelForm,
+  type ChannelType,
+  isJsonOrBlank,
+  priorityTerms,
+  settingIn,
+  weightTerms,
+  withSetting,
+} from './channel-form.ts';
+import { ChannelSwitches } from './channel-options.tsx';
+import { namesIn } from './model-list.ts';
+
+export interface AdvancedFieldsProps {
+  readonly form: ChannelForm;
+  readonly provider: ChannelType | undefined;
+  readonly onChange: (change: Partial<ChannelForm>) => void;
+}
+
+interface PartProps extends Omit<AdvancedFieldsProps, 'provider'> {
+  readonly label: string;
+  readonly help: string;
+}
+
+function JsonField({
+  name,
+  label,
+  help,
+  form,
+  onChange,
+}: PartProps & {
+  readonly name: 'model_mapping' | 'status_code_mapping' | 'param_override' | 'setting';
+}) {
+  const { t } = useTranslation();
+  return (
+    <Field
+      label={label}
+      help={help}
+      unreadable={!isJsonOrBlank(form[name])}
+      error={
+        isJsonOrBlank(form[name]) ? undefined : t(name === 'model_mapping' ? 'channels.badMapping' : 'channels.badJson')
+      }
+    >
+      {(ids) => (
+        <textarea
+          {...ids}
+          className="field font-mono"
+          rows={3}
+          value={form[name]}
+          onChange={(event) => onChange({ [name]: event.target.value })}
+          spellCheck={false}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** How much of its list price an upstream charges. */
+export const costTerms = { max: 100 } as const;
+
+function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  const dialect = typeof setting?.dialect === 'string' ? setting.dialect : '';
+  const offered = new Set([...(provider?.dialects ?? []), ...(dialect === '' ? [] : [dialect])]);
+  return (
+    <SelectField
+      label={t('channels.dialect')}
+      help={t('channels.dialectHelp')}
+      value={dialect}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.dialectAuto')],
+        ...[...offered].map((one) => [one, provider?.dialect_labels[one] ?? one] as const),
+      ]}
+      onChange={(value) => onChange({ setting: withSetting(form.setting, 'dialect', value) })}
+    />
+  );
+}
+
+function UnknownIdsField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  const chosen = setting?.unknown_ids;
+  return (
+    <SelectField
+      label={t('channels.unknownIds')}
+      help={t('channels.unknownIdsHelp')}
+      value={chosen === 'allow' || chosen === 'refuse' ? chosen : ''}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.unknownIdsUsual')],
+        ['allow', t('channels.unknownIdsAllow')],
+        ['refuse', t('channels.unknownIdsRefuse')],
+      ]}
+      onChange={(value) => onChange({ setting: withSetting(form.setting, 'unknown_ids', value) })}
+    />
+  );
+}
+
+/** A word of the setting. */
+function SettingField({
+  name,
+  ...field
+}: PartProps & {
+  readonly name: 'proxy' | 'region';
+  readonly inputMode?: 'url';
+  readonly placeholder?: string;
+}) {
+  const { form, onChange, ...shown } = field;
+  const setting = settingIn(form.setting);
+  const value = setting?.[name];
+  return (
+    <TextField
+      {...shown}
+      value={typeof value === 'string' ? value : ''}
+      disabled={setting === null}
+      onChange={(next) => onChange({ setting: withSetting(form.setting, name, next) })}
+    />
+  );
+}
+
+export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps) {
+  const { t } = useTranslation();
+  const both = { form, onChange };
+  const line = (name: 'tag' | 'openai_organization' | 'test_model', label: string, help?: string) => (
+    <TextField
+      label={label}
+      help={help}
+      list={name === 'test_model' ? 'channel-test-models' : undefined}
+      value={form[name]}
+      onChange={(value) => onChange({ [name]: value })}
+    />
+  );
+  return (
+    <>
+      <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
+        <NumberField
+          label={t('channels.priority')}
+          help={t('channels.priorityHelp')}
+          terms={priorityTerms}
+          words={() => t('channels.priorityWhole')}
+          value={form.priority}
+          onChange={(priority) => onChange({ priority })}
+        />
+        <NumberField
+          label={t('channels.weight')}
+          help={t('channels.weightHelp')}
+          terms={weightTerms}
+          words={() => t('channels.weightWhole')}
+          value={form.weight}
+          onChange={(weight) => onChange({ weight })}
+        />
+        {line('tag', t('channels.tag'))}
+      </div>
+      {line('test_model', t('channels.testModel'), t('channels.testModelHelp'))}
+      <datalist id="channel-test-models">
+        {namesIn(form.models).map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {provider?.organization || form.openai_organization !== ''
+        ? line('openai_organization', t('channels.organization'), t('channels.organizationHelp'))
+        : null}
+
+      <JsonField {...both} name="model_mapping" label={t('channels.mapping')} help={t('channels.mappingHelp')} />
+      <JsonField
+        {...both}
+        name="status_code_mapping"
+        label={t('channels.statusMapping')}
+        help={t('channels.statusMappingHelp')}
+      />
+      <JsonField {...both} name="param_override" label={t('channels.override')} help={t('channels.overrideHelp')} />
+      <ChannelSwitches form={form} onChange={onChange} />
+      <DialectField form={form} provider={provider} onChange={onChange} />
+      <UnknownIdsField {...both} />
+      <SettingField
+        {...both}
+        name="proxy"
+        label={t('channels.proxy')}
+        help={t('channels.proxyHelp')}
+        inputMode="url"
+        placeholder="http://127.0.0.1:8118"
+      />
+      <SettingField {...both} name="region" label={t('channels.region')} help={t('channels.regionHelp')} />
+      <NumberField
+        label={t('channels.costRatio')}
+        help={t('channels.costRatioHelp')}
+        terms={costTerms}
+        empty=""
+        value={String(settingIn(form.setting)?.cost_ratio ?? '')}
+        disabled={settingIn(form.setting) === null}
+        onChange={(ratio) => onChange({ setting: withSetting(form.setting, 'cost_ratio', ratio) })}
+      />
+      <JsonField {...both} name="setting" label={t('channels.setting')} help={t('channels.settingHelp')} />
+    </>
+  );
+}

@@ -1,0 +1,74 @@
+/** A new key with ready lines for using it, and the fallback when the clipboard is closed to us. */
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { Token } from '../../../server/contract/entities.ts';
+import { shownKey } from '../../../server/contract/token-key.ts';
+import { Sheet } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+import { useAside } from '../../lib/read.ts';
+import { useMoney } from '../../shell/money.ts';
+import { allowanceOf, Sentence } from './limit.tsx';
+import { TestRequest } from './test-request.tsx';
+import { UseWith, useUsableModels } from './use-with.tsx';
+
+export interface KeyRevealProps {
+  readonly token: Token;
+  readonly onClose: () => void;
+  readonly onCopy: (text: string) => void;
+  /** It is for somebody else. */
+  readonly onGive: () => void;
+}
+
+/** Looks for the first request with the new key until there is one. */
+function FirstRequest({ token: { id, name, created_time: since } }: { readonly token: Token }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const found = useAside({
+    queryKey: ['first-request', id],
+    // By its id: names come again. The name and the time are what the log has an index for.
+    queryFn: () =>
+      call('log.self', { p: 1, page_size: 1, type: 2, token_id: id, token_name: name, start_timestamp: since }),
+    refetchInterval: (query) => ((query.state.data?.total ?? 0) > 0 ? false : 2000),
+  }).data?.items[0];
+  return (
+    <p role="status" className="mb-5 flex items-center gap-2 text-ink-2">
+      {found === undefined ? (
+        t('tokens.waiting')
+      ) : (
+        <>
+          <span className="status">{t('tokens.seen', { model: found.model_name, cost: money(found.quota) })}</span>
+          <Link href={`/log?open=${found.id}`}>{t('tokens.seeLog')}</Link>
+        </>
+      )}
+    </p>
+  );
+}
+
+export function KeyReveal({ token, onClose, onCopy, onGive }: KeyRevealProps) {
+  const { t, i18n } = useTranslation();
+  const money = useMoney();
+  const models = useUsableModels(token);
+  const key = shownKey(token.key);
+  return (
+    <Sheet title={t('tokens.reveal')} onClose={onClose}>
+      <div className="mb-3 flex items-center gap-2 rounded-2 border border-line-strong bg-sunken p-2">
+        <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{key}</code>
+        <button type="button" className="button button-primary" onClick={() => onCopy(key)}>
+          {t('app.copy')}
+        </button>
+      </div>
+      <div className="mb-4">
+        <Sentence allowance={allowanceOf(token, money, i18n.language)} />
+      </div>
+      <TestRequest secret={key} model={models[0] ?? ''} />
+      <FirstRequest token={token} />
+      <p className="mb-5">
+        <button type="button" className="button" onClick={onGive}>
+          {t('tokens.give')}
+        </button>
+      </p>
+      <p className="mb-2 text-ink-2">{t('tokens.revealHelp')}</p>
+      <UseWith token={token} onCopy={onCopy} />
+    </Sheet>
+  );
+}
