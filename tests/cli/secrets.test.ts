@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -188,7 +189,11 @@ test('a sealed column that is not known stops everything', async () => {
 
 test('it asks first, and refuses while somebody else uses the folder', async () => {
   await expect(runner.run(['secrets', 'rotate'])).rejects.toMatchObject({ code: 'input_needed' });
-  // A process that lives: the parent of this one.
-  writeFileSync(join(data, 'gateway.lock'), JSON.stringify({ pid: process.ppid, started: '' }));
-  await expect(runner.run(['secrets', 'rotate', '--yes'])).rejects.toMatchObject({ code: 'data_dir_locked' });
+  const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+  try {
+    writeFileSync(join(data, 'gateway.lock'), JSON.stringify({ pid: other.pid, started: '' }));
+    await expect(runner.run(['secrets', 'rotate', '--yes'])).rejects.toMatchObject({ code: 'data_dir_locked' });
+  } finally {
+    other.kill();
+  }
 });
