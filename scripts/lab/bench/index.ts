@@ -42,7 +42,7 @@ const gateway = await serve(await setUp(program, join(dir, 'gateway'), upstreams
 const site = await setUp(program, join(dir, 'reduced'), upstreams);
 const reduced = async (level: '1' | '2') => {
   const port = freePort();
-  const script = join(import.meta.dirname, 'reduced.ts');
+  const script = join(import.meta.dirname, 'partial-relay.ts');
   const child = start(cores.measured, [process.execPath, script, level, String(port), site.dataDir], {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
   });

@@ -1,5 +1,5 @@
 /**
- * Serves one reduced relay, assembled from the product's own parts: `reduced.ts LEVEL PORT DATA_DIR`.
+ * Serves one reduced relay, assembled from the product's own parts: `partial-relay.ts LEVEL PORT DATA_DIR`.
  * 1 = what is read from a client and an upstream passes through, with its parsing and its aborts; 2 = also keys and routing.
  * No limits, no reservation, no bill: only for practice upstreams on this machine.
  */

@@ -101,7 +101,7 @@ interface Seen {
 
 /**
  * @param leased several machines serve one site: what a balance or a key's limit has in reach here is what was lent
- * (`leased-balances.ts`), at first nothing, and no row and no movement changes it.
+ * (`leased-balance.ts`), at first nothing, and no row and no movement changes it.
  */
 export function createAccounts(memory: Memory, leased = false): Accounts {
   const users = new Map<number, number>();
