@@ -19,7 +19,7 @@ import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
 import { startThread } from '../embedded/workers.ts';
 import { localOwner } from '../http/call.ts';
-import { invoke, mutates } from '../http/invoke.ts';
+import { invoke, isMutation } from '../http/invoke.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
 import { createRelay } from '../relay/relay.ts';
@@ -203,7 +203,7 @@ export async function openDirect(dataDir: string, env: Environment, reader: Dire
       return {
         call(id, input) {
           const row = endpointById(id);
-          return row !== undefined && mutates(row)
+          return row !== undefined && isMutation(row)
             ? Promise.reject(error)
             : asOwner(services, reader.language ?? 'en', id, input);
         },

@@ -21,7 +21,7 @@ export interface Endpoint<Input extends z.ZodMiniType = z.ZodMiniType, Output ex
   /** 'text': the body is left unread and becomes the input {body, signature}, because a signature covers its bytes. */
   readonly body?: 'text';
   /** Changes state: needs the user-id header and a same-origin proof, refused in demo mode, audited. Default: method is not GET. */
-  readonly mutates?: boolean;
+  readonly mutation?: boolean;
   /** Said on success where the specification words it. */
   readonly done?: { readonly zh: string; readonly en: string };
   /** A stranger's form: a bot check comes first when the site has one; its token is the field `turnstile`. */

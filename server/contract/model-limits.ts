@@ -8,7 +8,7 @@ export interface ModelLimits {
   /** Tokens of prompt and answer together. */
   readonly context: number;
   /** It may think before it answers, and what it thinks need not be seen. */
-  readonly thinks: boolean;
+  readonly thinking: boolean;
   /** Its tokens are counted here as they are there. */
   readonly countable: boolean;
   /** It stands in the table. */
@@ -22,7 +22,7 @@ export interface ModelLimits {
 export const unknownModel: ModelLimits = {
   output: 32_768,
   context: Number.POSITIVE_INFINITY,
-  thinks: false,
+  thinking: false,
   countable: false,
   known: false,
 };
@@ -46,7 +46,7 @@ function compiled(): Map<string, ModelLimits> {
     const limits: ModelLimits = {
       output: Number(output),
       context: Number(context),
-      thinks: flags.includes('r'),
+      thinking: flags.includes('r'),
       countable: flags.includes('o'),
       known: true,
     };
@@ -83,7 +83,7 @@ export function modelLimits(name: string): ModelLimits {
   if (known !== undefined) return known;
   models ??= compiled();
   const limits = longestKnown(models, name) ?? unknownModel;
-  const made = settings.test(name) ? { ...limits, thinks: true } : limits;
+  const made = settings.test(name) ? { ...limits, thinking: true } : limits;
   if (requested.size >= maxRequested) requested.clear();
   requested.set(name, made);
   return made;

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { OptionKind } from './option-kinds.ts';
 
 /** Members of a request that a model may refuse, in the words of all dialects together. */
-export const refusableMembers = [
+export const modelParameters = [
   'temperature',
   'topP',
   'topK',
@@ -41,7 +41,7 @@ const isPattern = (source: string): boolean => {
 
 const positive = z.int().check(z.gte(1));
 const words = z.array(z.string().check(z.regex(/^[a-z]{1,20}$/)));
-const members = z.array(z.enum(refusableMembers));
+const members = z.array(z.enum(modelParameters));
 const kinds = z.array(z.enum(['text', 'image', 'audio', 'video', 'pdf']));
 
 const rule = z.strictObject({

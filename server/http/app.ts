@@ -13,7 +13,7 @@ import { bodyError, rejectDeep } from './body.ts';
 import { bodyLimit } from './body-limit.ts';
 import type { CallMeta, Download } from './call.ts';
 import { newerPage } from './family-pages.ts';
-import { invoke, mutates } from './invoke.ts';
+import { invoke, isMutation } from './invoke.ts';
 import { replyTo } from './reply.ts';
 import { strictTransport } from './transport-security.ts';
 import { rejectUnknown } from './unknown-members.ts';
@@ -110,7 +110,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
     if (proxy !== undefined) options.services.undeclaredProxy.saw(proxy);
     const identity = local
       ? await authenticateOwner(request, options.services)
-      : await authenticate(request, options.services, row.access !== 'public', mutates(row));
+      : await authenticate(request, options.services, row.access !== 'public', isMutation(row));
     const language = identity.language ?? languageOf(request);
     response.locals.language = language;
     const meta: CallMeta = {
@@ -142,7 +142,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       services: options.services,
       reply: replyTo(request, response),
     });
-    if (mutates(row)) await options.changed?.();
+    if (isMutation(row)) await options.changed?.();
     send(response, row, newer === null ? data : newer.answer(data, response.getHeader('X-Total-Count')), language);
   } catch (error) {
     fail(request, response, options, error);

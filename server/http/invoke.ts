@@ -18,7 +18,7 @@ const minRole: Readonly<Record<Exclude<Access, 'local'>, number>> = {
   root: Role.root,
 };
 
-export const mutates = (row: Endpoint): boolean => row.mutates ?? row.method !== 'GET';
+export const isMutation = (row: Endpoint): boolean => row.mutation ?? row.method !== 'GET';
 
 export interface Invocation {
   readonly actor: Actor;
@@ -34,7 +34,7 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
   const { actor, services } = invocation;
   allow(row, actor);
   if (
-    mutates(row) &&
+    isMutation(row) &&
     row.demo !== true &&
     !(row.demo === 'root' && actor.role >= Role.root) &&
     actor.via !== 'local' &&
@@ -46,7 +46,7 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
   const parsed = (row.input as z.ZodMiniType).safeParse(raw);
   if (!parsed.success) throw new AppError('params_invalid', describe(parsed.error.issues));
   // A token that may manage people would otherwise give its own user a password, and with it everything.
-  if (actor.scopes !== undefined && areaOf(row) === 'users' && mutates(row) && idOf(parsed.data) === actor.userId)
+  if (actor.scopes !== undefined && areaOf(row) === 'users' && isMutation(row) && idOf(parsed.data) === actor.userId)
     throw new AppError('scope_too_small', { call: id });
   if (row.botCheck === true && actor.via !== 'local') await services.botCheck(tokenOf(raw), invocation.meta.ip);
   const handler = handlers[id as EndpointId] as (call: Call<unknown>) => Promise<unknown>;
@@ -77,7 +77,8 @@ const idOf = (input: unknown): unknown => ((input ?? {}) as { readonly id?: unkn
 
 /** A change that takes more than a user's own rights, what the operator does to what belongs to users, and the first of all. */
 const isPrivileged = (row: Endpoint, { via }: Actor): boolean =>
-  mutates(row) && (row.id === 'setup.run' || (row.access !== 'public' && (row.access !== 'user' || via === 'local')));
+  isMutation(row) &&
+  (row.id === 'setup.run' || (row.access !== 'public' && (row.access !== 'user' || via === 'local')));
 
 function allow(row: Endpoint, actor: Actor): void {
   if (actor.via === 'local') return;
@@ -87,8 +88,8 @@ function allow(row: Endpoint, actor: Actor): void {
   // What anybody may read needs no scope.
   if (
     actor.scopes !== undefined &&
-    (row.access !== 'public' || mutates(row)) &&
-    !scopesAllow(actor.scopes, row, mutates(row))
+    (row.access !== 'public' || isMutation(row)) &&
+    !scopesAllow(actor.scopes, row, isMutation(row))
   )
     throw new AppError('scope_too_small', { call: row.id });
 }

@@ -1,7 +1,7 @@
 /** Reads the rows of knowledge the other way round: a played provider refuses what they say it does not take. */
 import type { ProtocolId } from '../protocols/canonical.ts';
 import { type Json, list, record } from '../protocols/shared/json.ts';
-import type { RefusableMember } from '../protocols/target.ts';
+import type { ModelParameter } from '../protocols/target.ts';
 import type { Demand, ModelRow, ProviderRow } from '../providers/knowledge/row.ts';
 
 export interface Refusal {
@@ -34,7 +34,7 @@ export type WireId = ProtocolId | 'converse';
 
 /** Where a wire says what a model may refuse. */
 interface Places {
-  readonly values: Partial<Record<RefusableMember, string>>;
+  readonly values: Partial<Record<ModelParameter, string>>;
   /** Whether a tool is forced. */
   readonly forced: (body: Json) => boolean;
   readonly schema: (body: Json) => boolean;
@@ -178,7 +178,7 @@ const bare = (name: string): string =>
     .replace(/^(?:(?:us-gov|[a-z]{2,6})\.)?[a-z]+\.(?=[a-z])/, '');
 
 /** What upstreams do where nothing is said: saying it is no fault. */
-const samples: Partial<Record<RefusableMember, unknown>> = {
+const samples: Partial<Record<ModelParameter, unknown>> = {
   temperature: 1,
   topP: 1,
   presencePenalty: 0,
@@ -188,29 +188,29 @@ const samples: Partial<Record<RefusableMember, unknown>> = {
 };
 
 interface Combined {
-  readonly refuses: ReadonlySet<RefusableMember>;
-  readonly refusesThinking: ReadonlySet<RefusableMember>;
+  readonly unsupported: ReadonlySet<ModelParameter>;
+  readonly unsupportedWithThinking: ReadonlySet<ModelParameter>;
   readonly said: Partial<ModelRow>;
 }
 
 function combined(rows: readonly ModelRow[], slug: string, model: string): Combined {
-  const refuses = new Set<RefusableMember>();
-  const refusesThinking = new Set<RefusableMember>();
+  const unsupported = new Set<ModelParameter>();
+  const unsupportedWithThinking = new Set<ModelParameter>();
   let said: Partial<ModelRow> = {};
   for (const row of rows) {
     if ((row.provider !== undefined && row.provider !== slug) || !row.models.test(bare(model))) continue;
-    for (const member of row.takes ?? []) {
-      refuses.delete(member);
-      refusesThinking.delete(member);
+    for (const member of row.supported ?? []) {
+      unsupported.delete(member);
+      unsupportedWithThinking.delete(member);
     }
-    for (const member of row.refuses ?? []) refuses.add(member);
-    for (const member of row.refusesThinking ?? []) refusesThinking.add(member);
+    for (const member of row.unsupported ?? []) unsupported.add(member);
+    for (const member of row.unsupportedWithThinking ?? []) unsupportedWithThinking.add(member);
     said = { ...said, ...row };
   }
-  return { refuses, refusesThinking, said };
+  return { unsupported, unsupportedWithThinking, said };
 }
 
-function rejectedMember(members: ReadonlySet<RefusableMember>, at: Places, body: Json): RefusableMember | null {
+function rejectedMember(members: ReadonlySet<ModelParameter>, at: Places, body: Json): ModelParameter | null {
   for (const member of members) {
     if (member === 'forcedToolChoice' && at.forced(body)) return member;
     if (member === 'schemaFormat' && at.schema(body)) return member;
@@ -232,7 +232,7 @@ function thinkingError(said: Partial<ModelRow>, at: Places, body: Json): string 
     return 'thinking is not taken by this model';
   if (said.efforts != null && effort !== undefined && !said.efforts.includes(String(effort)))
     return `effort ${effort} is not one of ${said.efforts.join(', ')}`;
-  if (said.alwaysThinks === true && off) return 'thinking cannot be switched off';
+  if (said.thinkingRequired === true && off) return 'thinking cannot be switched off';
   const [min, max] = said.budget ?? [0, Number.POSITIVE_INFINITY];
   if (typeof budget === 'number' && budget > 0 && (budget < min || budget > max))
     return `a budget of ${budget} is not between ${min} and ${max}`;
@@ -245,17 +245,18 @@ function modelRefusal(
   wire: WireId,
   seen: { model: string; body: Json },
 ): Refusal | null {
-  const { refuses, refusesThinking, said } = combined(rows, slug, seen.model);
+  const { unsupported, unsupportedWithThinking, said } = combined(rows, slug, seen.model);
   const at = places[wire];
   const { body } = seen;
-  const thinks =
+  const isThinking =
     said.thinking !== 'none' &&
     !at.off(body) &&
-    (said.alwaysThinks === true ||
-      said.thinksUnasked === true ||
+    (said.thinkingRequired === true ||
+      said.thinkingByDefault === true ||
       at.effort(body) !== undefined ||
       at.budget(body) !== undefined);
-  const member = rejectedMember(refuses, at, body) ?? (thinks ? rejectedMember(refusesThinking, at, body) : null);
+  const member =
+    rejectedMember(unsupported, at, body) ?? (isThinking ? rejectedMember(unsupportedWithThinking, at, body) : null);
   if (member !== null) return invalid(`${at.values[member] ?? member} is not taken by this model`, { param: member });
   const thought = thinkingError(said, at, body);
   if (thought !== null) return invalid(thought, { param: 'thinking' });
@@ -308,9 +309,9 @@ function unmet(demand: Demand, value: unknown): boolean {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
-const stands = (holder: Json | null, { beside: paired, besideType }: ProviderRow): boolean =>
+const stands = (holder: Json | null, { onlyWith: paired, onlyWithType }: ProviderRow): boolean =>
   paired === undefined ||
-  (!isEmpty(holder?.[paired]) && (besideType === undefined || record(holder?.[paired])?.type === besideType));
+  (!isEmpty(holder?.[paired]) && (onlyWithType === undefined || record(holder?.[paired])?.type === onlyWithType));
 
 function providerRule(row: ProviderRow, at: number): RowRule {
   const path = row.member.split('.');

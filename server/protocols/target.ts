@@ -1,11 +1,11 @@
 /** What an encoder asks about the model that it writes for. Rows say it (`server/providers/knowledge`); what no row says is null or false, and nothing is assumed of it. */
-import type { refusableMembers, thinkingForms } from '../contract/model-rules.ts';
+import type { modelParameters, thinkingForms } from '../contract/model-rules.ts';
 
 /** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level of Gemini's. */
 export type ThinkingForm = (typeof thinkingForms)[number];
 
 /** Members of the common form that a model may refuse. */
-export type RefusableMember = (typeof refusableMembers)[number];
+export type ModelParameter = (typeof modelParameters)[number];
 
 export interface Target {
   /** Tokens of the longest answer. */
@@ -14,26 +14,26 @@ export interface Target {
   readonly inputLimit: number | null;
   readonly thinking: ThinkingForm | null;
   /** It cannot be told not to think. */
-  readonly alwaysThinks: boolean;
+  readonly thinkingRequired: boolean;
   /** It thinks where nothing is said about it. */
-  readonly thinksUnasked: boolean;
+  readonly thinkingByDefault: boolean;
   /** Its thoughts are words of the answer, whole and not a summary. */
-  readonly showsThoughts: boolean;
+  readonly thoughtsVisible: boolean;
   /** What it writes in a second, thoughts included. */
   readonly tokensPerSecond: number | null;
   /** Words for effort that it takes, weakest first; `none` among them = it can be told not to think by this word. */
   readonly efforts: readonly string[] | null;
   /** Least and most tokens of a thought, where it is told by tokens. */
   readonly budget: readonly [least: number, most: number] | null;
-  readonly refuses: ReadonlySet<RefusableMember>;
+  readonly unsupported: ReadonlySet<ModelParameter>;
   /** Refused besides while it thinks. */
-  readonly refusesThinking: ReadonlySet<RefusableMember>;
+  readonly unsupportedWithThinking: ReadonlySet<ModelParameter>;
   /** The name it wants for the longest answer, where its dialect has an older and a newer one. */
   readonly limitMember: 'max_tokens' | 'max_completion_tokens' | null;
   /** The member by which thinking is switched off where its dialect has only a word for it: `thinking: {type}` or `enable_thinking`. */
-  readonly switched: 'thinking' | 'enable_thinking' | null;
+  readonly thinkingSwitch: 'thinking' | 'enable_thinking' | null;
   /** A word of effort may stand behind its name: `-high`. */
-  readonly suffixed: boolean;
+  readonly effortSuffix: boolean;
   /** Calls in the history must bear their signature, or the documented stand-in for one. */
   readonly signedCalls: boolean;
   /** Marks of what to cache are an extension of its dialect that it takes. */
@@ -48,17 +48,17 @@ export const unknownTarget: Target = {
   outputCap: null,
   inputLimit: null,
   thinking: null,
-  alwaysThinks: false,
-  thinksUnasked: false,
-  showsThoughts: false,
+  thinkingRequired: false,
+  thinkingByDefault: false,
+  thoughtsVisible: false,
   tokensPerSecond: null,
   efforts: null,
   budget: null,
-  refuses: new Set(),
-  refusesThinking: new Set(),
+  unsupported: new Set(),
+  unsupportedWithThinking: new Set(),
   limitMember: null,
-  switched: null,
-  suffixed: false,
+  thinkingSwitch: null,
+  effortSuffix: false,
   signedCalls: false,
   inputs: null,
   outputs: null,

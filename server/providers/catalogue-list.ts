@@ -1,4 +1,4 @@
-/** Providers of the wire contract that need more than a row: facts only. What `serves` leaves out is not served; what a row cannot say stands in its adapter. */
+/** Providers of the wire contract that need more than a row: facts only. What `operations` leaves out is not served; what a row cannot say stands in its adapter. */
 import type { Auth, Color, Provider } from './provider.ts';
 
 const bearer: Auth = { kind: 'bearer' };
@@ -15,7 +15,7 @@ interface ProviderInfo {
   readonly models: string;
   readonly key?: { readonly parts: string; readonly separator: string };
   /** Operations that need nothing but this row. */
-  readonly serves?: string;
+  readonly operations?: string;
   readonly list?: string;
   readonly other?: { readonly zh: string; readonly en: string; readonly fallback: string; readonly byOption?: true };
 }
@@ -33,7 +33,7 @@ const other = (type: number, slug: string, zh: string, en: string, details: Prov
     address: 'base',
     auth: details.auth,
     paths: details.paths,
-    operations: details.serves?.split(' ') ?? [],
+    operations: details.operations?.split(' ') ?? [],
     modelsPath: details.list ?? null,
     keyShape: { parts, separator },
     keyHint: parts.join(separator),
@@ -56,7 +56,7 @@ export const otherProviders: readonly Provider[] = [
     auth: header('mj-api-secret'),
     color: 'light-blue',
     paths: { drawing: '/mj' },
-    serves: 'drawing',
+    operations: 'drawing',
     models: 'mj_imagine mj_variation mj_reroll mj_blend mj_upscale mj_describe mj_upload',
   }),
   other(3, 'azure', 'Azure OpenAI', 'Azure OpenAI', {
@@ -75,7 +75,7 @@ export const otherProviders: readonly Provider[] = [
       transcriptions: '/openai/deployments/{model}/audio/transcriptions',
       translations: '/openai/deployments/{model}/audio/translations',
     },
-    serves: 'chat responses completions embeddings images image_edits speech transcriptions translations',
+    operations: 'chat responses completions embeddings images image_edits speech transcriptions translations',
     other: { zh: '默认 API 版本', en: 'Default API version', fallback: '2024-12-01-preview' },
     models:
       'gpt-3.5-turbo-0125 gpt-3.5-turbo-0301 gpt-3.5-turbo-0613 gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct gpt-4-32k gpt-4-turbo-vision gpt-4-turbo gpt-4.1-mini gpt-4.1-nano gpt-4.1 gpt-4 gpt-4o-mini gpt-4o gpt-5-chat gpt-5-codex gpt-5-mini gpt-5-nano gpt-5-pro gpt-5.1-chat gpt-5.1-codex-max gpt-5.1-codex-mini gpt-5.1-codex gpt-5.1 gpt-5.2-chat gpt-5.2-codex gpt-5.2 gpt-5.3-chat gpt-5.3-codex gpt-5.4-mini gpt-5.4-nano gpt-5.4-pro gpt-5.4 gpt-5.5 gpt-5 gpt-image-1.5 gpt-image-1 gpt-image-2 o1-mini o1 o3-mini o3 o4-mini text-embedding-3-large text-embedding-3-small text-embedding-ada-002',
@@ -86,7 +86,7 @@ export const otherProviders: readonly Provider[] = [
     auth: header('mj-api-secret'),
     color: 'blue',
     paths: { drawing: '/mj' },
-    serves: 'drawing',
+    operations: 'drawing',
     models:
       'swap_face mj_imagine mj_variation mj_reroll mj_blend mj_upscale mj_describe mj_zoom mj_shorten mj_modal mj_inpaint mj_custom_zoom mj_high_variation mj_low_variation mj_pan mj_upload',
   }),
@@ -96,7 +96,7 @@ export const otherProviders: readonly Provider[] = [
     auth: header('x-goog-api-key'),
     color: 'orange',
     paths: { chat: '/v1beta2/models/chat-bison-001:generateMessage' },
-    serves: 'chat',
+    operations: 'chat',
     models: 'PaLM-2',
   }),
   other(14, 'anthropic', 'Anthropic Claude', 'Anthropic Claude', {
@@ -105,7 +105,7 @@ export const otherProviders: readonly Provider[] = [
     auth: header('x-api-key'),
     color: 'indigo',
     paths: { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' },
-    serves: 'messages count_tokens',
+    operations: 'messages count_tokens',
     list: '/v1/models',
     models:
       'claude-3-5-sonnet-20240620 claude-3-5-sonnet-20241022 claude-3-7-sonnet-20250219 claude-3-haiku-20240307 claude-3-opus-20240229 claude-3-sonnet-20240229 claude-fable-5 claude-haiku-4-5-20251001 claude-haiku-4-5 claude-opus-4-0 claude-opus-4-1-20250805 claude-opus-4-1 claude-opus-4-20250514 claude-opus-4-5-20251101 claude-opus-4-5 claude-opus-4-6 claude-opus-4-7 claude-opus-4-8 claude-sonnet-4-0 claude-sonnet-4-20250514 claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-sonnet-4-6 claude-sonnet-5 claude-instant-1.2 claude-2 claude-2.0 claude-2.1 claude-3-5-haiku-20241022 claude-3-7-sonnet-20250219-thinking',
@@ -119,7 +119,7 @@ export const otherProviders: readonly Provider[] = [
       chat: '/rpc/2.0/ai_custom/v1/wenxinworkshop/chat/{model}',
       embeddings: '/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings/{model}',
     },
-    serves: 'chat embeddings',
+    operations: 'chat embeddings',
     key: { parts: 'APIKey SecretKey', separator: '|' },
     models:
       'ERNIE-4.0-8K ERNIE-3.5-8K ERNIE-3.5-8K-0205 ERNIE-3.5-8K-1222 ERNIE-Bot-8K ERNIE-3.5-4K-0205 ERNIE-Speed-8K ERNIE-Speed-128K ERNIE-Lite-8K-0922 ERNIE-Lite-8K-0308 ERNIE-Tiny-8K BLOOMZ-7B Embedding-V1 bge-large-zh bge-large-en tao-8k',
@@ -130,7 +130,7 @@ export const otherProviders: readonly Provider[] = [
     auth: signed,
     color: 'violet',
     paths: { chat: '/api/paas/v4/chat/completions', embeddings: '/api/paas/v4/embeddings' },
-    serves: 'chat embeddings',
+    operations: 'chat embeddings',
     key: { parts: 'id secret', separator: '.' },
     models: 'chatglm_turbo chatglm_pro chatglm_std chatglm_lite',
   }),
@@ -140,7 +140,7 @@ export const otherProviders: readonly Provider[] = [
     auth: signed,
     color: 'blue',
     paths: { chat: '/v1/chat/completions' },
-    serves: 'chat',
+    operations: 'chat',
     key: { parts: 'APPID APISecret APIKey', separator: '|' },
     other: { zh: '接口版本', en: 'API version', fallback: 'v2.1' },
     models: 'SparkDesk SparkDesk-v1.1 SparkDesk-v2.1 SparkDesk-v3.1 SparkDesk-v3.5 SparkDesk-v4.0',
@@ -151,7 +151,7 @@ export const otherProviders: readonly Provider[] = [
     auth: bearer,
     color: 'purple',
     paths: { chat: '/api/library/ask' },
-    serves: 'chat',
+    operations: 'chat',
     other: { zh: '知识库 ID', en: 'Knowledge base id', fallback: '' },
     models: '',
   }),
@@ -161,7 +161,7 @@ export const otherProviders: readonly Provider[] = [
     auth: signed,
     color: 'teal',
     paths: { chat: '/' },
-    serves: 'chat',
+    operations: 'chat',
     key: { parts: 'AppId SecretId SecretKey', separator: '|' },
     models: 'hunyuan-lite hunyuan-standard hunyuan-standard-256K hunyuan-pro',
   }),
@@ -177,7 +177,7 @@ export const otherProviders: readonly Provider[] = [
       images: '/{other}/models/{model}:predict',
       count_contents: '/{other}/models/{model}:countTokens',
     },
-    serves: 'generate stream embed_contents images count_contents',
+    operations: 'generate stream embed_contents images count_contents',
     list: '/v1beta/models',
     other: { zh: 'API 版本', en: 'API version', fallback: 'v1beta', byOption: true },
     models:
@@ -189,7 +189,7 @@ export const otherProviders: readonly Provider[] = [
     auth: signed,
     color: 'indigo',
     paths: { chat: '/model/{model}/invoke', count_tokens: '/model/{model}/count-tokens' },
-    serves: 'chat count_tokens',
+    operations: 'chat count_tokens',
     key: { parts: 'Ak Sk Region', separator: '|' },
     models:
       'claude-3-5-sonnet-20240620 claude-3-5-sonnet-20241022 claude-3-7-sonnet-20250219 claude-3-haiku-20240307 claude-3-opus-20240229 claude-3-sonnet-20240229 claude-fable-5 claude-haiku-4-5-20251001 claude-haiku-4-5 claude-opus-4-0 claude-opus-4-1-20250805 claude-opus-4-1 claude-opus-4-20250514 claude-opus-4-5-20251101 claude-opus-4-5 claude-opus-4-6 claude-opus-4-7 claude-opus-4-8 claude-sonnet-4-0 claude-sonnet-4-20250514 claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-sonnet-4-6 claude-sonnet-5 claude-instant-1.2 claude-2.0 claude-2.1 claude-3-5-haiku-20241022',
@@ -200,7 +200,7 @@ export const otherProviders: readonly Provider[] = [
     auth: bearer,
     color: 'purple',
     paths: { chat: '/v2/chat', embeddings: '/v2/embed', rerank: '/v2/rerank' },
-    serves: 'chat embeddings rerank',
+    operations: 'chat embeddings rerank',
     list: '/v1/models',
     models:
       'c4ai-aya-expanse-32b c4ai-aya-expanse-8b c4ai-aya-vision-32b c4ai-aya-vision-8b command-a-03-2025 command-a-plus-05-2026 command-a-reasoning-08-2025 command-a-translate-08-2025 command-a-vision-07-2025 command-r-08-2024 command-r-plus-08-2024 command-r7b-12-2024 command-r7b-arabic-02-2025 north-mini-code-1-0 command-r command-r-plus c4ai-aya-23-35b c4ai-aya-23-8b command-light command-light-nightly command command-nightly rerank-english-v3.0 rerank-multilingual-v3.0 rerank-english-v2.0 rerank-multilingual-v2.0',
@@ -211,7 +211,7 @@ export const otherProviders: readonly Provider[] = [
     auth: bearer,
     color: 'purple',
     paths: { music: '/suno' },
-    serves: 'music',
+    operations: 'music',
     models: 'suno_music suno_lyrics',
   }),
   other(37, 'dify', 'Dify', 'Dify', {
@@ -220,7 +220,7 @@ export const otherProviders: readonly Provider[] = [
     auth: bearer,
     color: 'teal',
     paths: { chat: '/v1/chat-messages' },
-    serves: 'chat',
+    operations: 'chat',
     models: '',
   }),
   other(38, 'jina', 'Jina', 'Jina', {
@@ -229,7 +229,7 @@ export const otherProviders: readonly Provider[] = [
     auth: bearer,
     color: 'blue',
     paths: { embeddings: '/v1/embeddings', rerank: '/v1/rerank' },
-    serves: 'embeddings rerank',
+    operations: 'embeddings rerank',
     models: 'jina-clip-v1 jina-reranker-v2-base-multilingual',
   }),
   other(39, 'cloudflare', 'Cloudflare', 'Cloudflare', {
@@ -241,7 +241,7 @@ export const otherProviders: readonly Provider[] = [
       chat: '/client/v4/accounts/{other}/ai/v1/chat/completions',
       embeddings: '/client/v4/accounts/{other}/ai/v1/embeddings',
     },
-    serves: 'chat embeddings',
+    operations: 'chat embeddings',
     other: { zh: '账户 ID', en: 'Account id', fallback: '' },
     models:
       '@cf/qwen/qwen2.5-coder-32b-instruct @cf/qwen/qwen3-30b-a3b-fp8 @cf/qwen/qwq-32b @cf/aisingapore/gemma-sea-lion-v4-27b-it @cf/google/gemma-4-26b-a4b-it @cf/mistralai/mistral-small-3.1-24b-instruct @cf/meta/llama-3.1-8b-instruct-fp8 @cf/meta/llama-3.2-11b-vision-instruct @cf/meta/llama-3.2-1b-instruct @cf/meta/llama-3.2-3b-instruct @cf/meta/llama-3.3-70b-instruct-fp8-fast @cf/meta/llama-4-scout-17b-16e-instruct @cf/meta/llama-guard-3-8b @cf/moonshotai/kimi-k2.6 @cf/moonshotai/kimi-k2.7-code @cf/deepseek-ai/deepseek-r1-distill-qwen-32b @cf/nvidia/nemotron-3-120b-a12b @cf/openai/gpt-oss-120b @cf/openai/gpt-oss-20b @cf/zai-org/glm-4.7-flash @cf/zai-org/glm-5.2 @cf/ibm-granite/granite-4.0-h-micro @cf/meta/llama-3.1-8b-instruct @cf/meta/llama-2-7b-chat-fp16 @cf/meta/llama-2-7b-chat-int8 @cf/mistral/mistral-7b-instruct-v0.1 @hf/thebloke/deepseek-coder-6.7b-base-awq @hf/thebloke/deepseek-coder-6.7b-instruct-awq @cf/deepseek-ai/deepseek-math-7b-base @cf/deepseek-ai/deepseek-math-7b-instruct @cf/thebloke/discolm-german-7b-v1-awq @cf/tiiuae/falcon-7b-instruct @cf/google/gemma-2b-it-lora @hf/google/gemma-7b-it @cf/google/gemma-7b-it-lora @hf/nousresearch/hermes-2-pro-mistral-7b @hf/thebloke/llama-2-13b-chat-awq @cf/meta-llama/llama-2-7b-chat-hf-lora @cf/meta/llama-3-8b-instruct @hf/thebloke/llamaguard-7b-awq @hf/thebloke/mistral-7b-instruct-v0.1-awq @hf/mistralai/mistral-7b-instruct-v0.2 @cf/mistral/mistral-7b-instruct-v0.2-lora @hf/thebloke/neural-chat-7b-v3-1-awq @cf/openchat/openchat-3.5-0106 @hf/thebloke/openhermes-2.5-mistral-7b-awq @cf/microsoft/phi-2 @cf/qwen/qwen1.5-0.5b-chat @cf/qwen/qwen1.5-1.8b-chat @cf/qwen/qwen1.5-14b-chat-awq @cf/qwen/qwen1.5-7b-chat-awq @cf/defog/sqlcoder-7b-2 @hf/nexusflow/starling-lm-7b-beta @cf/tinyllama/tinyllama-1.1b-chat-v1.0 @hf/thebloke/zephyr-7b-beta-awq',
@@ -258,7 +258,7 @@ export const otherProviders: readonly Provider[] = [
       count_tokens: '/v1/projects',
       count_contents: '/v1/projects',
     },
-    serves: 'chat images embeddings count_tokens count_contents',
+    operations: 'chat images embeddings count_tokens count_contents',
     other: {
       zh: '区域（文本，或模型到区域的 JSON）',
       en: 'Region, or JSON of model to region',
@@ -273,7 +273,7 @@ export const otherProviders: readonly Provider[] = [
     auth: bearer,
     color: 'blue',
     paths: { embeddings: '/v1/embeddings' },
-    serves: 'embeddings',
+    operations: 'embeddings',
     models: 'm3e-large m3e-base m3e-small',
   }),
   other(110, 'coze', '扣子 Coze', 'Coze', {
@@ -282,7 +282,7 @@ export const otherProviders: readonly Provider[] = [
     auth: bearer,
     color: 'blue',
     paths: { chat: '/v3/chat' },
-    serves: 'chat',
+    operations: 'chat',
     other: { zh: '智能体 ID（留空则取模型名）', en: 'Bot id (empty = the model name)', fallback: '' },
     models: '',
   }),

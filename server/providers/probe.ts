@@ -14,7 +14,7 @@ export interface Probe {
 /** What the rows say of a model. */
 export interface ProbeInput {
   readonly kind: ProbeKind;
-  readonly thinks: boolean;
+  readonly thinking: boolean;
   readonly last: boolean;
   readonly limitMember: string;
   readonly extra: Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export function probeInput(provider: Provider, model: string): ProbeInput {
     rows.findLast((row) => row[key] !== undefined)?.[key];
   return {
     kind: said('kind') ?? 'chat',
-    thinks: said('thinks') === true,
+    thinking: said('thinking') === true,
     last: said('last') === true,
     limitMember: said('limitMember') ?? 'max_tokens',
     extra: said('extra') ?? {},
@@ -40,7 +40,7 @@ export function probeInput(provider: Provider, model: string): ProbeInput {
 const shortLimit = 16;
 /** Who thinks first must have room for it. */
 const thoughtLimit = 512;
-const limitOf = ({ thinks }: ProbeInput): number => (thinks ? thoughtLimit : shortLimit);
+const limitOf = ({ thinking }: ProbeInput): number => (thinking ? thoughtLimit : shortLimit);
 
 const chatOperations = new Set(allCodecs.map(({ traits }) => traits.chatOperation));
 
@@ -55,7 +55,7 @@ const kinds: readonly ProbeKind[] = [
   'speech',
 ];
 
-function serves({ operations }: Provider, kind: ProbeKind): boolean {
+function supports({ operations }: Provider, kind: ProbeKind): boolean {
   if (kind === 'chat') return operations.some((operation) => chatOperations.has(operation));
   const own = kind === 'embeddings' ? allCodecs.flatMap(({ traits }) => traits.embeddings?.operation ?? []) : [kind];
   return own.some((operation) => operations.includes(operation));
@@ -105,7 +105,7 @@ export function probeModel(
     const name = upstreamName(model);
     const details = probeInput(provider, name);
     const rank = kinds.indexOf(details.kind);
-    if (rank < 0 || !serves(provider, details.kind)) return [];
+    if (rank < 0 || !supports(provider, details.kind)) return [];
     const price = probePrice(provider, name) ?? Number.MAX_VALUE;
     return [{ model, order: [details.last ? 1 : 0, rank, modelLimits(name).known ? 0 : 1, price] }];
   });

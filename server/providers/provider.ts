@@ -69,7 +69,7 @@ export interface EndpointInput {
 const version = /(?<=[^/])\/v\d+$/;
 
 /** Whether an operation is served at a channel's address. */
-export function servesAt(
+export function supportsOperation(
   provider: Provider,
   operation: string,
   details: { readonly baseUrl: string; readonly model: string },

@@ -11,8 +11,8 @@ import { adapterOf } from '../providers/adapters.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type Rules, rulesFor } from '../providers/knowledge/apply.ts';
 import type { ModelRow } from '../providers/knowledge/row.ts';
-import { takesSuffix, targetFor } from '../providers/knowledge/target.ts';
-import { type Provider, servesAt } from '../providers/provider.ts';
+import { hasEffortSuffix, targetFor } from '../providers/knowledge/target.ts';
+import { type Provider, supportsOperation } from '../providers/provider.ts';
 import { mapModel } from './candidates.ts';
 import type { OfferOptions } from './offers.ts';
 
@@ -74,7 +74,7 @@ export function callDetails(
   const mapped = mapModel(channel.modelMapping, request.model);
   const first = dialectWith({ channel, request, provider, adapter }, mapped, keyKind);
   if (first === null) return null;
-  const suffix = chat ? codecFor(first).traits.suffix.read(mapped, options.thinking, takesSuffix) : null;
+  const suffix = chat ? codecFor(first).traits.suffix.read(mapped, options.thinking, hasEffortSuffix) : null;
   const model = suffix?.model ?? mapped;
   if (!isModelName(model)) return null;
   const spoken = adapter?.protocol?.({ operation, model, keyKind }) ?? null;
@@ -118,7 +118,7 @@ function dialectWith(
   keyKind: KeyKind,
 ): ProtocolId | null {
   const { operation, protocol, ordered } = request;
-  const offered = (name: string) => servesAt(provider, name, { baseUrl: channel.baseUrl, model });
+  const offered = (name: string) => supportsOperation(provider, name, { baseUrl: channel.baseUrl, model });
   if (operation === 'embeddings') {
     const ids = [protocol, ...allCodecs.map(({ id }) => id)];
     return ids.find((id) => offered(codecFor(id).traits.embeddings?.operation ?? '')) ?? null;
@@ -128,12 +128,12 @@ function dialectWith(
   if (operation !== 'chat') return offered(operation) ? protocol : null;
   const spoken = adapter?.protocol?.({ operation, model, keyKind });
   if (spoken?.dialect !== undefined) return spoken.dialect;
-  const serves = (dialect: ProtocolId) => offered(codecFor(dialect).traits.chatOperation);
+  const supports = (dialect: ProtocolId) => offered(codecFor(dialect).traits.chatOperation);
   const wished = channel.setting.dialect;
-  if (typeof wished === 'string' && isProtocol(wished) && serves(wished)) return wished;
+  if (typeof wished === 'string' && isProtocol(wished) && supports(wished)) return wished;
   const fallback = spoken?.wire === undefined ? protocol : commonProtocol;
-  if (serves(fallback)) return fallback;
-  return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
+  if (supports(fallback)) return fallback;
+  return provider.protocol !== null && supports(provider.protocol) ? provider.protocol : null;
 }
 
 /** By which the upstream counts tokens. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { scopes } from '../../server/contract/scopes.ts';
-import { mutates } from '../../server/http/invoke.ts';
+import { isMutation } from '../../server/http/invoke.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { figure } from '../support/figure.ts';
 
@@ -51,12 +51,12 @@ const byContent = new Set(['provision.apply', 'provision.diff']);
 
 function opens(scope: string, row: Endpoint): boolean {
   if (row.access === 'local') return false;
-  if (byContent.has(row.id)) return !mutates(row) || (scope !== 'read' && !scope.endsWith(':read'));
-  if (row.access === 'public' && !mutates(row)) return true;
+  if (byContent.has(row.id)) return !isMutation(row) || (scope !== 'read' && !scope.endsWith(':read'));
+  if (row.access === 'public' && !isMutation(row)) return true;
   const noun = row.id.split('.')[0] ?? '';
   const own = never.has(row.id) || (noun === 'second_factor' && row.id !== 'second_factor.reset');
   const [area = '', only] = scope.split(':');
-  if (mutates(row)) {
+  if (isMutation(row)) {
     if (own || !Object.values(nouns).flat().includes(noun)) return false;
     return scope === 'write' || (only === undefined && (nouns[area] ?? []).includes(noun));
   }

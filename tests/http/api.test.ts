@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
-import { mutates } from '../../server/http/invoke.ts';
+import { isMutation } from '../../server/http/invoke.ts';
 import { type ApiFixture, createApiFixture } from '../support/api.ts';
 import { contentOf } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -19,7 +19,7 @@ afterEach(() => api.close());
 
 test('changes by cookie need the user id and a same-origin proof', async () => {
   const { headers } = await addUser('plain', 1);
-  for (const row of (endpoints as readonly Endpoint[]).filter((one) => mutates(one) && one.access === 'user')) {
+  for (const row of (endpoints as readonly Endpoint[]).filter((one) => isMutation(one) && one.access === 'user')) {
     const path = row.path.replace(/:\w+/, '1');
     const body = row.method === 'DELETE' || row.method === 'GET' ? undefined : {};
     const foreign = await send(row.method, path, body, {

@@ -537,7 +537,7 @@ test('every row of knowledge says on whose word too', () => {
 test('a model that refuses is told by the shared rows as well', async () => {
   const running = createDouble(played[0] as (typeof played)[number], {
     now,
-    rulesFor: rowRules([{ models: /^gpt-4o$/, refuses: ['seed'], source: 'https://example.com/' }], []),
+    rulesFor: rowRules([{ models: /^gpt-4o$/, unsupported: ['seed'], source: 'https://example.com/' }], []),
   });
   const request = (seed?: number) =>
     new Request('http://openai.test/v1/chat/completions', {

@@ -19,13 +19,13 @@ test.each([
   ['claude-sonnet-4-5-thinking', 64_000, true],
   ['gemini-2.5-pro', 65_536, true],
 ])('%s writes %i tokens at most', (model, output, thinks) => {
-  expect(modelLimits(model)).toMatchObject({ output, thinks, known: true });
+  expect(modelLimits(model)).toMatchObject({ output, thinking: thinks, known: true });
 });
 
 test('a model that nobody has heard of has the documented default', () => {
   for (const name of ['', 'gpt', 'my-own-model', 'x'.repeat(1000), '-', 'a/b/c'])
     expect(modelLimits(name)).toBe(unknownModel);
-  expect(modelLimits('my-own-model-thinking')).toMatchObject({ output: unknownModel.output, thinks: true });
+  expect(modelLimits('my-own-model-thinking')).toMatchObject({ output: unknownModel.output, thinking: true });
 });
 
 test('limits of names that clients choose do not pile up', () => {

@@ -75,17 +75,17 @@ test.each([
 
 test.each([
   [
-    { switched: 'thinking' as const, thinksUnasked: true },
+    { thinkingSwitch: 'thinking' as const, thinkingByDefault: true },
     { thinking: { type: 'disabled' }, tool_choice: 'required' },
   ],
   [{}, { tool_choice: 'required' }],
-  [{ thinksUnasked: true }, { reasoning_effort: 'high', tool_choice: 'auto' }],
-  [{ alwaysThinks: true }, { reasoning_effort: 'high', tool_choice: 'auto' }],
+  [{ thinkingByDefault: true }, { reasoning_effort: 'high', tool_choice: 'auto' }],
+  [{ thinkingRequired: true }, { reasoning_effort: 'high', tool_choice: 'auto' }],
 ])('so it is at a chat upstream, where its thinking can be switched off: %j', (more, expected) => {
   const target = {
     ...unknownTarget,
     thinking: 'effort' as const,
-    refusesThinking: new Set(['forcedToolChoice' as const]),
+    unsupportedWithThinking: new Set(['forcedToolChoice' as const]),
   };
   const requested = chat({ tool_choice: 'required', reasoning_effort: 'high' });
   const request = codecFor('openai-chat').translation.decodeRequest(requested, { model: 'm', stream: false });

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { refusableMembers } from '../../server/contract/model-rules.ts';
+import { modelParameters } from '../../server/contract/model-rules.ts';
 import { allCodecs } from '../../server/protocols/registry.ts';
 import { allProviders, providerBySlug } from '../../server/providers/catalogue.ts';
 import { editsBetween, rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
+import { detailsOf } from '../../server/providers/knowledge/explanation.ts';
 import { modelRows } from '../../server/providers/knowledge/models.ts';
+import { ownRows } from '../../server/providers/knowledge/own.ts';
 import { providerRows } from '../../server/providers/knowledge/providers.ts';
 import { rowsFor, sameDemands, targetFor, targetOf } from '../../server/providers/knowledge/target.ts';
 
@@ -45,7 +47,7 @@ describe('rows', () => {
           rows.filter((other) => other !== row),
         );
         const thinksAlike =
-          whole.tokensPerSecond === without.tokensPerSecond && whole.showsThoughts === without.showsThoughts;
+          whole.tokensPerSecond === without.tokensPerSecond && whole.thoughtsVisible === without.thoughtsVisible;
         if (!sameDemands(whole, without) || !thinksAlike) open.delete(row);
       }
     }
@@ -53,11 +55,11 @@ describe('rows', () => {
   });
 
   test('bounds are bounds, words are words', () => {
-    for (const { outputCap, budget, efforts, refuses, takes } of modelRows) {
+    for (const { outputCap, budget, efforts, unsupported, supported } of modelRows) {
       if (outputCap != null) expect(outputCap).toBeGreaterThan(1000);
       if (budget != null) expect(budget[0]).toBeLessThan(budget[1]);
       for (const word of efforts ?? []) expect(word).toMatch(/^(none|minimal|low|medium|high|xhigh|max|default)$/);
-      for (const member of [...(refuses ?? []), ...(takes ?? [])]) expect(refusableMembers).toContain(member);
+      for (const member of [...(unsupported ?? []), ...(supported ?? [])]) expect(modelParameters).toContain(member);
     }
   });
 });
@@ -83,7 +85,7 @@ describe('targets', () => {
     ['anthropic', 'claude-3-5-sonnet-20241022', false],
   ])('W1: %s %s refuses sampling: %s', (provider, model, refuses) => {
     const target = targetFor(provider, model);
-    for (const member of sampling) expect(target.refuses.has(member)).toBe(refuses);
+    for (const member of sampling) expect(target.unsupported.has(member)).toBe(refuses);
   });
 
   test.each([
@@ -114,7 +116,7 @@ describe('targets', () => {
     ['perplexity', 'sonar-deep-research', true],
     ['perplexity', 'sonar-pro', false],
   ])('%s %s thinks whether it is asked to or not: %s', (provider, model, thinks) => {
-    expect(targetFor(provider, model)).toMatchObject({ alwaysThinks: thinks, thinksUnasked: thinks });
+    expect(targetFor(provider, model)).toMatchObject({ thinkingRequired: thinks, thinkingByDefault: thinks });
   });
 
   test('W14: calls of every current Gemini model must be signed, whatever its name says', () => {
@@ -130,14 +132,48 @@ describe('targets', () => {
 
   test('an operator’s row wins, member by member, and a new list forgets the old one', () => {
     const own = [
-      { models: /^gpt-5$/, outputCap: 500, takes: ['temperature' as const], source: 'https://example.com/' },
+      { models: /^gpt-5$/, outputCap: 500, supported: ['temperature' as const], source: 'https://example.com/' },
     ];
     const target = targetFor('openai', 'gpt-5', own);
     expect(target.outputCap).toBe(500);
-    expect(target.refuses.has('temperature')).toBe(false);
-    expect(target.refuses.has('topP')).toBe(true);
+    expect(target.unsupported.has('temperature')).toBe(false);
+    expect(target.unsupported.has('topP')).toBe(true);
     expect(targetFor('openai', 'gpt-5').outputCap).toBe(128_000);
-    expect(targetFor('openai', 'gpt-5', []).refuses.has('temperature')).toBe(true);
+    expect(targetFor('openai', 'gpt-5', []).unsupported.has('temperature')).toBe(true);
+  });
+
+  test('a rule is read into a row by the names the option documents, and reported by the same', () => {
+    const rule = {
+      alwaysThinks: true,
+      thinksUnasked: true,
+      showsThoughts: true,
+      tokensPerSecond: 9,
+      refusesThinking: ['topP' as const],
+      switched: 'thinking' as const,
+      suffixed: true,
+    };
+    const own = ownRows([
+      { ...rule, models: '^my-model$', refuses: ['seed', 'stop'] },
+      { models: '^my-model$', takes: ['stop'] },
+    ]);
+    expect(targetFor('custom', 'my-model', own)).toMatchObject({
+      thinkingRequired: true,
+      thinkingByDefault: true,
+      thoughtsVisible: true,
+      tokensPerSecond: 9,
+      thinkingSwitch: 'thinking',
+      effortSuffix: true,
+      unsupported: new Set(['seed']),
+      unsupportedWithThinking: new Set(['topP']),
+    });
+    const { refusesThinking, ...reported } = rule;
+    expect(
+      Object.fromEntries(detailsOf('custom', 'my-model', own).map(({ member, value }) => [member, value])),
+    ).toEqual({
+      ...reported,
+      'refuses seed': true,
+      'refusesThinking topP': true,
+    });
   });
 });
 

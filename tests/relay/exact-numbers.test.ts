@@ -227,7 +227,13 @@ test('what prices and limits a request reads every number as one', async () => {
 test('a shorter limit that is written beside them leaves them alone', async () => {
   const config = `{"responseSchema":${schema},"maxOutputTokens":500}`;
   const parsed = await parsedOf('/v1beta/models/m:generateContent', `{"contents":[],"generationConfig":${config}}`);
-  const limited = withLimit(parsed, 100, { output: 1000, context: 1000, thinks: false, countable: true, known: true });
+  const limited = withLimit(parsed, 100, {
+    output: 1000,
+    context: 1000,
+    thinking: false,
+    countable: true,
+    known: true,
+  });
   expect(limited?.json?.text).toBe(`{"contents":[],"generationConfig":${config.replace('500', '100')}}`);
   expect(limited?.body.generationConfig).toMatchObject({ maxOutputTokens: 100 });
 });

@@ -544,7 +544,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'hidden reasoning is not reserved at once',
       'server/relay/admission/reserve.ts',
-      '    !answer.model.thinks &&\n',
+      '    !answer.model.thinking &&\n',
       '',
       'relay/cover',
     ],

@@ -33,7 +33,7 @@ export const accountEndpoints = [
     input: z.object({ email: text }),
     output: nothing,
     summary: { zh: '发送邮箱验证码', en: 'Email a verification code' },
-    mutates: true,
+    mutation: true,
     botCheck: true,
   }),
   endpoint({
@@ -44,7 +44,7 @@ export const accountEndpoints = [
     input: z.object({ email: text }),
     output: nothing,
     summary: { zh: '发送密码重置邮件', en: 'Email a link that resets the password' },
-    mutates: true,
+    mutation: true,
     botCheck: true,
   }),
   endpoint({
@@ -64,7 +64,7 @@ export const accountEndpoints = [
     input: proof,
     output: nothing,
     summary: { zh: '绑定邮箱', en: 'Connect an email address' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'account.bind_email_post',

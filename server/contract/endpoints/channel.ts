@@ -123,7 +123,7 @@ export const channelEndpoints = [
     input: none,
     output: nothing,
     summary: { zh: '测试所有渠道', en: 'Test all enabled channels' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'channel.test_many',
@@ -142,7 +142,7 @@ export const channelEndpoints = [
     input: none,
     output: nothing,
     summary: { zh: '更新所有渠道余额', en: 'Refresh all balances' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'channel.balance',
@@ -153,7 +153,7 @@ export const channelEndpoints = [
     output: z.object({ success: z.boolean(), message: z.string(), balance: z.number() }),
     summary: { zh: '更新渠道余额', en: 'Refresh a balance' },
     envelope: 'raw',
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'channel.fetch_models',
@@ -314,7 +314,7 @@ export const channelEndpoints = [
     output: z.object({ success: z.boolean(), message: z.string(), time: z.number() }),
     summary: { zh: '测试渠道', en: 'Test a channel' },
     envelope: 'raw',
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'channel.practice',

@@ -189,7 +189,7 @@ export const endpoints = [
     input: none,
     output: nothing,
     summary: { zh: '退出登录', en: 'Log out' },
-    mutates: true,
+    mutation: true,
     demo: true,
   }),
   endpoint({

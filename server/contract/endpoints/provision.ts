@@ -32,6 +32,6 @@ export const provisionEndpoints = [
     input: z.object({ document: z.unknown(), prune: toggle }),
     output: z.array(provisionChange),
     summary: { zh: '比较声明式配置与现状', en: 'What a declarative file would change' },
-    mutates: false,
+    mutation: false,
   }),
 ] as const;

@@ -87,7 +87,7 @@ export const ratioEndpoints = [
     input: z.object({ models: z.array(z.string()).check(z.maxLength(mostNames)) }),
     output: z.array(z.object(facts)),
     summary: { zh: '任意模型的价格与能力', en: 'What is known of models by their names' },
-    mutates: false,
+    mutation: false,
   }),
   endpoint({
     id: 'ratio.history',
@@ -133,7 +133,7 @@ export const ratioEndpoints = [
     input: z.object({ text: z.string() }),
     output: z.object({ changes, values: texts }),
     summary: { zh: '比较外部价格表', en: 'What another price list would change; stores nothing' },
-    mutates: false,
+    mutation: false,
   }),
   endpoint({
     id: 'ratio.apply',
@@ -159,6 +159,6 @@ export const ratioEndpoints = [
       models: z.array(z.object({ model: z.string(), requests: z.int(), before: z.int(), after: z.int() })),
     }),
     summary: { zh: '用新倍率重算历史费用', en: 'Price past requests with other price tables' },
-    mutates: false,
+    mutation: false,
   }),
 ] as const;

@@ -178,7 +178,7 @@ export const signInEndpoints = [
     input: z.object({ code: text, aff: text }),
     output: entranceShape,
     summary: { zh: '微信登录', en: 'Log in with WeChat' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'oauth.wechat_bind',
@@ -188,7 +188,7 @@ export const signInEndpoints = [
     input: z.object({ code: text }),
     output: nothing,
     summary: { zh: '绑定微信', en: 'Connect WeChat' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'oauth.telegram_login',
@@ -198,7 +198,7 @@ export const signInEndpoints = [
     input: telegram,
     output: entranceShape,
     summary: { zh: 'Telegram 登录', en: 'Log in with Telegram' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'oauth.telegram_bind',
@@ -208,7 +208,7 @@ export const signInEndpoints = [
     input: telegram,
     output: nothing,
     summary: { zh: '绑定 Telegram', en: 'Connect Telegram' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'oauth.callback',
@@ -224,7 +224,7 @@ export const signInEndpoints = [
     }),
     output: z.optional(entranceShape),
     summary: { zh: '第三方登录或绑定', en: 'Log in with, or connect, another service' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'oauth.unbind',
@@ -248,6 +248,6 @@ export const signInEndpoints = [
       user_info_endpoint: z.string(),
     }),
     summary: { zh: '读取 OIDC 发现文档', en: 'Read an OIDC discovery document' },
-    mutates: false,
+    mutation: false,
   }),
 ] as const;

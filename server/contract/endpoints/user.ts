@@ -43,7 +43,7 @@ export const userEndpoints = [
     input: z.object({}),
     output: z.string(),
     summary: { zh: '生成系统访问令牌', en: 'New full-access token' },
-    mutates: true,
+    mutation: true,
   }),
   endpoint({
     id: 'user.list',

@@ -5,7 +5,7 @@ import { listLosses } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extra-fields.ts';
 import { present } from '../shared/json.ts';
-import { fitted, forcedInstead, isForced, thinksWith } from '../shared/model-limits.ts';
+import { fitted, forcedInstead, isForced, isThinkingEnabled } from '../shared/model-limits.ts';
 import { customSchema, notCarried, objectSchema, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
@@ -61,8 +61,8 @@ export function encodeRequest(
   });
 }
 
-function encodeSampling(request: ChatRequest, thinks: boolean, dropped: Dropped): Record<string, unknown> {
-  if (thinks) {
+function encodeSampling(request: ChatRequest, isThinking: boolean, dropped: Dropped): Record<string, unknown> {
+  if (isThinking) {
     if (request.temperature !== null && request.temperature !== 1) dropped.push('/temperature: fixed while thinking');
     if (request.topK !== null) dropped.push('/top_k: fixed while thinking');
     return {};
@@ -85,8 +85,8 @@ interface Thinking {
 function encodeThinking(request: ChatRequest, target: Target, messages: readonly Turn[], dropped: Dropped): Thinking {
   const maxTokens = request.maxTokens ?? target.outputCap ?? fallbackMaxTokens;
   const budget = budgetOf(request.reasoning);
-  const unasked: Thinking = { on: thinksWith(null, target), member: undefined, effort: null, maxTokens };
-  if (budget !== 0 && !target.alwaysThinks && request.tools.length > 0 && isForced(request)) {
+  const unasked: Thinking = { on: isThinkingEnabled(null, target), member: undefined, effort: null, maxTokens };
+  if (budget !== 0 && !target.thinkingRequired && request.tools.length > 0 && isForced(request)) {
     if (budget !== null) dropped.push(forcedInstead);
     return { ...unasked, on: false, member: unasked.on ? { type: 'disabled' } : undefined };
   }
@@ -117,11 +117,11 @@ function lacksThought(messages: readonly Turn[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use') && !/thinking$/.test(String(blocks[0]?.type));
 }
 
-function encodeChoice({ toolChoice, parallelToolCalls }: ChatRequest, thinks: boolean, dropped: Dropped): unknown {
+function encodeChoice({ toolChoice, parallelToolCalls }: ChatRequest, isThinking: boolean, dropped: Dropped): unknown {
   const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   const forced = isForced({ toolChoice });
-  if (forced && thinks) dropped.push('/tool_choice: no tool can be forced while thinking');
-  if (forced && !thinks) {
+  if (forced && isThinking) dropped.push('/tool_choice: no tool can be forced while thinking');
+  if (forced && !isThinking) {
     return toolChoice === 'required'
       ? { type: 'any', ...single }
       : { type: 'tool', name: portableName((toolChoice as { name: string }).name), ...single };

@@ -47,10 +47,10 @@ export function embedFromOpenAi(answer: unknown, requested: Json, model: string)
 export const version = '0.12.0';
 
 /** What clients look for: what it can do, and how much it reads. */
-export function modelCard({ refuses, inputs, inputLimit, thinking }: Target): Record<string, unknown> {
+export function modelCard({ unsupported, inputs, inputLimit, thinking }: Target): Record<string, unknown> {
   const capabilities = [
     'completion',
-    ...(refuses.has('tools') ? [] : ['tools']),
+    ...(unsupported.has('tools') ? [] : ['tools']),
     ...(inputs?.includes('image') === true ? ['vision'] : []),
     ...(thinking === null || thinking === 'none' ? [] : ['thinking']),
   ];

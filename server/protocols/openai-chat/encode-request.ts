@@ -71,8 +71,8 @@ function encodeStop({ stop }: ChatRequest, dropped: Dropped): readonly string[] 
 
 function encodeReasoning(request: ChatRequest, target: Target, dropped: Dropped): Record<string, unknown> {
   const off = budgetOf(request.reasoning) === 0;
-  if (off && target.switched !== null && !target.alwaysThinks)
-    return target.switched === 'thinking' ? { thinking: { type: 'disabled' } } : { enable_thinking: false };
+  if (off && target.thinkingSwitch !== null && !target.thinkingRequired)
+    return target.thinkingSwitch === 'thinking' ? { thinking: { type: 'disabled' } } : { enable_thinking: false };
   return { reasoning_effort: encodeEffort(request, target, dropped) };
 }
 
@@ -80,7 +80,7 @@ function encodeEffort({ reasoning, dialect }: ChatRequest, target: Target, dropp
   const effort = effortOf(reasoning);
   if (effort === null || dialect === 'openai-chat' || target.efforts?.includes(effort) === true) return effort;
   // It does not think unless it is asked to.
-  if (effort === 'none' && target.efforts !== null && !target.thinksUnasked) return null;
+  if (effort === 'none' && target.efforts !== null && !target.thinkingByDefault) return null;
   // Few upstreams know the word `none`; it is not made up for a client that spoke of a budget.
   if (effort === 'none' && (reasoning?.effort !== 'none' || target.efforts !== null)) {
     dropped.push('/reasoning: cannot be switched off here');

@@ -1,7 +1,7 @@
 /** Brings a request within what its model takes: what it refuses goes, words and numbers become the nearest that it knows, and each change is said. */
 import type { ChatRequest, Message, Part, Reasoning, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
-import { type RefusableMember, type Target, unknownTarget } from '../target.ts';
+import { type ModelParameter, type Target, unknownTarget } from '../target.ts';
 import { budgetOf, effortOf, nearestEffort } from './effort.ts';
 import { inWords } from './format-words.ts';
 import { objectSchema } from './tools.ts';
@@ -25,7 +25,7 @@ export interface Forms {
 export function fitted(request: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
   if (target === unknownTarget && (forms.json !== false || request.responseFormat?.type !== 'json')) return request;
   const reasoning = unlessForced(request, fittedReasoning(request.reasoning, target, dropped), target, dropped);
-  const rejected = rejectedBy(target, thinksWith(reasoning, target), forms);
+  const rejected = rejectedBy(target, isThinkingEnabled(reasoning, target), forms);
   const within: ChatRequest = {
     ...request,
     ...withoutUnsupported(request, rejected, dropped),
@@ -49,32 +49,33 @@ function unlessForced(
   target: Target,
   dropped: Dropped,
 ): Reasoning | null {
-  const { refuses, refusesThinking, alwaysThinks, thinksUnasked, switched } = target;
-  if (!refusesThinking.has('forcedToolChoice') || refuses.has('forcedToolChoice') || alwaysThinks) return reasoning;
-  if (request.tools.length === 0 || !isForced(request) || !thinksWith(reasoning, target)) return reasoning;
+  const { unsupported, unsupportedWithThinking, thinkingRequired, thinkingByDefault, thinkingSwitch } = target;
+  if (!unsupportedWithThinking.has('forcedToolChoice') || unsupported.has('forcedToolChoice') || thinkingRequired)
+    return reasoning;
+  if (request.tools.length === 0 || !isForced(request) || !isThinkingEnabled(reasoning, target)) return reasoning;
   // It cannot be switched off.
-  if (switched === null && thinksUnasked) return reasoning;
+  if (thinkingSwitch === null && thinkingByDefault) return reasoning;
   if (budgetOf(reasoning) !== null) dropped.push(forcedInstead);
-  return switched === null ? null : { effort: null, budget: 0, includeThoughts: null };
+  return thinkingSwitch === null ? null : { effort: null, budget: 0, includeThoughts: null };
 }
 
 /** @param reasoning as it is told to the model. */
-export function thinksWith(reasoning: Reasoning | null, target: Target): boolean {
+export function isThinkingEnabled(reasoning: Reasoning | null, target: Target): boolean {
   if (target.thinking === 'none') return false;
   const budget = budgetOf(reasoning);
-  return target.alwaysThinks || (budget === null ? target.thinksUnasked : budget !== 0);
+  return target.thinkingRequired || (budget === null ? target.thinkingByDefault : budget !== 0);
 }
 
 const rejectedBy =
-  (target: Target, thinks: boolean, { json }: Forms) =>
-  (member: RefusableMember): boolean =>
-    target.refuses.has(member) ||
-    (thinks && target.refusesThinking.has(member)) ||
+  (target: Target, isThinking: boolean, { json }: Forms) =>
+  (member: ModelParameter): boolean =>
+    target.unsupported.has(member) ||
+    (isThinking && target.unsupportedWithThinking.has(member)) ||
     (member === 'jsonFormat' && json === false);
 
 function withoutUnsupported(
   request: ChatRequest,
-  rejected: (member: RefusableMember) => boolean,
+  rejected: (member: ModelParameter) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
   const changes: Record<string, unknown> = {};
@@ -105,12 +106,12 @@ const demandedTool = ({ tools, toolChoice, responseFormat }: ChatRequest): Tool 
 };
 
 /** The tool whose arguments the model writes as its answer, because it takes no tools; undefined = none. */
-export const writtenTool = (request: ChatRequest, { refuses }: Target): Tool | undefined =>
-  refuses.has('tools') ? demandedTool(request) : undefined;
+export const writtenTool = (request: ChatRequest, { unsupported }: Target): Tool | undefined =>
+  unsupported.has('tools') ? demandedTool(request) : undefined;
 
 function toolsWithin(
   request: ChatRequest,
-  rejected: (member: RefusableMember) => boolean,
+  rejected: (member: ModelParameter) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
   const { tools, parallelToolCalls } = request;
@@ -139,7 +140,7 @@ function toolsWithin(
 
 function hostedWithin(
   tools: ChatRequest['tools'],
-  rejected: (member: RefusableMember) => boolean,
+  rejected: (member: ModelParameter) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
   const own = tools.filter(({ kind }) => kind !== 'provider');
@@ -152,7 +153,7 @@ function hostedWithin(
 /** A form of the answer that is not taken is asked for in words. */
 function formatWithin(
   request: ChatRequest,
-  rejected: (member: RefusableMember) => boolean,
+  rejected: (member: ModelParameter) => boolean,
   dropped: Dropped,
 ): ChatRequest {
   const { responseFormat, tools } = request;
@@ -174,7 +175,7 @@ function formatWithin(
 /** A model that cannot go on from words of its own is asked to. */
 function withoutPrefill(
   messages: readonly Message[],
-  rejected: (member: RefusableMember) => boolean,
+  rejected: (member: ModelParameter) => boolean,
   dropped: Dropped,
 ): readonly Message[] {
   if (messages.at(-1)?.role !== 'assistant' || !rejected('prefill')) return messages;
@@ -244,7 +245,7 @@ function withBudget(reasoning: Reasoning, requested: number, target: Target, dro
   const [min, max] = target.budget ?? [0, Number.POSITIVE_INFINITY];
   if (requested < 0) return reasoning;
   if (requested === 0) {
-    if (!target.alwaysThinks) return reasoning;
+    if (!target.thinkingRequired) return reasoning;
     dropped.push('/reasoning: cannot be switched off here');
     return { ...reasoning, budget: Math.max(min, 1) };
   }
@@ -260,8 +261,8 @@ function withWord(reasoning: Reasoning, target: Target, words: readonly string[]
   if (word === null) return reasoning;
   const off = word === 'none';
   // It is switched off otherwise than by a word.
-  const switched = target.thinking === 'adaptive' || target.switched !== null;
-  if (off && !words.includes('none') && !target.alwaysThinks && switched) return reasoning;
+  const switched = target.thinking === 'adaptive' || target.thinkingSwitch !== null;
+  if (off && !words.includes('none') && !target.thinkingRequired && switched) return reasoning;
   const near = nearestEffort(word, words);
   if (near === null) {
     if (!off) dropped.push('/reasoning: this model takes no degrees of thinking');

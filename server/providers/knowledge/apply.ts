@@ -57,7 +57,7 @@ function compile(rows: readonly ProviderRow[]): Compiled {
 }
 
 const providerRules = compile(providerRows);
-const ofPassed = compile(providerRows.filter(({ told }) => told !== true));
+const ofPassed = compile(providerRows.filter(({ translatedOnly }) => translatedOnly !== true));
 
 /**
  * @param provider slug of the catalogue.
@@ -168,9 +168,9 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
 /** Whether that stands beside it without which a row says nothing. */
-const stands = (object: Members, { beside: paired, besideType }: ProviderRow): boolean =>
+const stands = (object: Members, { onlyWith: paired, onlyWithType }: ProviderRow): boolean =>
   paired === undefined ||
-  (!isEmpty(object[paired]) && (besideType === undefined || record(object[paired])?.type === besideType));
+  (!isEmpty(object[paired]) && (onlyWithType === undefined || record(object[paired])?.type === onlyWithType));
 
 type Met = Exclude<Demand, { kind: 'present' }>;
 

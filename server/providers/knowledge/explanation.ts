@@ -1,11 +1,12 @@
 /** What is known of a model at a provider, and where each of it is known from. */
 import { bareName, modelLimits } from '../../contract/model-limits.ts';
+import { ruleMember } from './own.ts';
 import { providerRows } from './providers.ts';
 import type { Demand, ModelRow, Sourced } from './row.ts';
 import { fieldsOf, limitsSource, rowsFor } from './target.ts';
 
 export interface Finding {
-  /** Word of a target: `outputCap`, `efforts`; `refuses temperature`. */
+  /** As an operator's rule spells it: `outputCap`, `efforts`; `refuses temperature`. */
   readonly member: string;
   readonly value: unknown;
   readonly source: string;
@@ -22,6 +23,8 @@ export interface Rule {
   readonly assumed: boolean;
 }
 
+const lists = ['unsupported', 'unsupportedWithThinking'] as const;
+
 const field = (member: string, value: unknown, { source, assumed }: Sourced): Finding => ({
   member,
   value,
@@ -36,14 +39,20 @@ export function detailsOf(provider: string, model: string, own: readonly ModelRo
   if (limits.known) {
     details.set('outputCap', field('outputCap', limits.output, { source: limitsSource }));
     details.set('inputLimit', field('inputLimit', limits.context, { source: limitsSource }));
-    if (!limits.thinks) details.set('thinking', field('thinking', 'none', { source: limitsSource }));
+    if (!limits.thinking) details.set('thinking', field('thinking', 'none', { source: limitsSource }));
   }
   for (const row of rowsFor(provider, model, own)) {
-    for (const member of row.takes ?? [])
-      for (const word of ['refuses', 'refusesThinking']) details.delete(`${word} ${member}`);
-    for (const word of ['refuses', 'refusesThinking'] as const)
-      for (const member of row[word] ?? []) details.set(`${word} ${member}`, field(`${word} ${member}`, true, row));
-    for (const [member, value] of Object.entries(fieldsOf(row))) details.set(member, field(member, value, row));
+    for (const parameter of row.supported ?? [])
+      for (const list of lists) details.delete(`${ruleMember(list)} ${parameter}`);
+    for (const list of lists)
+      for (const parameter of row[list] ?? []) {
+        const member = `${ruleMember(list)} ${parameter}`;
+        details.set(member, field(member, true, row));
+      }
+    for (const [name, value] of Object.entries(fieldsOf(row))) {
+      const member = ruleMember(name);
+      details.set(member, field(member, value, row));
+    }
   }
   return [...details.values()];
 }

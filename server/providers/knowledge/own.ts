@@ -6,6 +6,23 @@ import type { ModelPattern, ModelRow } from './row.ts';
 /** The source of a row that an operator wrote. */
 const ownSource = 'model_rules';
 
+/** Members that the option spells otherwise than a row. */
+const rowMembers: Readonly<Record<string, string>> = {
+  alwaysThinks: 'thinkingRequired',
+  thinksUnasked: 'thinkingByDefault',
+  showsThoughts: 'thoughtsVisible',
+  refuses: 'unsupported',
+  refusesThinking: 'unsupportedWithThinking',
+  takes: 'supported',
+  switched: 'thinkingSwitch',
+  suffixed: 'effortSuffix',
+};
+
+const ruleMembers = new Map(Object.entries(rowMembers).map(([rule, row]) => [row, rule]));
+
+/** The name by which an operator sets a member of a row. */
+export const ruleMember = (member: string): string => ruleMembers.get(member) ?? member;
+
 /** Patterns seldom change, and never all at once. */
 const maxCompiled = 1000;
 const compiled = new Map<string, ModelPattern | null>();
@@ -35,7 +52,9 @@ export const unrunnableRule = (rules: readonly ModelRule[]): number =>
 
 /** Rules that were stored before their patterns had to be linear, and are not, say nothing. */
 export const ownRows = (rules: readonly ModelRule[]): readonly ModelRow[] =>
-  rules.flatMap(({ models: pattern, source, ...said }) => {
+  rules.flatMap(({ models: pattern, source, ...rule }) => {
     const models = linearPattern(pattern);
-    return models === null ? [] : [{ ...said, models, source: source ?? ownSource }];
+    if (models === null) return [];
+    const members = Object.entries(rule).map(([member, value]) => [rowMembers[member] ?? member, value]);
+    return [{ ...(Object.fromEntries(members) as Partial<ModelRow>), models, source: source ?? ownSource }];
   });

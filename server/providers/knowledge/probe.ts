@@ -24,7 +24,7 @@ export interface ProbeRow extends Sourced {
   readonly provider?: string;
   readonly kind?: ProbeKind;
   /** It thinks unasked, so that a short limit leaves no room for words. */
-  readonly thinks?: boolean;
+  readonly thinking?: boolean;
   /** The name it wants for the longest answer. */
   readonly limitMember?: string;
   /** Asked only where there is nothing else: it may be gone, or wants to be asked in its own way. */
@@ -88,7 +88,7 @@ export const probeRows: readonly ProbeRow[] = [
   },
   {
     models: /^(?:o\d|gpt-[5-9])(?!.*chat)/,
-    thinks: true,
+    thinking: true,
     limitMember: 'max_completion_tokens',
     source: openAiReasoning,
   },
@@ -103,15 +103,15 @@ export const probeRows: readonly ProbeRow[] = [
     kind: 'research',
     source: 'https://platform.openai.com/docs/guides/deep-research',
   },
-  { models: /^gemini-(?:2\.5|[3-9])/, thinks: true, source: 'https://ai.google.dev/gemini-api/docs/thinking' },
+  { models: /^gemini-(?:2\.5|[3-9])/, thinking: true, source: 'https://ai.google.dev/gemini-api/docs/thinking' },
   {
     models:
       /thinking|reason|^(?:qwq|qvq)|-r1|^magistral|gpt-oss|^grok-[34]|^glm-[4-9]\.[5-9]|^glm-5|^kimi-k2\.|^minimax-m|^deepseek-v4/,
-    thinks: true,
+    thinking: true,
     source: 'https://api-docs.deepseek.com/guides/thinking_mode',
   },
-  { models: /non-reasoning|-non-thinking/, thinks: false, source: 'https://docs.x.ai/docs/models' },
-  { models: /^grok-build/, thinks: true, source: 'https://docs.x.ai/docs/models' },
+  { models: /non-reasoning|-non-thinking/, thinking: false, source: 'https://docs.x.ai/docs/models' },
+  { models: /^grok-build/, thinking: true, source: 'https://docs.x.ai/docs/models' },
   { models: /omni/, kind: 'audio-chat', source: 'https://help.aliyun.com/zh/model-studio/qwen-omni' },
   {
     models: /^claude-(?:[12]|3|instant)/,

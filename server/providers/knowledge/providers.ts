@@ -118,7 +118,7 @@ const speaksOfJson: Demand = {
   word: /json/i,
   by: { role: 'system', content: 'Answer in JSON.' },
 };
-const inJson = { beside: 'response_format', besideType: 'json_object', told: true } as const;
+const inJson = { onlyWith: 'response_format', onlyWithType: 'json_object', translatedOnly: true } as const;
 
 /** Calls want the thought that led to them; where it is lost this says that there was none to tell. */
 const noThought: Demand = { kind: 'present', value: ' ' };
@@ -129,7 +129,7 @@ const moonshot = of('moonshot', 'openai-chat', [
     'messages[].reasoning_content',
     noThought,
     'https://github.com/n8n-io/n8n/issues/29142',
-    { beside: 'tool_calls', models: /^kimi-k(?:2\.[5-9]|2-thinking|[3-9])/ },
+    { onlyWith: 'tool_calls', models: /^kimi-k(?:2\.[5-9]|2-thinking|[3-9])/ },
   ],
   ['temperature', { kind: 'atMost', value: 1 }, 'https://platform.kimi.ai/docs/api/chat'],
 ]);
@@ -171,7 +171,7 @@ const deepseek = of('deepseek', 'openai-chat', [
     'messages[].reasoning_content',
     noThought,
     'https://github.com/deepseek-ai/DeepSeek-V3/issues/1053',
-    { beside: 'tool_calls', models: /^deepseek-(?:reasoner|v[4-9])/ },
+    { onlyWith: 'tool_calls', models: /^deepseek-(?:reasoner|v[4-9])/ },
   ],
   [
     'logprobs',
@@ -190,7 +190,7 @@ const deepseek = of('deepseek', 'openai-chat', [
 const openaiChat = 'https://platform.openai.com/docs/api-reference/chat/create';
 const openaiReasoning = 'https://platform.openai.com/docs/guides/reasoning#limitations';
 /** They think: no odds are told. */
-const thinking = { models: /^(?:o\d|gpt-5(?!.*chat))/, told: true } as const;
+const thinking = { models: /^(?:o\d|gpt-5(?!.*chat))/, translatedOnly: true } as const;
 /** What another upstream said in this conversation. The same address is often given to other makers' models, which want their thoughts back. */
 const theirs = { models: /^(?:gpt-\d|chatgpt|o\d)/, assumed: true } as const;
 
@@ -203,7 +203,7 @@ const openai = ['openai', 'azure'].flatMap((provider) =>
       'reasoning_effort',
       { kind: 'oneOf', words: ['none'] },
       'https://github.com/openai/openai-openapi/issues/541',
-      { models: /^gpt-(?:5\.[4-9]|[6-9])(?!.*chat)/, beside: 'tools', told: true },
+      { models: /^gpt-(?:5\.[4-9]|[6-9])(?!.*chat)/, onlyWith: 'tools', translatedOnly: true },
     ],
     ['messages[].reasoning_content', absent, openaiChat, theirs],
     ['messages[].reasoning_details', absent, openaiChat, theirs],

@@ -3,10 +3,10 @@ import type { UpstreamError } from '../../protocols/canonical.ts';
 import type { Sourced } from './row.ts';
 
 /** `context`: the prompt is longer than the model takes. `spent`: the account cannot pay, for longer than a client waits. `missing`: the model or call does not exist there. */
-export type RefusalMeaning = 'context' | 'spent' | 'missing';
+export type RejectionReason = 'context' | 'spent' | 'missing';
 
 export interface RefusalRow extends Sourced {
-  readonly means: RefusalMeaning;
+  readonly reason: RejectionReason;
   /** The groups `tokens` and `limit` hold the sizes of a prompt and of the model's context. */
   readonly words: RegExp;
   /** `code`: of type and code alone, because a message may repeat what the caller wrote, and harm a channel by it. */
@@ -17,7 +17,7 @@ export interface RefusalRow extends Sourced {
 const measured = 'https://github.com/earendil-works/pi/issues/129';
 
 const context = (words: RegExp, source: string = measured): RefusalRow => ({
-  means: 'context',
+  reason: 'context',
   of: 'anything',
   words,
   source,
@@ -79,16 +79,16 @@ const refusalRows: readonly RefusalRow[] = [
 
   // OpenAI.
   {
-    means: 'spent',
+    reason: 'spent',
     of: 'code',
     words: /insufficient_quota|billing_hard_limit_reached|billing_not_active/,
     source: 'https://platform.openai.com/docs/guides/error-codes',
   },
   // Plans of ChatGPT.
-  { means: 'spent', of: 'code', words: /usage_limit_reached/, source: 'https://github.com/openai/codex/issues/2448' },
+  { reason: 'spent', of: 'code', words: /usage_limit_reached/, source: 'https://github.com/openai/codex/issues/2448' },
   // new-api and one-api.
   {
-    means: 'spent',
+    reason: 'spent',
     of: 'code',
     words: /insufficient_user_quota|pre_consume_token_quota_failed/,
     source: 'https://github.com/QuantumNous/new-api/blob/main/types/error.go',
@@ -96,14 +96,14 @@ const refusalRows: readonly RefusalRow[] = [
 
   // OpenAI; new-api and one-api answer 503 with it.
   {
-    means: 'missing',
+    reason: 'missing',
     of: 'code',
     words: /model_not_found/,
     source: 'https://github.com/QuantumNous/new-api/blob/main/types/error.go',
   },
   // This gateway in front of another upstream.
   {
-    means: 'missing',
+    reason: 'missing',
     of: 'code',
     words: /\bupstream_(?:key|spent|missing)\b/,
     source: 'server/contract/errors/relay.ts',
@@ -111,7 +111,7 @@ const refusalRows: readonly RefusalRow[] = [
 ];
 
 export interface Refusal {
-  readonly means: RefusalMeaning;
+  readonly reason: RejectionReason;
   /** Sizes in tokens; null = the upstream does not say. */
   readonly tokens: number | null;
   readonly limit: number | null;
@@ -123,9 +123,9 @@ const sizeIn = (text: string | undefined): number | null => (text === undefined 
 export function refusalIn({ type, code, message }: UpstreamError): Refusal | null {
   const codes = `${type ?? ''} ${code ?? ''}`;
   const all = `${codes} ${message}`;
-  for (const { means, of, words } of refusalRows) {
+  for (const { reason, of, words } of refusalRows) {
     const found = words.exec(of === 'code' ? codes : all);
-    if (found !== null) return { means, tokens: sizeIn(found.groups?.tokens), limit: sizeIn(found.groups?.limit) };
+    if (found !== null) return { reason, tokens: sizeIn(found.groups?.tokens), limit: sizeIn(found.groups?.limit) };
   }
   return null;
 }

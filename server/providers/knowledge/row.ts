@@ -1,6 +1,6 @@
 /** The two kinds of rows that say what an upstream accepts. Encoders, channel tests, `model explain`, the model lists and the strict practice upstream read the same ones. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
-import type { RefusableMember, Target } from '../../protocols/target.ts';
+import type { ModelParameter, Target } from '../../protocols/target.ts';
 
 export interface Sourced {
   /** Address of the provider's document, or of a report of a refusal. */
@@ -13,17 +13,17 @@ export interface ModelPattern {
   test(name: string): boolean;
 }
 
-type Sets = 'refuses' | 'refusesThinking';
+type Sets = 'unsupported' | 'unsupportedWithThinking';
 
-/** What is said of models. Later rows win, member by member; `refuses` and `refusesThinking` add up, `takes` takes out of both. */
+/** What is said of models. Later rows win, member by member; `unsupported` and `unsupportedWithThinking` add up, `supported` takes out of both. */
 export interface ModelRow extends Sourced, Partial<Omit<Target, Sets>> {
   /** Upstream names, lower case, without a maker's or region's prefix. */
   readonly models: ModelPattern;
   /** Slug of the catalogue where it holds; absent = at every provider. */
   readonly provider?: string;
-  readonly refuses?: readonly RefusableMember[];
-  readonly refusesThinking?: readonly RefusableMember[];
-  readonly takes?: readonly RefusableMember[];
+  readonly unsupported?: readonly ModelParameter[];
+  readonly unsupportedWithThinking?: readonly ModelParameter[];
+  readonly supported?: readonly ModelParameter[];
 }
 
 /** What a member of a request must be like. */
@@ -68,11 +68,11 @@ export interface ProviderRow extends Sourced {
   readonly member: string;
   readonly demand: Demand;
   /** Only where this member stands beside it and is not empty. */
-  readonly beside?: string;
+  readonly onlyWith?: string;
   /** And is of this `type`. */
-  readonly besideType?: string;
+  readonly onlyWithType?: string;
   /** Holds only where the gateway tells the request itself: the provider's own dialect is its clients' business. */
-  readonly told?: true;
+  readonly translatedOnly?: true;
   /** What the provider answers where it is not met. Absent = 400. */
   readonly status?: number;
 }

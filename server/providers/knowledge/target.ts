@@ -1,6 +1,6 @@
 /** What is known of a model at a provider: limits of the table, then every row that names it. */
 import { bareName, modelLimits } from '../../contract/model-limits.ts';
-import { type RefusableMember, type Target, unknownTarget } from '../../protocols/target.ts';
+import { type ModelParameter, type Target, unknownTarget } from '../../protocols/target.ts';
 import { modelRows } from './models.ts';
 import type { ModelRow } from './row.ts';
 
@@ -45,44 +45,44 @@ export const limitsSource = 'https://models.dev';
 export function targetOf(model: string, rows: readonly ModelRow[]): Target {
   const limits = modelLimits(model);
   if (rows.length === 0 && !limits.known) return unknownTarget;
-  const refuses = new Set<RefusableMember>();
-  const refusesThinking = new Set<RefusableMember>();
+  const unsupported = new Set<ModelParameter>();
+  const unsupportedWithThinking = new Set<ModelParameter>();
   let target: Target = limits.known
     ? {
         ...unknownTarget,
         outputCap: limits.output,
         inputLimit: limits.context,
-        thinking: limits.thinks ? null : 'none',
+        thinking: limits.thinking ? null : 'none',
       }
     : unknownTarget;
   for (const row of rows) {
-    for (const member of row.takes ?? []) {
-      refuses.delete(member);
-      refusesThinking.delete(member);
+    for (const member of row.supported ?? []) {
+      unsupported.delete(member);
+      unsupportedWithThinking.delete(member);
     }
-    for (const member of row.refuses ?? []) refuses.add(member);
-    for (const member of row.refusesThinking ?? []) refusesThinking.add(member);
+    for (const member of row.unsupported ?? []) unsupported.add(member);
+    for (const member of row.unsupportedWithThinking ?? []) unsupportedWithThinking.add(member);
     target = { ...target, ...fieldsOf(row) };
   }
-  return { ...target, refuses, refusesThinking };
+  return { ...target, unsupported, unsupportedWithThinking };
 }
 
 /** What a row says besides what is refused. */
-export function fieldsOf(row: ModelRow): Partial<Omit<Target, 'refuses' | 'refusesThinking'>> {
-  const { models, provider, source, assumed, takes, refuses, refusesThinking, ...said } = row;
+export function fieldsOf(row: ModelRow): Partial<Omit<Target, 'unsupported' | 'unsupportedWithThinking'>> {
+  const { models, provider, source, assumed, supported, unsupported, unsupportedWithThinking, ...said } = row;
   return said;
 }
 
 /** Whether a word of effort may stand behind a name. Names with a maker's are those of hosts that have such models themselves. */
-export const takesSuffix = (model: string): boolean => !model.includes('/') && targetFor('', model).suffixed;
+export const hasEffortSuffix = (model: string): boolean => !model.includes('/') && targetFor('', model).effortSuffix;
 
 const demands = new WeakMap<Target, string>();
 
 function demandsOf(target: Target): string {
   const known = demands.get(target);
   if (known !== undefined) return known;
-  const { refuses, refusesThinking, showsThoughts, tokensPerSecond, ...said } = target;
-  const made = JSON.stringify([said, [...refuses].toSorted(), [...refusesThinking].toSorted()]);
+  const { unsupported, unsupportedWithThinking, thoughtsVisible, tokensPerSecond, ...said } = target;
+  const made = JSON.stringify([said, [...unsupported].toSorted(), [...unsupportedWithThinking].toSorted()]);
   demands.set(target, made);
   return made;
 }

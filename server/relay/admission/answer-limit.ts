@@ -40,8 +40,8 @@ export function affordableOutput(estimate: Estimate, available: number): number 
 export function minWorth({ answer }: Estimate, body: ParsedRequest['body']): number {
   if (answer === null) return 0;
   const budget = record(body.thinking)?.budget_tokens;
-  const thinks = answer.model.thinks || (typeof budget === 'number' && budget > 0);
-  return Math.min(answer.tokens, thinks ? minWithThinking : minResponseTokens);
+  const isThinking = answer.model.thinking || (typeof budget === 'number' && budget > 0);
+  return Math.min(answer.tokens, isThinking ? minWithThinking : minResponseTokens);
 }
 
 /**
@@ -120,7 +120,7 @@ function topWithLimit(
 ): boolean {
   const { names, older, thoughts } = members;
   const present = names.filter((name) => body[name] !== undefined);
-  const fallback = older !== undefined && !(model.thinks && model.countable) ? older : names[0];
+  const fallback = older !== undefined && !(model.thinking && model.countable) ? older : names[0];
   for (const name of present.length === 0 ? [fallback ?? ''] : present) {
     const requestedLimit = limitIn(body[name]);
     if (requestedLimit === 0 || requestedLimit > limit) edits.set(name, String(limit));

@@ -256,7 +256,7 @@ function isStaged({ overcommit, parsed, plan: { estimate: size, route } }: Reser
     overcommit > 1 &&
     parsed.stream &&
     answer !== null &&
-    !answer.model.thinks &&
+    !answer.model.thinking &&
     route.offers.stopOnCancel &&
     !((parsed.prompt.features & Feature.thought) !== 0 && requestsThinking(parsed.body))
   );

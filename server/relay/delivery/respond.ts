@@ -13,7 +13,7 @@ import { changeFor, contextOf, isGathered, type Outcome } from '../upstream/atte
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { isWholeBill, readToEnd } from '../upstream/open-stream.ts';
 import type { Failed } from '../upstream/send.ts';
-import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
+import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
 import { whenDurable } from './await-commit.ts';
 import { relayBytes } from './bytes.ts';
 import { noteKept } from './response-items.ts';
@@ -187,8 +187,8 @@ async function gathered(
 ): Promise<Response> {
   const { stream } = outcome;
   const { prepared } = outcome;
-  const thinks = () => thinksUnseen(one, prepared, stream.frameRelay);
-  disconnect.expecting(() => stream.frameRelay.nearEnd() || thinks());
+  const isThinking = () => hasHiddenThinking(one, prepared, stream.frameRelay);
+  disconnect.expecting(() => stream.frameRelay.nearEnd() || isThinking());
   const broken = !(await readToEnd(stream, core.idleMs()));
   const usage = stream.frameRelay.usage;
   const gone = disconnect.isGone;
@@ -201,7 +201,7 @@ async function gathered(
     usage,
     usageSource: usage === null ? null : whole ? 'reported' : 'partial',
     delivered: failed || whole ? nothingDelivered : stream.frameRelay.words(),
-    thought: broken && gone && !whole && thinks() ? thoughtTime(stream, core.now()) : null,
+    thought: broken && gone && !whole && isThinking() ? thoughtTime(stream, core.now()) : null,
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
   };

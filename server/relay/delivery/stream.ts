@@ -22,7 +22,7 @@ import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { type FrameRelay, type Piece, unreadLimit } from '../upstream/frame-relay.ts';
 import { type Bytes, isWholeBill, type OpenStream, readLate } from '../upstream/open-stream.ts';
 import type { SendCore } from '../upstream/send.ts';
-import { thinksUnseen, thoughtTime } from '../upstream/thinking.ts';
+import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
 import { noteKept } from './response-items.ts';
 import { closeRequest, closeUnfinished, reportedIn, reportOutcome, type SettleCore, type StreamEnd } from './settle.ts';
 import { createWordWatch, type WordWatch } from './stop-words.ts';
@@ -229,7 +229,7 @@ export class ResponseStream implements Looking {
     const { reader, framing, frameRelay } = stream;
     this.reader = reader;
     this.lastByteMs = deps.now();
-    disconnect.expecting(() => frameRelay.nearEnd() || this.thinks());
+    disconnect.expecting(() => frameRelay.nearEnd() || this.isThinking());
     if (await this.deliverOpening(stream)) return;
     for (;;) {
       const { done, value } = await reader.read();
@@ -407,7 +407,7 @@ export class ResponseStream implements Looking {
   private goesOn(): false {
     const frameRelay = this.outcome?.stream.frameRelay;
     if (frameRelay === undefined || !this.disconnect.forBillAlone) return false;
-    if (!frameRelay.isLast && !frameRelay.nearEnd() && !this.thinks()) throw new Error('client gone');
+    if (!frameRelay.isLast && !frameRelay.nearEnd() && !this.isThinking()) throw new Error('client gone');
     return false;
   }
 
@@ -612,9 +612,9 @@ export class ResponseStream implements Looking {
   // --- the end
 
   /** Whether the upstream may have thought something that the client does not see. */
-  private thinks(): boolean {
+  private isThinking(): boolean {
     const { outcome, reservation } = this;
-    return outcome !== null && thinksUnseen(reservation, outcome.prepared, outcome.stream.frameRelay);
+    return outcome !== null && hasHiddenThinking(reservation, outcome.prepared, outcome.stream.frameRelay);
   }
 
   /** Settles, once. Resolves when the bill is durable: until then the client gets pings. */
@@ -635,7 +635,7 @@ export class ResponseStream implements Looking {
       usage,
       usageSource: usage === null ? null : whole ? 'reported' : 'partial',
       delivered: whole ? nothingDelivered : (this.cutAt ?? frameRelay.words()),
-      thought: whole || reason === 'completed' || !this.thinks() ? null : thoughtTime(stream, nowMs),
+      thought: whole || reason === 'completed' || !this.isThinking() ? null : thoughtTime(stream, nowMs),
       firstByteMs: stream.firstByteMs ?? nowMs,
       ...(failure === undefined ? {} : { failure }),
       finishReason: () => frameRelay.finish()?.reason ?? null,

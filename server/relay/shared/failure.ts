@@ -96,12 +96,12 @@ export function statusFailure(status: number, error: UpstreamError, retryAfter: 
   const refusal = refusalIn(error);
   const failure = { class: classify(status, error), status, error, retryAfter, reason: 'status' } as const;
   if (refusal === null) return failure;
-  const { means } = refusal;
+  const { reason } = refusal;
   // Throttling and refused keys mention tokens and lengths too.
-  if (means === 'context' && failure.class === 'key') return failure;
+  if (reason === 'context' && failure.class === 'key') return failure;
   // The same prompt is too long everywhere, and every client knows 400 for it.
-  if (means === 'context') return { ...failure, class: 'client', status: 400, refusal };
-  return { ...failure, class: means === 'spent' ? 'key' : 'host', refusal };
+  if (reason === 'context') return { ...failure, class: 'client', status: 400, refusal };
+  return { ...failure, class: reason === 'spent' ? 'key' : 'host', refusal };
 }
 
 /** Clients give up at longer waits: https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/googleQuotaErrors.ts */
@@ -175,7 +175,7 @@ function lastingCode({
   status,
   refusal,
 }: UpstreamFailure): 'upstream_key' | 'upstream_spent' | 'upstream_missing' {
-  if (refusal?.means === 'spent' || status === 402 || status === 429) return 'upstream_spent';
+  if (refusal?.reason === 'spent' || status === 402 || status === 429) return 'upstream_spent';
   return kind === 'key' ? 'upstream_key' : 'upstream_missing';
 }
 

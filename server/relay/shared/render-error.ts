@@ -15,7 +15,7 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
   ) {
     const { type, code, message, param } = failure.error;
     const status = failure.status ?? 400;
-    const overflow = failure.refusal?.means === 'context' ? failure.refusal : null;
+    const overflow = failure.refusal?.reason === 'context' ? failure.refusal : null;
     return {
       status,
       // Some dialects have statuses in capitals for types.

@@ -14,7 +14,7 @@ import { type OpenStream, openStream } from './open-stream.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import { beginsWithEvent, peeked, typeOf } from './response-body.ts';
 import { type Failed, type FailedAttempt, firstByteTimeout, Sender, send } from './send.ts';
-import { mayThink } from './thinking.ts';
+import { isThinkingExpected } from './thinking.ts';
 import { errorIn, failureIn, isEmpty, parseBody, readWhole, thinkingToContent } from './whole.ts';
 
 interface Reached {
@@ -125,7 +125,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const { core, reservation } = this;
     const { prepared, sentMs } = call;
     // What it thought until its first word is reported a little later.
-    if (reservation.plan.estimate.answer?.model.thinks === true && mayThink(reservation, prepared))
+    if (reservation.plan.estimate.answer?.model.thinking === true && isThinkingExpected(reservation, prepared))
       this.disconnect.expecting(always);
     const opening = await openStream({
       upstream,

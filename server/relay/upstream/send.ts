@@ -288,8 +288,8 @@ export function firstByteTimeout(
   const limit = parsed.stream ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // Of a model that nobody knows it is assumed that it thinks.
-  const mayThink = parsed.operation === 'chat' && known.thinking !== 'none';
-  return !mayThink && isAnotherUp(health, plan.candidates, attempts) ? limit : Number.POSITIVE_INFINITY;
+  const isThinkingExpected = parsed.operation === 'chat' && known.thinking !== 'none';
+  return !isThinkingExpected && isAnotherUp(health, plan.candidates, attempts) ? limit : Number.POSITIVE_INFINITY;
 }
 
 /** Healthy channels are drawn first: the first one that was not tried yet tells. */

@@ -34,21 +34,25 @@ const observedMs = 1000;
 type Requested = Pick<Prepared, 'channel' | 'upstreamModel' | 'known' | 'settings'>;
 
 /** Whether the upstream thinks before it answers, as far as the rows and the request say. */
-export function mayThink({ parsed }: Pick<Reservation, 'parsed'>, requested: Requested): boolean {
+export function isThinkingExpected({ parsed }: Pick<Reservation, 'parsed'>, requested: Requested): boolean {
   if (parsed.operation !== 'chat') return false;
   const target = requested.known;
   if (target.thinking === 'none') return false;
-  if (target.alwaysThinks || target.thinksUnasked || requested.settings) return true;
+  if (target.thinkingRequired || target.thinkingByDefault || requested.settings) return true;
   if (requestsThinking(parsed.body) || requestsThinking(requested.channel.paramOverride)) return true;
   // No row says whether it must be asked.
-  return target.thinking === null && modelLimits(requested.upstreamModel).thinks;
+  return target.thinking === null && modelLimits(requested.upstreamModel).thinking;
 }
 
 /** Whether the upstream may have thought something that the client does not see. */
-export function thinksUnseen(one: Pick<Reservation, 'parsed'>, requested: Requested, { thought }: Thinking): boolean {
+export function hasHiddenThinking(
+  one: Pick<Reservation, 'parsed'>,
+  requested: Requested,
+  { thought }: Thinking,
+): boolean {
   const target = requested.known;
   // A request may hide what is usually shown.
-  if (target.showsThoughts && thought) return false;
+  if (target.thoughtsVisible && thought) return false;
   // Of a model that no row says to think, the thoughts are taken for what is seen of them.
   if (thought)
     return (
@@ -56,7 +60,7 @@ export function thinksUnseen(one: Pick<Reservation, 'parsed'>, requested: Reques
       requested.settings ||
       requestsThinking(one.parsed.body)
     );
-  return mayThink(one, requested);
+  return isThinkingExpected(one, requested);
 }
 
 /**

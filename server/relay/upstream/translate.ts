@@ -50,7 +50,7 @@ export function translatedBody(
   return translate.finish(signed, dropped);
 }
 
-const unasked = '/reasoning: thoughts that were not asked for are left out';
+const unrequestedThoughts = '/reasoning: thoughts that were not asked for are left out';
 
 /** @returns how much of the thoughts the client gets. */
 function thoughtsFor({ channel, suffix }: Target, parsed: ParsedRequest): 'words' | 'seals' | 'nothing' {
@@ -65,7 +65,7 @@ const withoutThoughts =
   (wanted: 'seals' | 'nothing', dropped: string[]): Change =>
   (event) => {
     if (event.type === 'reasoning-delta') {
-      if (!dropped.includes(unasked)) dropped.push(unasked);
+      if (!dropped.includes(unrequestedThoughts)) dropped.push(unrequestedThoughts);
       return [];
     }
     return wanted === 'nothing' && (event.type === 'reasoning-start' || event.type === 'reasoning-end') ? [] : [event];

@@ -189,7 +189,7 @@ export function probesOfProvider(row: ProviderRow): readonly FlipProbe[] {
   const value = unmeeting(row.demand, path.at(-1) ?? '');
   if (row.dialect === 'openai-responses') return [responses(withAt({}, path, value) as object)];
   // Another dialect's client says it.
-  if (row.told === true)
+  if (row.translatedOnly === true)
     return [
       ...general,
       responses({ ...samples, [row.member]: value }),
@@ -203,6 +203,6 @@ export function probesOfProvider(row: ProviderRow): readonly FlipProbe[] {
   const inside = row.member.startsWith('messages[].') ? [chat({ tools: [tool], messages: atAssistant })] : [];
   const streamed = requested.map(({ body }) => chat({ ...body, stream: true }));
   // Of messages as a whole, of roles and of what stands beside something only requests of every kind tell.
-  const wide = row.beside !== undefined || row.member === 'messages' || row.member.endsWith('role');
+  const wide = row.onlyWith !== undefined || row.member === 'messages' || row.member.endsWith('role');
   return [...requested, ...streamed, ...inside, ...(wide ? general : [])];
 }

@@ -93,13 +93,19 @@ export function targetOfModel(row: ModelRow, rows: readonly ModelRow[]): GridTar
 }
 
 /** What holds only where a request is told anew, or only where a channel lets a member through, needs a channel of its own. */
-export function targetOfProvider({ provider, models, dialect, member, told }: ProviderRow): GridTarget | null {
+export function targetOfProvider({
+  provider,
+  models,
+  dialect,
+  member,
+  translatedOnly,
+}: ProviderRow): GridTarget | null {
   const [first] = listed.filter(
     ({ double, model }) => double === slugs.get(provider) && (models === undefined || models.test(bareName(model))),
   );
   const target = asTarget(first);
   if (target === null) return null;
-  if (told === true) return { ...target, as: 'told', fields: { setting: JSON.stringify({ dialect }) } };
+  if (translatedOnly === true) return { ...target, as: 'told', fields: { setting: JSON.stringify({ dialect }) } };
   return member === 'service_tier'
     ? { ...target, as: 'tiers', fields: { setting: JSON.stringify({ allow_tiers: true, pass_through: false }) } }
     : target;

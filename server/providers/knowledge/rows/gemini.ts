@@ -14,32 +14,32 @@ export const geminiModels: readonly ModelRow[] = [
   },
   {
     models: /^gemini-/,
-    refuses: ['hostedWithTools'],
+    unsupported: ['hostedWithTools'],
     source: 'https://github.com/symfony/ai/issues/803',
   },
   {
     models: /^gemini-(?:[01]|2)/,
-    refuses: ['formatWithTools'],
+    unsupported: ['formatWithTools'],
     source: 'https://github.com/googleapis/python-genai/issues/867',
   },
   {
     models: /^gemini-(?:2\.5|[3-9]|.*latest)/,
-    refuses: ['presencePenalty', 'frequencyPenalty'],
+    unsupported: ['presencePenalty', 'frequencyPenalty'],
     source: 'https://github.com/google-gemini/cookbook/issues/1290',
   },
   // Names without a number stand for the newest.
   {
     models: /^gemini-(?:[3-9]|.*latest)/,
     thinking: 'level',
-    alwaysThinks: true,
-    thinksUnasked: true,
+    thinkingRequired: true,
+    thinkingByDefault: true,
     efforts: ['low', 'medium', 'high'],
     signedCalls: true,
     source: signatures,
   },
   {
     models: /^gemini-(?:[3-9]|.*latest)/,
-    refuses: ['candidates'],
+    unsupported: ['candidates'],
     source: 'https://github.com/googleapis/js-genai/issues/1609',
   },
   {
@@ -54,10 +54,10 @@ export const geminiModels: readonly ModelRow[] = [
   },
   { models: /^gemini-3.*-image/, efforts: ['high'], source: levels, assumed: true },
   { models: /^gemini-(?:[01]|2\.0)/, thinking: 'none', source: thinking },
-  { models: /^gemini-2\.5/, thinking: 'budget', thinksUnasked: true, source: thinking },
-  { models: /^gemini-2\.5-pro/, alwaysThinks: true, budget: [128, 32_768], source: thinking },
+  { models: /^gemini-2\.5/, thinking: 'budget', thinkingByDefault: true, source: thinking },
+  { models: /^gemini-2\.5-pro/, thinkingRequired: true, budget: [128, 32_768], source: thinking },
   { models: /^gemini-2\.5-flash/, budget: [1, 24_576], source: thinking },
-  { models: /^gemini-2\.5-flash-lite/, thinksUnasked: false, budget: [512, 24_576], source: thinking },
+  { models: /^gemini-2\.5-flash-lite/, thinkingByDefault: false, budget: [512, 24_576], source: thinking },
   { models: /^gemini-2\.5-flash-image/, thinking: 'none', source: models },
   { models: /^gemini-.*(?:image|-tts)/, outputs: ['text', 'image'], source: models, assumed: true },
   {

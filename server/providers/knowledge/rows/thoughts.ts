@@ -12,10 +12,10 @@ export const thoughtRows: readonly ModelRow[] = [
   { models: /^gemini-2\.5-flash/, tokensPerSecond: 221, source: speeds },
   { models: /^claude-/, tokensPerSecond: 52, source: speeds },
   { models: /^grok-[3-9]/, tokensPerSecond: 157, source: speeds },
-  { models: /^deepseek/, showsThoughts: true, source: reasoningContent },
+  { models: /^deepseek/, thoughtsVisible: true, source: reasoningContent },
   {
     models: /^(?:gpt-oss|q(?:wen|wq|vq)|kimi|glm|minimax|magistral)/,
-    showsThoughts: true,
+    thoughtsVisible: true,
     source: 'https://docs.vllm.ai/en/latest/features/reasoning_outputs.html',
   },
 ];
