@@ -73,9 +73,9 @@ function ownUser(): Ids | null {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** @param more further lines of `postgresql.conf`. @throws when a program fails, with its words. */
-export async function startPostgres(bin: string, more = ''): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
+/** @param more further lines of `postgresql.conf`. @param below where its folder is made. @throws when a program fails, with its words. */
+export async function startPostgres(bin: string, more = '', below = tmpdir()): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(below, 'gateway-postgres-'));
   let data = join(folder, 'data');
   const user = ownUser();
   const commandOf = (program: string, args: readonly string[]) => {
