@@ -244,7 +244,9 @@ async function upgrade(
   const headers: Record<string, string> =
     conversation.protocol === '' ? {} : { 'sec-websocket-protocol': conversation.protocol };
   const data: Conversation = {
-    ...conversation,
+    protocol: conversation.protocol,
+    open: (client) => conversation.open(client),
+    message: (frame) => conversation.message(frame),
     close() {
       release();
       conversation.close();

@@ -1,6 +1,6 @@
 /** What the answers of a conversation may cost, before and while they run. */
 import { expect, test } from 'vitest';
-import { createTurns } from '../../server/relay/endpoints/realtime/turns.ts';
+import { Turns } from '../../server/relay/endpoints/realtime/turns.ts';
 
 const counter = {
   count: async (_model: string, texts: readonly string[]) => texts.map(() => 0),
@@ -16,7 +16,7 @@ let clock = 0;
 const quiet = { turn_detection: null };
 
 test('an error that was about something else leaves an answer what was held for it', () => {
-  const turns = createTurns(counter, 'm', () => clock);
+  const turns = new Turns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, max_output_tokens: 4000 }));
   turns.sent({ type: 'response.create' });
   turns.ask(turns.next(null, 20));
@@ -26,7 +26,7 @@ test('an error that was about something else leaves an answer what was held for 
 });
 
 test('an answer nobody asked for may get as long as the session says', () => {
-  const turns = createTurns(counter, 'm', () => clock);
+  const turns = new Turns(counter, 'm', () => clock);
   turns.received(session({ max_response_output_tokens: 300 }));
   turns.received(created('a'));
   expect(turns.max()).toMatchObject({ output: 300, audioOutput: 0 });
@@ -34,7 +34,7 @@ test('an answer nobody asked for may get as long as the session says', () => {
 });
 
 test('the next answer reads what those before it read and wrote, also while they run', () => {
-  const turns = createTurns(counter, 'm', () => clock);
+  const turns = new Turns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, output_modalities: ['audio'] }));
   turns.ask(turns.next(null, 100));
   const first = turns.max();
@@ -58,7 +58,7 @@ test('the next answer reads what those before it read and wrote, also while they
 });
 
 test('an answer that belongs to no conversation is not read again', () => {
-  const turns = createTurns(counter, 'm', () => clock);
+  const turns = new Turns(counter, 'm', () => clock);
   turns.received(session(quiet));
   turns.received(created('a'));
   turns.received(done('a', { input_tokens: 500, output_tokens: 500 }, { conversation_id: null }));
@@ -66,7 +66,7 @@ test('an answer that belongs to no conversation is not read again', () => {
 });
 
 test('an answer that outgrows its limit is held for as it grows', () => {
-  const turns = createTurns(counter, 'm', () => clock);
+  const turns = new Turns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, output_modalities: ['audio'], output_audio_format: 'g711_ulaw' }));
   turns.ask(turns.next(null, 20));
   turns.received(created('a'));
@@ -79,20 +79,21 @@ test('an answer that outgrows its limit is held for as it grows', () => {
 });
 
 test('a wish for more counts at once, one for less when the upstream has agreed', () => {
-  const { session: set, sent, received } = createTurns(counter, 'm', () => clock);
-  received(session({ ...quiet, max_output_tokens: 100 }));
-  sent({ type: 'session.update', session: { max_output_tokens: 50, output_modalities: ['audio'] } });
+  const turns = new Turns(counter, 'm', () => clock);
+  const { session: set } = turns;
+  turns.received(session({ ...quiet, max_output_tokens: 100 }));
+  turns.sent({ type: 'session.update', session: { max_output_tokens: 50, output_modalities: ['audio'] } });
   expect([set.limit(), set.requested(), set.speaks(null)]).toEqual([100, 50, true]);
-  received(session({ max_output_tokens: 50 }));
+  turns.received(session({ max_output_tokens: 50 }));
   expect([set.limit(), set.speaks(null), set.speaks({ modalities: ['audio'] })]).toEqual([50, false, true]);
-  sent({ type: 'session.update', session: { max_output_tokens: 'inf', turn_detection: { type: 'server_vad' } } });
+  turns.sent({ type: 'session.update', session: { max_output_tokens: 'inf', turn_detection: { type: 'server_vad' } } });
   expect([set.limit(), set.limitOf({ max_output_tokens: 9 }), set.listens()]).toEqual([4096, 9, true]);
-  received(session({ audio: { input: { turn_detection: { type: 'server_vad', create_response: false } } } }));
+  turns.received(session({ audio: { input: { turn_detection: { type: 'server_vad', create_response: false } } } }));
   expect(set.listens()).toBe(false);
 });
 
 test('silence is held for until it is known to be silence, speech as long as it is', () => {
-  const turns = createTurns(counter, 'm', () => clock);
+  const turns = new Turns(counter, 'm', () => clock);
   const format = { input_audio_format: 'g711_ulaw' };
   const append = (seconds: number) =>
     turns.sent({ type: 'input_audio_buffer.append', audio: Buffer.alloc(seconds * 8000).toString('base64') });
@@ -117,7 +118,7 @@ test('silence is held for until it is known to be silence, speech as long as it 
 });
 
 test('an answer that ended without a usage leaves behind what it might have read and written', () => {
-  const turns = createTurns(counter, 'm', () => clock);
+  const turns = new Turns(counter, 'm', () => clock);
   turns.received(session(quiet));
   turns.ask(turns.next(null, 40));
   turns.received(created('a'));
@@ -128,7 +129,7 @@ test('an answer that ended without a usage leaves behind what it might have read
 
 test('what is asked and not answered yet is bounded by what it reads: half a token a character', () => {
   const boundOf = (characters: number) => {
-    const turns = createTurns(counter, 'm', () => clock);
+    const turns = new Turns(counter, 'm', () => clock);
     turns.received(session(quiet));
     const content = [{ type: 'input_text', text: 'x'.repeat(characters) }];
     turns.sent({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
@@ -142,7 +143,7 @@ test.each([
   ['completed', 'estimated'],
   ['failed', 'none'],
 ] as const)('an answer without words and usage that %s is a bill that is %s', (status, source) => {
-  const turns = createTurns(counter, 'm', () => clock);
+  const turns = new Turns(counter, 'm', () => clock);
   turns.received(session(quiet));
   turns.received(created('a'));
   turns.received(done('a', null, { status }));
@@ -150,9 +151,10 @@ test.each([
 });
 
 test('without the upstream’s own detection all that is sent counts as heard, from the client’s wish on', () => {
-  const { session: set, sent } = createTurns(counter, 'm', () => clock);
-  sent({ type: 'session.update', session: { instructions: 'be brief' } });
+  const turns = new Turns(counter, 'm', () => clock);
+  const { session: set } = turns;
+  turns.sent({ type: 'session.update', session: { instructions: 'be brief' } });
   expect(set.detects()).toBe(true);
-  sent({ type: 'session.update', session: { turn_detection: null } });
+  turns.sent({ type: 'session.update', session: { turn_detection: null } });
   expect(set.detects()).toBe(false);
 });

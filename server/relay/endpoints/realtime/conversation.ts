@@ -1,4 +1,7 @@
-/** One conversation over two sockets: frames pass untouched, what they cost is held ahead, and whoever may not go on is told so. */
+/**
+ * One realtime conversation over two sockets. Frames pass unchanged; what an answer may cost is reserved before it is
+ * asked for; a caller who may not continue gets an error event, and the socket is closed.
+ */
 import type { EndReason } from '../../../contract/enum.ts';
 import { AppError } from '../../../contract/errors.ts';
 import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/charge.ts';
@@ -20,10 +23,10 @@ import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
 import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
-import { createTranscripts } from './transcript.ts';
-import { createTurnReservation } from './turn-reserve.ts';
-import { createTurns, withoutSound } from './turns.ts';
-import { createTurnstile } from './turnstile.ts';
+import { createSerialQueue } from './serial-queue.ts';
+import { createTranscripts, type Transcripts } from './transcript.ts';
+import { createTurnReservation, type TurnReservation } from './turn-reserve.ts';
+import { Turns, withoutSound } from './turns.ts';
 import { transcribedIn } from './usage.ts';
 
 /** The client's side of a conversation, as the listener offers it. */
@@ -48,9 +51,9 @@ export interface ConversationCore {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly conversationDeadlines: Deadlines;
-  /** Milliseconds between durable notes of what is owed. */
+  /** Milliseconds between durable checkpoints of what is owed. */
   readonly checkpointMs: number;
-  /** Milliseconds that the end of an answer is waited for when the client has left. */
+  /** Milliseconds to wait for the end of an answer after the client left. */
   readonly billMs: number;
   /** What can be ended from outside. */
   readonly running: Set<Cuttable>;
@@ -65,299 +68,380 @@ export interface Parties {
   readonly prepared: Prepared;
   /** In order. */
   readonly attempts: readonly AttemptSummary[];
-  /** Opens a bill for a model that writes down what is said. */
+  /** Reserves for a model that transcribes the user's speech: a request with a bill of its own. */
   readonly reserve: (principal: Principal, model: string) => Reservation | Promise<Reservation>;
 }
 
 type Frame = string | Uint8Array;
 
-const refusal = 1008;
+/** Close codes. */
+const normal = 1000;
 const goingAway = 1001;
+const policyViolation = 1008;
+const internalError = 1011;
 
-export function converse(core: ConversationCore, parties: Parties): Conversation {
-  const { reservation: charge, prepared, peer } = parties;
-  const { channel, upstreamModel } = prepared;
-  const { socket, greeting } = parties.line;
-  const { plan, parsed } = charge;
-  const turns = createTurns(core.counter, parsed.model, core.now);
-  const transcripts = createTranscripts((model) => parties.reserve(principal, model), channel);
-  const { session } = turns;
-  const reserve = createTurnReservation(charge, plan.prices, turns, transcripts.otherUsage);
-  const drainMs = drainOf(channel);
-  /** What the upstream says before the client's socket is ready. */
-  const early: Frame[] = [];
-  let principal = parties.principal;
-  let client: ClientSocket | null = null;
-  let firstByteMs: number | null = null;
-  let checkedMs = core.now();
-  let startedOf = 0;
+/** Only these events of the upstream cost something, or report what something costs. */
+const billedEvents =
+  /"(?:response\.|session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
+
+interface Ending {
+  readonly endReason: EndReason;
+  readonly failure?: string;
+}
+
+/** Begins at once: what the upstream has said is taken, and kept until the client's socket opens. */
+export class RealtimeConversation implements Conversation {
+  readonly protocol: string;
+  readonly #core: ConversationCore;
+  readonly #parties: Parties;
+  readonly #reservation: Reservation;
+  readonly #socket: WebSocket;
+  readonly #turns: Turns;
+  readonly #transcripts: Transcripts;
+  readonly #turnReservation: TurnReservation;
+  /** Milliseconds that answers are read on for after the client left. */
+  readonly #drainMs: number;
+  readonly #unsubscribe: () => void;
+  readonly #cuttable: Cuttable = { cut: (reason) => this.#stop(reason) };
+  /** Each side waits by itself for balance that another node holds. */
+  readonly #clientQueue = createSerialQueue();
+  readonly #upstreamQueue = createSerialQueue();
+  #principal: Principal;
+  #client: ClientSocket | null = null;
+  /** Frames of the upstream from before the client's socket was open. */
+  readonly #early: Frame[] = [];
+  #firstByteMs: number | null = null;
+  #checkpointedMs: number;
+  /** Answers that were admitted, the first with the conversation itself. */
+  #admitted = 0;
+  /** Answers the client asked for, admitted before they begin. */
+  #admittedAhead = 0;
   /** Tokens that the rate windows know of. */
-  let counted = 0;
-  /** Answers the client asked for, which were let in already. */
-  let letIn = 0;
-  let left: { readonly endReason: EndReason; readonly failure?: string } | null = null;
-  let waiting: Deadline | null = null;
-  let over = false;
-  /** Either side waits by itself for money from another machine. */
-  const [clientSide, upstreamSide] = [createTurnstile(), createTurnstile()];
-  /** @returns whether any money came. */
-  const lent = async (): Promise<boolean> => {
-    const came = await Promise.all([charge.borrow(), transcripts.borrow()]).catch(() => []);
-    return came.flat().includes(true);
-  };
-  /** What lies on another machine is fetched before anything is refused or made shorter. @returns null also where nobody waits for it any more. */
-  const afterLoan = <T>(carries: () => boolean, then: () => T): T | Promise<T | null> => {
-    if (!charge.borrows || carries()) return then();
-    const isEnding = () => over || left !== null;
-    return whenHeld(() => isEnding() || carries(), lent).then(() => (isEnding() ? null : then()));
-  };
+  #counted = 0;
+  /** The client left, or may not continue; answers under way are still read. */
+  #left: Ending | null = null;
+  #leaving: Deadline | null = null;
+  #isOver = false;
 
-  const end = async (endReason: EndReason, failure?: string) => {
-    if (over) return;
-    over = true;
-    unsubscribe();
-    core.running.delete(cuttable);
-    waiting?.end();
-    socket.close();
-    await transcripts.finish(endReason);
-    const usageSource = turns.source();
-    await finishRequest(charge, prepared, {
-      endReason,
-      usage: await turns.count(),
-      usageSource,
-      firstByteMs,
-      attempts: parties.attempts,
-      ...(failure === undefined ? {} : { failure }),
-    });
-    charge.owner?.over();
-  };
-  const note = async () => {
-    checkedMs = core.now();
-    const due = await turns.count();
-    if (!over) charge.checkpoint(due, channel);
-  };
-  const cancelAnswer = () => {
-    if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"response.cancel"}');
-  };
-  /** The client is gone; answers under way are ended, or read on where the channel asks for it, for the sake of their bill. */
-  const leave = (endReason: EndReason, failure?: string) => {
-    if (over || left !== null) return;
-    if (turns.waiting() === 0 || socket.readyState !== WebSocket.OPEN)
-      return void end(endReason === 'client_gone' && turns.waiting() === 0 ? 'completed' : endReason, failure);
-    left = { endReason, ...(failure === undefined ? {} : { failure }) };
-    void note();
-    waiting = core.conversationDeadlines.start(Math.max(core.billMs, drainMs), () => void end(endReason, failure));
-    if (drainMs === 0) cancelAnswer();
-  };
-  /** @returns the code of what the client was told. */
-  const errorEvent = (error: unknown): string => {
-    const { type, code, message } = localizedFor(parsed.request, clientError(error, parsed.requestId));
-    const details = { type, code, message, param: null, event_id: null };
-    client?.send(JSON.stringify({ type: 'error', event_id: `event_${parsed.requestId}`, error: details }));
-    return code;
-  };
-  const showOut = (error: unknown) => {
-    if (over || left !== null) return;
-    const code = errorEvent(error);
-    // Before the socket closes, for its closing is an end of another kind.
-    leave('rejected', code);
-    client?.close(refusal, code);
-  };
-  const exhausted = () => new AppError('user_exhausted', shortage(0, 1, core.state.settings));
-  /** The upstream is not asked for its bill: only what was delivered can be paid for. */
-  const cut = () => {
-    if (over || left !== null) return;
-    const code = errorEvent(exhausted());
-    void end('quota_cut');
-    client?.close(refusal, code);
-  };
-  /** What comes next is not carried; what was asked for before is, and so is its bill. */
-  const goNoFurther = (): null => {
-    if (over || left !== null) return null;
-    const code = errorEvent(exhausted());
-    leave('quota_cut');
-    client?.close(refusal, code);
-    return null;
-  };
-  const cuttable: Cuttable = {
-    cut(reason) {
-      if (over) return;
-      const code = errorEvent(reason);
-      void end('stopped');
-      client?.close(goingAway, code);
-    },
-  };
-  core.running.add(cuttable);
-  /** @throws AppError when the caller may not go on. */
-  const renew = () => {
-    principal = core.authorize.renew(principal, peer);
-    core.authorize.allowModel(principal, parsed.model);
-  };
-  const mayStay = (): boolean => {
-    try {
-      renew();
-      return true;
-    } catch (error) {
-      showOut(error);
-      return false;
-    }
-  };
-  const unsubscribe = core.state.onUpdate(() => void mayStay());
+  constructor(core: ConversationCore, parties: Parties) {
+    const { reservation, prepared, line } = parties;
+    const { plan, parsed } = reservation;
+    this.protocol = parties.protocol;
+    this.#core = core;
+    this.#parties = parties;
+    this.#reservation = reservation;
+    this.#principal = parties.principal;
+    this.#socket = line.socket;
+    this.#checkpointedMs = core.now();
+    this.#drainMs = drainOf(prepared.channel);
+    this.#turns = new Turns(core.counter, parsed.model, core.now);
+    this.#transcripts = createTranscripts((model) => parties.reserve(this.#principal, model), prepared.channel);
+    this.#turnReservation = createTurnReservation(reservation, plan.prices, this.#turns, this.#transcripts.otherUsage);
+    core.running.add(this.#cuttable);
+    this.#unsubscribe = core.state.onUpdate(() => void this.#mayContinue());
+    for (const data of line.greeting) this.#take(data);
+    line.socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => this.#take(data);
+    line.socket.addEventListener('close', ({ code }) => this.#upstreamQueue(() => this.#upstreamClosed(code)));
+  }
 
-  /** @throws AppError limit_* */
-  const letTurnIn = () => {
-    // The first turn is what the conversation was admitted for.
-    if (startedOf++ === 0) return;
-    const due = turns.bound();
-    const all = promptTokensOf(due) + completionTokensOf(due);
-    const spent = Math.max(0, all - counted);
-    counted = Math.max(counted, all);
-    charge.turn(spent);
-  };
-  /** An answer begins that nobody was asked about: the upstream heard that somebody stopped speaking. */
-  const begins = () => {
-    if (letIn > 0) {
-      letIn--;
+  open(client: ClientSocket): void {
+    // Rejected before the client's socket was open.
+    if (this.#isEnding) {
+      client.close(policyViolation);
       return;
     }
-    if (!mayStay()) return;
+    this.#client = client;
+    for (const data of this.#early.splice(0)) client.send(data);
+  }
+
+  message(data: Frame): void {
+    this.#clientQueue(() => this.#fromClient(data));
+  }
+
+  close(): void {
+    this.#leave('client_gone');
+  }
+
+  get #isEnding(): boolean {
+    return this.#isOver || this.#left !== null;
+  }
+
+  // From the client to the upstream.
+
+  #fromClient(data: Frame): undefined | Promise<unknown> {
+    if (this.#isEnding) return;
+    const forward = (frame: Frame | null): void => {
+      if (frame === null || this.#isEnding || this.#socket.readyState !== WebSocket.OPEN) return;
+      this.#socket.send(typeof frame === 'string' ? frame : new Uint8Array(frame));
+    };
     try {
-      letTurnIn();
+      const frame = this.#admit(data);
+      if (frame instanceof Promise) return frame.then(forward, (error) => this.#sendError(error));
+      forward(frame);
     } catch (error) {
-      errorEvent(error);
-      cancelAnswer();
+      this.#sendError(error);
     }
-  };
+  }
 
-  const received = (event: Json) => {
-    turns.received(event);
-    const { type } = event;
-    if (type === 'response.created') {
-      if (left === null) begins();
-      else if (drainMs === 0) cancelAnswer();
-    }
-    if (type === 'conversation.item.input_audio_transcription.completed') {
-      const transcribed = transcribedIn(event);
-      const rest = transcribed === null ? null : transcripts.take(session.transcriber(), transcribed);
-      if (rest === false) cut();
-      else if (rest !== null) turns.add(rest);
-    }
-  };
-  /** Only what costs something, or says what it costs, needs to be looked at. */
-  const matters =
-    /"(?:response\.|session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
-
-  const fromUpstream = (data: Frame): undefined | Promise<unknown> => {
-    if (over) return;
-    firstByteMs ??= core.now();
-    const event = typeof data === 'string' && matters.test(data) ? record(parseJson(data)) : null;
-    if (event !== null) received(event);
-    if (over) return;
-    if (left === null) {
-      if (client === null) early.push(data);
-      else client.send(data);
-    } else if (turns.waiting() === 0) return void end(left.endReason, left.failure);
-    if (event === null || left !== null) return;
-    if (!reserve.delivered()) return withhold();
-    const turnEnds = event.type === 'response.created' || event.type === 'response.done';
-    if (turnEnds || core.now() - checkedMs >= core.checkpointMs) void note();
-  };
-
-  /** What was delivered is paid for, and what comes next waits, while money comes from another machine. */
-  const withhold = (): undefined | Promise<unknown> => {
-    if (!charge.borrows) return void cut();
-    return whenHeld(() => reserve.delivered(), lent).then((held) => {
-      if (!held) cut();
-    });
-  };
-
-  /** Whoever writes down what is said can be paid for. */
-  const written = (): boolean => {
-    const writer = session.transcriber();
-    return writer === null || transcripts.expect(writer, turns.committedAudio());
-  };
-  /** Sound goes on when it can be paid for, with whatever answers it. */
-  const accepts = (fresh: boolean): boolean => {
-    if (!written()) return false;
-    const limit = reserve.update(fresh);
-    if (limit === null) return false;
-    if (limit > 0 && socket.readyState === WebSocket.OPEN)
-      socket.send(
-        JSON.stringify({ type: 'session.update', session: { ...session.kind(), ...session.limited(limit) } }),
-      );
-    return true;
-  };
-  const forwardUpstreamEvent = (event: Json, data: Frame): Frame | null | Promise<Frame | null> => {
-    const fresh = turns.committedAudio().pending === 0;
-    turns.sent(event);
-    const carries = () => [written(), reserve.carriesSpeech()].every((is) => is);
-    return afterLoan(carries, () => (accepts(fresh) ? data : goNoFurther()));
-  };
-  /** @returns the frame that goes to the upstream, null = none. @throws AppError what the client is told. */
-  const fromClient = (data: Frame): Frame | null | Promise<Frame | null> => {
+  /** @returns the frame that goes to the upstream, null = none. @throws AppError that the client gets. */
+  #admit(data: Frame): Frame | null | Promise<Frame | null> {
+    const { parsed } = this.#reservation;
+    const { authorize, state } = this.#core;
     const event = readFrame(data);
+    const type = text(event.type);
     const { speaking, writing } = modelsIn(event);
     for (const model of speaking)
       if (model !== parsed.model) throw new AppError('realtime_model_fixed', { model: String(model) });
-    for (const model of writing) core.authorize.allowModel(principal, String(model));
-    const type = text(event.type);
-    const settings = core.state.settings;
-    if (settings.blockedWords.length > 0 && type !== 'input_audio_buffer.append')
-      checkWords(settings, readPrompt({ ...event, item: withoutSound(event.item) }));
-    if (type === 'input_audio_buffer.append') return forwardUpstreamEvent(event, data);
+    for (const model of writing) authorize.allowModel(this.#principal, String(model));
+    if (type === 'input_audio_buffer.append') return this.#admitSound(event, data);
+    if (state.settings.blockedWords.length > 0)
+      checkWords(state.settings, readPrompt({ ...event, item: withoutSound(event.item) }));
     if (type === 'response.create') {
-      if (!mayStay()) return null;
-      letTurnIn();
+      if (!this.#mayContinue()) return null;
+      this.#admitTurn();
     }
-    turns.sent(event);
-    const named = speaking.length > 0 && upstreamModel !== parsed.model ? withModel(event, upstreamModel) : null;
-    if (type !== 'response.create') return named === null ? data : JSON.stringify(named);
+    this.#turns.sent(event);
+    const { upstreamModel } = this.#parties.prepared;
+    const mapped = speaking.length > 0 && upstreamModel !== parsed.model ? withModel(event, upstreamModel) : null;
+    return type === 'response.create'
+      ? this.#admitAnswer(mapped ?? event, mapped === null ? data : JSON.stringify(mapped))
+      : mapped === null
+        ? data
+        : JSON.stringify(mapped);
+  }
+
+  /** Sound passes when it can be paid for, with the answer that may follow it. */
+  #admitSound(event: Json, data: Frame): Frame | null | Promise<Frame | null> {
+    const fresh = this.#turns.committedAudio().pending === 0;
+    this.#turns.sent(event);
+    const carries = () => [this.#transcriptionCarried(), this.#turnReservation.carriesSpeech()].every((is) => is);
+    return this.#afterLoan(carries, () => {
+      const limit = this.#transcriptionCarried() ? this.#turnReservation.update(fresh) : null;
+      if (limit === null) return this.#refuseMore();
+      if (limit > 0 && this.#socket.readyState === WebSocket.OPEN) {
+        const { session } = this.#turns;
+        const update = { ...session.kind(), ...session.limited(limit) };
+        this.#socket.send(JSON.stringify({ type: 'session.update', session: update }));
+      }
+      return data;
+    });
+  }
+
+  #transcriptionCarried(): boolean {
+    const model = this.#turns.session.transcriber();
+    return model === null || this.#transcripts.expect(model, this.#turns.committedAudio());
+  }
+
+  /** @param event as the upstream is to get it. @param frame the same as text. */
+  #admitAnswer(event: Json, frame: Frame): Frame | null | Promise<Frame | null> {
     const response = record(event.response);
-    return afterLoan(
-      () => reserve.carriesAnswer(response),
+    return this.#afterLoan(
+      () => this.#turnReservation.carriesAnswer(response),
       () => {
-        const held = reserve.ask(response);
-        if (held === null) return goNoFurther();
-        letIn++;
-        if (held.shorter) return JSON.stringify(limitedAnswer(named ?? event, session.limited(held.limit)));
-        return named === null ? data : JSON.stringify(named);
+        const held = this.#turnReservation.ask(response);
+        if (held === null) return this.#refuseMore();
+        this.#admittedAhead++;
+        if (!held.shorter) return frame;
+        return JSON.stringify(limitedAnswer(event, this.#turns.session.limited(held.limit)));
       },
     );
-  };
-  const forward = (frame: Frame | null): void => {
-    if (frame === null || over || left !== null || socket.readyState !== WebSocket.OPEN) return;
-    socket.send(typeof frame === 'string' ? frame : new Uint8Array(frame));
-  };
-  const passOn = (data: Frame): undefined | Promise<unknown> => {
-    if (over || left !== null) return;
-    try {
-      const frame = fromClient(data);
-      if (frame instanceof Promise) return frame.then(forward, errorEvent);
-      forward(frame);
-    } catch (error) {
-      errorEvent(error);
-    }
-  };
+  }
 
-  const take = (data: string | ArrayBuffer) =>
-    upstreamSide(() => fromUpstream(typeof data === 'string' ? data : new Uint8Array(data)));
-  for (const data of greeting) take(data);
-  socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => take(data);
-  const closed = (code: number): undefined => {
-    const ending = left ?? { endReason: code === 1000 ? 'completed' : 'upstream_broken' };
-    void end(ending.endReason, ending.failure);
-    client?.close(code === 1000 ? 1000 : 1011);
-  };
-  socket.addEventListener('close', ({ code }) => upstreamSide(() => closed(code)));
-  return {
-    protocol: parties.protocol,
-    open(ready) {
-      // Shown out before the door was open.
-      if (over || left !== null) return ready.close(refusal);
-      client = ready;
-      for (const data of early.splice(0)) ready.send(data);
-    },
-    message: (data) => clientSide(() => passOn(data)),
-    close: () => leave('client_gone'),
-  };
+  // From the upstream to the client.
+
+  #take(data: string | ArrayBuffer | Uint8Array): void {
+    this.#upstreamQueue(() => this.#fromUpstream(typeof data === 'string' ? data : new Uint8Array(data)));
+  }
+
+  #fromUpstream(data: Frame): undefined | Promise<unknown> {
+    if (this.#isOver) return;
+    this.#firstByteMs ??= this.#core.now();
+    const event = typeof data === 'string' && billedEvents.test(data) ? record(parseJson(data)) : null;
+    if (event !== null) this.#received(event);
+    if (this.#isOver) return;
+    if (this.#left !== null) {
+      if (this.#turns.waiting() === 0) void this.#end(this.#left);
+      return;
+    }
+    if (this.#client === null) this.#early.push(data);
+    else this.#client.send(data);
+    if (event === null) return;
+    if (!this.#turnReservation.delivered()) return this.#waitForBalance();
+    const turnEnds = event.type === 'response.created' || event.type === 'response.done';
+    if (turnEnds || this.#core.now() - this.#checkpointedMs >= this.#core.checkpointMs) void this.#checkpoint();
+  }
+
+  #received(event: Json): void {
+    this.#turns.received(event);
+    if (event.type === 'response.created') {
+      if (this.#left === null) this.#answerBegins();
+      else if (this.#drainMs === 0) this.#cancelAnswer();
+    }
+    if (event.type === 'conversation.item.input_audio_transcription.completed') {
+      const transcribed = transcribedIn(event);
+      const rest = transcribed === null ? null : this.#transcripts.take(this.#turns.session.transcriber(), transcribed);
+      if (rest === false) this.#cut();
+      else if (rest !== null) this.#turns.add(rest);
+    }
+  }
+
+  /** An answer that the client did not ask for is admitted as it begins: the upstream detected the end of speech. */
+  #answerBegins(): void {
+    if (this.#admittedAhead > 0) {
+      this.#admittedAhead--;
+      return;
+    }
+    if (!this.#mayContinue()) return;
+    try {
+      this.#admitTurn();
+    } catch (error) {
+      this.#sendError(error);
+      this.#cancelAnswer();
+    }
+  }
+
+  #cancelAnswer(): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send('{"type":"response.cancel"}');
+  }
+
+  #upstreamClosed(code: number): undefined {
+    void this.#end(this.#left ?? { endReason: code === normal ? 'completed' : 'upstream_broken' });
+    this.#client?.close(code === normal ? normal : internalError);
+  }
+
+  // Whether the caller may continue.
+
+  /** @throws AppError limit_* */
+  #admitTurn(): void {
+    // The first turn was admitted with the conversation.
+    if (this.#admitted++ === 0) return;
+    const due = this.#turns.bound();
+    const all = promptTokensOf(due) + completionTokensOf(due);
+    const spent = Math.max(0, all - this.#counted);
+    this.#counted = Math.max(this.#counted, all);
+    this.#reservation.turn(spent);
+  }
+
+  /** Looks up the key anew; a caller who may not continue is rejected. */
+  #mayContinue(): boolean {
+    const { authorize } = this.#core;
+    try {
+      this.#principal = authorize.renew(this.#principal, this.#parties.peer);
+      authorize.allowModel(this.#principal, this.#reservation.parsed.model);
+      return true;
+    } catch (error) {
+      this.#turnAway('rejected', error);
+      return false;
+    }
+  }
+
+  /** Balance that another node holds is fetched before anything is refused or shortened. @returns null also when the conversation ended meanwhile. */
+  #afterLoan<T>(carries: () => boolean, then: () => T): T | Promise<T | null> {
+    if (!this.#reservation.borrows || carries()) return then();
+    return whenHeld(
+      () => this.#isEnding || carries(),
+      () => this.#borrow(),
+    ).then(() => (this.#isEnding ? null : then()));
+  }
+
+  /** What was delivered is paid for; what follows waits while balance comes from another node. */
+  #waitForBalance(): undefined | Promise<unknown> {
+    if (!this.#reservation.borrows) return void this.#cut();
+    return whenHeld(
+      () => this.#turnReservation.delivered(),
+      () => this.#borrow(),
+    ).then((held) => {
+      if (!held) this.#cut();
+    });
+  }
+
+  /** @returns whether any balance came. */
+  async #borrow(): Promise<boolean> {
+    const came = await Promise.all([this.#reservation.borrow(), this.#transcripts.borrow()]).catch(() => []);
+    return came.flat().includes(true);
+  }
+
+  #exhausted(): AppError {
+    return new AppError('user_exhausted', shortage(0, 1, this.#core.state.settings));
+  }
+
+  // Ends.
+
+  /** What comes next is not sent to the upstream; answers under way are delivered to the bill. */
+  #refuseMore(): null {
+    this.#turnAway('quota_cut', this.#exhausted());
+    return null;
+  }
+
+  #turnAway(endReason: EndReason, error: unknown): void {
+    if (this.#isEnding) return;
+    const code = this.#sendError(error);
+    // Before the socket closes, because its closing is an end of another kind.
+    this.#leave(endReason, endReason === 'rejected' ? code : undefined);
+    this.#client?.close(policyViolation, code);
+  }
+
+  /** Ends now: the upstream is not asked for its bill, because only what was delivered can be paid for. */
+  #cut(): void {
+    if (this.#isEnding) return;
+    const code = this.#sendError(this.#exhausted());
+    void this.#end({ endReason: 'quota_cut' });
+    this.#client?.close(policyViolation, code);
+  }
+
+  #stop(reason: unknown): void {
+    if (this.#isOver) return;
+    const code = this.#sendError(reason);
+    void this.#end({ endReason: 'stopped' });
+    this.#client?.close(goingAway, code);
+  }
+
+  /** The client gets no more. Answers under way are cancelled, or read to their end where the channel says so: their usage is billed. */
+  #leave(endReason: EndReason, failure?: string): void {
+    if (this.#isEnding) return;
+    const ending: Ending = { endReason, ...(failure === undefined ? {} : { failure }) };
+    const idle = this.#turns.waiting() === 0;
+    if (idle && endReason === 'client_gone') return void this.#end({ endReason: 'completed' });
+    if (idle || this.#socket.readyState !== WebSocket.OPEN) return void this.#end(ending);
+    this.#left = ending;
+    void this.#checkpoint();
+    const waitMs = Math.max(this.#core.billMs, this.#drainMs);
+    this.#leaving = this.#core.conversationDeadlines.start(waitMs, () => void this.#end(ending));
+    if (this.#drainMs === 0) this.#cancelAnswer();
+  }
+
+  async #end({ endReason, failure }: Ending): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#unsubscribe();
+    this.#core.running.delete(this.#cuttable);
+    this.#leaving?.end();
+    this.#socket.close();
+    await this.#transcripts.finish(endReason);
+    const usageSource = this.#turns.source();
+    await finishRequest(this.#reservation, this.#parties.prepared, {
+      endReason,
+      usage: await this.#turns.count(),
+      usageSource,
+      firstByteMs: this.#firstByteMs,
+      attempts: this.#parties.attempts,
+      ...(failure === undefined ? {} : { failure }),
+    });
+    this.#reservation.owner?.over();
+  }
+
+  async #checkpoint(): Promise<void> {
+    this.#checkpointedMs = this.#core.now();
+    const due = await this.#turns.count();
+    if (!this.#isOver) this.#reservation.checkpoint(due, this.#parties.prepared.channel);
+  }
+
+  /** Sends an error event to the client. @returns its code. */
+  #sendError(error: unknown): string {
+    const { parsed } = this.#reservation;
+    const { type, code, message } = localizedFor(parsed.request, clientError(error, parsed.requestId));
+    const details = { type, code, message, param: null, event_id: null };
+    this.#client?.send(JSON.stringify({ type: 'error', event_id: `event_${parsed.requestId}`, error: details }));
+    return code;
+  }
 }

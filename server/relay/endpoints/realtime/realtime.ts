@@ -13,7 +13,7 @@ import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
 import type { Connect, Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
 import { type FailedAttempt, type SendCore, Sender } from '../../upstream/send.ts';
-import { type Conversation, type ConversationCore, converse } from './conversation.ts';
+import { type Conversation, type ConversationCore, RealtimeConversation } from './conversation.ts';
 
 export interface RealtimeCore extends ReserveCore, SendCore, ConversationCore {
   readonly state: ConversationCore['state'];
@@ -79,7 +79,7 @@ export async function openConversation(
   const one = await arrived.reserve(parsed, principal);
   const reached = await new SocketSender(core, one).send();
   if (reached.kind === 'failed') return finishFailed(one, reached, { gone: request.signal.aborted, stopped: null });
-  return converse(core, {
+  return new RealtimeConversation(core, {
     ...reached,
     reservation: one,
     principal,

@@ -1,4 +1,4 @@
-/** What the answers of a conversation cost so far: as their ends report it, else counted from what went by. */
+/** What the answers of a conversation cost so far: as the upstream reports it, else counted from the events that went by. */
 import type { UsageSource } from '../../../contract/enum.ts';
 import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/charge.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
@@ -11,33 +11,7 @@ import { DeliveredTextTally } from '../../shared/delivered-text.ts';
 import { createSession, type Session } from './session.ts';
 import { type Context, contextOf, nothingKnown, sum, turnUsage } from './usage.ts';
 
-export interface Turns {
-  /** The client sends this. */
-  sent(event: Json): void;
-  /** What the next answer costs at most, if it writes so many tokens. @param response of the event that asks for it, null = nobody asks. */
-  next(response: Json | null, limit: number): Usage;
-  /** An answer is asked for, and this is held for it. */
-  ask(max: Usage): void;
-  /** The upstream sent this. */
-  received(event: Json): void;
-  /** Something that was not in an answer was paid for together with them. */
-  add(usage: Usage): void;
-  /** Answers begun or asked for whose end was not heard of, and speech that is still being written down. */
-  waiting(): number;
-  /** What is owed now for what went by, roughly; costs nothing to ask. */
-  bound(): Usage;
-  /** What will be owed at most when all answers that were begun or asked for have ended. */
-  max(): Usage;
-  /** An answer that outgrew what is held for it may write so many tokens more. */
-  stretch(more: number): void;
-  count(): Promise<Usage>;
-  source(): UsageSource;
-  /** Seconds of sound that were made part of the conversation, and those that may become one next. */
-  committedAudio(): { readonly committed: number; readonly pending: number };
-  readonly session: Session;
-}
-
-/** What one answer reads: what is new is counted, what it knows already was counted by the upstream. */
+/** The new input of one answer. The conversation before it was counted by the upstream. */
 interface Reading {
   readonly words: DeliveredTextTally;
   seconds: number;
@@ -51,9 +25,9 @@ interface Turn {
   readonly known: number;
   readonly said: DeliveredTextTally;
   seconds: number;
-  /** What is held for it. */
+  /** What is reserved for it. */
   max: Usage;
-  /** Parts whose pieces went by, so that the whole at their end is not counted again. */
+  /** Parts whose deltas went by: their whole text at the end is not counted again. */
   readonly parts: Set<string>;
   counted: Usage | null;
 }
@@ -67,268 +41,329 @@ const wordDeltas: ReadonlySet<string> = new Set([
   'response.mcp_call_arguments.delta',
 ]);
 const soundDeltas: ReadonlySet<string> = new Set(['response.output_audio.delta', 'response.audio.delta']);
-const nothingRead = (): Reading => ({ words: new DeliveredTextTally(), seconds: 0, text: 0, images: 0 });
+const emptyReading = (): Reading => ({ words: new DeliveredTextTally(), seconds: 0, text: 0, images: 0 });
 
-/** What stands in front of a conversation that nobody sees: roles, turns, what the upstream says by itself. */
+/** Tokens of a conversation that no event shows: roles, turns, the upstream's own instructions. */
 const framingTokens = 64;
-/** An upstream that listens says within this time that somebody speaks. */
+/** An upstream that detects speech reports it within this time. */
 const listeningMs = 5000;
 
-/** @param now epoch milliseconds. */
-export function createTurns(counter: TokenCounter, model: string, now: () => number): Turns {
-  const open = new Map<string, Turn>();
+/** The answers of one conversation and what they cost. */
+export class Turns {
+  readonly session: Session = createSession();
+  readonly #counter: TokenCounter;
+  readonly #model: string;
+  readonly #now: () => number;
+  /** Answers under way, by id. */
+  readonly #open = new Map<string, Turn>();
   /** Answers that ended without a usage. */
-  const unreported: Turn[] = [];
-  const transcribing = new Set<string>();
-  let total: Usage = emptyUsage;
-  let reported = 0;
-  /** Answers asked for that did not begin yet. */
-  let asks: Usage[] = [];
+  readonly #unreported: Turn[] = [];
+  /** Ids of speech that is being transcribed. */
+  readonly #transcribing = new Set<string>();
+  /** Sum of the usages that were reported. */
+  #total: Usage = emptyUsage;
+  #reported = 0;
+  /** Answers asked for that did not begin yet: what each may cost. */
+  #asked: Usage[] = [];
   /** Those that an error may have been about. */
-  let doubtful: Usage[] = [];
-  let reading = nothingRead();
-  /** Seconds in the upstream's buffer, and of the last speech it heard there. */
-  let buffered = 0;
-  let speech: { from: number; seconds: number } | null = null;
+  #doubtful: Usage[] = [];
+  #reading = emptyReading();
+  /** Seconds in the upstream's buffer, and of the last speech that it detected there. */
+  #buffered = 0;
+  #speech: { from: number; seconds: number } | null = null;
   /** Seconds of all sound that was sent, and of what was made part of the conversation. */
-  let sent = 0;
-  let committed = 0;
-  /** Sound that may not have been listened to yet. */
-  const recent: { at: number; seconds: number }[] = [];
-  /** Tokens of the conversation as the last answer left it. */
-  let known = 0;
-  let context: Context = nothingKnown;
-  /** What `max` says; null = something changed since it was asked. */
-  let max: Usage | null = null;
-  const session = createSession();
+  #sent = 0;
+  #committed = 0;
+  /** Sound that the upstream may not have listened to yet. */
+  readonly #recent: { at: number; seconds: number }[] = [];
+  /** Tokens of the conversation after the last answer. */
+  #known = 0;
+  #context: Context = nothingKnown;
+  /** What `max` returns; null = to be computed. */
+  #max: Usage | null = null;
 
-  /** What the answers before the next one leave behind for it to read. */
-  const before = (): Context => {
-    const last = asks.at(-1) ?? [...open.values()].at(-1)?.max;
-    return last === undefined ? context : contextOf(last);
-  };
-  const pending = (): number => {
-    if (!session.detects()) return buffered;
-    if (speech !== null) return Math.min(buffered, speech.seconds || Math.max(0, sent - speech.from / 1000));
-    // What was sent longer ago without a word about it was silence.
-    const since = now() - listeningMs;
-    while ((recent[0]?.at ?? since) < since) recent.shift();
-    return Math.min(
-      buffered,
-      recent.reduce((sum, { seconds }) => sum + seconds, 0),
-    );
-  };
-  const next = (response: Json | null, limit: number): Usage => {
-    const { text: words, audio, images } = before();
-    const spoken = session.speaks(response);
+  /** @param now epoch milliseconds. */
+  constructor(counter: TokenCounter, model: string, now: () => number) {
+    this.#counter = counter;
+    this.#model = model;
+    this.#now = now;
+  }
+
+  /** The client sends this. */
+  sent(event: Json): void {
+    const type = text(event.type);
+    if (type === 'input_audio_buffer.append') {
+      this.#sentSound(secondsIn(event.audio, this.session.rateIn()));
+      return;
+    }
+    if (type === 'session.update') this.session.wished(event);
+    else if (type !== 'conversation.item.create' && type !== 'response.create') return;
+    const prompt = readPrompt(event);
+    const reading = this.#reading;
+    reading.text += promptBound(prompt, event, Buffer.byteLength(JSON.stringify(event)));
+    reading.images += prompt.bound.media.imageInput ?? 0;
+    const { instructions, input, tools } = record(event.response) ?? record(event.session) ?? {};
+    const item = withoutSound(event.item);
+    for (const words of countedTexts(readPrompt({ instructions, input, tools, item }))) reading.words.add(words);
+    for (const part of records(record(event.item)?.content))
+      reading.seconds += secondsIn(part.audio, this.session.rateIn());
+  }
+
+  #sentSound(seconds: number): void {
+    this.#buffered += seconds;
+    this.#sent += seconds;
+    const now = this.#now();
+    const last = this.#recent.at(-1);
+    if (last !== undefined && now - last.at < listeningMs / 10) last.seconds += seconds;
+    else this.#recent.push({ at: now, seconds });
+  }
+
+  /** What the next answer costs at most, if it writes so many tokens. @param response of the event that asks for it, null = the upstream starts it by itself. */
+  next(response: Json | null, limit: number): Usage {
+    const { text: words, audio, images } = this.#contextOfNext();
+    const spoken = this.session.speaks(response);
     return {
       ...emptyUsage,
-      input: words + reading.text + framingTokens,
-      audioInput: audio + heardTokens(reading.seconds + pending()),
-      imageInput: images + reading.images,
+      input: words + this.#reading.text + framingTokens,
+      audioInput: audio + heardTokens(this.#reading.seconds + this.#pending()),
+      imageInput: images + this.#reading.images,
       output: spoken ? 0 : limit,
       audioOutput: spoken ? limit : 0,
     };
-  };
-  const begin = (id: string): Turn => {
-    const requested = asks.shift() ?? (session.listens() ? undefined : doubtful.shift());
-    max = null;
-    const held = requested ?? next(null, session.limit());
-    const fresh = { said: new DeliveredTextTally(), seconds: 0, parts: new Set<string>(), counted: null };
-    const turn: Turn = { read: reading, known, max: held, ...fresh };
-    reading = nothingRead();
-    open.set(id, turn);
-    return turn;
-  };
-  const turnOf = (event: Json): Turn => {
-    const id = typeof event.response_id === 'string' ? event.response_id : '';
-    return open.get(id) ?? begin(id);
-  };
-  const partOf = ({ item_id: item, content_index: index }: Json): string =>
-    `${typeof item === 'string' ? item : ''}:${typeof index === 'number' ? index : 0}`;
-  const whole = (turn: Turn, key: string, words: string | null) => {
-    if (words === null || turn.parts.has(key)) return;
-    turn.parts.add(key);
-    turn.said.add(words);
-  };
-  const finish = (event: Json) => {
-    const response = record(event.response) ?? {};
-    const id = text(response.id) ?? '';
-    const turn = open.get(id) ?? begin(id);
-    open.delete(id);
-    max = null;
-    const usage = turnUsage(response);
-    if (usage !== null) {
-      reported++;
-      total = sum(total, usage);
-      // What belongs to no conversation is not read again.
-      if (response.conversation_id === null) return;
-      known = promptTokensOf(usage) + completionTokensOf(usage);
-      context = contextOf(usage);
+  }
+
+  /** The conversation as the answers before the next one leave it. */
+  #contextOfNext(): Context {
+    const last = this.#asked.at(-1) ?? [...this.#open.values()].at(-1)?.max;
+    return last === undefined ? this.#context : contextOf(last);
+  }
+
+  /** Seconds of sound that may become part of the conversation next. */
+  #pending(): number {
+    if (!this.session.detects()) return this.#buffered;
+    if (this.#speech !== null) {
+      const { from, seconds } = this.#speech;
+      return Math.min(this.#buffered, seconds || Math.max(0, this.#sent - from / 1000));
+    }
+    // Sound that the upstream has not called speech within this time was silence.
+    const since = this.#now() - listeningMs;
+    while ((this.#recent[0]?.at ?? since) < since) this.#recent.shift();
+    return Math.min(
+      this.#buffered,
+      this.#recent.reduce((sum, { seconds }) => sum + seconds, 0),
+    );
+  }
+
+  /** Seconds of sound that were made part of the conversation, and those that may become one next. */
+  committedAudio(): { readonly committed: number; readonly pending: number } {
+    return { committed: this.#committed, pending: this.#pending() };
+  }
+
+  /** An answer is asked for, and this is reserved for it. */
+  ask(max: Usage): void {
+    this.#max = null;
+    this.#asked.push(max);
+  }
+
+  /** The upstream sent this. */
+  received(event: Json): void {
+    const type = typeof event.type === 'string' ? event.type : '';
+    if (wordDeltas.has(type)) {
+      const turn = this.#turnOf(event);
+      turn.parts.add(partOf(event));
+      if (typeof event.delta === 'string') turn.said.add(event.delta);
       return;
     }
-    context = contextOf(turn.max);
+    if (soundDeltas.has(type)) {
+      this.#turnOf(event).seconds += secondsIn(event.delta, this.session.rateOut());
+      return;
+    }
+    switch (type) {
+      case 'session.created':
+      case 'session.updated':
+        this.session.confirmed(event);
+        return;
+      case 'response.created':
+        this.#begin(text(record(event.response)?.id) ?? '');
+        return;
+      case 'response.done':
+        this.#finish(record(event.response) ?? {});
+        return;
+      case 'input_audio_buffer.cleared':
+        this.#buffered = 0;
+        return;
+      case 'input_audio_buffer.speech_started':
+        this.#speech = { from: number(event.audio_start_ms) ?? 0, seconds: 0 };
+        return;
+      case 'input_audio_buffer.speech_stopped':
+        if (this.#speech !== null)
+          this.#speech.seconds = Math.max(0, (number(event.audio_end_ms) ?? 0) - this.#speech.from) / 1000;
+        return;
+      case 'input_audio_buffer.committed':
+        this.#commitSound(text(event.item_id) ?? '');
+        return;
+      case 'conversation.item.input_audio_transcription.completed':
+      case 'conversation.item.input_audio_transcription.failed':
+        this.#transcribing.delete(text(event.item_id) ?? '');
+        return;
+      case 'error':
+        // It does not say which request it answers; a request that is answered after all begins as usual.
+        this.#max = null;
+        this.#doubtful = [...this.#doubtful, ...this.#asked].slice(-8);
+        this.#asked = [];
+    }
+  }
+
+  #commitSound(item: string): void {
+    // Where the upstream detects speech itself, silence is not part of it.
+    const seconds = this.#speech?.seconds ? Math.min(this.#speech.seconds, this.#buffered) : this.#buffered;
+    this.#reading.seconds += seconds;
+    this.#committed += seconds;
+    this.#buffered = 0;
+    this.#speech = null;
+    if (this.session.transcriber() !== null) this.#transcribing.add(item);
+  }
+
+  #begin(id: string): Turn {
+    const requested = this.#asked.shift() ?? (this.session.listens() ? undefined : this.#doubtful.shift());
+    this.#max = null;
+    const max = requested ?? this.next(null, this.session.limit());
+    const fresh = { said: new DeliveredTextTally(), seconds: 0, parts: new Set<string>(), counted: null };
+    const turn: Turn = { read: this.#reading, known: this.#known, max, ...fresh };
+    this.#reading = emptyReading();
+    this.#open.set(id, turn);
+    return turn;
+  }
+
+  #turnOf(event: Json): Turn {
+    const id = typeof event.response_id === 'string' ? event.response_id : '';
+    return this.#open.get(id) ?? this.#begin(id);
+  }
+
+  #finish(response: Json): void {
+    const id = text(response.id) ?? '';
+    const turn = this.#open.get(id) ?? this.#begin(id);
+    this.#open.delete(id);
+    this.#max = null;
+    const usage = turnUsage(response);
+    if (usage !== null) {
+      this.add(usage);
+      // What belongs to no conversation is not read again.
+      if (response.conversation_id === null) return;
+      this.#known = promptTokensOf(usage) + completionTokensOf(usage);
+      this.#context = contextOf(usage);
+      return;
+    }
+    this.#context = contextOf(turn.max);
     for (const item of records(response.output)) {
       const key = text(item.id) ?? '';
-      whole(turn, `${key}:0`, text(item.arguments));
+      addWhole(turn, `${key}:0`, text(item.arguments));
       for (const [at, part] of records(item.content).entries())
-        whole(turn, `${key}:${at}`, text(part.text) ?? text(part.transcript));
+        addWhole(turn, `${key}:${at}`, text(part.text) ?? text(part.transcript));
     }
-    // A failure that said nothing costs nothing.
-    if (turn.said.units > 0 || turn.seconds > 0 || response.status !== 'failed') unreported.push(turn);
-  };
-  const boundOf = (turn: Turn): Usage =>
-    turn.counted ?? {
+    // A failed answer without content costs nothing.
+    if (turn.said.units > 0 || turn.seconds > 0 || response.status !== 'failed') this.#unreported.push(turn);
+  }
+
+  /** This usage was reported: of an answer, or of something that is paid on the same bill. */
+  add(usage: Usage): void {
+    this.#max = null;
+    this.#reported++;
+    this.#total = sum(this.#total, usage);
+  }
+
+  /** Answers begun or asked for that have not ended, and speech that is still being transcribed. */
+  waiting(): number {
+    return this.#open.size + this.#asked.length + this.#transcribing.size;
+  }
+
+  /** What is owed now for what went by, roughly; cheap. */
+  bound(): Usage {
+    let due = this.#total;
+    for (const turn of this.#unreported) due = sum(due, boundOf(turn));
+    for (const turn of this.#open.values()) due = sum(due, boundOf(turn));
+    if (this.#asked.length === 0) return due;
+    return sum(due, {
       ...emptyUsage,
-      input: Math.ceil(turn.read.words.units / 2),
-      cacheRead: turn.known,
-      audioInput: heardTokens(turn.read.seconds),
-      output: Math.ceil(turn.said.units / 2),
-      audioOutput: spokenTokens(turn.seconds),
-    };
-  /** Tokens at least: few words are longer. */
-  const surelyWritten = ({ said, seconds }: Turn): number => Math.floor(said.units / 8) + spokenTokens(seconds);
-  const countOf = async (turn: Turn): Promise<Usage> => {
+      input: Math.ceil(this.#reading.words.units / 2),
+      cacheRead: this.#known,
+      audioInput: heardTokens(this.#reading.seconds),
+    });
+  }
+
+  /** What will be owed at most when all answers that were begun or asked for have ended. */
+  max(): Usage {
+    this.#max ??= [
+      ...this.#unreported.map(boundOf),
+      ...this.#asked,
+      ...[...this.#open.values()].map((turn) => turn.max),
+    ].reduce(sum, this.#total);
+    return this.#max;
+  }
+
+  /** An answer that outgrew what is reserved for it may write so many tokens more. */
+  stretch(more: number): void {
+    for (const turn of this.#open.values()) {
+      const beyond = surelyWritten(turn) - completionTokensOf(turn.max);
+      if (beyond <= 0) continue;
+      const kind = turn.max.audioOutput > 0 ? 'audioOutput' : 'output';
+      this.#max = null;
+      turn.max = sum(turn.max, { ...emptyUsage, [kind]: beyond + more });
+    }
+  }
+
+  /** What is owed now, with the words of unreported answers counted. */
+  async count(): Promise<Usage> {
+    for (const turn of this.#unreported) {
+      if (turn.counted !== null) continue;
+      turn.counted = await this.#countOf(turn);
+      this.#max = null;
+    }
+    const counts = await Promise.all([...this.#open.values()].map((turn) => this.#countOf(turn)));
+    return [...this.#unreported.map(boundOf), ...counts].reduce(sum, this.#total);
+  }
+
+  async #countOf(turn: Turn): Promise<Usage> {
     const { read, said } = turn;
     const kept = said.texts.join('');
     const bound = boundOf(turn);
-    const [input = 0, output = 0] = await counter.count(model, [read.words.texts.join('\n'), kept]);
-    // What was not kept is counted like what was.
+    const [input = 0, output = 0] = await this.#counter.count(this.#model, [read.words.texts.join('\n'), kept]);
+    // Words that were not kept are counted like those that were.
     const all = kept.length < said.units && kept !== '' ? Math.ceil((output * said.units) / kept.length) : output;
     return { ...bound, input, output: all };
-  };
+  }
 
-  return {
-    sent(event) {
-      const type = text(event.type);
-      if (type === 'input_audio_buffer.append') {
-        const seconds = secondsIn(event.audio, session.rateIn());
-        buffered += seconds;
-        sent += seconds;
-        const last = recent.at(-1);
-        if (last !== undefined && now() - last.at < listeningMs / 10) last.seconds += seconds;
-        else recent.push({ at: now(), seconds });
-        return;
-      }
-      if (type === 'session.update') session.wished(event);
-      else if (type !== 'conversation.item.create' && type !== 'response.create') return;
-      const prompt = readPrompt(event);
-      reading.text += promptBound(prompt, event, Buffer.byteLength(JSON.stringify(event)));
-      reading.images += prompt.bound.media.imageInput ?? 0;
-      const { instructions, input, tools } = record(event.response) ?? record(event.session) ?? {};
-      const item = withoutSound(event.item);
-      for (const words of countedTexts(readPrompt({ instructions, input, tools, item }))) reading.words.add(words);
-      for (const part of records(record(event.item)?.content))
-        reading.seconds += secondsIn(part.audio, session.rateIn());
-    },
-    next,
-    ask(held) {
-      max = null;
-      asks.push(held);
-    },
-    received(event) {
-      const type = typeof event.type === 'string' ? event.type : '';
-      if (wordDeltas.has(type)) {
-        const turn = turnOf(event);
-        turn.parts.add(partOf(event));
-        if (typeof event.delta === 'string') turn.said.add(event.delta);
-        return;
-      }
-      if (soundDeltas.has(type)) {
-        turnOf(event).seconds += secondsIn(event.delta, session.rateOut());
-        return;
-      }
-      switch (type) {
-        case 'session.created':
-        case 'session.updated':
-          return session.confirmed(event);
-        case 'response.created':
-          begin(text(record(event.response)?.id) ?? '');
-          return;
-        case 'response.done':
-          return finish(event);
-        case 'input_audio_buffer.cleared':
-          buffered = 0;
-          return;
-        case 'input_audio_buffer.speech_started':
-          speech = { from: number(event.audio_start_ms) ?? 0, seconds: 0 };
-          return;
-        case 'input_audio_buffer.speech_stopped':
-          if (speech !== null) speech.seconds = Math.max(0, (number(event.audio_end_ms) ?? 0) - speech.from) / 1000;
-          return;
-        case 'input_audio_buffer.committed': {
-          // Where the upstream listens for speech itself, silence is not part of it.
-          const seconds = speech?.seconds ? Math.min(speech.seconds, buffered) : buffered;
-          reading.seconds += seconds;
-          committed += seconds;
-          buffered = 0;
-          speech = null;
-          if (session.transcriber() !== null) transcribing.add(text(event.item_id) ?? '');
-          return;
-        }
-        case 'conversation.item.input_audio_transcription.completed':
-        case 'conversation.item.input_audio_transcription.failed':
-          transcribing.delete(text(event.item_id) ?? '');
-          return;
-        case 'error':
-          // Nobody says which request it answers; what is asked for after all begins all the same.
-          max = null;
-          doubtful = [...doubtful, ...asks].slice(-8);
-          asks = [];
-      }
-    },
-    add(usage) {
-      max = null;
-      reported++;
-      total = sum(total, usage);
-    },
-    waiting: () => open.size + asks.length + transcribing.size,
-    bound() {
-      let due = total;
-      for (const turn of unreported) due = sum(due, boundOf(turn));
-      for (const turn of open.values()) due = sum(due, boundOf(turn));
-      if (asks.length === 0) return due;
-      return sum(due, {
-        ...emptyUsage,
-        input: Math.ceil(reading.words.units / 2),
-        cacheRead: known,
-        audioInput: heardTokens(reading.seconds),
-      });
-    },
-    max() {
-      if (max !== null) return max;
-      max = [...unreported.map(boundOf), ...asks, ...[...open.values()].map((turn) => turn.max)].reduce(sum, total);
-      return max;
-    },
-    stretch(more) {
-      for (const turn of open.values()) {
-        const beyond = surelyWritten(turn) - completionTokensOf(turn.max);
-        if (beyond <= 0) continue;
-        const kind = turn.max.audioOutput > 0 ? 'audioOutput' : 'output';
-        max = null;
-        turn.max = sum(turn.max, { ...emptyUsage, [kind]: beyond + more });
-      }
-    },
-    async count() {
-      for (const turn of unreported) {
-        if (turn.counted !== null) continue;
-        turn.counted = await countOf(turn);
-        max = null;
-      }
-      const counts = await Promise.all([...open.values()].map(countOf));
-      return [...unreported.map(boundOf), ...counts].reduce(sum, total);
-    },
-    source() {
-      const counted = open.size + unreported.length;
-      if (counted === 0) return reported === 0 ? 'none' : 'reported';
-      return reported === 0 ? 'estimated' : 'partial';
-    },
-    committedAudio: () => ({ committed, pending: pending() }),
-    session,
-  };
+  source(): UsageSource {
+    const counted = this.#open.size + this.#unreported.length;
+    if (counted === 0) return this.#reported === 0 ? 'none' : 'reported';
+    return this.#reported === 0 ? 'estimated' : 'partial';
+  }
 }
 
-/** An item without what is heard of it: that is paid by its seconds, and raw sound cannot be told from words. */
+const partOf = ({ item_id: item, content_index: index }: Json): string =>
+  `${typeof item === 'string' ? item : ''}:${typeof index === 'number' ? index : 0}`;
+
+/** Adds the text of a part unless its deltas went by already. */
+function addWhole(turn: Turn, part: string, words: string | null): void {
+  if (words === null || turn.parts.has(part)) return;
+  turn.parts.add(part);
+  turn.said.add(words);
+}
+
+const boundOf = (turn: Turn): Usage =>
+  turn.counted ?? {
+    ...emptyUsage,
+    input: Math.ceil(turn.read.words.units / 2),
+    cacheRead: turn.known,
+    audioInput: heardTokens(turn.read.seconds),
+    output: Math.ceil(turn.said.units / 2),
+    audioOutput: spokenTokens(turn.seconds),
+  };
+
+/** Tokens at least: few words are longer than eight letters. */
+const surelyWritten = ({ said, seconds }: Turn): number => Math.floor(said.units / 8) + spokenTokens(seconds);
+
+/** An item without its audio, which is priced by seconds and would be counted as text. */
 export function withoutSound(item: unknown): unknown {
   const known = record(item);
   if (known === null || !Array.isArray(known.content)) return item;

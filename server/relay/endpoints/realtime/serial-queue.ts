@@ -1,8 +1,8 @@
-/** Resolved = the next may go; it never rejects. */
+/** The next step runs when the promise resolves; it must not reject. */
 export type Step = () => undefined | Promise<unknown>;
 
-/** Steps one after the other: whatever comes while one waits for something waits behind it. */
-export function createTurnstile(): (step: Step) => void {
+/** Runs steps one after the other; one that waits for a promise holds up those behind it. */
+export function createSerialQueue(): (step: Step) => void {
   const waiting: Step[] = [];
   let isTaken = false;
   const go = (): void => {
