@@ -203,7 +203,7 @@ test('a drawing that took ninety seconds says so, from its times in milliseconds
       ...{ submit_time: 1_700_000_000_000, finish_time: 1_700_000_090_000, image_url: '', prompt: 'p', prompt_en: '' },
       fail_reason: '',
     };
-    const { rememberedSize } = await import('../../web/components/pager.tsx');
+    const { sizeIn } = await import('../../web/components/pager.tsx');
     const key = [
       'tasks',
       i18next.t('nav.drawings'),
@@ -213,7 +213,7 @@ test('a drawing that took ninety seconds says so, from its times in milliseconds
       new Date('2026-02-13T10:00').getTime() / 1000,
       new Date('2026-03-15T11:00').getTime() / 1000,
       1,
-      rememberedSize(),
+      sizeIn(''),
     ];
     const shown = rendered(<DrawingsPage />, { path: '/midjourney', answers: { status: {}, [key.join(',')]: [row] } });
     expect(shown).toContain('mj-1');

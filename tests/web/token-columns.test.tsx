@@ -49,7 +49,7 @@ async function list(one: Partial<Token>, requests?: number): Promise<string> {
       status: { quota_per_unit: 500_000, display_in_currency: true },
       'token-traffic': requests === undefined ? { series: [] } : { series: [{ id: 4, total }] },
     },
-    lists: [[['tokens', 1, 10, '', '', undefined], [token(one)]]],
+    lists: [[['tokens', 1, 20, '', '', undefined], [token(one)]]],
   });
 }
 const text = (page: string): string => page.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');

@@ -22,7 +22,7 @@ export function Field({ label, help, error, unreadable = false, children }: Fiel
   const id = useId();
   const note = error ?? help;
   return (
-    <div className="mb-4 grid content-start gap-1">
+    <div className="mb-4 grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-1">
       <label htmlFor={id} className="text-[12px] leading-4 font-medium text-ink-2">
         {label}
       </label>

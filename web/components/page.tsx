@@ -21,7 +21,7 @@ export function PageHead({
         {title}
       </h1>
       {count === undefined ? null : <span className="text-ink-3">{count}</span>}
-      <div className="ml-auto flex flex-wrap items-center justify-end gap-2">{children}</div>
+      <div className="ml-auto flex flex-wrap items-center justify-end gap-2 max-sm:has-[input]:w-full">{children}</div>
     </div>
   );
 }

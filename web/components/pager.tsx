@@ -6,16 +6,19 @@ import { Select } from './select.tsx';
 export const pageSizes = [10, 20, 50, 100];
 const sizeKey = 'page-size';
 
+/** Rows of a page before anybody has chosen: about what a screen holds. */
+const usualSize = 20;
+
 /** The size the reader chose last, on whatever table. */
-export const rememberedSize = (): number => {
+const rememberedSize = (usual: number): number => {
   const size = Number(localStorage.getItem(sizeKey));
-  return pageSizes.includes(size) ? size : 10;
+  return pageSizes.includes(size) ? size : usual;
 };
 
 /** What an address asks for, if it can be had: the server sends no longer pages, and rows beyond them would be on none. */
-export const sizeIn = (text: string): number => {
+export const sizeIn = (text: string, usual = usualSize): number => {
   const size = Number(text);
-  return pageSizes.includes(size) ? size : rememberedSize();
+  return pageSizes.includes(size) ? size : rememberedSize(usual);
 };
 
 export interface PagerProps {
@@ -91,11 +94,12 @@ export interface Paging extends Pick<PagerProps, 'onPage'> {
   readonly onSize: (size: number | null) => void;
 }
 
-export function usePaging(): Paging {
+/** @param usual rows of a page before anybody has chosen. */
+export function usePaging(usual?: number): Paging {
   const url = useUrl();
   return {
     page: url.page,
-    size: sizeIn(url.get('size')),
+    size: sizeIn(url.get('size'), usual),
     onPage: (page) => url.set('p', String(page)),
     onSize: (size) => url.set('size', String(size)),
   };

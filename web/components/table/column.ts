@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly cell?: (row: Row) => ReactNode;
   /** Quota, shown as money; null = this row has none, and its cell says what it has instead. */
   readonly amount?: (row: Row) => number | null;
+  /** `short` where each amount is read for itself; without it those of a column add up to the last decimal. */
+  readonly form?: 'short';
   readonly number?: boolean;
   /** Columns right behind it, in their order, whose place its cell takes in this row. */
   readonly over?: (row: Row) => readonly string[];

@@ -1,5 +1,5 @@
 /** The one table of the console: sorting, columns, density, selection, keys, many rows, cards on a phone. */
-import { type ReactNode, useCallback, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useLayoutEffect, useRef, useState } from 'react';
 import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
 import type { ListState } from '../../lib/read.ts';
 import { FailureNote } from '../failure.tsx';
@@ -17,6 +17,19 @@ import { useSorting } from './use-sort.ts';
 import { useWidths } from './width.ts';
 
 const heights = { compact: 36, roomy: 44 } as const;
+
+/** Pixels above a list that is scrolled in itself: it reaches the foot of the window, and keeps its height where it begins further down. */
+const mostAbove = 220;
+
+function useAbove(box: { readonly current: HTMLElement | null }, many: boolean): number {
+  const [above, setAbove] = useState(mostAbove);
+  // What stands above may have become another one with every change of the page.
+  useLayoutEffect(() => {
+    if (!many || box.current === null) return;
+    setAbove(Math.min(mostAbove, Math.round(box.current.getBoundingClientRect().top + scrollY)));
+  });
+  return above;
+}
 
 export interface DataTableProps<Row extends { readonly id: number }> {
   readonly caption: string;
@@ -73,6 +86,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
   const cells = useAmounts(shown, ordered);
   const { select, open } = useHandlers(props);
   const many = ordered.length > virtualFrom || onEnd !== undefined;
+  const taken = useAbove(box, many);
   const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`);
   const onKey = useRowKeys({ box, rows: ordered, selection, select, open });
 
@@ -84,7 +98,8 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     ) : (
       <section
         ref={holdBox}
-        className={`overflow-auto ${many ? 'min-h-64 max-h-[calc(100dvh-220px)]' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
+        style={many ? { maxHeight: `calc(100dvh - ${taken}px)` } : undefined}
+        className={`overflow-auto ${many ? 'min-h-64' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
         aria-busy={list.pending}
         aria-label={caption}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard

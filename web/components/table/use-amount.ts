@@ -9,13 +9,14 @@ export function useAmounts<Row>(columns: readonly Column<Row>[], rows: readonly 
   const money = useMoney();
   const facts = useMoneyFacts();
   const forms = columns.map(
-    ({ amount }): MoneyForm =>
+    ({ amount, form }): MoneyForm =>
       amount === undefined || facts === null
         ? 'cents'
-        : formOfColumn(
+        : (form ??
+          formOfColumn(
             rows.flatMap((row) => amount(row) ?? []),
             facts,
-          ),
+          )),
   );
   const key = forms.join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the forms are new with every row, what they say is not

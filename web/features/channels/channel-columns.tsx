@@ -127,6 +127,7 @@ export function channelColumns({
       number: true,
       key: true,
       sort: (row) => traffic.get(row.id)?.charged_today ?? 0,
+      form: 'short',
       amount: (row) => traffic.get(row.id)?.charged_today ?? 0,
     },
     {

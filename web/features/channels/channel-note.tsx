@@ -69,45 +69,47 @@ export function ChannelNote({ channel, traffic, actions, onTest }: ChannelNotePr
       className={`ml-8 flex flex-wrap items-center gap-x-1.5 border-l-2 pl-2.5 max-sm:ml-0 ${slow ? 'border-warning-solid text-warning' : 'border-danger-solid text-danger'}`}
     >
       <span className="break-words">{words}</span>
-      <button type="button" className={act} onClick={() => onTest(channel)}>
-        {t('channels.test')}
-      </button>
-      {slow ? null : (
-        <>
-          {dot}
-          <Link className={act} href={`/channel/edit/${channel.id}${location.search}#key`}>
-            {t('channels.newKey')}
-          </Link>
-        </>
-      )}
-      {traffic === undefined || (state !== 'failing' && !slow) ? null : (
-        <>
-          {dot}
-          <Link className={act} href={requestsOf(channel, traffic)}>
-            {slow ? t('channels.requests') : t('channels.failedRequests', { count: traffic.failed })}
-          </Link>
-        </>
-      )}
-      {slow && half > 0 ? (
-        <>
-          {dot}
-          <button type="button" className={act} onClick={() => actions.setNumber(channel, 'weight', half)}>
-            {t('channels.halveWeight')}
-          </button>
-        </>
-      ) : null}
-      {slow ? null : (
-        <>
-          {dot}
-          <button
-            type="button"
-            className={act}
-            onClick={() => actions.setStatus([channel], channel.status === 1 ? 2 : 1)}
-          >
-            {channel.status === 1 ? t('app.disable') : t('app.enable')}
-          </button>
-        </>
-      )}
+      <span className="flex flex-wrap items-center gap-x-1.5">
+        <button type="button" className={act} onClick={() => onTest(channel)}>
+          {t('channels.test')}
+        </button>
+        {slow ? null : (
+          <>
+            {dot}
+            <Link className={act} href={`/channel/edit/${channel.id}${location.search}#key`}>
+              {t('channels.newKey')}
+            </Link>
+          </>
+        )}
+        {traffic === undefined || (state !== 'failing' && !slow) ? null : (
+          <>
+            {dot}
+            <Link className={act} href={requestsOf(channel, traffic)}>
+              {slow ? t('channels.requests') : t('channels.failedRequests', { count: traffic.failed })}
+            </Link>
+          </>
+        )}
+        {slow && half > 0 ? (
+          <>
+            {dot}
+            <button type="button" className={act} onClick={() => actions.setNumber(channel, 'weight', half)}>
+              {t('channels.halveWeight')}
+            </button>
+          </>
+        ) : null}
+        {slow ? null : (
+          <>
+            {dot}
+            <button
+              type="button"
+              className={act}
+              onClick={() => actions.setStatus([channel], channel.status === 1 ? 2 : 1)}
+            >
+              {channel.status === 1 ? t('app.disable') : t('app.enable')}
+            </button>
+          </>
+        )}
+      </span>
     </div>
   );
 }

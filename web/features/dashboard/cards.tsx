@@ -36,7 +36,7 @@ function FigureCard({ label, value, unit, change, look, note, starts, lines, onH
           <span className="ml-1 text-[13px] leading-none font-normal text-ink-3">{unit}</span>
         )}
       </dd>
-      <dd className="truncate text-[12px] text-ink-3">
+      <dd className="truncate text-[12px] text-ink-3 max-sm:min-h-8 max-sm:leading-4 max-sm:whitespace-normal">
         {change === null ? null : <span className={`mr-1.5 ${look}`}>{change}</span>}
         {note}
       </dd>

@@ -55,11 +55,16 @@ function Failing() {
   return (
     <p className="flex flex-wrap items-center gap-x-3 rounded-2 border border-line border-l-3 border-l-danger-solid px-3 py-2">
       <span className="status status-bad">{t('dashboard.failing', { count: failing.length })}</span>
-      <span className="min-w-0 flex-1 truncate text-ink-2">
+      <span
+        className="min-w-0 flex-1 truncate text-ink-2 max-sm:order-1 max-sm:basis-full max-sm:whitespace-normal"
+        title={first.words}
+      >
         {first.name}
         {first.words === '' ? '' : `: ${first.words}`}
       </span>
-      <Link href="/channel">{t('dashboard.openChannels')}</Link>
+      <Link href="/channel" className="ml-auto">
+        {t('dashboard.openChannels')}
+      </Link>
     </p>
   );
 }

@@ -31,7 +31,7 @@ const pathOf = (facts: LogFacts): string | undefined =>
   typeof facts.request_path === 'string' ? facts.request_path : undefined;
 
 /** What an event says of itself: plain facts under their own names. */
-const eventRows = (log: Log, facts: LogFacts, t: TFunction): (readonly [string, string])[] => [
+const eventRows = (log: Log, facts: LogFacts, t: TFunction): FactRow[] => [
   [t('logs.time'), dateTime(log.created_at)],
   [t('logs.user'), log.username],
   ...Object.entries(facts)
@@ -39,14 +39,29 @@ const eventRows = (log: Log, facts: LogFacts, t: TFunction): (readonly [string, 
     .map(([name, value]) => [name, String(value)] as const),
 ];
 
-/** What a request tells of itself. */
-const requestRows = (log: Log, facts: LogFacts, t: TFunction): (readonly [string, string])[] => [
+type FactRow = readonly [name: string, value: string, href?: string | undefined];
+
+/** What a request tells of itself, and where its channel and its key are. */
+const requestRows = (
+  log: Log,
+  facts: LogFacts,
+  t: TFunction,
+  reader: { readonly id: number; readonly admin: boolean },
+): FactRow[] => [
   [t('logs.requestId'), log.request_id],
   [t('logs.time'), dateTime(log.created_at)],
   [t('logs.user'), log.username],
-  [t('logs.token'), storedIn(log.token_name, currentLanguage())],
+  [
+    t('logs.token'),
+    storedIn(log.token_name, currentLanguage()),
+    log.token_id !== 0 && log.user_id === reader.id ? `/token?open=${log.token_id}` : undefined,
+  ],
   [t('logs.group'), log.group],
-  [t('logs.channel'), log.channel === 0 ? '' : `${log.channel} ${log.channel_name}`],
+  [
+    t('logs.channel'),
+    log.channel === 0 ? '' : `${log.channel} ${log.channel_name}`,
+    reader.admin ? `/channel/edit/${log.channel}` : undefined,
+  ],
   [t('logs.address'), addressIn(facts)],
   [t('logs.path'), pathOf(facts) ?? ''],
   [t('logs.unread'), facts.unread === true ? t('logs.unreadText') : ''],
@@ -134,9 +149,10 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
   const facts = factsOf(log);
   // Top-ups, management and the system's own words are no requests.
   const isRequest = log.type === 2 || log.type === 5;
-  const rows = isRequest ? requestRows(log, facts, t) : eventRows(log, facts, t);
+  const reader = { id: user?.id ?? 0, admin };
+  const rows = isRequest ? requestRows(log, facts, t, reader) : eventRows(log, facts, t);
   const error = errorOf(facts);
-  const rule = ruleOf(log, facts, { id: user?.id ?? 0, admin });
+  const rule = ruleOf(log, facts, reader);
   const [first, speed] = [firstTokenOf(log, facts), speedOf(log, facts)];
   const step = (by: 1 | -1, has: boolean) => (
     <button
@@ -162,16 +178,6 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
             {step(-1, hasPrevious)}
             {step(1, hasNext)}
           </span>
-          {admin && log.channel !== 0 ? (
-            <Link href={`/channel/edit/${log.channel}`} className="button">
-              {t('logs.openChannel')}
-            </Link>
-          ) : null}
-          {log.token_id === 0 || log.token_name === '' || log.user_id !== user?.id ? null : (
-            <Link href={`/token?open=${log.token_id}`} className="button">
-              {t('logs.openToken')}
-            </Link>
-          )}
           {log.model_name === '' ? null : (
             <button
               type="button"
@@ -239,10 +245,10 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
         <dl className="grid grid-cols-[110px_minmax(0,1fr)] gap-x-3 gap-y-1">
           {rows
             .filter(([, value]) => value !== '')
-            .map(([name, value]) => (
+            .map(([name, value, href]) => (
               <div key={name} className="contents">
                 <dt className="text-ink-3">{name}</dt>
-                <dd className="break-all">{value}</dd>
+                <dd className="break-all">{href === undefined ? value : <Link href={href}>{value}</Link>}</dd>
               </div>
             ))}
         </dl>

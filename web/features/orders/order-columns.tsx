@@ -3,13 +3,8 @@ import type { TFunction } from 'i18next';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
 import type { Column } from '../../components/table/column.ts';
 import { dateTime } from '../../lib/format.ts';
-
-export const states = ['pending', 'success', 'expired'] as const;
-const looks: Readonly<Record<string, string>> = {
-  pending: 'status status-wait',
-  success: 'status',
-  expired: 'status status-off',
-};
+import { methodName } from '../wallet/top-up.tsx';
+import { OrderState } from './order-state.tsx';
 
 export interface OrderColumnsWanted {
   readonly t: TFunction;
@@ -27,7 +22,7 @@ export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsWanted): re
       cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
     },
     { id: 'user', header: t('orders.user'), number: true, cell: (row) => row.user_id },
-    { id: 'method', header: t('wallet.method'), cell: (row) => row.payment_method },
+    { id: 'method', header: t('wallet.method'), cell: (row) => methodName(t, row.payment_method) },
     {
       id: 'money',
       header: t('wallet.paid'),
@@ -40,9 +35,7 @@ export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsWanted): re
       id: 'status',
       header: t('orders.status'),
       key: true,
-      cell: (row) => (
-        <span className={looks[row.status] ?? 'status'}>{t(`orders.s.${row.status as (typeof states)[number]}`)}</span>
-      ),
+      cell: (row) => <OrderState state={row.status} />,
     },
     {
       id: 'finished',

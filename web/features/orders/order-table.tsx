@@ -15,7 +15,8 @@ import { useList } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
-import { orderColumns, states } from './order-columns.tsx';
+import { orderColumns } from './order-columns.tsx';
+import { states } from './order-state.tsx';
 
 export function OrderTable() {
   const { t } = useTranslation();

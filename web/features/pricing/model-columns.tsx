@@ -23,7 +23,7 @@ export interface ModelColumnsWanted {
 
 const priceTerms = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
 const thin = 0.1;
-const marginLook = (margin: number): string => (margin <= 0 ? 'text-danger' : margin < thin ? 'text-warning' : '');
+const marginLook = (margin: number): string => (margin < 0 ? 'text-danger' : margin < thin ? 'text-warning' : '');
 export const percentText = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
 export const takesText = (t: TFunction, takes: readonly string[]): string =>

@@ -121,7 +121,7 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
                 const fault = wrong(row);
                 const name = row.names.join(' → ');
                 return (
-                  <li key={row.key} className="flex items-center border-b border-line last:border-0">
+                  <li key={row.key} className="flex min-w-0 items-center border-b border-line last:border-0">
                     {row.names.map((one, at) => (
                       <input
                         // biome-ignore lint/suspicious/noArrayIndexKey: the places of a row do not move
@@ -138,7 +138,7 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
                       />
                     ))}
                     <input
-                      className={`h-8 border-l border-line bg-transparent px-2.5 max-sm:h-11 ${shape.value === 'number' ? 'w-28 text-right' : 'min-w-0 flex-1'} ${fault === 'number' ? 'text-danger' : ''}`}
+                      className={`h-8 border-l border-line bg-transparent px-2.5 max-sm:h-11 ${shape.value === 'number' ? 'w-28 flex-none text-right max-sm:w-20' : 'min-w-0 flex-1'} ${fault === 'number' ? 'text-danger' : ''}`}
                       inputMode={shape.value === 'number' ? 'decimal' : undefined}
                       aria-label={t('settings.map.valueOf', { name })}
                       aria-invalid={fault === 'number'}

@@ -224,7 +224,7 @@ function Doors({ address }: { readonly address: string }) {
           >
             <dt className="w-36 flex-none text-ink-2">{protocol}</dt>
             <dd className="flex min-w-0 flex-1 items-center gap-2">
-              <code className="min-w-0 flex-1 truncate font-mono text-[12px]">{`${address}${path}`}</code>
+              <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{`${address}${path}`}</code>
               <button
                 type="button"
                 className="button button-ghost"

@@ -95,7 +95,7 @@ export function TokensPage() {
       title={t('tokens.title')}
       actions={
         <>
-          <button type="button" className="button" onClick={copyChosen}>
+          <button type="button" className="button max-sm:hidden" onClick={copyChosen}>
             {t('tokens.copyChosen')}
           </button>
           <AddButton label={t('tokens.add')} onClick={add} />

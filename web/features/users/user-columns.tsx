@@ -6,7 +6,7 @@ import { Role } from '../../../server/contract/enum.ts';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
-import { isAdmin, isRoot } from '../../lib/session.ts';
+import { isAdmin } from '../../lib/session.ts';
 import { undoable } from '../../lib/undo.ts';
 
 /** Others come from other products and are changed by nobody here. */
@@ -84,7 +84,7 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       id: 'role',
       header: t('users.role'),
       cell: (row) => (
-        <span className={isRoot(row) ? 'text-danger' : isAdmin(row) ? 'text-warning' : 'text-ink-2'}>
+        <span className={isAdmin(row) ? 'font-medium text-ink-1' : 'text-ink-2'}>
           {t(`users.${roleNames[row.role] ?? 'roleUnknown'}`)}
         </span>
       ),
@@ -108,6 +108,7 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       number: true,
       order: 'quota',
       key: true,
+      form: 'short',
       amount: (row) => row.quota,
     },
     {
@@ -115,6 +116,7 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       header: t('users.used'),
       number: true,
       order: 'used_quota',
+      form: 'short',
       amount: (row) => row.used_quota,
     },
     {
@@ -122,13 +124,14 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       header: t('users.requests'),
       number: true,
       order: 'request_count',
-      cell: (row) => row.request_count,
+      cell: (row) => row.request_count.toLocaleString('en'),
     },
     {
       id: 'invited',
       header: t('users.invited'),
       number: true,
       order: 'aff_count',
+      hidden: true,
       cell: (row) => row.aff_count,
     },
     {
@@ -136,6 +139,8 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       header: t('users.inviteRevenue'),
       number: true,
       order: 'aff_history_quota',
+      hidden: true,
+      form: 'short',
       amount: (row) => row.aff_history_quota,
     },
     {
@@ -143,6 +148,7 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       header: t('users.inviter'),
       number: true,
       order: 'inviter_id',
+      hidden: true,
       cell: (row) => (row.inviter_id === 0 ? '–' : row.inviter_id),
     },
     {

@@ -55,7 +55,7 @@ export function UsersPage() {
   const url = useUrl();
   const [path, navigate] = useLocation();
   const [closing, setClosing] = useState<User | null>(null);
-  const paging = usePaging();
+  const paging = usePaging(10);
   const { page, size } = paging;
   const [keyword, group] = [url.get('q'), url.get('group')];
   const sort = sortIn(url, userSorts);

@@ -6,7 +6,8 @@ import { call } from '../../lib/api.ts';
 import { useRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 
-export function Balance() {
+/** @param note a sentence below. */
+export function Balance({ note }: { readonly note?: string | undefined }) {
   const { t } = useTranslation();
   const money = useMoney();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
@@ -18,8 +19,9 @@ export function Balance() {
         <>
           <p className="text-[28px] leading-9 font-semibold">{money(self.quota)}</p>
           <p className="mt-1 text-ink-2">
-            {t('wallet.used', { usd: money(self.used_quota), count: self.request_count })}
+            {t('wallet.used', { usd: money(self.used_quota), count: self.request_count.toLocaleString('en') })}
           </p>
+          {note === undefined ? null : <p className="mt-3 text-[12px] text-ink-3">{note}</p>}
         </>
       )}
     </Card>

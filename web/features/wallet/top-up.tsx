@@ -1,5 +1,6 @@
 /** Online top-up: the amount, what it costs, and the way to the payment page. */
 
+import type { TFunction } from 'i18next';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amount.ts';
@@ -13,7 +14,11 @@ import { useMoneyFacts } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
 type Method = 'zfb' | 'wx' | 'stripe';
-const names = { zfb: 'wallet.alipay', wx: 'wallet.wechat', stripe: 'wallet.stripe' } as const;
+const methodNames = { zfb: 'wallet.alipay', wx: 'wallet.wechat', stripe: 'wallet.stripe' } as const;
+
+/** A way of paying, as an order keeps it. */
+export const methodName = (t: TFunction, method: string): string =>
+  method in methodNames ? t(methodNames[method as Method]) : method;
 /** A larger payment is a slip of the finger. */
 const mostAmount = 1_000_000_000;
 
@@ -41,9 +46,19 @@ export const topUpTerms = (least: number, inCurrency: boolean) => ({
   ...(inCurrency ? { currency: 'usd' } : {}),
 });
 
+/** What this site can be paid by. */
+export function useWaysToPay(): readonly Method[] {
+  const status = useStatus().data;
+  return [
+    ...(status?.enable_online_topup === true ? (['zfb', 'wx'] as const) : []),
+    ...(status?.enable_stripe_topup === true ? (['stripe'] as const) : []),
+  ];
+}
+
 export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
   const { t } = useTranslation();
   const status = useStatus().data;
+  const ways = useWaysToPay();
   const least = Math.max(1, status?.min_topup ?? 1);
   const inCurrency = useMoneyFacts()?.inCurrency !== false;
   const [amount, setAmount] = useState(numberIn(least));
@@ -55,8 +70,6 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
   const belowLeast = anyAmount.kind === 'value' && anyAmount.value < least;
   const wanted = read.kind === 'value' ? read.value : 0;
   const epay = status?.enable_online_topup === true;
-  const stripe = status?.enable_stripe_topup === true;
-  const ways = [...(epay ? (['zfb', 'wx'] as const) : []), ...(stripe ? (['stripe'] as const) : [])];
   const chosen = useRef<Method>('zfb');
   const cost = useAside({
     queryKey: ['amount', wanted],
@@ -83,7 +96,6 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
     onPaid();
   };
 
-  if (ways.length === 0) return <p className="text-ink-2">{t('wallet.offline')}</p>;
   return (
     <>
       <CheckedForm
@@ -116,7 +128,7 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
                 chosen.current = way;
               }}
             >
-              {t(names[way])}
+              {t(methodNames[way])}
             </button>
           ))}
         </div>

@@ -12,10 +12,11 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { useList } from '../../lib/read.ts';
+import { OrderState } from '../orders/order-state.tsx';
 import { Balance } from './balance.tsx';
 import { InviteCard } from './invite-card.tsx';
 import { RedeemCard } from './redemption-card.tsx';
-import { TopUp } from './top-up.tsx';
+import { methodName, TopUp, useWaysToPay } from './top-up.tsx';
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];
 
@@ -23,6 +24,7 @@ export function WalletPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
   const paging = usePaging();
+  const payable = useWaysToPay().length > 0;
   const { page, size } = paging;
   const orders = useList({
     queryKey: ['orders', page, size],
@@ -39,23 +41,31 @@ export function WalletPage() {
       header: t('wallet.tradeNo'),
       cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
     },
-    { id: 'method', header: t('wallet.method'), cell: (row) => row.payment_method },
-    { id: 'money', header: t('wallet.paid'), number: true, key: true, cell: (row) => row.money },
+    { id: 'method', header: t('wallet.method'), cell: (row) => methodName(t, row.payment_method) },
+    {
+      id: 'money',
+      header: t('wallet.paid'),
+      number: true,
+      key: true,
+      cell: (row) => `${row.money} ${row.currency.toUpperCase()}`,
+    },
     { id: 'quota', header: t('wallet.credited'), number: true, key: true, amount: (row) => row.quota },
-    { id: 'status', header: t('users.status'), cell: (row) => row.status },
+    { id: 'status', header: t('users.status'), key: true, cell: (row) => <OrderState state={row.status} /> },
   ];
 
   return (
     <>
       <PageHead title={t('wallet.title')} />
-      <div className="grid gap-3 px-5 pb-5 lg:grid-cols-2">
+      <div className={`grid gap-3 px-5 pb-5 ${payable ? 'lg:grid-cols-2' : 'lg:grid-cols-3'}`}>
         <Boundary>
-          <Balance />
+          <Balance note={payable ? undefined : t('wallet.offline')} />
         </Boundary>
         <RedeemCard onRedeemed={refresh} />
-        <Card title={t('wallet.online')}>
-          <TopUp onPaid={refresh} />
-        </Card>
+        {payable ? (
+          <Card title={t('wallet.online')}>
+            <TopUp onPaid={refresh} />
+          </Card>
+        ) : null}
         <Boundary>
           <InviteCard onTransferred={refresh} />
         </Boundary>

@@ -1,0 +1,55 @@
+/** Lays pictures side by side under their names, a dozen on a sheet, drawn by the browser that took them. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+
+export interface Picture {
+  /** Of the file, without `.png`. */
+  readonly name: string;
+  readonly page: string;
+  readonly width: number;
+  readonly faults: number;
+}
+
+/** Pictures beside each other, how wide each is drawn, and how many go on a sheet. */
+const layouts: readonly (readonly [from: number, columns: number, size: number, most: number])[] = [
+  [1000, 3, 640, 12],
+  [700, 4, 460, 12],
+  [0, 6, 300, 12],
+];
+
+/** @returns how many sheets there are: `sheet-NN.png`. */
+export async function layOut(folder: string, pictures: readonly Picture[]): Promise<number> {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--allow-file-access-from-files'],
+  });
+  const page = await browser.newPage();
+  let made = 0;
+  for (const [index, [from, columns, size, most]] of layouts.entries()) {
+    const below = layouts[index - 1]?.[0] ?? Number.POSITIVE_INFINITY;
+    const own = pictures
+      .filter(({ width }) => width >= from && width < below)
+      .sort((a, b) => a.page.localeCompare(b.page) || a.name.localeCompare(b.name));
+    for (let at = 0; at < own.length; at += most) {
+      made++;
+      const name = join(folder, `sheet-${String(made).padStart(2, '0')}`);
+      const cells = own
+        .slice(at, at + most)
+        .map(
+          (one) =>
+            `<figure><figcaption>${one.name}${one.faults > 0 ? ` · <b>${one.faults}</b>` : ''}</figcaption><img src="${one.name}.png"></figure>`,
+        );
+      writeFileSync(
+        `${name}.html`,
+        `<!doctype html><meta charset="utf-8"><style>body{margin:8px;background:#888;font:13px sans-serif;display:grid;grid-template-columns:repeat(${columns},${size}px);gap:8px}figure{margin:0}figcaption{padding:2px;color:#fff}b{color:#ff0}img{width:${size}px;display:block}</style>${cells.join('')}`,
+      );
+      await page.setViewportSize({ width: columns * (size + 8) + 8, height: 600 });
+      await page.goto(pathToFileURL(`${name}.html`).href);
+      await page.screenshot({ path: `${name}.png`, fullPage: true });
+    }
+  }
+  await browser.close();
+  return made;
+}

@@ -1,0 +1,385 @@
+/**
+ * The console photographed: the main pages at 1440 and 390 pixels in every state, theme and language, the others and the widths
+ * between by a plan that has each pair of values once. Tells what axe finds, what is cut, what cannot be reached, and what scrolls
+ * sideways; lays the pictures on contact sheets. Needs `npm run build` and Chromium.
+ * `node scripts/launch.mjs lab/measure/pictures FOLDER [--only PAGE,PAGE] [--states filled,empty,failing] [--widths 1440,390] [--seed N] [--no-axe]`
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Page } from 'playwright-core';
+import { newViolations, openStage, quietLine, type Stage, settled } from '../../../tests/browser/support.ts';
+import { layOut, type Picture } from './contact-sheets.ts';
+import { fillSite, type SiteSize } from './filled-site.ts';
+
+const given = process.argv.slice(2);
+const valueAfter = (flag: string): string | undefined => {
+  const at = given.indexOf(flag);
+  return at < 0 ? undefined : given[at + 1];
+};
+const listOf = (flag: string): string[] | undefined => valueAfter(flag)?.split(',');
+const folder = resolve(given[0] ?? 'pictures');
+const seed = Number(valueAfter('--seed') ?? 28);
+const withAxe = !given.includes('--no-axe');
+
+const states: Readonly<Record<string, SiteSize | null>> = {
+  filled: { logs: 10_000, channels: 200, keys: 500, users: 300, failing: 0 },
+  failing: { logs: 1500, channels: 12, keys: 8, users: 14, failing: 0.7 },
+  empty: null,
+};
+const widths = [1440, 1024, 768, 390] as const;
+const themes = ['light', 'dark'] as const;
+const languages = ['en', 'zh'] as const;
+const heights: Readonly<Record<number, number>> = { 1440: 900, 1024: 768, 768: 1024, 390: 844 };
+
+type Width = (typeof widths)[number];
+interface Shot {
+  readonly page: string;
+  readonly state: string;
+  readonly width: Width;
+  readonly theme: (typeof themes)[number];
+  readonly language: (typeof languages)[number];
+}
+interface Place {
+  readonly path: string;
+  /** Somebody who has not logged in looks at it. */
+  readonly stranger?: boolean;
+  /** What is done before it is opened. */
+  readonly before?: (page: Page, shot: Shot) => Promise<unknown>;
+}
+
+const question = 'How do I merge two sorted lists in Rust?';
+async function converse(page: Page, shot: Shot): Promise<void> {
+  if (shot.state === 'empty') return;
+  await page.evaluate(
+    ([text]) => {
+      const answer = {
+        ...{ state: 'complete', error: '', reasoning: '', results: {}, toolCalls: [], cost: 2050, logId: null },
+        text: `Walk both lists at once and take the smaller head each time:\n\n\`\`\`rust\nfn merge(a: &[i32], b: &[i32]) -> Vec<i32> {\n    let (mut i, mut j) = (0, 0);\n    let mut out = Vec::with_capacity(a.len() + b.len());\n    while i < a.len() && j < b.len() {\n        if a[i] <= b[j] { out.push(a[i]); i += 1 } else { out.push(b[j]); j += 1 }\n    }\n    out.extend_from_slice(&a[i..]);\n    out.extend_from_slice(&b[j..]);\n    out\n}\n\`\`\`\n\nIt takes **O(n + m)** time, and the order of equal elements stays.`,
+        ...{ ms: 2210, firstMs: 430, inputTokens: 24, outputTokens: 187 },
+      };
+      localStorage.setItem(
+        'playground',
+        JSON.stringify({
+          models: ['gpt-4o', 'claude-sonnet-4-5'],
+          settings: {},
+          turns: [{ id: 1, text, files: [], answers: [[answer], [answer]] }],
+        }),
+      );
+    },
+    [question],
+  );
+}
+
+/** Those that decide; each is seen in every state. */
+const mainPages: Readonly<Record<string, Place>> = {
+  overview: { path: 'detail?range=7d' },
+  channels: { path: 'channel' },
+  log: { path: 'log' },
+  'log-row': { path: 'log?open=ROW' },
+  keys: { path: 'token' },
+  models: { path: 'pricing' },
+  playground: { path: 'playground', before: converse },
+  users: { path: 'user' },
+  wallet: { path: 'topup' },
+  settings: { path: 'setting?tab=operation' },
+  first: { path: 'first' },
+  home: { path: '', stranger: true },
+};
+const otherPages: Readonly<Record<string, Place>> = {
+  'key-new': { path: 'token?open=new' },
+  'channel-new': { path: 'channel/add' },
+  'channel-edit': { path: 'channel/edit/1' },
+  tags: { path: 'channel?mode=tag' },
+  model: { path: 'pricing/gpt-4o' },
+  'models-stranger': { path: 'pricing', stranger: true },
+  user: { path: 'user/2' },
+  'user-edit': { path: 'user/edit/2' },
+  statement: { path: 'statement' },
+  account: { path: 'personal' },
+  codes: { path: 'redemption' },
+  orders: { path: 'orders' },
+  drawings: { path: 'midjourney' },
+  tasks: { path: 'task' },
+  nodes: { path: 'nodes' },
+  'settings-limits': { path: 'setting?tab=ratelimit' },
+  'settings-prices': { path: 'setting?tab=operation&block=visual' },
+  'settings-system': { path: 'setting?tab=system' },
+  'api-docs': { path: 'api-docs' },
+  about: { path: 'about', stranger: true },
+  login: { path: 'login', stranger: true },
+  register: { path: 'register', stranger: true },
+};
+const places = { ...mainPages, ...otherPages };
+
+/** So few combinations that each value of a factor meets each value of another. The first are taken as they come. */
+function pairwise(factors: readonly (readonly string[])[]): string[][] {
+  const pairsIn = (row: readonly string[]): string[] =>
+    row.flatMap((one, a) => row.slice(a + 1).map((other, b) => `${a}:${one} ${a + 1 + b}:${other}`));
+  let rows: string[][] = [[]];
+  for (const values of factors) rows = rows.flatMap((row) => values.map((value) => [...row, value]));
+  const left = new Set(rows.flatMap(pairsIn));
+  const chosen: string[][] = [];
+  while (left.size > 0) {
+    const gain = (row: readonly string[]): number => pairsIn(row).filter((pair) => left.has(pair)).length;
+    const best = rows.reduce((one, other) => (gain(other) > gain(one) ? other : one));
+    for (const pair of pairsIn(best)) left.delete(pair);
+    chosen.push(best);
+  }
+  return chosen;
+}
+
+function planned(): Shot[] {
+  const shotOf = ([page, width, state, theme, language]: readonly string[]): Shot =>
+    ({ page, width: Number(width), state, theme, language }) as unknown as Shot;
+  const names = Object.keys(states);
+  const all: string[][] = [];
+  for (const page of Object.keys(mainPages))
+    for (const width of ['1440', '390'])
+      for (const state of names)
+        for (const theme of themes) for (const language of languages) all.push([page, width, state, theme, language]);
+  all.push(...pairwise([Object.keys(mainPages), ['1024', '768'], names, themes, languages]));
+  all.push(...pairwise([Object.keys(otherPages), widths.map(String), names, themes, languages]));
+  const only = { page: listOf('--only'), state: listOf('--states'), width: listOf('--widths') };
+  return all
+    .map(shotOf)
+    .filter(
+      ({ page, state, width }) =>
+        (only.page ?? [page]).includes(page) &&
+        (only.state ?? [state]).includes(state) &&
+        (only.width ?? [String(width)]).includes(String(width)),
+    );
+}
+
+interface Faults {
+  readonly cut: readonly string[];
+  readonly outside: readonly string[];
+  readonly unreachable: readonly string[];
+  readonly sideways: boolean;
+}
+
+/** Runs in the page. */
+function look(): Faults {
+  const shown = (element: Element): boolean => {
+    const { width, height } = element.getBoundingClientRect();
+    return width > 1 && height > 1 && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  };
+  const nameOf = (element: Element): string => {
+    const words = (element.getAttribute('aria-label') ?? element.textContent ?? '').replace(/\s+/g, ' ').trim();
+    return `<${element.tagName.toLowerCase()}> ${words.slice(0, 60)}`;
+  };
+  const ownText = (element: Element): boolean =>
+    [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '');
+  const scrollerOf = (element: Element): Element | null => {
+    for (let one = element.parentElement; one !== null; one = one.parentElement)
+      if (/auto|scroll/.test(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth + 1) return one;
+    return null;
+  };
+  const dialog = document.querySelector('[role=dialog]');
+  const all = [...(dialog ?? document).querySelectorAll('*')].filter(
+    (element) => !element.closest('svg, .sr-only, script, style, [aria-hidden=true]') && shown(element),
+  );
+  const cut = all.filter((element) => {
+    if (!ownText(element)) return false;
+    for (let one: Element | null = element; one !== null && one !== document.body; one = one.parentElement) {
+      const { overflowX, overflowY, textOverflow } = getComputedStyle(one);
+      const inner = one.getBoundingClientRect();
+      const text = element.getBoundingClientRect();
+      const wide =
+        overflowX !== 'visible' &&
+        !/auto|scroll/.test(overflowX) &&
+        (one === element ? one.scrollWidth > one.clientWidth + 1 : text.right > inner.right + 1);
+      const high = /hidden|clip/.test(overflowY) && one === element && one.scrollHeight > one.clientHeight + 3;
+      if (wide && textOverflow === 'ellipsis' && one.closest('[title]') !== null) return false;
+      if (wide || high) return true;
+    }
+    return false;
+  });
+  const outside = all.filter((element) => {
+    if (!ownText(element) || scrollerOf(element) !== null) return false;
+    const { left, right } = element.getBoundingClientRect();
+    return left < -1 || right > innerWidth + 1;
+  });
+  const unreachable = all.filter((element) => {
+    if (!element.matches('a[href], button, input:not([type=hidden]), select, textarea, [role=switch]')) return false;
+    const { left, right } = element.getBoundingClientRect();
+    const box = scrollerOf(element)?.getBoundingClientRect();
+    const sticky = element.closest('td, th') !== null;
+    // In a table that scrolls sideways an action that is out of sight is not found.
+    return right > innerWidth + 1 || left < -1 || (sticky && box !== undefined && left > box.right);
+  });
+  const fields = all.filter(
+    (element) =>
+      element instanceof HTMLInputElement &&
+      element.type === 'text' &&
+      element.scrollWidth > element.clientWidth + 1 &&
+      element.value !== '' &&
+      document.activeElement !== element &&
+      element.title === '',
+  );
+  const names = (list: readonly Element[]): string[] => [...new Set(list.map(nameOf))].slice(0, 8);
+  return {
+    cut: names([...cut, ...fields]),
+    outside: names(outside),
+    unreachable: names(unreachable),
+    sideways: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+  };
+}
+
+interface Site {
+  readonly stage: Stage;
+  /** In the log, to be opened; 0 = there is none. */
+  readonly row: number;
+}
+
+async function openSite(state: string): Promise<Site> {
+  const stage = await openStage();
+  const made = await stage.sandbox.run(['setup', '--username', 'root', '--password-stdin'], 'password1\n');
+  if (made.code !== 0) throw new Error(made.err);
+  const page = await stage.newPage(await stage.newContext(true));
+  await enter(stage, page, 'en');
+  const ask = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const answer = await page.evaluate(
+      async ([verb, address, content]) => {
+        const { id } = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
+        const headers = { 'content-type': 'application/json', 'new-api-user': String(id) };
+        const response = await fetch(address, {
+          method: verb,
+          headers,
+          ...(content === undefined ? {} : { body: JSON.stringify(content) }),
+        });
+        return (await response.json()) as { success: boolean; message: string; data: unknown };
+      },
+      [method, path, body] as const,
+    );
+    if (!answer.success) throw new Error(`${method} ${path}: ${answer.message}`);
+    return answer.data;
+  };
+  const size = states[state] ?? null;
+  if (size !== null) await fillSite(stage, ask, size, seed);
+  const wanted = state === 'failing' ? 'status=failed' : 'status=retried';
+  const { items } = (await ask('GET', `/api/log/?${wanted}&p=1&page_size=1`)) as { items: { id: number }[] };
+  await page.close();
+  return { stage, row: items[0]?.id ?? 0 };
+}
+
+async function enter(stage: Stage, page: Page, language: string): Promise<void> {
+  await page.goto(`${stage.url}/nowhere`);
+  await page.evaluate(async (spoken) => {
+    localStorage.setItem('i18nextLng', spoken);
+    const response = await fetch('/api/user/login', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'root', password: 'password1' }),
+    });
+    const { data } = (await response.json()) as { data: unknown };
+    localStorage.setItem('user', JSON.stringify(data));
+  }, language);
+}
+
+const inTheme = (page: Page, theme: string): Promise<void> =>
+  page.evaluate((wanted) => {
+    localStorage.setItem('theme-mode', wanted);
+    if (document.documentElement.dataset.theme === wanted) return;
+    const button = document.querySelector<HTMLElement>('header button[aria-pressed]');
+    if (button === null) document.documentElement.dataset.theme = wanted;
+    else button.click();
+  }, theme);
+
+const pictures: Picture[] = [];
+const findings = new Map<string, string[]>();
+const seen = new Set<string>();
+let sideways = 0;
+
+async function take(site: Site, shots: readonly Shot[]): Promise<void> {
+  const [first] = shots;
+  if (first === undefined) return;
+  const contexts = await Promise.all([site.stage.newContext(true), site.stage.newContext(true)]);
+  const [reader, stranger] = await Promise.all(contexts.map((context) => site.stage.newPage(context)));
+  if (reader === undefined || stranger === undefined) return;
+  await enter(site.stage, reader, first.language);
+  await stranger.addInitScript((spoken) => localStorage.setItem('i18nextLng', spoken), first.language);
+  let at = '';
+  for (const shot of shots) {
+    const place = places[shot.page];
+    if (place === undefined) throw new Error(`no page is called ${shot.page}`);
+    const page = place.stranger === true ? stranger : reader;
+    // Before it is loaded: what is drawn for one width may stay so.
+    await page.setViewportSize({ width: shot.width, height: heights[shot.width] ?? 900 });
+    const key = `${shot.page} ${shot.width}`;
+    if (at !== key) {
+      if (place.before !== undefined) {
+        await page.goto(`${site.stage.url}/about`);
+        await place.before(page, shot);
+      }
+      await page.goto(
+        `${site.stage.url}/${place.path.replace('?open=ROW', site.row === 0 ? '' : `?open=${site.row}`)}`,
+      );
+      await settled(page);
+      at = key;
+    }
+    await inTheme(page, shot.theme);
+    await page.waitForTimeout(250);
+    await quietLine(page);
+    const name = `${shot.page}-${shot.state}-${shot.language}-${shot.theme}-${shot.width}`;
+    const note = (kind: string, texts: readonly string[]) => {
+      for (const text of texts) findings.set(`${kind}: ${text}`, [...(findings.get(`${kind}: ${text}`) ?? []), name]);
+    };
+    const faults = await page.evaluate(look);
+    note('cut', faults.cut);
+    note('outside', faults.outside);
+    note('out of sight', faults.unreachable);
+    if (faults.sideways) {
+      sideways++;
+      note('sideways', [shot.page]);
+    }
+    const violations = withAxe ? await newViolations(page, seen) : [];
+    note('axe', violations);
+    await page.screenshot({ path: join(folder, `${name}.png`) });
+    pictures.push({
+      name,
+      page: shot.page,
+      width: shot.width,
+      faults: faults.cut.length + faults.outside.length + faults.unreachable.length + violations.length,
+    });
+  }
+  for (const context of contexts) await context.close();
+}
+
+mkdirSync(folder, { recursive: true });
+const shots = planned();
+const started = performance.now();
+for (const state of Object.keys(states)) {
+  const own = shots.filter((shot) => shot.state === state);
+  if (own.length === 0) continue;
+  const site = await openSite(state);
+  console.log(
+    `${state}: ${own.length} pictures, site made after ${Math.round((performance.now() - started) / 1000)} s`,
+  );
+  const order = (a: Shot, b: Shot): number =>
+    Object.keys(places).indexOf(a.page) - Object.keys(places).indexOf(b.page) || b.width - a.width;
+  await Promise.all(
+    languages.map((language) => take(site, own.filter((shot) => shot.language === language).sort(order))),
+  );
+  for (const complaint of new Set(site.stage.complaints)) findings.set(`complaint: ${complaint}`, [state]);
+  await site.stage.close();
+}
+
+const sheets = await layOut(folder, pictures);
+const kinds = ['axe', 'cut', 'outside', 'out of sight', 'sideways', 'complaint'];
+const lines = kinds.flatMap((kind) =>
+  [...findings]
+    .filter(([text]) => text.startsWith(`${kind}: `))
+    .map(([text, where]) => `${text}   (${where.length} ×, ${where[0]})`),
+);
+writeFileSync(join(folder, 'findings.txt'), `${lines.join('\n')}\n`);
+console.log(lines.join('\n'));
+const count = (kind: string): number => [...findings.keys()].filter((text) => text.startsWith(`${kind}: `)).length;
+console.log('\npage              pictures  with faults');
+for (const [page, own] of Map.groupBy(pictures, (one) => one.page))
+  console.log(
+    `${page.padEnd(18)} ${String(own.length).padStart(7)} ${String(own.filter(({ faults }) => faults > 0).length).padStart(12)}`,
+  );
+console.log(
+  `${pictures.length} pictures, ${sheets} contact sheets in ${Math.round((performance.now() - started) / 1000)} s: axe ${count('axe')}, cut ${count('cut')}, outside ${count('outside')}, out of sight ${count('out of sight')}, scrolling sideways ${sideways}`,
+);
+process.exit(count('axe') + count('cut') + count('outside') + count('out of sight') + sideways === 0 ? 0 : 1);
