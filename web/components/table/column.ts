@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly over?: (row: Row) => readonly string[];
   /** Part of the card on a phone. */
   readonly key?: boolean;
+  /** The card's first word, where it is not the first column. */
+  readonly lead?: boolean;
   /** Present: the head sorts the rows. Only where all of them are here. */
   readonly sort?: (row: Row) => number | string;
   /** Present: the head asks the server for this order, `-` and the name for the reverse. */

@@ -42,24 +42,26 @@ export function ChannelFilters({ state }: { readonly state: Channels }) {
           onChange={(value) => url.set('q', value)}
         />
       </FilterBar>
-      <CheckBox className={toggle} label={t('channels.idSort')} checked={state.idSort} onChange={state.setIdSort} />
-      <CheckBox
-        className={toggle}
-        label={t('channels.tagMode')}
-        checked={state.tagMode}
-        onChange={(on) => url.set('mode', on ? 'tag' : '')}
-      />
-      {state.tagMode ? null : (
-        <Segment
-          label={t('channels.range')}
-          value={state.range}
-          options={[
-            ['24h', t('channels.day')],
-            ['7d', t('channels.week')],
-          ]}
-          onChange={(range) => url.set('range', range === '24h' ? '' : range)}
+      <span className="flex items-center gap-2 max-sm:basis-full">
+        <CheckBox className={toggle} label={t('channels.idSort')} checked={state.idSort} onChange={state.setIdSort} />
+        <CheckBox
+          className={toggle}
+          label={t('channels.tagMode')}
+          checked={state.tagMode}
+          onChange={(on) => url.set('mode', on ? 'tag' : '')}
         />
-      )}
+        {state.tagMode ? null : (
+          <Segment
+            label={t('channels.range')}
+            value={state.range}
+            options={[
+              ['24h', t('channels.day')],
+              ['7d', t('channels.week')],
+            ]}
+            onChange={(range) => url.set('range', range === '24h' ? '' : range)}
+          />
+        )}
+      </span>
     </>
   );
 }

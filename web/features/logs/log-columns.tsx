@@ -116,12 +116,17 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
       id: 'model',
       header: t('logs.model'),
       key: true,
+      lead: true,
       order: 'model_name',
-      cell: (row) => (
-        <span className="block max-w-52 truncate font-mono text-[12px] text-ink-1" title={row.model_name}>
-          {row.model_name}
-        </span>
-      ),
+      cell: (row) =>
+        row.model_name === '' ? null : (
+          <span
+            className="block max-w-52 truncate font-mono text-[12px] text-ink-1 max-sm:max-w-full"
+            title={row.model_name}
+          >
+            {row.model_name}
+          </span>
+        ),
     },
     {
       id: 'user',

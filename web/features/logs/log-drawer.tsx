@@ -219,7 +219,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
         </div>
       ) : null}
       {log.type === 2 ? (
-        <section className="mb-5 grid grid-cols-3 gap-4">
+        <section className="mb-5 grid grid-cols-3 items-end gap-4">
           <Figure
             name={t('logs.cost')}
             value={money(log.quota, 'exact')}

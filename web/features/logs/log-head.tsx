@@ -32,7 +32,7 @@ export function LogSums({ counts, stat }: LogSumsProps) {
           ['TPM', grouped(stat.tpm)],
         ];
   return (
-    <span className="flex flex-wrap gap-x-3 text-ink-3">
+    <span className="flex flex-wrap gap-x-3 text-ink-3 max-sm:order-1 max-sm:basis-full">
       <span>
         {sampled ? '≈ ' : ''}
         {t('logs.rows', { count: total, shown: grouped(total) })}

@@ -95,7 +95,7 @@ function Models() {
             tabIndex={0}
             aria-labelledby="home-models"
           >
-            <table className="sheet-table">
+            <table className="sheet-table max-sm:[&_:is(th,td)]:px-2">
               <thead>
                 <tr>
                   <th scope="col">{t('site.model')}</th>
@@ -105,7 +105,9 @@ function Models() {
                   <th scope="col" className="number">
                     {t('site.out')}
                   </th>
-                  <th scope="col">{t('site.status')}</th>
+                  <th scope="col">
+                    <span className="max-sm:sr-only">{t('site.status')}</span>
+                  </th>
                 </tr>
               </thead>
               <tbody>
