@@ -2,6 +2,7 @@
  * The console photographed: the main pages at 1440 and 390 pixels in every state, theme and language, the others and the widths
  * between by a plan that has each pair of values once. Tells what axe finds, what is cut, what cannot be reached, and what scrolls
  * sideways; lays the pictures on contact sheets. Needs `npm run build` and Chromium.
+ * `--bills DOCS` takes the picture of a bill for the README besides.
  * `node scripts/launch.mjs lab/measure/pictures FOLDER [--only PAGE,PAGE] [--states filled,empty,failing] [--widths 1440,390] [--seed N] [--no-axe]`
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -257,9 +258,13 @@ async function openSite(state: string): Promise<Site> {
   const size = states[state] ?? null;
   if (size !== null) await fillSite(stage, ask, size, seed);
   const wanted = state === 'failing' ? 'status=failed' : 'status=retried';
-  const { items } = (await ask('GET', `/api/log/?${wanted}&p=1&page_size=1`)) as { items: { id: number }[] };
+  const { items } = (await ask('GET', `/api/log/?${wanted}&p=1&page_size=100`)) as {
+    items: { id: number; other: string }[];
+  };
+  // A bill with a line of each kind says the most.
+  const row = items.find(({ other }) => /"cache_tokens":[1-9]/.test(other)) ?? items[0];
   await page.close();
-  return { stage, row: items[0]?.id ?? 0 };
+  return { stage, row: row?.id ?? 0 };
 }
 
 async function enter(stage: Stage, page: Page, language: string): Promise<void> {
@@ -345,6 +350,23 @@ async function take(site: Site, shots: readonly Shot[]): Promise<void> {
   for (const context of contexts) await context.close();
 }
 
+/** The log with a request open, as the README shows it: twice as sharp. */
+async function takeBill(site: Site, where: string): Promise<void> {
+  for (const language of languages) {
+    const context = await site.stage.browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      deviceScaleFactor: 2,
+      reducedMotion: 'reduce',
+    });
+    const page = await site.stage.newPage(context);
+    await enter(site.stage, page, language);
+    await page.goto(`${site.stage.url}/log?open=${site.row}`);
+    await settled(page);
+    await page.screenshot({ path: join(where, `bill-${language}.png`) });
+    await context.close();
+  }
+}
+
 mkdirSync(folder, { recursive: true });
 const shots = planned();
 const started = performance.now();
@@ -360,6 +382,8 @@ for (const state of Object.keys(states)) {
   await Promise.all(
     languages.map((language) => take(site, own.filter((shot) => shot.language === language).sort(order))),
   );
+  const bills = valueAfter('--bills');
+  if (state === 'filled' && bills !== undefined) await takeBill(site, bills);
   for (const complaint of new Set(site.stage.complaints)) findings.set(`complaint: ${complaint}`, [state]);
   await site.stage.close();
 }

@@ -22,7 +22,10 @@ const successOf = (one: ChannelTraffic | undefined): number | null =>
 const percent = (share: number): string => `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)} %`;
 /** 100 % is said of no channel that failed once, and fewer than that in red where most fails. */
 const successLook = (share: number): string => (share < 0.5 ? 'text-danger' : share < 0.95 ? 'text-warning' : '');
-const daysText = (days: number): string => `${days < soonDays ? days : Math.round(days)} d`;
+/** What lasts longer is no worry, and the next year no forecast. */
+const mostDays = 365;
+const daysText = (days: number): string =>
+  days > mostDays ? `> ${mostDays} d` : `${days < soonDays ? days : Math.round(days)} d`;
 const daysLook = (days: number): string =>
   days < nowDays ? 'text-danger' : days < soonDays ? 'text-warning' : 'text-ink-2';
 

@@ -61,6 +61,7 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
       selection={selection}
       storeKey="channels-table-columns"
       place="channels"
+      dense
       bar={bar}
       note={note}
       empty={

@@ -51,6 +51,7 @@ export function ModelsView({ models, bar }: ModelsViewProps) {
         selection={selection}
         onOpen={(row) => navigate(modelPath(row.model))}
         storeKey="models-table-columns"
+        dense
         bar={bar}
         empty={
           <Empty
