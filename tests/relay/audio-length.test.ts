@@ -110,6 +110,9 @@ test('M12: MP3 of varying rate tells its frames, and the silence its encoder put
   // 576 in front, 2556 behind: 41 x 1152 - 3132 = 44100.
   head.set([576 >> 4, ((576 & 15) << 4) | (2_556 >> 8), 2_556 & 255], xing + 141);
   expect(seconds(Buffer.concat([tag(2_000), head, frames(3, mp3Frame(64))]))).toBeCloseTo(1, 9);
+  // An encoder that names no silence.
+  head.set(text('other enc'), xing + 120);
+  expect(seconds(Buffer.concat([tag(2_000), head, frames(3, mp3Frame(64))]))).toBeCloseTo((41 * 1152) / 44_100, 9);
 });
 
 test('M12: of a large MP3 the rest goes on as it began', () => {

@@ -173,6 +173,10 @@ test.each([
   [{ generationConfig: { thinkingConfig: { thinkingBudget: 1 } } }, true],
   [{ generation_config: { thinking_config: { thinking_budget: 1 } } }, true],
   [{ generationConfig: { thinkingConfig: { includeThoughts: true } } }, true],
-])('a budget of no tokens asks for no thought, any other does: %j', (body, asks) => {
+  [{ think: true }, true],
+  [{ think: 'low' }, true],
+  [{ think: false }, false],
+  [{ think: null }, false],
+])('a budget of no tokens asks for no thought, nor does a switch that is off: %j', (body, asks) => {
   expect(requestsThinking(body)).toBe(asks);
 });
