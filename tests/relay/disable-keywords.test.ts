@@ -1,7 +1,7 @@
 /** Words that say that a key must not be used again count with any status. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRounds } from '../../server/domain/channels/bulk-tests.ts';
-import { classify, redact, withKeywords } from '../../server/relay/shared/failure.ts';
+import { classify, redact, statusFailure, withKeywords } from '../../server/relay/shared/failure.ts';
 import { inBodyFailure } from '../../server/relay/upstream/attempt.ts';
 import type { Prepared } from '../../server/relay/upstream/prepare.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -150,4 +150,15 @@ test.each([
   [500, 'host'],
 ])('a status of %i is trouble of the %s', (status, kind) => {
   expect(classify(status, null)).toBe(kind);
+});
+
+test.each([
+  [503, 'insufficient_user_quota', 'key'],
+  [400, 'usage_limit_reached', 'key'],
+  [503, 'model_not_found', 'host'],
+  [400, 'model_not_found', 'host'],
+  [400, 'invalid_value', 'client'],
+])('an upstream that refuses with %i and %s fails as a %s', (status, code, kind) => {
+  const error = { status, type: null, code, message: 'no' };
+  expect(statusFailure(status, error, null).class).toBe(kind);
 });

@@ -173,6 +173,8 @@ test.each([
   [{ generationConfig: { thinkingConfig: { thinkingBudget: 1 } } }, true],
   [{ generation_config: { thinking_config: { thinking_budget: 1 } } }, true],
   [{ generationConfig: { thinkingConfig: { includeThoughts: true } } }, true],
+  [{ reasoning: { max_tokens: 1 } }, true],
+  [{ reasoning: { max_tokens: 0 } }, false],
   [{ think: true }, true],
   [{ think: 'low' }, true],
   [{ think: false }, false],
