@@ -2,13 +2,13 @@ import type { CommandRow, Flag } from '../../command.ts';
 
 const audience: Flag = {
   flag: '--for <program>',
-  zh: 'openai、anthropic、gemini 或代理名',
+  zh: 'openai、anthropic、gemini 或智能体名',
   en: 'openai, anthropic, gemini or an agent',
 };
 const model: Flag = {
   flag: '-m, --model <name>',
-  zh: '代理使用的模型（默认按代理挑选）',
-  en: 'model for the agent (default: what suits it)',
+  zh: '智能体使用的模型（默认为其挑选）',
+  en: 'model for the agent (default: chosen for it)',
 };
 const token: Flag = {
   flag: '--token <name>',
@@ -19,7 +19,7 @@ const token: Flag = {
 export const connectionRows: readonly CommandRow[] = [
   {
     name: 'env',
-    zh: '打印 SDK 与编程代理所需的环境变量',
+    zh: '打印 SDK 与编程智能体所需的环境变量',
     en: 'environment for SDKs and coding agents',
     flags: [audience, token, { flag: '--shell <name>', zh: 'sh、fish、powershell', en: 'sh, fish, powershell' }],
     examples: ['env --for claude', 'env --shell fish | source'],
@@ -28,7 +28,7 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'exec',
     argument: '<command...>',
-    zh: '通过网关运行程序；编程代理无需配置',
+    zh: '通过网关运行程序；编程智能体无需配置',
     en: 'run a program through the gateway; agents need no setup',
     flags: [audience, token, model],
     passThrough: true,
@@ -38,7 +38,7 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'agents',
     argument: '[name]',
-    zh: '各编程代理自己的配置',
+    zh: '各编程智能体自己的配置',
     en: 'lines for the configuration of each agent',
     flags: [token, model],
     examples: ['agents', 'agents codex --token laptop'],

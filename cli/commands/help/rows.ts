@@ -44,7 +44,7 @@ export const helpRows = (all: () => readonly CommandRow[]): readonly CommandRow[
   {
     name: 'upgrade',
     zh: '从已签名的发布文件升级，或退回升级前的程序与数据（不联网）',
-    en: 'upgrade from a signed release file, or go back with program and data; never asks the network',
+    en: 'upgrade from a signed release file, or go back with program and data, without using the network',
     flags: [
       {
         flag: '--from <file>',

@@ -37,7 +37,7 @@ export const provisioningRows: readonly CommandRow[] = [
       {
         flag: '--balances',
         zh: '包括用户余额（新用户的起始余额）',
-        en: 'with the balances of users, which new ones start with',
+        en: 'include balances of users; new users start with them',
       },
     ],
     examples: ['export > site.yaml', 'export --balances --json'],

@@ -29,7 +29,7 @@ export const siteRows: readonly CommandRow[] = [
       {
         flag: '--take-over',
         zh: '接替运行中的进程，由其结束未完成的请求（Linux）',
-        en: 'take the place of the server that runs: newcomers come here, it ends what it has open (Linux)',
+        en: 'replace the running server: new connections come here, it finishes its open requests (Linux)',
       },
       {
         flag: '--relays <n|auto>',

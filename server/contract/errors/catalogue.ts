@@ -20,7 +20,7 @@ export const catalogueErrors = {
   channel_json: business('“{field}”必须是合法的 JSON 格式！', '"{field}" must be valid JSON', 2),
   channel_address: business(
     'API 地址“{address}”不是网址：请以 http:// 或 https:// 开头',
-    'The API address "{address}" is no URL: it begins with http:// or https://',
+    'The API address "{address}" is not a URL. It must begin with http:// or https://',
     2,
   ),
   channel_key_again: business(

@@ -184,7 +184,7 @@ export const admissionErrors = {
     7,
     'client',
     '您已达到请求数限制：{minutes}分钟内最多请求{limit}次，请在 {seconds} 秒后重试',
-    'The account may complete {limit} requests in {minutes} minutes; retry in {seconds} seconds',
+    'The account has reached its limit of {limit} completed requests in {minutes} minutes; retry in {seconds} seconds',
   ),
   limit_rpm: row(
     429,
@@ -208,7 +208,7 @@ export const admissionErrors = {
     7,
     'client',
     '{who} 同时进行的请求已达上限 {limit}，请稍后重试',
-    '{who} has {limit} requests under way, its limit; retry when one has ended',
+    '{who} has reached its limit of {limit} concurrent requests; retry when one has finished',
   ),
   token_budget_day: row(
     429,

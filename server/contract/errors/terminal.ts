@@ -20,8 +20,8 @@ export const terminalErrors = {
     1,
   ),
   node_copied: business(
-    '目录 {dir} 是另一个正在运行的节点的副本，两者会以同一名称写账。请使用空目录，或在此副本中删除 node、outbox.* 与 acknowledged.*',
-    'Directory {dir} is a copy of the directory of a node that runs: both would write under one name. Use an empty one, or delete node, outbox.* and acknowledged.* in this copy',
+    '目录 {dir} 是另一个正在运行的节点的副本，两者会以同一名称写入。请使用空目录，或在此副本中删除 node、outbox.* 与 acknowledged.*',
+    'Directory {dir} is a copy of the directory of a running node, and both would write under one name. Use an empty directory, or delete node, outbox.* and acknowledged.* in this copy',
     6,
   ),
   take_over_refused: business(
@@ -31,7 +31,7 @@ export const terminalErrors = {
   ),
   socket_dir_foreign: business(
     '套接字目录 {dir} 不是当前用户独有的目录（可能由他人创建）：请删除它，或使用更短的数据目录路径',
-    'The socket directory {dir} does not belong to this user alone (somebody else may have made it): remove it, or use a data directory with a shorter path',
+    'The socket directory {dir} is not private to this user (another user may have created it). Remove it, or use a data directory with a shorter path',
     1,
   ),
   data_dir_unreadable: business('无法读写数据目录 {dir}：{detail}', 'Data directory {dir} cannot be used: {detail}', 1),
@@ -52,8 +52,8 @@ export const terminalErrors = {
   ),
   upgrade_unwritable: business('无法替换 {program}：{detail}', '{program} cannot be replaced: {detail}', 1),
   upgrade_older: business(
-    '{version} 只认识到 {newest}，而数据为 {schema}：未安装。退回请用 gateway upgrade --rollback',
-    '{version} cannot open the data: they have schema {schema}, and it reads schemas up to {newest}. To go back: gateway upgrade --rollback',
+    '{version} 无法打开数据：数据结构为 {schema}，该版本最高支持 {newest}，因此未安装。如需退回：gateway upgrade --rollback',
+    '{version} cannot open the data: it has schema {schema}, and this version reads schemas up to {newest}. To go back: gateway upgrade --rollback',
     6,
   ),
   release_key_missing: business(
@@ -74,13 +74,13 @@ export const terminalErrors = {
   ),
   release_unusable: business(
     '{file} 无法在本机运行：{detail}。未安装',
-    '{file} does not run on this machine: {detail}. Nothing is installed',
+    '{file} does not run on this machine: {detail}. Nothing was installed',
     8,
   ),
   rollback_missing: business('没有可退回的程序：{file}', 'There is no executable to go back to: {file}', 5),
   rollback_data: business(
-    '数据为 {schema}，上一个程序只认识到 {newest}，且没有升级前的副本：程序与数据均未改动',
-    'The data have schema {schema}, the former executable knows {newest}, and there is no copy from before the upgrade: neither was changed',
+    '数据结构为 {schema}，上一个程序最高支持 {newest}，且没有升级前的副本：程序与数据均未改动',
+    'The data has schema {schema}, the former executable reads schemas up to {newest}, and there is no copy from before the upgrade. Nothing was changed',
     6,
   ),
   database_corrupt: business(
@@ -99,19 +99,19 @@ export const terminalErrors = {
     5,
   ),
   node_lives: business(
-    '节点 {name} 仍在运行。请先 gateway node drain {name}',
-    'This node still runs: {name}. Drain it first: gateway node drain {name}',
+    '节点 {name} 仍在运行。请先运行 gateway node drain {name}',
+    'Node {name} is still running. Drain it first: gateway node drain {name}',
     6,
   ),
   node_gone: business('节点 {name} 已不在运行', 'Node {name} does not run any more', 6),
   node_owes: business(
     '节点 {name} 未正常结束，其本机可能还有未写入数据库的账单。让它重新启动即可补交；若其磁盘已丢失，用 gateway node forget {name} --write-off 放弃（或 --when-settled：等其未结束的请求结算之后）',
-    'Node {name} did not end in order: its disk may hold bills that the database does not have. Start it again and it delivers them; if its disk is lost, give them up with gateway node forget {name} --write-off (or --when-settled: once its open requests are settled)',
+    'Node {name} did not shut down cleanly: its disk may hold charges that are not in the database. Start it again to deliver them. If its disk is lost, give them up with gateway node forget {name} --write-off (or --when-settled: once its open requests are settled)',
     6,
   ),
   nodes_alone: business(
     '本站点只有一台机器（SQLite）。多机需要 PostgreSQL：见 gateway db move',
-    'This site is one machine (SQLite). Several need PostgreSQL: see gateway db move',
+    'This site runs on one machine (SQLite). Several machines need PostgreSQL: see gateway db move',
     6,
   ),
   database_address: business(
@@ -166,7 +166,7 @@ export const terminalErrors = {
   ),
   database_read_only: business(
     'PostgreSQL 数据库 {name} 是只读备库：请使用主库的地址',
-    'The PostgreSQL database {name} is a standby that only reads: use the address of the primary',
+    'The PostgreSQL database {name} is a read-only standby. Use the address of the primary',
     1,
   ),
   database_foreign: business(
@@ -181,7 +181,7 @@ export const terminalErrors = {
   ),
   move_not_empty: business(
     '目标数据库 {name} 已有站点：请使用一个空数据库',
-    'The target {name} already has a site in it: use an empty database',
+    'The target {name} already contains a site. Use an empty database',
     6,
   ),
   move_changed: business(
@@ -241,7 +241,7 @@ export const terminalErrors = {
   check_failed: business('检查未通过：{detail}', 'Check failed: {detail}', 8),
   backup_unsound: business('备份未通过校验：{detail}', 'The backup did not pass its check: {detail}', 8),
   backup_place: business(
-    '备份文件夹必须是绝对路径：{detail}',
+    '备份目录必须是绝对路径：{detail}',
     'The backup directory must be an absolute path: {detail}',
     2,
   ),

@@ -57,7 +57,7 @@ export const usersErrors = {
     4,
   ),
   mail_failed: business('邮件发送失败，请稍后重试', "The email couldn't be sent. Try again later", 7),
-  notify_type_invalid: business('无效的预警类型', 'Invalid kind of notification', 2),
+  notify_type_invalid: business('无效的预警类型', 'Invalid notification type', 2),
   threshold_invalid: business('预警阈值必须大于0', 'The threshold must be above 0', 2),
   webhook_missing: business('Webhook地址不能为空', 'The webhook address must not be empty', 2),
   webhook_invalid: business('无效的Webhook地址', 'Invalid webhook address', 2),
@@ -79,7 +79,7 @@ export const usersErrors = {
   range_too_long: business('时间跨度不能超过 1 个月', 'The time span must not exceed one month', 2),
   second_factor_on: business('两步验证已启用', 'Two-factor authentication is already on', 6),
   second_factor_off: business('两步验证未启用', 'Two-factor authentication is not set up', 6),
-  ticket_late: business('登录已过期，请重新开始', 'This took too long. Start again', 4),
+  ticket_late: business('登录已过期，请重新开始', 'This sign-in has expired. Start again', 4),
   passkey_invalid: business('通行密钥验证失败', 'The passkey could not be verified', 4),
   passkey_limit: business('最多可添加 {most} 个通行密钥', 'At most {most} passkeys are kept', 6),
   oauth_state: row(

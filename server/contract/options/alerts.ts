@@ -17,7 +17,7 @@ const botAddress = (zh: string, en: string) => ({
   zh: `${zh}群机器人的 Webhook 地址；为空则不发送。`,
   en: `Address of the bot of a ${en} group; empty sends nothing.`,
 });
-const botSecret = { zh: '机器人开启“加签”时填写。', en: 'Where the bot wants its calls signed.' };
+const botSecret = { zh: '机器人开启“加签”时填写。', en: 'Fill in if the bot requires signed calls.' };
 
 export const alertOptions = {
   'alert_setting.muted': option({
@@ -123,7 +123,7 @@ export const alertOptions = {
   'alert_setting.wecom_url': hidden('企业微信地址', 'WeCom address', botAddress('企业微信', 'WeCom')),
   'alert_setting.telegram_token': secret('Telegram 机器人令牌', 'Telegram bot token', {
     zh: '与会话编号一起使用；为空则不发送。',
-    en: 'Goes with the chat id; empty sends nothing.',
+    en: 'Used with the chat ID. Leave empty to send nothing.',
   }),
   'alert_setting.telegram_chat': option({
     ...targets,
@@ -133,7 +133,7 @@ export const alertOptions = {
   }),
   'alert_setting.bark_url': hidden('Bark 地址', 'Bark address', {
     zh: '应用中显示的地址，例如 https://api.day.app/密钥；为空则不发送。',
-    en: 'As the app shows it, such as https://api.day.app/KEY; empty sends nothing.',
+    en: 'The address that the app shows, such as https://api.day.app/KEY. Leave empty to send nothing.',
   }),
   'alert_setting.ntfy_url': hidden('ntfy 主题地址', 'ntfy topic address', {
     zh: '例如 https://ntfy.sh/主题；为空则不发送。',

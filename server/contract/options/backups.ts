@@ -26,7 +26,7 @@ export const backupOptions = {
     ...common,
     kind: text,
     fallback: '',
-    label: { zh: '备份文件夹', en: 'Backup directory' },
+    label: { zh: '备份目录', en: 'Backup directory' },
     help: {
       zh: '服务器上的绝对路径；为空则为数据目录下的 backups/scheduled。',
       en: 'An absolute path on the server. Leave empty for backups/scheduled in the data directory.',
@@ -37,7 +37,7 @@ export const backupOptions = {
     kind: text,
     fallback: '',
     label: { zh: 'S3 存储桶', en: 'S3 bucket' },
-    help: { zh: '填写后备份存入该桶而非文件夹。', en: 'Backups are stored there instead of a directory.' },
+    help: { zh: '填写后备份存入该桶而非目录。', en: 'Backups are stored there instead of a directory.' },
   }),
   'backup_setting.s3_endpoint': option({
     ...common,
@@ -46,7 +46,7 @@ export const backupOptions = {
     label: { zh: 'S3 服务地址', en: 'S3 endpoint' },
     help: {
       zh: '兼容 S3 的服务，例如 https://minio.example.com；为空则为 AWS。',
-      en: 'Of a compatible service, such as https://minio.example.com; empty is AWS.',
+      en: 'Of an S3-compatible service, such as https://minio.example.com. Leave empty for AWS.',
     },
   }),
   'backup_setting.s3_region': option({
@@ -71,7 +71,7 @@ export const backupOptions = {
     label: { zh: 'S3 访问密钥 ID', en: 'S3 access key id' },
     help: {
       zh: '只需读写删除与列出对象的权限。',
-      en: 'It needs to read, write, delete and list objects, nothing else.',
+      en: 'Needs permission to read, write, delete and list objects.',
     },
   }),
   'backup_setting.s3_secret': option({

@@ -156,7 +156,7 @@ export const operationOptions = {
     tab: 'operation',
     panel: 'words',
     label: { zh: '启用屏蔽词过滤功能', en: 'Filter blocked words' },
-    help: { zh: '总开关，关闭后不作任何检查。', en: 'The main switch; off checks nothing.' },
+    help: { zh: '总开关，关闭后不作任何检查。', en: 'Main switch. When off, nothing is checked.' },
   }),
   CheckSensitiveOnPromptEnabled: option({
     kind: toggle,
@@ -282,7 +282,7 @@ export const operationOptions = {
     tab: 'operation',
     panel: 'dashboard',
     label: { zh: '数据看板默认时间粒度', en: 'Dashboard default granularity' },
-    help: { zh: '打开看板时的时间粒度。', en: 'The step of time when the dashboard opens.' },
+    help: { zh: '打开看板时的时间粒度。', en: 'Time step when the dashboard opens.' },
     publicAs: 'data_export_default_time',
   }),
   ChannelDisableThreshold: option({
@@ -365,10 +365,10 @@ export const operationOptions = {
     fallback: '1',
     tab: 'operation',
     panel: 'quota',
-    label: { zh: '预扣超额倍数', en: 'Overcommitment of holds' },
+    label: { zh: '预扣超额倍数', en: 'Reservation overcommit' },
     help: {
       zh: '用户进行中请求的最高费用之和不超过余额的这么多倍。1 为精确；用户预付时建议 4；最坏损失为（倍数 − 1）× 余额。',
-      en: 'Open requests may cost this many balances. 1 is exact; 4 is advised where users pay ahead; worst loss (n - 1) balances.',
+      en: 'Open requests of a user may reserve up to this many times the balance. 1 is exact; 4 is recommended for prepaid users. The largest possible loss is (n - 1) times the balance.',
     },
   }),
   OverrunLine: option({

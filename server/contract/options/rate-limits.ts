@@ -49,7 +49,7 @@ export const rateLimitsOptions = {
     },
     help: {
       zh: 'JSON：分组 → {"rpm": 60, "tpm": 100000, "concurrency": 5}，省略的不限。',
-      en: 'JSON: group -> {"rpm": 60, "tpm": 100000, "concurrency": 5}; what is left out is unlimited.',
+      en: 'JSON: group -> {"rpm": 60, "tpm": 100000, "concurrency": 5}; omitted limits are unlimited.',
     },
   }),
 } as const;

@@ -192,7 +192,7 @@ export const signInOptions = {
     tab: 'system',
     panel: 'oidc',
     label: { zh: 'OIDC 用户信息端点', en: 'OIDC user info endpoint' },
-    help: { zh: '读取用户名称与邮箱的地址。', en: 'Where the name and the address of the person are read.' },
+    help: { zh: '读取用户名称与邮箱的地址。', en: 'The name and email address of the user are read here.' },
     role: 100,
   }),
   WeChatAuthEnabled: option({

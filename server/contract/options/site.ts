@@ -39,7 +39,7 @@ export const siteOptions = {
     tab: 'system',
     panel: 'mail',
     label: { zh: 'SMTP 发送者邮箱', en: 'SMTP sender address' },
-    help: { zh: '显示为发件人的地址，留空则使用账户。', en: 'Shown as the sender; empty takes the account.' },
+    help: { zh: '显示为发件人的地址，留空则使用账户。', en: 'Shown as the sender. Leave empty to use the account.' },
     role: 100,
   }),
   SMTPToken: option({
@@ -102,11 +102,11 @@ export const siteOptions = {
     panel: 'server',
     label: {
       zh: '可信代理（IP 或网段；仅信任它们写入的 X-Forwarded-For）',
-      en: 'Trusted proxies (addresses or networks; X-Forwarded-For is believed from these alone)',
+      en: 'Trusted proxies (addresses or networks; X-Forwarded-For is trusted only from these)',
     },
     help: {
       zh: '以逗号分隔；留空则只看连接的来源地址。',
-      en: 'Separated by commas; empty believes the connection alone, as without a proxy.',
+      en: 'Comma-separated. Leave empty without a proxy: only the address of the connection counts.',
     },
     role: 100,
   }),
@@ -118,7 +118,7 @@ export const siteOptions = {
     label: { zh: 'Worker 地址', en: 'Worker URL' },
     help: {
       zh: '用户填写的地址（Webhook、OIDC 发现）由它代为访问，不暴露本机地址；留空则由本机检查后直接访问。',
-      en: 'Calls the addresses users enter (webhooks, OIDC discovery), so that yours stays unknown; empty calls them from here.',
+      en: 'Calls the addresses that users enter (webhooks, OIDC discovery), so that the address of this server stays hidden. Leave empty to call them from this server.',
     },
     role: 100,
   }),
@@ -250,7 +250,7 @@ export const siteOptions = {
     label: { zh: '回调地址', en: 'Callback address' },
     help: {
       zh: '支付平台回调使用的地址，留空则使用服务器地址。',
-      en: 'Where payment services call back; empty uses the server address.',
+      en: 'Payment services call back here. Leave empty to use the server address.',
     },
     role: 100,
   }),

@@ -51,7 +51,7 @@ const reasons: readonly Reason[] = [
   },
   {
     codes: ['ENOENT', 'ENOTDIR'],
-    zh: (place) => `文件夹不存在：${place}`,
+    zh: (place) => `目录不存在：${place}`,
     en: (place) => `there is no such directory: ${place}`,
   },
 ];

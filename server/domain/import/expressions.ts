@@ -37,7 +37,7 @@ const formulas: Readonly<Record<Family, readonly Formula[]>> = {
     },
     {
       zh: 'new-api 每次至少扣 1；此处四舍五入，不足 0.5 的不扣',
-      en: 'new-api charges at least 1 for a request; here charges are rounded to the nearest unit, and less than half a unit is nothing',
+      en: 'new-api charges at least 1 for a request; here charges are rounded to the nearest unit, and less than half a unit is free',
     },
     {
       models: claude,

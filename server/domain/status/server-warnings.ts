@@ -85,7 +85,7 @@ const news: Rule = ({ isListening, direct }, localize) => {
     'news',
     localize(
       'NOTIFY 无法送达，连接池按事务分配连接：变更和其他节点的需求改为每 250 毫秒查询一次',
-      'NOTIFY does not arrive, a pooler lends connections by the transaction: news, and what other nodes want, are asked for every 250 ms',
+      'NOTIFY does not arrive because a pooler assigns connections per transaction: changes and requests of other nodes are polled every 250 ms',
     ),
     'DATABASE_DIRECT_URL=postgres://…',
   );
@@ -98,7 +98,7 @@ const stall: Rule = ({ oldest }, localize) => {
     'transactions',
     localize(
       `${oldest.database} 中的进程 ${oldest.pid}${name} 的事务已打开 ${oldest.seconds} 秒：旧数据无法清理`,
-      `process ${oldest.pid}${name} in ${oldest.database} has kept one open for ${oldest.seconds} s: changes cannot be forgotten`,
+      `process ${oldest.pid}${name} in ${oldest.database} has kept one open for ${oldest.seconds} s: old changes cannot be removed`,
     ),
     `SELECT pg_terminate_backend(${oldest.pid})`,
   );
