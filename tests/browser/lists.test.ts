@@ -188,14 +188,14 @@ test('somebody who is promoted gets the menu of administrators without a new log
   await ann.getByLabel(en.login.username).fill('user3');
   await ann.getByLabel(en.login.password, { exact: true }).fill('password1');
   await ann.keyboard.press('Enter');
-  await ann.getByRole('link', { name: en.nav.tokens }).first().waitFor();
-  expect(await ann.getByRole('link', { name: en.nav.channels }).count()).toBe(0);
+  await ann.getByRole('link', { name: en.tokens.title }).first().waitFor();
+  expect(await ann.getByRole('link', { name: en.channels.title }).count()).toBe(0);
   const { items } = (await inside.ask('GET', '/api/user/search?keyword=user3&p=1&page_size=10')) as {
     items: { id: number }[];
   };
   await inside.ask('POST', '/api/user/manage', { id: items[0]?.id, action: 'promote' });
   await ann.reload();
-  await ann.getByRole('link', { name: en.nav.channels }).first().waitFor();
+  await ann.getByRole('link', { name: en.channels.title }).first().waitFor();
   await ann.close();
 });
 

@@ -166,8 +166,11 @@ test('figures stand with what they were before, rows with their errors and the w
     '+8.2%',
     '−0.12',
     '214,306 个中的 812 个',
+    '每分钟 149 次',
   ])
     expect(html).toContain(text);
+  // Fewer errors are good, more are bad.
+  expect(html).toMatch(/text-success">−0\.12 /);
   expect(html).toContain('credit balance is too low');
   const links = linksIn(html).map((link) => link.replaceAll('&amp;', '&'));
   expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && !link.includes('type='))).toBe(true);

@@ -2,6 +2,7 @@
 import type { ComponentType } from 'react';
 import { Role } from '../../server/contract/enum.ts';
 import type { IconName } from '../components/icon.tsx';
+import type { zh } from '../locales/zh.ts';
 import type { Status } from '../shell/status.ts';
 
 /** Services that send their visitors back to a page of ours. */
@@ -12,10 +13,15 @@ export interface PageProps {
   readonly params: Readonly<Record<string, string | undefined>>;
 }
 
+/** Whose texts have a title: it is what the menu calls the page, too. */
+type TitledPage = {
+  [Name in keyof typeof zh]: (typeof zh)[Name] extends { readonly title: string } ? Name : never;
+}[keyof typeof zh];
+
 /** How a page is reached from the menu. */
 export interface Navigation {
   readonly icon: IconName;
-  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet' | 'nodes' | 'pricing' | 'statement'}`;
+  readonly label: `nav.${keyof typeof zh.nav}` | `${TitledPage}.title`;
   readonly group: 'nav.use' | 'nav.console' | 'nav.admin' | 'nav.personal';
   /** Pressed after `g`. */
   readonly jump?: string;
@@ -101,7 +107,7 @@ export const pages: readonly Page[] = [
     path: '/playground',
     load: async () => (await import('../features/playground/playground-page.tsx')).PlaygroundPage,
     needs: Role.user,
-    navigation: { icon: 'chat', label: 'nav.playground', group: 'nav.use', jump: 'p' },
+    navigation: { icon: 'chat', label: 'playground.title', group: 'nav.use', jump: 'p' },
   },
   {
     path: '/pricing',
@@ -126,13 +132,13 @@ export const pages: readonly Page[] = [
     path: '/token',
     load: async () => (await import('../features/tokens/tokens-page.tsx')).TokensPage,
     needs: Role.user,
-    navigation: { icon: 'key', label: 'nav.tokens', group: 'nav.console', jump: 't' },
+    navigation: { icon: 'key', label: 'tokens.title', group: 'nav.console', jump: 't' },
   },
   {
     path: '/log',
     load: async () => (await import('../features/logs/logs-page.tsx')).LogsPage,
     needs: Role.user,
-    navigation: { icon: 'log', label: 'nav.logs', group: 'nav.console', jump: 'l' },
+    navigation: { icon: 'log', label: 'logs.title', group: 'nav.console', jump: 'l' },
   },
   {
     path: '/midjourney',
@@ -161,13 +167,13 @@ export const pages: readonly Page[] = [
     addresses: /^\/channel(\/(add|edit\/\d+))?\/?$/,
     load: async () => (await import('../features/channels/channels-page.tsx')).ChannelsPage,
     needs: Role.admin,
-    navigation: { icon: 'channel', label: 'nav.channels', group: 'nav.admin', jump: 'c' },
+    navigation: { icon: 'channel', label: 'channels.title', group: 'nav.admin', jump: 'c' },
   },
   {
     path: '/redemption',
     load: async () => (await import('../features/redemption/redemption-page.tsx')).RedemptionPage,
     needs: Role.admin,
-    navigation: { icon: 'code', label: 'nav.redemption', group: 'nav.admin', jump: 'r' },
+    navigation: { icon: 'code', label: 'redemption.title', group: 'nav.admin', jump: 'r' },
   },
   {
     path: '/orders',
@@ -175,7 +181,7 @@ export const pages: readonly Page[] = [
     needs: Role.admin,
     navigation: {
       icon: 'wallet',
-      label: 'nav.orders',
+      label: 'orders.title',
       group: 'nav.admin',
       jump: 'o',
       when: (status) => status?.self_use_mode_enabled !== true,
@@ -186,7 +192,7 @@ export const pages: readonly Page[] = [
     addresses: /^\/user(\/edit(\/\d+)?)?\/?$/,
     load: async () => (await import('../features/users/users-page.tsx')).UsersPage,
     needs: Role.admin,
-    navigation: { icon: 'users', label: 'nav.users', group: 'nav.admin', jump: 'u' },
+    navigation: { icon: 'users', label: 'users.title', group: 'nav.admin', jump: 'u' },
   },
   {
     path: '/user/:id',
@@ -202,7 +208,7 @@ export const pages: readonly Page[] = [
     needs: Role.admin,
     navigation: {
       icon: 'node',
-      label: 'nav.nodes',
+      label: 'nodes.title',
       group: 'nav.admin',
       jump: 'n',
       when: (status) => status?.several_nodes === true,
@@ -212,7 +218,7 @@ export const pages: readonly Page[] = [
     path: '/setting',
     load: async () => (await import('../features/settings/settings-page.tsx')).SettingsPage,
     needs: Role.admin,
-    navigation: { icon: 'gear', label: 'nav.settings', group: 'nav.admin', jump: 's' },
+    navigation: { icon: 'gear', label: 'settings.title', group: 'nav.admin', jump: 's' },
   },
   {
     path: '/topup',
@@ -224,7 +230,7 @@ export const pages: readonly Page[] = [
     path: '/statement',
     load: async () => (await import('../features/statements/statement-page.tsx')).StatementPage,
     needs: Role.user,
-    navigation: { icon: 'book', label: 'nav.statement', group: 'nav.personal' },
+    navigation: { icon: 'book', label: 'statement.title', group: 'nav.personal' },
   },
   {
     path: '/personal',

@@ -104,7 +104,7 @@ export function useFoundEntries(admin: boolean, needle: string): readonly Entry[
             id: `log:${needle}`,
             icon: 'log' as const,
             text: needle,
-            kind: t('nav.logs'),
+            kind: t('logs.title'),
             run: () => navigate(`/log?open=${encodeURIComponent(needle)}`),
           },
         ]
@@ -120,21 +120,21 @@ export function useFoundEntries(admin: boolean, needle: string): readonly Entry[
       id: `token:${id}`,
       icon: 'key' as const,
       text: name,
-      kind: `${t('nav.tokens')} #${id}`,
+      kind: `${t('tokens.title')} #${id}`,
       run: () => navigate(`/token?open=${id}`),
     })),
     ...(channels ?? []).slice(0, 5).map(({ id, name }) => ({
       id: `channel:${id}`,
       icon: 'channel' as const,
       text: name,
-      kind: `${t('nav.channels')} #${id}`,
+      kind: `${t('channels.title')} #${id}`,
       run: () => navigate(`/channel/edit/${id}`),
     })),
     ...(users?.items ?? []).slice(0, 5).map(({ id, username }) => ({
       id: `user:${id}`,
       icon: 'person' as const,
       text: username,
-      kind: `${t('nav.users')} #${id}`,
+      kind: `${t('users.title')} #${id}`,
       run: () => navigate(`/user/edit/${id}`),
     })),
   ];

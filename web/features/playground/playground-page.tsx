@@ -182,7 +182,7 @@ export function PlaygroundPage() {
     <div className="flex h-full flex-col">
       <PageHead title={t('playground.title')}>
         <button type="button" className="button sm:hidden" aria-expanded={shown} onClick={() => setShown(!shown)}>
-          {t('nav.settings')}
+          {t('settings.title')}
         </button>
         <button type="button" className="button" aria-pressed={code} onClick={() => setCode(!code)}>
           <Icon name="log" />
@@ -194,7 +194,7 @@ export function PlaygroundPage() {
       </PageHead>
       <div className="flex min-h-0 flex-1 border-t border-line max-sm:flex-col">
         <aside
-          aria-label={t('nav.settings')}
+          aria-label={t('settings.title')}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
           tabIndex={0}
           className={`w-full flex-none overflow-auto border-line sm:w-72 sm:border-r ${shown ? 'max-sm:max-h-[60%] max-sm:border-b' : 'max-sm:hidden'}`}

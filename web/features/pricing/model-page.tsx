@@ -173,7 +173,7 @@ function ForAdmins({ view }: { readonly view: ModelView & { readonly admin: NonN
         title={t('pricing.use')}
         actions={
           <Link className="button" href={`/log?model=${encodeURIComponent(view.model)}`}>
-            {t('nav.logs')}
+            {t('logs.title')}
           </Link>
         }
       >

@@ -286,10 +286,10 @@ export function HomePage() {
         ) : (
           <>
             <Link href="/playground" className="button">
-              {t('nav.playground')}
+              {t('playground.title')}
             </Link>
             <Link href="/token" className="button button-primary">
-              {t('nav.tokens')}
+              {t('tokens.title')}
             </Link>
           </>
         )}

@@ -103,7 +103,7 @@ function Keys({ keys }: Pick<Overview, 'keys'>) {
   return (
     <div className="overflow-x-auto">
       <table className="sheet-table">
-        <caption className="sr-only">{t('nav.tokens')}</caption>
+        <caption className="sr-only">{t('tokens.title')}</caption>
         <thead>
           <tr>
             <th scope="col">{t('tokens.name')}</th>
@@ -172,7 +172,7 @@ function Requests({ username }: { readonly username: string }) {
   if (rows.items.length === 0) return <p className="px-5 text-ink-2">{t('users.noRequests')}</p>;
   return (
     <table className="sheet-table">
-      <caption className="sr-only">{t('nav.logs')}</caption>
+      <caption className="sr-only">{t('logs.title')}</caption>
       <tbody>
         {rows.items.map((row) => (
           <tr key={row.id}>
@@ -236,11 +236,11 @@ function Person({ id }: { readonly id: number }) {
       <Section title={t('users.byDay')}>
         <Days month={month} />
       </Section>
-      <Section title={t('nav.tokens')}>
+      <Section title={t('tokens.title')}>
         <Keys keys={overview.keys} />
       </Section>
       <Section
-        title={t('nav.logs')}
+        title={t('logs.title')}
         more={<Link href={`/log?user=${encodeURIComponent(user.username)}`}>{t('users.allRequests')}</Link>}
       >
         <Boundary>
