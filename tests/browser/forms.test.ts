@@ -223,10 +223,10 @@ test('settings that were changed ask before another page is opened', async () =>
   const option = page.locator('[data-option="RetryTimes"]');
   const before = await option.inputValue();
   await option.fill('7');
-  await page.getByRole('link', { name: en.nav.channels }).first().click();
+  await page.getByRole('link', { name: en.channels.title }).first().click();
   await button(en.app.keepEditing).click();
   expect([new URL(page.url()).pathname, await option.inputValue()]).toEqual(['/setting', '7']);
-  await page.getByRole('link', { name: en.nav.channels }).first().click();
+  await page.getByRole('link', { name: en.channels.title }).first().click();
   await dialog().getByRole('button', { name: en.app.discard, exact: true }).click();
   await expect.poll(() => new URL(page.url()).pathname).toBe('/channel');
   await inside.open('setting?tab=operation');

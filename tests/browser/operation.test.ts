@@ -412,7 +412,7 @@ test('the playground folds its settings on a phone, says that a session ended, a
   await inside.open('playground');
   const model = page.getByLabel(en.playground.model, { exact: true });
   await model.waitFor({ state: 'hidden' });
-  await page.getByRole('button', { name: en.nav.settings }).click();
+  await page.getByRole('button', { name: en.settings.title }).click();
   await model.waitFor({ state: 'visible' });
   await page.setViewportSize({ width: 1280, height: 800 });
   await inside.open('playground?expired=true');
