@@ -1,17 +1,17 @@
 /** When something expires, as flags and answers say it. */
 import { AppError } from '../../server/contract/errors.ts';
 import { readExpiry } from '../../server/contract/expiry.ts';
-import type { Complaint } from '../../server/contract/option-kinds.ts';
+import type { Issue } from '../../server/contract/option-kinds.ts';
 
 export const never = -1;
 
-const past: Complaint = { zh: '这个时间已经过去', en: 'that moment has passed' };
+const past: Issue = { zh: '这个时间已经过去', en: 'that moment has passed' };
 
 /** @param now epoch ms. @returns epoch seconds, -1 = never, or what is wrong. */
-export function expiryOf(given: string, now: number): number | Complaint {
+export function expiryOf(given: string, now: number): number | Issue {
   const expiry = readExpiry(given);
   if (expiry.kind === 'never') return never;
-  if (expiry.kind === 'unreadable') return expiry.problem;
+  if (expiry.kind === 'unreadable') return expiry.issue;
   const at = expiry.kind === 'span' ? Math.floor(now / 1000) + expiry.seconds : expiry.seconds;
   return at * 1000 <= now ? past : at;
 }

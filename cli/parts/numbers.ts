@@ -10,7 +10,7 @@ function refused(given: string, flag: string, { zh, en }: { readonly zh: string;
 }
 
 function amountIn(amount: Amount, given: string, flag: string): number | typeof unlimited {
-  if (amount.kind === 'invalid') throw refused(given, flag, amount.problem);
+  if (amount.kind === 'invalid') throw refused(given, flag, amount.issue);
   return amount.kind === 'unlimited' ? unlimited : amount.value;
 }
 

@@ -2,7 +2,7 @@
 import type { Channel } from '../../server/contract/entities.ts';
 import { TokenStatus } from '../../server/contract/enum.ts';
 import { AppError, formatError } from '../../server/contract/errors.ts';
-import { shownKey } from '../../server/contract/token-key.ts';
+import { displayedKey } from '../../server/contract/token-key.ts';
 import type { Client } from '../client.ts';
 import { type FlagValues, text } from '../command.ts';
 import { allChannels, fieldsOf, testErrorOf, typeNames, typeOf } from '../commands/channel/fields.ts';
@@ -227,7 +227,7 @@ class SetupWizard {
     const name = text(this.#given.tokenName) ?? firstKey;
     const made = await this.#client.call('token.create', { name, unlimited_quota: true });
     this.#flags = { ...this.#flags, tokenName: name };
-    return shownKey(made.key);
+    return displayedKey(made.key);
   }
 }
 

@@ -74,7 +74,7 @@ class TokenQuestions {
         : say('单位额度：500000；也可写 5usd', 'in quota: 500000; or 5usd'),
       check: (answer) => {
         const amount = parseMoney(answer, terms);
-        return amount.kind === 'invalid' ? textIn(amount.problem, language) : null;
+        return amount.kind === 'invalid' ? textIn(amount.issue, language) : null;
       },
     });
     const amount = parseMoney(typed, terms);
@@ -137,7 +137,7 @@ class TokenQuestions {
       fallback: say('不限', 'unlimited'),
       check: (answer) => {
         const amount = parseNumber(answer, { integer: true, unlimited: true, min: 1 });
-        return amount.kind === 'invalid' ? textIn(amount.problem, language) : null;
+        return amount.kind === 'invalid' ? textIn(amount.issue, language) : null;
       },
     });
   }

@@ -82,7 +82,7 @@ export async function relayOn(
     monoNow: () => performance.now(),
     random: Math.random,
     keyHmac: vault.keyHmac,
-    sealedBlob: sealedBlobOf(vault),
+    encryptedBlob: sealedBlobOf(vault),
     limits: defaultLimits,
     ...hands,
   });

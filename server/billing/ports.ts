@@ -47,7 +47,7 @@ export interface LedgerStats {
   readonly total: number;
   readonly overrun: { readonly paid: number; readonly open: number };
   readonly wrongBalances: readonly string[];
-  readonly doubledRefs: readonly string[];
+  readonly duplicateRefs: readonly string[];
   readonly conservation: readonly string[];
   readonly wrongCounters: readonly string[];
   readonly negative: readonly string[];

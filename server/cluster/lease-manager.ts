@@ -46,7 +46,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
   const leases = createLeases({
     leaseStore,
     move: deps.move,
-    isUnresolved: deps.isUnresolved,
+    isUncertain: deps.isUnresolved,
     recall: messages.recall,
     answer: messages.answer,
     nodes: deps.nodes,

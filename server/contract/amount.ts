@@ -19,7 +19,7 @@ export type AmountReason =
   | 'no_currency'
   | 'unlimited';
 
-export interface AmountProblem {
+export interface AmountIssue {
   readonly reason: AmountReason;
   readonly zh: string;
   readonly en: string;
@@ -28,7 +28,7 @@ export interface AmountProblem {
 export type Amount =
   | { readonly kind: 'value'; readonly value: number }
   | { readonly kind: 'unlimited' }
-  | { readonly kind: 'invalid'; readonly problem: AmountProblem };
+  | { readonly kind: 'invalid'; readonly issue: AmountIssue };
 
 export interface NumberOptions {
   /** 0 unless given: only a negative one lets a sign through. */
@@ -91,9 +91,9 @@ interface Read {
 
 const maxDecimals = 30;
 
-const problem = (reason: AmountReason, zh: string, en: string) =>
-  ({ kind: 'invalid', problem: { reason, zh, en } }) as const;
-type Invalid = ReturnType<typeof problem>;
+const issue = (reason: AmountReason, zh: string, en: string) =>
+  ({ kind: 'invalid', issue: { reason, zh, en } }) as const;
+type Invalid = ReturnType<typeof issue>;
 
 const plainly = (text: string): string => text.normalize('NFKC').trim().replace(/[−–—]/g, '-').toLowerCase();
 
@@ -102,7 +102,7 @@ const shape = /^([+-]?)\s*([^\d.,\s'’_+-]*)\s*([+-]?)\s*((?:[\d.][\d.,\s'’_]
 function read(typed: string, sample: string): Read | Invalid {
   const found = shape.exec(plainly(typed));
   const text = typed.trim();
-  const unreadable = problem(
+  const unreadable = issue(
     'unreadable',
     `“${text}”不是数字，例如 ${sample}`,
     `"${text}" is not a number such as ${sample}`,
@@ -114,7 +114,7 @@ function read(typed: string, sample: string): Read | Invalid {
   const number = exactOf(body.trim(), Number(exponent.slice(1) || 0) + power);
   if (number === null) return unreadable;
   if (number === 'separators')
-    return problem(
+    return issue(
       'separators',
       `“${text}”无法确定是多少：小数点是“.”，千位分隔符后必须正好三位数字，例如 1,000.50`,
       `"${text}" can be read in two ways: "." is the decimal point, and a separator stands before exactly three digits, as in 1,000.50`,
@@ -165,18 +165,18 @@ const textOf = ({ digits, maxDecimals: places }: Exact): string => {
 
 /** What both kinds refuse alike. @returns null when the text is neither empty nor "unlimited". */
 function withoutNumber(text: string, unlimited: boolean, sample: string): Amount | null {
-  if (text === '') return problem('empty', `请输入，例如 ${sample}`, `enter one, such as ${sample}`);
+  if (text === '') return issue('empty', `请输入，例如 ${sample}`, `enter one, such as ${sample}`);
   if (!unlimitedWords.includes(text)) return null;
   return unlimited
     ? { kind: 'unlimited' }
-    : problem(
+    : issue(
         'unlimited',
         `此处不能不限，请输入数字，例如 ${sample}`,
         `"unlimited" is not possible here: enter a number such as ${sample}`,
       );
 }
 
-const negative = (): Invalid => problem('negative', '不能是负数', 'must not be negative');
+const negative = (): Invalid => issue('negative', '不能是负数', 'must not be negative');
 
 /** Thousands apart, so that a bound can be read. */
 const grouped = (value: number): string => {
@@ -190,8 +190,8 @@ function outside(value: number, min: number, max: number, shown: (value: number)
   if (value >= min && value <= max) return null;
   if (value < 0 && min >= 0) return negative();
   return value < min
-    ? problem('bounds', `不能小于 ${shown(min)}`, `must be at least ${shown(min)}`)
-    : problem('bounds', `不能大于 ${shown(max)}`, `must be at most ${shown(max)}`);
+    ? issue('bounds', `不能小于 ${shown(min)}`, `must be at least ${shown(min)}`)
+    : issue('bounds', `不能大于 ${shown(max)}`, `must be at most ${shown(max)}`);
 }
 
 /** A count, a limit, a ratio or a price. */
@@ -206,18 +206,18 @@ export function parseNumber(text: string, options: NumberOptions = {}): Amount {
   if ('kind' in found) return found;
   if (found.unit !== '' && !codesOf(found.unit).includes(currency))
     return currency === ''
-      ? problem('no_currency', `此处是数字，不带“${found.unit}”`, `this is a number, without "${found.unit}"`)
+      ? issue('no_currency', `此处是数字，不带“${found.unit}”`, `this is a number, without "${found.unit}"`)
       : otherCurrency(found.unit, currency);
   if (found.number.maxDecimals > places)
     return places === 0
-      ? problem('fraction', '必须是整数', 'must be a whole number')
-      : problem('fraction', `最多 ${places} 位小数`, `at most ${places} decimals`);
+      ? issue('fraction', '必须是整数', 'must be a whole number')
+      : issue('fraction', `最多 ${places} 位小数`, `at most ${places} decimals`);
   const value = Number(textOf(found.number)) * (found.negative && found.number.digits > 0n ? -1 : 1);
   return outside(value, min, max, grouped) ?? { kind: 'value', value };
 }
 
 const otherCurrency = (unit: string, currency: string): Invalid =>
-  problem(
+  issue(
     'currency',
     `此处的金额以 ${currency.toUpperCase()} 计，不是“${unit}”`,
     `amounts here are in ${currency.toUpperCase()}, not in "${unit}"`,
@@ -237,7 +237,7 @@ export function parseMoney(text: string, options: MoneyOptions): Amount {
   if (unit !== '' && !inQuota && !codesOf(unit).includes(currency)) return otherCurrency(unit, currency);
   const sign = found.negative && number.digits > 0n ? -1 : 1;
   if (inQuota && number.maxDecimals > 0)
-    return problem(
+    return issue(
       'fraction',
       `额度必须是整数；金额请写 5${currency}`,
       `quota is a whole number; write money as 5${currency}`,
@@ -250,7 +250,7 @@ export function parseMoney(text: string, options: MoneyOptions): Amount {
   const rejected = outside(sign * quota, min, max, shown);
   if (rejected !== null) return rejected;
   if (!inQuota && textOf(amountOfQuota(quota, options.quotaPerUnit)) !== textOf(number))
-    return problem(
+    return issue(
       'step',
       `最接近的可用金额是 ${shown(quota)}`,
       `finer than this site counts; the nearest amount is ${shown(quota)}`,
@@ -258,7 +258,7 @@ export function parseMoney(text: string, options: MoneyOptions): Amount {
   return { kind: 'value', value: sign * quota };
 }
 
-const roundedQuotient = (value: bigint, by: bigint): bigint => (2n * value + by) / (2n * by);
+const roundQuotient = (value: bigint, by: bigint): bigint => (2n * value + by) / (2n * by);
 
 /** A ratio that is written with decimals, as a fraction of whole numbers. */
 function fractionOf(value: number): Exact {
@@ -268,7 +268,7 @@ function fractionOf(value: number): Exact {
 
 function quotaOfAmount({ digits, maxDecimals: places }: Exact, quotaPerUnit: number): number {
   const unit = fractionOf(quotaPerUnit);
-  return Number(roundedQuotient(digits * unit.digits, 10n ** BigInt(places + unit.maxDecimals)));
+  return Number(roundQuotient(digits * unit.digits, 10n ** BigInt(places + unit.maxDecimals)));
 }
 
 const defaultDecimals = 6;
@@ -277,7 +277,7 @@ const defaultDecimals = 6;
 function amountOfQuota(quota: number, quotaPerUnit: number): Exact {
   const unit = fractionOf(quotaPerUnit);
   const places = Math.max(defaultDecimals, Math.ceil(Math.log10(quotaPerUnit)));
-  const digits = roundedQuotient(BigInt(Math.abs(quota)) * 10n ** BigInt(places + unit.maxDecimals), unit.digits);
+  const digits = roundQuotient(BigInt(Math.abs(quota)) * 10n ** BigInt(places + unit.maxDecimals), unit.digits);
   return trimmed({ digits, maxDecimals: places });
 }
 

@@ -36,7 +36,7 @@ const isSet = (value: unknown): boolean =>
   !(typeof value === 'object' && Object.keys(value).length === 0);
 
 /** @returns names like `setting.system_prompt`, in the order of the fields. */
-export function actsLater({ setting, param_override, header_override, settings }: SavedChannel): string[] {
+export function deferredChanges({ setting, param_override, header_override, settings }: SavedChannel): string[] {
   const named = (field: string, text: string | undefined, acts: (name: string) => boolean): string[] =>
     Object.entries(membersOf(text)).flatMap(([name, value]) =>
       acts(name) || !isSet(value) ? [] : [`${field}.${name}`],
@@ -49,8 +49,8 @@ export function actsLater({ setting, param_override, header_override, settings }
   ];
 }
 
-/** @param names as `actsLater` gives them, at least one. */
-export const actsLaterWords = (names: readonly string[], language: Language): string =>
+/** @param names as `deferredChanges` gives them, at least one. */
+export const deferredChangesText = (names: readonly string[], language: Language): string =>
   textIn(
     {
       zh: `已保存；以下内容尚不起作用，也不会发送：${names.join('、')}`,
@@ -60,7 +60,7 @@ export const actsLaterWords = (names: readonly string[], language: Language): st
   );
 
 /** About an object that is named beside it. @param names as above. */
-export const actsLaterNote = (names: readonly string[]): Text => ({
+export const deferredChangesNote = (names: readonly string[]): Text => ({
   zh: `以下内容尚不起作用，也不会发送：${names.join('、')}`,
   en: `this does not act yet and is not sent: ${names.join(', ')}`,
 });

@@ -1,5 +1,5 @@
 /** Reads a time of expiry as people write it in flags, in answers and in declarative files; what no calendar has is refused. Pure. */
-import type { Complaint } from './option-kinds.ts';
+import type { Issue } from './option-kinds.ts';
 
 export type Expiry =
   | { readonly kind: 'never' }
@@ -7,14 +7,14 @@ export type Expiry =
   | { readonly kind: 'span'; readonly seconds: number }
   /** Epoch seconds. */
   | { readonly kind: 'at'; readonly seconds: number }
-  | { readonly kind: 'unreadable'; readonly problem: Complaint };
+  | { readonly kind: 'unreadable'; readonly issue: Issue };
 
 const unitSeconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 7 * 86_400 } as const;
 const date = /^(\d{4})-(\d\d)-(\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 const unreadable: Expiry = {
   kind: 'unreadable',
-  problem: {
+  issue: {
     zh: '请写 never、1h、30d 或日期，例如 2027-01-31',
     en: 'write never, 1h, 30d or a date such as 2027-01-31',
   },

@@ -1,7 +1,7 @@
 /** Why an address could not be reached, in words: the runtime's own speak to programmers and may repeat the address. */
-import type { Complaint } from './option-kinds.ts';
+import type { Issue } from './option-kinds.ts';
 
-const words: readonly (readonly [RegExp, Complaint])[] = [
+const words: readonly (readonly [RegExp, Issue])[] = [
   [/REFUSED|Refused/, { zh: '连接被拒绝，该地址没有服务', en: 'connection refused: nothing listens at that address' }],
   [/ENOTFOUND|EAI_|DNS/i, { zh: '无法解析主机名', en: 'the host name could not be resolved' }],
   [/Timeout|ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|Abort/, { zh: '超时，没有应答', en: 'no answer in time' }],
@@ -28,8 +28,8 @@ function namesOf(error: unknown): string[] {
 }
 
 /** The innermost cause says most. */
-export function networkWords(error: unknown): Complaint {
+export function networkWords(error: unknown): Issue {
   for (const name of namesOf(error).toReversed())
-    for (const [pattern, complaint] of words) if (pattern.test(name)) return complaint;
+    for (const [pattern, issue] of words) if (pattern.test(name)) return issue;
   return { zh: '连接失败', en: 'the connection failed' };
 }

@@ -3,7 +3,7 @@ import { isAddressPart } from './address-part.ts';
 
 import { isTermName, pricedMembers } from './pricing/modifiers.ts';
 
-export interface Complaint {
+export interface Issue {
   readonly zh: string;
   readonly en: string;
 }
@@ -11,7 +11,7 @@ export interface Complaint {
 export interface OptionKind<T = unknown> {
   readonly name: 'switch' | 'integer' | 'decimal' | 'text' | 'lines' | 'list' | 'choice' | 'ratios' | 'json';
   /** @returns what is wrong with the text, or null. */
-  check(text: string): Complaint | null;
+  check(text: string): Issue | null;
   /** Value of a checked text. */
   parse(text: string): T;
   /** Brings an accepted spelling into the one that is stored. */
@@ -20,7 +20,7 @@ export interface OptionKind<T = unknown> {
   readonly choices?: readonly string[];
 }
 
-const badJson: Complaint = { zh: '不是合法的 JSON 字符串', en: 'not valid JSON' };
+const badJson: Issue = { zh: '不是合法的 JSON 字符串', en: 'not valid JSON' };
 
 function jsonOf(text: string): unknown {
   try {
@@ -53,7 +53,7 @@ export const lines: OptionKind<readonly string[]> = {
       .filter((line) => line !== ''),
 };
 
-const notAnAddress: Complaint = { zh: '必须以 http:// 或 https:// 开头', en: 'must start with http:// or https://' };
+const notAnAddress: Issue = { zh: '必须以 http:// 或 https:// 开头', en: 'must start with http:// or https://' };
 
 /** A browser or a server of ours will follow it: the web alone, without names and passwords, without what a letter or a page would cut off. */
 const isWebAddress = (value: string): boolean => {
@@ -246,8 +246,8 @@ export const json = (shape: 'object' | 'array'): OptionKind<unknown> => ({
 export const chatLinks: OptionKind<unknown> = {
   ...json('array'),
   check(value) {
-    const complaint = json('array').check(value);
-    if (complaint !== null || value.trim() === '') return complaint;
+    const issue = json('array').check(value);
+    if (issue !== null || value.trim() === '') return issue;
     const list = jsonOf(value) as readonly unknown[];
     if (!list.every((entry) => isRecord(entry) && Object.values(entry).every((link) => typeof link === 'string')))
       return { zh: '每项必须形如 {"名称": "地址"}', en: 'each entry must look like {"name": "address"}' };
@@ -289,8 +289,8 @@ export const ratioTable: OptionKind<Readonly<Record<string, Readonly<Record<stri
     const object = jsonOf(value);
     if (!isRecord(object)) return badJson;
     for (const [name, row] of Object.entries(object)) {
-      const complaint = ratios.check(JSON.stringify(row));
-      if (complaint !== null) return { zh: `${name}：${complaint.zh}`, en: `${name}: ${complaint.en}` };
+      const issue = ratios.check(JSON.stringify(row));
+      if (issue !== null) return { zh: `${name}：${issue.zh}`, en: `${name}: ${issue.en}` };
     }
     return null;
   },
@@ -301,8 +301,8 @@ export const ratioTable: OptionKind<Readonly<Record<string, Readonly<Record<stri
 export const termTable: OptionKind<Readonly<Record<string, Readonly<Record<string, number>>>>> = {
   ...ratioTable,
   check(value) {
-    const complaint = ratioTable.check(value);
-    if (complaint !== null || value.trim() === '') return complaint;
+    const issue = ratioTable.check(value);
+    if (issue !== null || value.trim() === '') return issue;
     for (const [model, row] of Object.entries(ratioTable.parse(value))) {
       const bad = Object.keys(row).find((name) => !isTermName(name));
       if (bad !== undefined)
@@ -319,8 +319,8 @@ export const termTable: OptionKind<Readonly<Record<string, Readonly<Record<strin
 export const tiers: OptionKind<unknown> = {
   ...json('object'),
   check(value) {
-    const complaint = json('object').check(value);
-    if (complaint !== null || value.trim() === '') return complaint;
+    const issue = json('object').check(value);
+    if (issue !== null || value.trim() === '') return issue;
     for (const [name, steps] of Object.entries(jsonOf(value) as Record<string, unknown>)) {
       if (!Array.isArray(steps) || !steps.every(isStep))
         return {
@@ -343,12 +343,12 @@ const isStep = (step: unknown): step is Record<string, unknown> =>
 const partwise = (
   shape: 'object' | 'array',
   matches: (part: unknown, name: string) => boolean,
-  words: Complaint,
+  words: Issue,
 ): OptionKind<unknown> => ({
   ...json(shape),
   check(value) {
-    const complaint = json(shape).check(value);
-    if (complaint !== null || value.trim() === '') return complaint;
+    const issue = json(shape).check(value);
+    if (issue !== null || value.trim() === '') return issue;
     const bad = Object.entries(jsonOf(value) as object).find(([name, part]) => !matches(part, name));
     return bad === undefined ? null : { zh: `${bad[0]}：${words.zh}`, en: `${bad[0]}: ${words.en}` };
   },
@@ -385,8 +385,8 @@ const limitNames = ['rpm', 'tpm', 'concurrency'];
 export const versionTable: OptionKind<Readonly<Record<string, string>>> = {
   ...texts,
   check(value) {
-    const complaint = texts.check(value);
-    if (complaint !== null || value.trim() === '') return complaint;
+    const issue = texts.check(value);
+    if (issue !== null || value.trim() === '') return issue;
     const bad = Object.entries(texts.parse(value)).find(([, version]) => version !== '' && !isAddressPart(version));
     return bad === undefined
       ? null

@@ -5,7 +5,7 @@ export const bareKey = (text: string): string => text.trim().replace(prefixes, '
 const prefixes = /^(?:sk-)+/;
 
 /** @param key with or without `sk-`. */
-export const shownKey = (key: string): string => `sk-${bareKey(key)}`;
+export const displayedKey = (key: string): string => `sk-${bareKey(key)}`;
 
 /** Bytes a token's name may have. As new-api has it since 2025. */
 export const maxTokenNameLength = 50;

@@ -130,7 +130,7 @@ function createBills({ balances, ledger, control }: ReserveDeps, line: Line<From
 
   const charge = ({ userId, tokenId, amount, house: selfUse = false }: Settle): void => {
     const account = balances.account(userId, tokenId);
-    elsewhere.underLock(account.stripe, () => account.settle({ held: 0, charged: amount, selfUse }));
+    elsewhere.underLock(account.stripe, () => account.settle({ reserved: 0, charged: amount, selfUse }));
   };
 
   return {

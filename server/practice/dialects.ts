@@ -219,8 +219,8 @@ export interface Requested {
 
 /** @returns null for a path no dialect has. */
 export function dialectAt(path: string): Requested | null {
-  for (const { id, traits } of allCodecs) {
-    for (const { path: form, operation, stream, session, streamsByDefault } of traits.routes) {
+  for (const { id, definition } of allCodecs) {
+    for (const { path: form, operation, stream, session, streamsByDefault } of definition.routes) {
       if (operation !== 'chat' || session === true) continue;
       const [before = '', after] = form.split('{model}');
       if (after === undefined ? path !== form : !path.startsWith(before) || !path.endsWith(after)) continue;
@@ -240,7 +240,7 @@ export function dialectAt(path: string): Requested | null {
 export const dialectWith = (id: ProtocolId, known: Pick<Requested, 'model' | 'stream'>): Requested => ({
   dialect: own[id] ?? dialectOf(codecs[id]),
   ...known,
-  streamsByDefault: codecs[id].traits.routes.some(
+  streamsByDefault: codecs[id].definition.routes.some(
     ({ operation, streamsByDefault }) => operation === 'chat' && streamsByDefault === true,
   ),
 });
@@ -268,11 +268,11 @@ function dialectOf({ id, translation, client }: Codec): Dialect {
   const contextOf = ({ model }: Saying) => ({ model, responseId: 'practice', created, includeUsage: true });
   return {
     id,
-    contentType: client.reshape?.('')?.contentType,
+    contentType: client.transform?.('')?.contentType,
     whole: (saying) => translation.encodeResponse(eventsOf(saying), contextOf(saying)),
     frames(saying) {
       const writer = translation.writer(contextOf(saying));
-      const shape = client.reshape?.('') ?? null;
+      const shape = client.transform?.('') ?? null;
       return eventsOf(saying)
         .map((event) => writer.write(event))
         .map((text) => (shape === null ? text : shape.push(text)))

@@ -48,10 +48,11 @@ const patternOf = (path: string): RegExp =>
 /** The chat paths of a provider's row: a path that is a dialect's own speaks that dialect, any other the row's. */
 function chatPaths({ paths, protocol }: Provider): readonly ChatPath[] {
   const found: ChatPath[] = [];
-  for (const { id, traits } of allCodecs) {
-    const single = paths[traits.chatOperation];
-    const streamed = traits.streamOperation === undefined ? undefined : paths[traits.streamOperation];
-    const own = id === protocol || traits.chatOperation !== codecs[protocol ?? commonProtocol].traits.chatOperation;
+  for (const { id, definition } of allCodecs) {
+    const single = paths[definition.chatOperation];
+    const streamed = definition.streamOperation === undefined ? undefined : paths[definition.streamOperation];
+    const own =
+      id === protocol || definition.chatOperation !== codecs[protocol ?? commonProtocol].definition.chatOperation;
     if (single !== undefined && own) {
       const spoken = dialectAt(single)?.dialect.id ?? id;
       found.push({

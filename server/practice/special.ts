@@ -67,6 +67,6 @@ export function specialAnswer(
   if (!stream) return JSON.stringify(translation.encodeResponse(events, context));
   const writer = translation.writer(context);
   const text = events.map((event) => writer.write(event)).join('');
-  const shape = client.reshape?.('') ?? null;
+  const shape = client.transform?.('') ?? null;
   return shape === null ? text : shape.push(text) + shape.end();
 }

@@ -1,7 +1,7 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
 import type { Text } from '../contract/enum.ts';
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
-import type { Traits } from './definition.ts';
+import type { ProtocolDefinition } from './definition.ts';
 import type { Markers } from './shared/markers.ts';
 import type { ForeignBlock, Signing } from './shared/signature.ts';
 import type { Framing, SseFrame } from './shared/sse.ts';
@@ -78,7 +78,7 @@ export interface ClientError {
 }
 
 /** A stream in another form than events. */
-export interface Reshape {
+export interface StreamTransform {
   readonly contentType: string;
   /** An error before the first byte is a list of one too. */
   readonly listsErrors?: true;
@@ -96,11 +96,11 @@ export interface ClientHalf {
   /** Statuses that only clients of this dialect know. */
   readonly statuses?: readonly number[];
   /** Set where no frame of this dialect means that an answer failed, so that clients overlook ours: they notice a connection that breaks off. */
-  readonly breaksOff?: true;
+  readonly closesOnError?: true;
   /** SSE text that keeps an idle stream alive without meaning anything. */
   readonly ping: string;
   /** Set where a request's address can ask for another form of stream; null = events. */
-  readonly reshape?: (url: string) => Reshape | null;
+  readonly transform?: (url: string) => StreamTransform | null;
   /** The same for answers in one piece; null = as the dialect has them. */
   readonly wholeForm?: (url: string) => ((text: string) => string) | null;
 }
@@ -142,7 +142,7 @@ export interface Translation {
 
 export interface Codec {
   readonly id: ProtocolId;
-  readonly traits: Traits;
+  readonly definition: ProtocolDefinition;
   /** Blocks of a request in this dialect that were signed elsewhere; absent = it knows no signatures. */
   readonly foreignBlocks?: (body: Readonly<Record<string, unknown>>, signing: Signing) => readonly ForeignBlock[];
   /** The member without which a request has no such block. */

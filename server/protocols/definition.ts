@@ -25,7 +25,7 @@ export interface LimitMembers {
   /** At the top, the one to write first. */
   readonly names: readonly string[];
   /** Written instead for models that do not think. */
-  readonly older?: string;
+  readonly legacyName?: string;
   /** Or in an object, by all its spellings. */
   readonly nested?: {
     readonly objects: readonly string[];
@@ -46,7 +46,7 @@ export interface GateMembers {
 }
 
 /** Members that follow from what a model takes. */
-export interface FitMembers {
+export interface TargetMembers {
   /** Where the conversation stands. */
   readonly turns: string;
   /** At the top, or in an object there: `reasoning.effort`. */
@@ -90,8 +90,8 @@ export interface OperatorSettings {
 
 /** How the suffix of a model's name asks for thought in this dialect. */
 export interface SuffixRules {
-  /** @param suffixed whether a word of effort may stand behind this name. @returns null when the name says nothing besides the model. */
-  read(model: string, thinking: ThinkingSettings, suffixed: (model: string) => boolean): ModelSuffix | null;
+  /** @param hasEffortSuffix whether a word of effort may stand behind this name. @returns null when the name says nothing besides the model. */
+  read(model: string, thinking: ThinkingSettings, hasEffortSuffix: (model: string) => boolean): ModelSuffix | null;
   /** The suffix as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
   edits(body: Members, suffix: ModelSuffix, fallbackMaxTokens: number | null): MemberEdits;
   /** A share of the answer, in a request that is told anew. */
@@ -119,7 +119,7 @@ export interface ModelList {
   /** @returns the name that is asked for, '' = all; null = no path of this list. */
   named(path: string): string | null;
   /** Whether this one is meant where lists share a path. */
-  asks(path: string, headers: Headers): boolean;
+  isRequested(path: string, headers: Headers): boolean;
   /** @param target what is known of it. */
   card(id: string, target: Target): Record<string, unknown>;
   list(cards: readonly Record<string, unknown>[], query: URLSearchParams): Record<string, unknown>;
@@ -130,7 +130,7 @@ export interface KeptRules {
   /** Ids by which a request asks for something that its upstream keeps. */
   requested(body: Members): readonly string[];
   /** Ids that a client repeats as part of its conversation: they are refused to others, and pass where nobody is known to own them. */
-  recalled?(body: Members): readonly string[];
+  referenced?(body: Members): readonly string[];
   /** Ids of what was made and is kept. @param answer a whole answer, or what is known of it so far. */
   made(body: Members, answer: unknown): readonly string[];
 }
@@ -142,7 +142,7 @@ export interface ReferenceRules {
   /** The body with them in full. */
   resolved(body: Members, itemOf: (id: string) => unknown): Members;
   /** Whether the items of its answer may be named later. */
-  keeps(body: Members): boolean;
+  isStored(body: Members): boolean;
 }
 
 /** How a client has its conversation made short. */
@@ -154,16 +154,16 @@ export interface CompactionRules {
   /** The same in plain words, for upstreams that do not know it. */
   summaryRequest(body: Members): Members;
   /** The body with what was made here opened; null = nothing was. @param open throws what the caller is told. */
-  opened(body: Members, open: (sealed: string) => string): Members | null;
+  opened(body: Members, open: (encrypted: string) => string): Members | null;
   /** What a client keeps instead of the conversation. */
-  item(id: string, sealed: string): unknown;
+  item(id: string, encrypted: string): unknown;
   /** Whether an answer, or a frame of one, holds such a thing. */
   isPassed(answer: string): boolean;
   /** An answer in the form of the call that has an address of its own. @param body of the request. */
   asCall(response: unknown, body: Members): unknown;
 }
 
-export interface Traits {
+export interface ProtocolDefinition {
   /** As its makers call it. */
   readonly label: string;
   readonly routes: readonly DialectRoute[];
@@ -172,7 +172,7 @@ export interface Traits {
   /** What is the same for everybody, by path. */
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** Describes the model that the body of a POST names. */
-  readonly describes?: {
+  readonly modelDetails?: {
     readonly path: string;
     modelIn(body: Members): unknown;
     card(target: Target): Record<string, unknown>;
@@ -198,7 +198,7 @@ export interface Traits {
   readonly headers?: Readonly<Record<string, string>>;
   readonly limit: LimitMembers;
   /** Absent = a request passes whatever its model is called upstream. */
-  readonly matches?: FitMembers;
+  readonly matches?: TargetMembers;
   readonly gate?: GateMembers;
   /** How much of a thought the client asks for: its words too, only the seal that a later turn needs, or nothing. Absent = its words. */
   thoughts?(body: Members): 'words' | 'seals' | 'nothing';

@@ -93,7 +93,7 @@ export function modelsLookup(provider: Provider, baseUrl: string, key: string): 
   const own = version !== undefined && provider.modelsPath.startsWith(`${version}/`);
   const first = keysIn(key)[0] ?? '';
   const shown = keyHeader(provider);
-  const dialect = provider.protocol === null ? undefined : codecFor(provider.protocol).traits.headers;
+  const dialect = provider.protocol === null ? undefined : codecFor(provider.protocol).definition.headers;
   return {
     url: own ? base.slice(0, -version.length) + provider.modelsPath : base + provider.modelsPath,
     headers: { ...(shown === null ? {} : { [shown.name]: shown.before + first }), ...dialect },

@@ -21,7 +21,7 @@ export interface Serving {
 }
 
 /** In what the provider is spoken to; what is absent is as its row says. */
-export interface Spoken {
+export interface AdapterProtocol {
   /** Where it hosts several families of models. */
   readonly dialect?: ProtocolId;
   /** A wire of its own. */
@@ -126,7 +126,7 @@ export interface CustomForm {
 }
 
 export interface Adapter {
-  readonly protocol?: (serving: Serving) => Spoken | null;
+  readonly protocol?: (serving: Serving) => AdapterProtocol | null;
   /** null = the operation is not served. @throws AppError what the channel's `other` cannot be. */
   readonly endpoint?: (place: Place) => Endpoint | null;
   readonly body?: (place: Place) => BodyForm | null;

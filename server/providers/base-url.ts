@@ -47,7 +47,7 @@ export const operationsOf = ({ slug, operations }: Offering): readonly string[] 
   return more.length === 0 ? operations : [...operations, ...more];
 };
 
-const chats: ReadonlySet<string> = new Set(allCodecs.map(({ traits }) => traits.chatOperation));
+const chats: ReadonlySet<string> = new Set(allCodecs.map(({ definition }) => definition.chatOperation));
 const hasPath = (base: string): boolean => /^[a-z]+:\/\/[^/]+\/./i.test(base);
 const version = /(?<=[^/])\/v\d+$/;
 
@@ -87,9 +87,9 @@ export function atFullAddress(provider: Offering, operation: string, base: strin
 
 /** The dialects among operations, with the names their makers have for them. */
 export function dialectsOf(operations: readonly string[]) {
-  const spoken = allCodecs.filter(({ traits }) => operations.includes(traits.chatOperation));
+  const spoken = allCodecs.filter(({ definition }) => operations.includes(definition.chatOperation));
   return {
     dialects: spoken.map(({ id }) => id),
-    dialect_labels: Object.fromEntries(spoken.map(({ id, traits }) => [id, traits.label])),
+    dialect_labels: Object.fromEntries(spoken.map(({ id, definition }) => [id, definition.label])),
   };
 }

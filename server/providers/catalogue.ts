@@ -40,7 +40,7 @@ interface Variation {
 
 /** The chat of every dialect, where its clients ask for it. */
 const chatPaths: Readonly<Record<string, string>> = Object.fromEntries(
-  allCodecs.flatMap(({ traits: { chatOperation, routes } }) => {
+  allCodecs.flatMap(({ definition: { chatOperation, routes } }) => {
     const route = routes.find(({ operation, session }) => operation === 'chat' && session !== true);
     return route === undefined ? [] : [[chatOperation, route.path]];
   }),

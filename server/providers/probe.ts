@@ -42,7 +42,7 @@ const shortLimit = 16;
 const thoughtLimit = 512;
 const limitOf = ({ thinking }: ProbeInput): number => (thinking ? thoughtLimit : shortLimit);
 
-const chatOperations = new Set(allCodecs.map(({ traits }) => traits.chatOperation));
+const chatOperations = new Set(allCodecs.map(({ definition }) => definition.chatOperation));
 
 /** Cheapest kinds first; what is not here is asked for by name only. */
 const kinds: readonly ProbeKind[] = [
@@ -57,7 +57,8 @@ const kinds: readonly ProbeKind[] = [
 
 function supports({ operations }: Provider, kind: ProbeKind): boolean {
   if (kind === 'chat') return operations.some((operation) => chatOperations.has(operation));
-  const own = kind === 'embeddings' ? allCodecs.flatMap(({ traits }) => traits.embeddings?.operation ?? []) : [kind];
+  const own =
+    kind === 'embeddings' ? allCodecs.flatMap(({ definition }) => definition.embeddings?.operation ?? []) : [kind];
   return own.some((operation) => operations.includes(operation));
 }
 

@@ -105,13 +105,13 @@ function joined(provider: Provider, base: string, path: string): string {
   const found = known.get(key);
   if (found !== undefined) return found;
   if (known.size >= maxAddresses) known.clear();
-  const address = joinedAnew(provider, base, path);
+  const address = rejoin(provider, base, path);
   known.set(key, address);
   addresses.set(provider, known);
   return address;
 }
 
-function joinedAnew(provider: Provider, base: string, path: string): string {
+function rejoin(provider: Provider, base: string, path: string): string {
   if (base.endsWith(path)) return base;
   const root = rootOf(provider, base);
   if (root !== base) return root + path;

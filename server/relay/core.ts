@@ -16,14 +16,14 @@ import { createItemKeeping, type ItemKeeping } from './delivery/response-items.t
 import { TokenCounts } from './endpoints/count-tokens.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
 import { Authorize } from './intake/authorize.ts';
-import type { SealedBlob } from './intake/parsed-request.ts';
+import type { EncryptedBlob } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import { RequestIds } from './intake/request-id.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { type Affinity, createAffinity } from './routing/affinity.ts';
 import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-report.ts';
-import { createBusyAnswers } from './shared/busy-responses.ts';
+import { createBusyResponses } from './shared/busy-responses.ts';
 import { createDeadlines, type Deadlines } from './shared/deadline.ts';
 import { createStats, type Stats } from './shared/stats.ts';
 import type { RelayState } from './state/state.ts';
@@ -45,7 +45,7 @@ export class RelayCore {
   // Callers.
   readonly authorize: Authorize;
   readonly findSession: FindSession;
-  readonly sealedBlob: SealedBlob;
+  readonly encryptedBlob: EncryptedBlob;
   readonly requestIds: RequestIds;
 
   // Money and limits.
@@ -86,7 +86,7 @@ export class RelayCore {
   readonly observer: RequestObserver | null;
   readonly stats: Stats;
   readonly rejectedRows: RejectionLog;
-  readonly busy: ReturnType<typeof createBusyAnswers>;
+  readonly busy: ReturnType<typeof createBusyResponses>;
   readonly unbilled = { late: 0, rejected: 0 };
 
   // Requests under way.
@@ -106,7 +106,7 @@ export class RelayCore {
     this.fetch = deps.fetch;
     this.authorize = new Authorize({ state, keyHmac: deps.keyHmac, now });
     this.findSession = deps.findSession;
-    this.sealedBlob = deps.sealedBlob;
+    this.encryptedBlob = deps.encryptedBlob;
     this.requestIds = new RequestIds(now);
     this.ledger = deps.ledger;
     this.balances = deps.balances;
@@ -141,7 +141,7 @@ export class RelayCore {
     this.token = createAccessTokens({ fetch: deps.fetch, now });
     this.items = createItemKeeping({
       store: deps.tasks,
-      sealedBlob: deps.sealedBlob,
+      encryptedBlob: deps.encryptedBlob,
       days: () => state.settings.itemDays,
     });
     this.tasks = deps.tasks;
@@ -160,7 +160,7 @@ export class RelayCore {
     this.queue = deps.wait ?? null;
     this.stats = createStats();
     this.rejectedRows = createRejectionLog({ ledger: deps.ledger, authorize: this.authorize, now, monoNow });
-    this.busy = createBusyAnswers(() => this.requestIds.next());
+    this.busy = createBusyResponses(() => this.requestIds.next());
   }
 
   /** Milliseconds that an upstream may be silent. */

@@ -8,7 +8,7 @@ import type { LeaseSource } from './admission/lease-client.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
-import type { SealedBlob } from './intake/parsed-request.ts';
+import type { EncryptedBlob } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import type { HealthReport } from './routing/health-report.ts';
 import type { RelayState } from './state/state.ts';
@@ -32,7 +32,7 @@ export interface RelayDeps {
   readonly random: () => number;
   readonly keyHmac: (key: string) => string;
   /** For what clients keep in our place. */
-  readonly sealedBlob: SealedBlob;
+  readonly encryptedBlob: EncryptedBlob;
   /** Whose console session a playground request belongs to. */
   readonly findSession: FindSession;
   /** Where drawings and songs are kept. */

@@ -12,9 +12,9 @@ import { deliver } from './delivery/respond.ts';
 import { finishBroken, type Refusal } from './delivery/settle.ts';
 import { parse } from './intake/parse.ts';
 import type { ParsedRequest, Peer, Principal } from './intake/parsed-request.ts';
-import { identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playground.ts';
+import { identifyPlayer, inSelectedGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
-import { keptIds, recalledIds } from './routing/affinity.ts';
+import { keptIds, referencedIds } from './routing/affinity.ts';
 import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import { sealed } from './shared/safe-headers.ts';
 import { RequestSender } from './upstream/attempt.ts';
@@ -44,10 +44,10 @@ const tester: Principal = {
 };
 
 const isRefusal = (reached: unknown): reached is Refusal =>
-  typeof reached === 'object' && reached !== null && 'shown' in reached;
+  typeof reached === 'object' && reached !== null && 'clientError' in reached;
 
 /** What is known of a request when it arrives. */
-export interface Arrival {
+export interface IncomingRequest {
   readonly request: Request;
   /** As it is meant. */
   readonly path: string;
@@ -85,7 +85,7 @@ export class RelayRequest implements ReservationOwner, Seen {
 
   constructor(
     private readonly core: RelayCore,
-    { request, path, peer, testedChannel, protocol }: Arrival,
+    { request, path, peer, testedChannel, protocol }: IncomingRequest,
   ) {
     this.requestId = core.requestIds.next();
     this.startedMs = core.now();
@@ -140,11 +140,11 @@ export class RelayRequest implements ReservationOwner, Seen {
       if (passed !== undefined) await passed;
     }
     const parsed = await this.read(matched, caller);
-    const principal = route.session ? inChosenGroup(core.state, caller, parsed) : caller;
+    const principal = route.session ? inSelectedGroup(core.state, caller, parsed) : caller;
     if (counts) return this.countTokens(parsed, principal);
     // Owners that this thread does not know are asked for before anything depends on them.
     if ((parsed.prompt.features & Feature.stored) !== 0) {
-      const learnt = core.affinity.load([...keptIds(parsed), ...recalledIds(parsed)]);
+      const learnt = core.affinity.load([...keptIds(parsed), ...referencedIds(parsed)]);
       if (learnt !== null) await learnt;
     }
     this.isRead = true;
@@ -221,7 +221,7 @@ export class RelayRequest implements ReservationOwner, Seen {
       requestId,
       startedMs,
       bodyLimit: route.operation === 'count_tokens' ? Math.min(countedBodyLimit, core.bodyLimit) : core.bodyLimit,
-      sealedBlob: core.sealedBlob,
+      encryptedBlob: core.encryptedBlob,
       loadItems: (ids) => core.items.loadItems(caller.user.id, ids),
     });
     const parsed = route.session ? withoutEmptyLimit(read) : read;
@@ -292,10 +292,10 @@ export class RelayRequest implements ReservationOwner, Seen {
       });
       core.observer?.rejected({ request, requestId, path, code, status, seen: this });
       // A channel's own test shows it at once.
-      if (peer !== null) core.rejectedRows.note({ request, path, peer, seen: this, error, shown: () => shown });
+      if (peer !== null) core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => shown });
     }
     this.over();
-    return sealed(refusalFor(request, path, { shown, retryAfter: retryAfterOf(error) }, this.protocol));
+    return sealed(refusalFor(request, path, { clientError: shown, retryAfter: retryAfterOf(error) }, this.protocol));
   }
 }
 

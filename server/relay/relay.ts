@@ -73,14 +73,14 @@ export function relayOver(core: RelayCore): Relay {
       if (matched !== undefined) return begin(request, path, peer).respond(matched);
       const task = taskFor(path);
       if (task !== null) {
-        const arrived = begin(request, path, peer);
-        return arrived.respondWith<never>(() => answerTask(core, task, arrived));
+        const incoming = begin(request, path, peer);
+        return incoming.respondWith<never>(() => answerTask(core, task, incoming));
       }
       const lists = isModelsPath(path);
       const free = freeEndpoint(core, request, path, peer, lists);
       if (free === null) return begin(request, path, peer).respond(undefined);
-      const arrived = begin(request, path, peer, lists ? { protocol: requesterOf(request, path) } : {});
-      return arrived.respondWith<never>(() => {
+      const incoming = begin(request, path, peer, lists ? { protocol: requesterOf(request, path) } : {});
+      return incoming.respondWith<never>(() => {
         core.stayOpen();
         return free();
       });
@@ -91,8 +91,8 @@ export function relayOver(core: RelayCore): Relay {
       return begin(request, path, null, { testedChannel: channelId }).respond(relayRouteFor(path));
     },
     realtime(request, peer) {
-      const arrived = begin(request, '/v1/realtime', peer);
-      return arrived.respondWith<Conversation>(() => openConversation(core, arrived, peer));
+      const incoming = begin(request, '/v1/realtime', peer);
+      return incoming.respondWith<Conversation>(() => openConversation(core, incoming, peer));
     },
     channelStatuses: (ids) =>
       ids.map((id) => {
@@ -139,10 +139,10 @@ const nothingSeen: Seen = { principal: null, parsed: null, unread: false };
 
 /** Load shedding: with thousands of requests too many, refusing each must cost next to nothing. */
 function reject(core: RelayCore, request: Request, path: string, peer: Peer): Response {
-  const { response, requestId, error, shown } = core.busy.answer(request, path);
+  const { response, requestId, error, clientError } = core.busy.answer(request, path);
   const { code } = error;
   core.stats.rejected(code, { userId: 0, tokenId: 0, nowMs: core.now() });
   core.observer?.rejected({ request, requestId, path, code, status: response.status, seen: nothingSeen });
-  core.rejectedRows.note({ request, path, peer, seen: nothingSeen, error, shown });
+  core.rejectedRows.note({ request, path, peer, seen: nothingSeen, error, clientError });
   return response;
 }

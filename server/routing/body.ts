@@ -5,7 +5,7 @@ import type { MemberEdits, ModelSuffix, SuffixRules } from '../protocols/definit
 import { commonProtocol } from '../protocols/registry.ts';
 import { budgetOf } from '../protocols/shared/effort.ts';
 import { parseExact, record } from '../protocols/shared/json.ts';
-import { fitted } from '../protocols/shared/model-limits.ts';
+import { withinLimits } from '../protocols/shared/model-limits.ts';
 import { reasoningOf } from '../protocols/shared/suffix.ts';
 import { unknownTarget } from '../protocols/target.ts';
 import type { BodyForm } from '../providers/adapter.ts';
@@ -47,7 +47,7 @@ const membersOf = ({ request, place }: CallDetails, form: BodyForm | null): Body
 
 /** What an answer may write at most where the client names no limit. */
 const fallbackOf = ({ codec, options, place, request }: CallDetails): number | null =>
-  codec.traits.operator?.maxTokens?.(options, place.model, request.model) ?? null;
+  codec.definition.operator?.maxTokens?.(options, place.model, request.model) ?? null;
 
 /** By which a usage frame is asked for. */
 const usageMember = 'stream_options';
@@ -57,7 +57,7 @@ export const requestsUsage = ({ request, codec, translated, wire, rules }: CallD
   request.stream &&
   !translated &&
   (request.operation === 'chat' || request.operation === 'completions') &&
-  codec.traits.requestsUsage === true &&
+  codec.definition.requestsUsage === true &&
   wire === null &&
   !rejectsMember(rules, usageMember);
 
@@ -66,12 +66,12 @@ export function bodyEdits(call: CallDetails, form: BodyForm | null): readonly Bo
   const { channel, options, codec, suffix, translated } = call;
   if (translated || options.passThrough || channel.setting.pass_through === true) return [];
   const edits: BodyEdit[] = [];
-  const fit = fitEdit(call);
+  const fit = targetEdit(call);
   if (fit !== null) edits.push(fit);
   if (requestsUsage(call)) edits.push(usageEdit);
   if (suffix !== null) {
     const fallback = fallbackOf(call);
-    edits.push({ reads: null, run: (body) => codec.traits.suffix.edits(body.exact(), suffix, fallback) });
+    edits.push({ reads: null, run: (body) => codec.definition.suffix.edits(body.exact(), suffix, fallback) });
   }
   const members = membersOf(call, form);
   if (members !== undefined) edits.push({ reads: null, run: (body) => textsOf(members(body.members)) });
@@ -84,20 +84,20 @@ const textsOf = (members: Members): MemberEdits =>
   new Map(Object.entries(members).map(([name, value]) => [name, JSON.stringify(value)]));
 
 const noEdits: MemberEdits = new Map();
-const usageAlone: MemberEdits = new Map([[usageMember, '{"include_usage":true}']]);
+const usageOnly: MemberEdits = new Map([[usageMember, '{"include_usage":true}']]);
 
 const usageEdit: BodyEdit = {
   reads: null,
   run({ members }) {
     const options = record(members[usageMember]);
-    if (options === null) return usageAlone;
+    if (options === null) return usageOnly;
     if (options.include_usage === true) return noEdits;
     return new Map([[usageMember, JSON.stringify({ ...options, include_usage: true })]]);
   },
 };
 
 /** What the provider does not take, and what another model than the client meant does not take. */
-function fitEdit(call: CallDetails): BodyEdit | null {
+function targetEdit(call: CallDetails): BodyEdit | null {
   const { rules } = call;
   const mapping = mappingEdit(call);
   if (rules === undefined) return mapping === null ? null : { reads: null, run: mapping };
@@ -148,7 +148,7 @@ export function editedMembers(body: Members, edits: MemberEdits): Members {
 /** Another model than the client meant may take less. */
 function mappingEdit({ request, codec, options, provider, place, mapped, known }: CallDetails): BodyEdit['run'] | null {
   if (request.operation !== 'chat' || mapped === request.model) return null;
-  const { matches } = codec.traits;
+  const { matches } = codec.definition;
   if (matches === undefined || known === unknownTarget) return null;
   if (sameDemands(known, targetFor(provider.slug, request.model, options.modelRules))) return null;
   const paths = matches.members.map((member) => member.split('.') as [string, string?]);
@@ -222,9 +222,9 @@ export interface Translate {
 
 export function translateFor(call: CallDetails, form: BodyForm | null): Translate {
   const { request, channel, options, codec, wire, place, suffix, known, rules } = call;
-  const { traits, translation } = codec;
+  const { definition, translation } = codec;
   const { model } = place;
-  const { operator } = traits;
+  const { operator } = definition;
   // Behind an address of its own only the operator knows.
   const target = channel.setting.cache_marks === true ? { ...known, cacheMarks: true as const } : known;
   const encode = wire?.encodeRequest ?? translation.encodeRequest;
@@ -232,15 +232,15 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
   const fallback = fallbackOf(call);
   const members = membersOf(call, form);
   // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
-  const usage = traits.requestsUsage === true && wire === null && request.stream;
+  const usage = definition.requestsUsage === true && wire === null && request.stream;
   return {
     encode(given, ceiling, dropped) {
       const within = ceiling === undefined ? given : withinCeiling(given, ceiling);
       const named: ChatRequest = { ...within, model, maxTokens: within.maxTokens ?? fallback };
-      const requested = suffix === null ? named : withSuffix(named, suffix, traits.suffix, fallback);
+      const requested = suffix === null ? named : withSuffix(named, suffix, definition.suffix, fallback);
       const changed = operator?.change?.(requested, options) ?? requested;
       // A wire without a dialect knows nothing of models.
-      const body = bare ? encode(fitted(changed, target, dropped), dropped) : encode(changed, dropped, target);
+      const body = bare ? encode(withinLimits(changed, target, dropped), dropped) : encode(changed, dropped, target);
       if (usage) body.stream_options = { include_usage: true };
       return body;
     },

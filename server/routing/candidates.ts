@@ -236,13 +236,13 @@ export const candidatesOf = <C extends Routable>(
   preferred: number | null,
 ): Candidates<C> => {
   const [only] = list;
-  return list.length === 1 && only?.length === 1 ? only : new DrawnCandidates(list, random, health, preferred);
+  return list.length === 1 && only?.length === 1 ? only : new PickedCandidates(list, random, health, preferred);
 };
 
 /** Tier by tier, inside a tier by weighted chance; those in trouble come last. Each is drawn when it is asked for: most requests need the first alone. */
-class DrawnCandidates<C extends Routable> implements Candidates<C> {
+class PickedCandidates<C extends Routable> implements Candidates<C> {
   readonly length: number;
-  private readonly drawn: C[] = [];
+  private readonly picked: C[] = [];
   private tier = 0;
 
   constructor(
@@ -257,12 +257,12 @@ class DrawnCandidates<C extends Routable> implements Candidates<C> {
   }
 
   at(index: number): C | undefined {
-    while (this.drawn.length <= index) {
+    while (this.picked.length <= index) {
       const channel = this.next();
       if (channel === null) return undefined;
-      this.drawn.push(channel);
+      this.picked.push(channel);
     }
-    return this.drawn[index];
+    return this.picked[index];
   }
 
   filter(test: (channel: C) => boolean): Candidates<C> {
@@ -271,20 +271,20 @@ class DrawnCandidates<C extends Routable> implements Candidates<C> {
 
   private next(): C | null {
     for (; this.tier < this.list.length; this.tier++) {
-      const channel = this.drawFrom(this.list[this.tier] as readonly C[]);
+      const channel = this.pickFrom(this.list[this.tier] as readonly C[]);
       if (channel !== null) return channel;
     }
     return this.soonest();
   }
 
   private isReady(channel: C): boolean {
-    return !this.drawn.includes(channel) && this.health.condition(channel) === 'up';
+    return !this.picked.includes(channel) && this.health.condition(channel) === 'up';
   }
 
   /** One guess among all of the tier; where it does not meet a ready channel, one among those that are ready: together the chance of each is its weight's share of the ready ones. */
-  private drawFrom(tier: readonly C[]): C | null {
-    const { preferred, drawn } = this;
-    if (preferred !== null && drawn.length === 0) {
+  private pickFrom(tier: readonly C[]): C | null {
+    const { preferred, picked } = this;
+    if (preferred !== null && picked.length === 0) {
       const channel = tier[placeOf(tier, preferred)];
       if (channel?.id === preferred && this.isReady(channel)) return channel;
     }
@@ -316,7 +316,7 @@ class DrawnCandidates<C extends Routable> implements Candidates<C> {
     let min = Number.POSITIVE_INFINITY;
     for (const tier of this.list)
       for (const channel of tier) {
-        if (this.drawn.includes(channel)) continue;
+        if (this.picked.includes(channel)) continue;
         const wait = this.health.waitMs(channel);
         if (found !== null && wait >= min) continue;
         found = channel;

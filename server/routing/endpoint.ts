@@ -63,10 +63,10 @@ function urlFor({ request, channel, options, form, place }: CallDetails, { url: 
     if (url === null) return null;
     return `${url.replace(/^http/, 'ws')}${url.includes('?') ? '&' : '?'}model=${encodeURIComponent(model)}`;
   }
-  const operator = provider.protocol === null ? undefined : codecFor(provider.protocol).traits.operator;
+  const operator = provider.protocol === null ? undefined : codecFor(provider.protocol).definition.operator;
   const other = channel.other || (operator?.version?.(options, model) ?? '');
   const path = form?.path === undefined ? {} : { path: form.path };
-  const { passesQuery, streamOperation } = codecFor(dialect).traits;
+  const { passesQuery, streamOperation } = codecFor(dialect).definition;
   const chat = operation === 'chat';
   const called = chat && stream ? (streamOperation ?? row) : row;
   const url = rowEndpoint(provider, called, { ...parts, other, ...path });
@@ -83,7 +83,7 @@ function withQuery(url: string, requested: string): string {
 
 /** Request headers that carry features of the dialects and pass through. */
 const dialectHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'];
-const prefixes = allCodecs.flatMap(({ traits }) => traits.headerPrefix ?? []);
+const prefixes = allCodecs.flatMap(({ definition }) => definition.headerPrefix ?? []);
 /** It means nothing to an upstream of another dialect. */
 const isOfOneDialect = (name: string): boolean => prefixes.some((prefix) => name.startsWith(prefix));
 
@@ -105,7 +105,7 @@ function headersFor(
     const more = others ? [{ name: 'mj-api-secret', before: '' }] : [];
     return { constant: json, keys: [...keys, ...more], passed: [], last: null, made: new Map() };
   }
-  const { headers: fallback, operator } = codec.traits;
+  const { headers: fallback, operator } = codec.definition;
   const ownHeaders = own.ownHeaders === true;
   const features = dialectHeaders.filter((name) => !((translated || ownHeaders) && isOfOneDialect(name)));
   const agents = request.session ? [] : agentHeaders.filter((header) => !(translated && header.own));

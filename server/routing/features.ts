@@ -4,13 +4,13 @@ import { guardedLookup, text } from '../protocols/shared/json.ts';
 import { looseName } from '../protocols/shared/member-name.ts';
 import { termValue } from '../protocols/shared/usage.ts';
 import {
-  choosesHost,
   type HostedUse,
   hostedByMember,
   hostedByTools,
   hostedNames,
+  selectsHost,
 } from '../providers/knowledge/builtin-tools.ts';
-import { strayMembers } from '../providers/knowledge/providers.ts';
+import { unsupportedMembers } from '../providers/knowledge/providers.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -74,7 +74,7 @@ const named: readonly (readonly [bit: number, looseNames: Iterable<string>])[] =
     Feature.thought,
     ['reasoningeffort', 'reasoning', 'thinking', 'generationconfig', 'chattemplatekwargs', 'enablethinking', 'think'],
   ],
-  [Feature.strays, strayMembers.map(looseName)],
+  [Feature.strays, unsupportedMembers.map(looseName)],
 ];
 const byLooseName = new Map<string, number>();
 for (const [bit, names] of named) for (const name of names) byLooseName.set(name, (byLooseName.get(name) ?? 0) | bit);
@@ -153,7 +153,7 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
       into.uses.push(...uses);
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value) || noOptions.has(loose)) continue;
-    const chosen = choosesHost(loose, value);
+    const chosen = selectsHost(loose, value);
     if (chosen.length > 0) {
       into.hosts ??= [];
       into.hosts.push(...chosen.map((name) => [...path, key, name].join('.')));

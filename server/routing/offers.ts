@@ -49,7 +49,7 @@ export function namedLimit(body: Members, { names, nested }: LimitMembers): numb
 }
 
 /** Objects that may ask for several answers. */
-const choosing = allCodecs.flatMap(({ traits: { limit } }) =>
+const choosing = allCodecs.flatMap(({ definition: { limit } }) =>
   limit.nested === undefined || limit.nested.choices.length === 0 ? [] : [limit.nested],
 );
 
@@ -94,7 +94,9 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
   const { paramOverride, setting, modelMapping } = channel;
   const overrides = Object.keys(paramOverride).length > 0;
   const region = typeof setting.region === 'string' ? setting.region.toLowerCase() : '';
-  const limit = overrides ? Math.max(...allCodecs.map(({ traits }) => namedLimit(paramOverride, traits.limit))) : 0;
+  const limit = overrides
+    ? Math.max(...allCodecs.map(({ definition }) => namedLimit(paramOverride, definition.limit)))
+    : 0;
   const made: ChannelCapabilities = {
     requested: overrides ? featuresIn(paramOverride) : noFeatures,
     limit,

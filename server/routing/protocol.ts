@@ -74,7 +74,7 @@ export function callDetails(
   const mapped = mapModel(channel.modelMapping, request.model);
   const first = dialectWith({ channel, request, provider, adapter }, mapped, keyKind);
   if (first === null) return null;
-  const suffix = chat ? codecFor(first).traits.suffix.read(mapped, options.thinking, hasEffortSuffix) : null;
+  const suffix = chat ? codecFor(first).definition.suffix.read(mapped, options.thinking, hasEffortSuffix) : null;
   const model = suffix?.model ?? mapped;
   if (!isModelName(model)) return null;
   const spoken = adapter?.protocol?.({ operation, model, keyKind }) ?? null;
@@ -121,14 +121,14 @@ function dialectWith(
   const offered = (name: string) => supportsOperation(provider, name, { baseUrl: channel.baseUrl, model });
   if (operation === 'embeddings') {
     const ids = [protocol, ...allCodecs.map(({ id }) => id)];
-    return ids.find((id) => offered(codecFor(id).traits.embeddings?.operation ?? '')) ?? null;
+    return ids.find((id) => offered(codecFor(id).definition.embeddings?.operation ?? '')) ?? null;
   }
   if (operation === 'count_tokens') return offered(countOf(protocol)) ? protocol : null;
   if (ordered) return protocol;
   if (operation !== 'chat') return offered(operation) ? protocol : null;
   const spoken = adapter?.protocol?.({ operation, model, keyKind });
   if (spoken?.dialect !== undefined) return spoken.dialect;
-  const supports = (dialect: ProtocolId) => offered(codecFor(dialect).traits.chatOperation);
+  const supports = (dialect: ProtocolId) => offered(codecFor(dialect).definition.chatOperation);
   const wished = channel.setting.dialect;
   if (typeof wished === 'string' && isProtocol(wished) && supports(wished)) return wished;
   const fallback = spoken?.wire === undefined ? protocol : commonProtocol;
@@ -137,11 +137,11 @@ function dialectWith(
 }
 
 /** By which the upstream counts tokens. */
-const countOf = (protocol: ProtocolId): string => codecFor(protocol).traits.countOperation ?? '';
+const countOf = (protocol: ProtocolId): string => codecFor(protocol).definition.countOperation ?? '';
 
 function rowOf(operation: string, dialect: ProtocolId, wire: Wire | null): string {
-  if (operation === 'embeddings') return codecFor(dialect).traits.embeddings?.operation ?? operation;
+  if (operation === 'embeddings') return codecFor(dialect).definition.embeddings?.operation ?? operation;
   if (operation === 'count_tokens') return countOf(dialect);
   // Where a wire of its own is spoken, it is the provider's chat.
-  return operation === 'chat' ? codecFor(wire === null ? dialect : commonProtocol).traits.chatOperation : operation;
+  return operation === 'chat' ? codecFor(wire === null ? dialect : commonProtocol).definition.chatOperation : operation;
 }

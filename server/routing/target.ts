@@ -6,7 +6,7 @@ import { parseJson, record, text } from '../protocols/shared/json.ts';
 import type { Signing } from '../protocols/shared/signature.ts';
 import type { BodyForm, KeyKind } from '../providers/adapter.ts';
 import { type AgentLine, unreadAgentLines } from '../providers/knowledge/agent-lines.ts';
-import { straysFrom } from '../providers/knowledge/responses.ts';
+import { hasAnswerKind } from '../providers/knowledge/responses.ts';
 import { signingAt } from '../providers/knowledge/signature.ts';
 import { type BodyEdit, bodyEdits, requestsUsage, type Translate, translateFor } from './body.ts';
 import { type EndpointUrl, endpointFor, type HeaderPlan } from './endpoint.ts';
@@ -41,7 +41,7 @@ export interface Target extends CallDetails {
   /** Thoughts stand among the answer's words, between marks. */
   readonly taggedThoughts: boolean;
   /** Answers stray from the upstream's dialect, so that they are written anew although it is the client's own. */
-  readonly strayForm: boolean;
+  readonly hasOwnForm: boolean;
   /** The operator wants answers in another form than they come. */
   readonly reshaped: boolean;
   /** What the upstream keeps of a request can be named in the client's dialect. */
@@ -62,7 +62,7 @@ export function compileTarget(
   const { operation, protocol } = request;
   const { setting } = channel;
   const chat = operation === 'chat';
-  const own = codecFor(protocol).traits;
+  const own = codecFor(protocol).definition;
   const baseUrl = channel.baseUrl || provider.baseUrl;
   const form = adapter?.body?.(place) ?? null;
   const offer = offerOf(channel, place.model, options);
@@ -84,8 +84,8 @@ export function compileTarget(
     modelInPath: own.modelInPath === true || operation === 'moderations',
     translate: translated && chat ? translateFor(call, form) : null,
     whole: form?.whole,
-    taggedThoughts: chat && straysFrom(speaker, 'tagged thoughts'),
-    strayForm: chat && straysFrom(speaker, 'form'),
+    taggedThoughts: chat && hasAnswerKind(speaker, 'tagged thoughts'),
+    hasOwnForm: chat && hasAnswerKind(speaker, 'form'),
     reshaped: setting.force_format === true || setting.thinking_to_content === true,
     namesKept: own.kept !== undefined,
   };

@@ -5,7 +5,7 @@ import { type Amount, type MoneyOptions, moneyText, parseMoney, parseNumber } fr
 const dollars: MoneyOptions = { plain: 'currency', quotaPerUnit: 500_000 };
 const quota: MoneyOptions = { plain: 'quota', quotaPerUnit: 500_000 };
 const outcome = (amount: Amount) =>
-  amount.kind === 'value' ? amount.value : amount.kind === 'unlimited' ? 'unlimited' : amount.problem.reason;
+  amount.kind === 'value' ? amount.value : amount.kind === 'unlimited' ? 'unlimited' : amount.issue.reason;
 
 test.each([
   ['5', 2_500_000],
@@ -75,7 +75,7 @@ test.each([
 ])('an amount in dollars that is refused: %s', (text, reason) => {
   const rejected = parseMoney(text, dollars);
   expect(outcome(rejected)).toBe(reason);
-  const { zh, en } = rejected.kind === 'invalid' ? rejected.problem : { zh: '', en: '' };
+  const { zh, en } = rejected.kind === 'invalid' ? rejected.issue : { zh: '', en: '' };
   // What was typed is quoted in both.
   expect(zh.replace(/“.*”/, '')).toMatch(/\p{Script=Han}/u);
   expect(en.replace(/".*"/, '')).toMatch(/^[^\p{Script=Han}]+$/u);
@@ -109,10 +109,10 @@ test('"unlimited" is an answer only where the caller takes it, and the bounds ar
   expect(parseMoney('Unlimited', { ...dollars, unlimited: true })).toEqual({ kind: 'unlimited' });
   expect(parseMoney('不限', { ...dollars, unlimited: true })).toEqual({ kind: 'unlimited' });
   expect(parseMoney('0', { ...dollars, min: 1, unlimited: true })).toMatchObject({
-    problem: { reason: 'bounds', en: 'must be at least 0.000002 USD', zh: '不能小于 0.000002 USD' },
+    issue: { reason: 'bounds', en: 'must be at least 0.000002 USD', zh: '不能小于 0.000002 USD' },
   });
   expect(parseMoney('2e6', { ...quota, max: 1_000_000 })).toMatchObject({
-    problem: { en: 'must be at most 1,000,000' },
+    issue: { en: 'must be at most 1,000,000' },
   });
   expect(parseMoney('-5usd', { ...quota, min: -5_000_000 })).toEqual({ kind: 'value', value: -2_500_000 });
 });

@@ -251,7 +251,7 @@ incident(
 );
 
 incident('CVE-2026-25802 (files)', 'a picture or page that a model made ran as script where it was shown', async () => {
-  const { shownType } = await import('../../server/relay/shared/safe-headers.ts');
+  const { safeType } = await import('../../server/relay/shared/safe-headers.ts');
   for (const type of [
     'text/html',
     'image/svg+xml',
@@ -259,7 +259,7 @@ incident('CVE-2026-25802 (files)', 'a picture or page that a model made ran as s
     'TEXT/HTML; charset=utf-8',
     'text/javascript',
   ])
-    expect(shownType(type)).toBe('application/octet-stream');
+    expect(safeType(type)).toBe('application/octet-stream');
 });
 
 incident(

@@ -5,7 +5,7 @@ import type { Decision, Effects, LedgerState, Posting } from '../../server/billi
 import { maxQuota } from '../../server/contract/pricing/charge.ts';
 import { deduct, grant, log, redeem, refund, reserve, reward, settle, topUp, transfer } from './support.ts';
 
-export type Core = Pick<typeof import('../../server/billing/ledger/core.ts'), 'decide' | 'repeated'>;
+export type Core = Pick<typeof import('../../server/billing/ledger/core.ts'), 'decide' | 'duplicateOf'>;
 
 const posting = (ref: string, change: Partial<Posting> = {}): Posting => ({
   ref,
@@ -340,11 +340,11 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
 ];
 
 /** @throws AssertionError at the first case that is decided otherwise. */
-export function examineCore({ decide, repeated }: Core): void {
+export function examineCore({ decide, duplicateOf }: Core): void {
   assert.equal(maxQuota, 10 ** 15);
   for (const [name, command, expected] of cases(maxQuota)) assert.deepEqual(decide(command, state), expected, name);
   const one = { debit: 1, credit: 2, amount: 3 };
-  assert.deepEqual(repeated(one, { ...one }), { status: 'duplicate' });
+  assert.deepEqual(duplicateOf(one, { ...one }), { status: 'duplicate' });
   for (const change of [{ debit: 9 }, { credit: 9 }, { amount: 9 }])
-    assert.deepEqual(repeated(one, { ...one, ...change }), { status: 'conflict' });
+    assert.deepEqual(duplicateOf(one, { ...one, ...change }), { status: 'conflict' });
 }

@@ -60,7 +60,7 @@ function asking(holders: readonly number[] = [holder]) {
       await new Promise<void>((resolve) => clock.after(5, resolve));
       return { grants };
     },
-    isUnresolved: () => false,
+    isUncertain: () => false,
     recall: (_account, _token, _holders, mark) => void marks.push(mark),
     answer: () => undefined,
     nodes: () => 2,
@@ -138,7 +138,7 @@ test('while the database is away nobody waits for it: who needs more than lies h
       requested++;
       throw new Error('connection refused');
     },
-    isUnresolved: () => false,
+    isUncertain: () => false,
     recall: () => undefined,
     answer: () => undefined,
     nodes: () => 2,
@@ -173,7 +173,7 @@ function askingForKey(state: Partial<Grant>) {
         ...state,
       })),
     }),
-    isUnresolved: () => false,
+    isUncertain: () => false,
     recall: (_account, token, _holders, mark, tokenOnly) => {
       recalls.push([token, tokenOnly]);
       clock.after(1, () => leases.onResponse(account, holder, mark));
@@ -267,7 +267,7 @@ function carried() {
           failed: () => reject(new Error('turned down')),
         });
       }),
-    isUnresolved: () => false,
+    isUncertain: () => false,
     recall: () => undefined,
     answer: () => undefined,
     nodes: () => 1,

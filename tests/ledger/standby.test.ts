@@ -64,7 +64,7 @@ function distant(fate: (commands: readonly LedgerCommand[]) => 'done' | 'away' |
       if (fate([]) === 'away') throw unavailable();
     },
     isInvalidCommand: () => false,
-    isUnresolved: (error) => (error as { code?: unknown }).code === 'UNRESOLVED',
+    isUncertain: (error) => (error as { code?: unknown }).code === 'UNRESOLVED',
   };
 }
 
@@ -317,7 +317,7 @@ test.each(['at once', 'later'])(
           if (random() < 0.4) throw Object.assign(new Error('full'), { code: 'SQLITE_FULL' });
           return store.apply(commands);
         },
-        isUnresolved: () => false,
+        isUncertain: () => false,
       };
       const { engine, submit } = engineOver(kind === 'later' ? far : near, seed % 2 === 0);
       const before = balanceOf(database.raw, -2);

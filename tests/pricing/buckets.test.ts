@@ -50,15 +50,15 @@ test.each(bucketNames)('M14: a token of %s alone is charged, told in the log row
 });
 
 test.each(bucketNames)('M14: a hold covers what is counted as %s', (name) => {
-  const { side, held } = bucketRow(name);
+  const { side, reservedAs } = bucketRow(name);
   const dear = Object.fromEntries(bucketOptions.map(({ key }, at) => [key, { [model]: 2 + at }]));
   for (const prices of [plain, pricesWith({ ...dear, ModelRatio: { [model]: 10 } })]) {
     const size = {
-      promptTokens: side === 'prompt' && held !== 'media' ? 100 : 0,
-      media: held === 'media' ? { [name]: 100 } : {},
-      caches: held === '5m' || held === '1h' ? held : ('none' as const),
+      promptTokens: side === 'prompt' && reservedAs !== 'media' ? 100 : 0,
+      media: reservedAs === 'media' ? { [name]: 100 } : {},
+      caches: reservedAs === '5m' || reservedAs === '1h' ? reservedAs : ('none' as const),
       maxTokens: side === 'answer' ? 100 : 0,
-      speaks: held === 'audio',
+      hasAudio: reservedAs === 'audio',
     };
     expect(reserveEstimate(prices, size)).toBeGreaterThanOrEqual(quotaOf(one(name, 100), prices));
   }
@@ -80,7 +80,7 @@ test.each(bucketOptions)('M14: $key is an option like others and moves a price',
 test('M14: what a row refers to is a row', () => {
   for (const name of bucketNames) {
     const { price, includes } = bucketRow(name);
-    const against = price !== null && 'against' in price ? price.against : undefined;
+    const against = price !== null && 'relativeTo' in price ? price.relativeTo : undefined;
     for (const other of [pricedAs(name), against ?? name, includes ?? name]) expect(bucketNames).toContain(other);
   }
   for (const list of [bucketNames.map((name) => bucketRow(name).field), ratioRows.map(({ field }) => field)])

@@ -96,9 +96,9 @@ const size = { promptTokens: 100, maxTokens: 10 };
 // prompt × dearest way in + output × dearest way out.
 const holds: readonly (readonly [string, Partial<Prices>, Partial<ReserveSize>, number])[] = [
   ['words', {}, {}, 140],
-  ['sound written dearer than words', { audioRatio: 4, audioCompletionRatio: 2 }, { speaks: true }, 180],
-  ['sound written cheaper than words', { audioRatio: 2, audioCompletionRatio: 1 }, { speaks: true }, 140],
-  ['sound dear to read, cheap to write', { audioRatio: 10, audioCompletionRatio: 0.1 }, { speaks: true }, 140],
+  ['sound written dearer than words', { audioRatio: 4, audioCompletionRatio: 2 }, { hasAudio: true }, 180],
+  ['sound written cheaper than words', { audioRatio: 2, audioCompletionRatio: 1 }, { hasAudio: true }, 140],
+  ['sound dear to read, cheap to write', { audioRatio: 10, audioCompletionRatio: 0.1 }, { hasAudio: true }, 140],
   ['sound that nobody asked for', { audioRatio: 4, audioCompletionRatio: 2 }, {}, 140],
   ['a picture dearer than words', { imageRatio: 3 }, { media: { imageInput: 10 } }, 170],
   ['a picture cheaper than words', { imageRatio: 0.5 }, { media: { imageInput: 10 } }, 150],

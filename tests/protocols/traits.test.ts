@@ -13,7 +13,7 @@ import { isRelayPath, relayRouteFor } from '../../server/relay/intake/routes.ts'
 import { dialectOf } from '../../server/relay/shared/render-error.ts';
 
 const ids = Object.keys(codecs) as ProtocolId[];
-const chatOf = (id: ProtocolId) => codecs[id].traits.routes.find(({ operation }) => operation === 'chat');
+const chatOf = (id: ProtocolId) => codecs[id].definition.routes.find(({ operation }) => operation === 'chat');
 const filled = (path: string) => path.replace('{model}', 'm');
 
 function parsedOf(protocol: ProtocolId, body: Record<string, unknown>): ParsedRequest {
@@ -46,19 +46,19 @@ test.each(ids)('%s: its chat is served, belongs to the relay, and its errors are
   expect(codecs[id].id).toBe(id);
   const route = chatOf(id);
   expect(route).toBeDefined();
-  for (const { path, operation } of codecs[id].traits.routes) {
+  for (const { path, operation } of codecs[id].definition.routes) {
     expect(relayRouteFor(filled(path))?.route).toMatchObject({ protocol: id, operation });
     expect(isRelayPath(filled(path))).toBe(true);
   }
   expect(dialectOf(filled(route?.path ?? ''))).toBe(id);
-  expect(codecs[id].traits.label).not.toBe('');
+  expect(codecs[id].definition.label).not.toBe('');
 });
 
 test('no two dialects share a path, a name or an operation', () => {
   for (const list of [
-    allCodecs.flatMap(({ traits }) => traits.routes.map(({ path }) => path)),
-    allCodecs.map(({ traits }) => traits.label),
-    allCodecs.flatMap(({ traits }) => [traits.chatOperation]),
+    allCodecs.flatMap(({ definition }) => definition.routes.map(({ path }) => path)),
+    allCodecs.map(({ definition }) => definition.label),
+    allCodecs.flatMap(({ definition }) => [definition.chatOperation]),
   ])
     expect(new Set(list).size).toBe(list.length);
 });
@@ -78,7 +78,7 @@ test.each(ids)('%s: a limit is written where it is read, and a lower one stays',
 });
 
 test.each(ids)('%s: no parser can read another limit than ours', (id) => {
-  const { limit } = codecs[id].traits;
+  const { limit } = codecs[id].definition;
   for (const name of limit.names) {
     expect(() => parsedOf(id, { model: 'm', [name.toUpperCase()]: 9 })).toThrow(/could be read as/);
     expect(() => parsedOf(id, { model: 'm', [name]: '9' })).toThrow(/must be a number/);
@@ -108,11 +108,11 @@ test.each(ids)('%s: an error is told with its words, whole and in a stream', (id
   expect(codecs[id].client.encodeStreamError(error)).toContain('too fast');
   const read = codecs[id].upstream.decodeError(429, JSON.stringify(codecs[id].client.encodeError(error)));
   expect(read).toMatchObject({ status: 429, message: 'too fast' });
-  expect(codecs[id].traits.countAnswer(7)).toBeTypeOf('object');
+  expect(codecs[id].definition.countAnswer(7)).toBeTypeOf('object');
 });
 
 test('Anthropic’s list of models, page by page, forwards and back', () => {
-  const { models } = codecs['anthropic-messages'].traits;
+  const { models } = codecs['anthropic-messages'].definition;
   if (models === undefined) throw new Error('no list of models');
   const { list, card } = models;
   const cards = ['a', 'b', 'c', 'd', 'e'].map((name) => card(name, {} as never));

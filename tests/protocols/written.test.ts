@@ -1,12 +1,12 @@
 /** What writers put around the words: lists that stay JSON wherever they are cut, parts that are opened once. */
 import { expect, test } from 'vitest';
 import type { ChatEvent } from '../../server/protocols/canonical.ts';
-import { reshapeFor } from '../../server/protocols/gemini-generate/json-list.ts';
+import { transformFor } from '../../server/protocols/gemini-generate/json-list.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { streamOf } from './support.ts';
 
 const listed = (chunks: readonly string[]): unknown => {
-  const shape = reshapeFor('/v1beta/models/m:streamGenerateContent');
+  const shape = transformFor('/v1beta/models/m:streamGenerateContent');
   if (shape === null) throw new Error('no list');
   return JSON.parse(chunks.map((chunk) => shape.push(chunk)).join('') + shape.end());
 };
@@ -29,7 +29,7 @@ test.each([
   ['/v1beta/models/m:streamGenerateContent?alt=sse', false],
   ['/v1beta/models/m:streamGenerateContent?key=k&alt=sse', false],
   ['/v1beta/models/m:generateContent', false],
-])('%s is told as a list: %s', (url, expected) => expect(reshapeFor(url) !== null).toBe(expected));
+])('%s is told as a list: %s', (url, expected) => expect(transformFor(url) !== null).toBe(expected));
 
 const typesIn = (events: readonly ChatEvent[]): string[] =>
   [...streamOf(codecs['openai-responses'], events).matchAll(/^event: (.*)$/gm)].map((match) => match[1] ?? '');

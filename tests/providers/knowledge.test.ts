@@ -21,7 +21,7 @@ describe('rows', () => {
     for (const { provider } of all) if (provider !== undefined) expect(slugs).toContain(provider);
     for (const { provider, dialect } of providerRows) {
       const codec = allCodecs.find(({ id }) => id === dialect);
-      expect(providerBySlug(provider)?.operations).toContain(codec?.traits.chatOperation);
+      expect(providerBySlug(provider)?.operations).toContain(codec?.definition.chatOperation);
     }
   });
 

@@ -5,7 +5,7 @@ import { AppError, type ErrorCode, errors } from '../../server/contract/errors.t
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { drawingModel, orderOf } from '../../server/relay/endpoints/tasks/actions.ts';
-import { drawSubmits, type TaskRoute, taskFor } from '../../server/relay/endpoints/tasks/routes.ts';
+import { midjourneySubmits, type TaskRoute, taskFor } from '../../server/relay/endpoints/tasks/routes.ts';
 import { relayRoutes } from '../../server/relay/intake/routes.ts';
 import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -116,7 +116,7 @@ const fetched = (method: 'GET' | 'POST', path: string, shape: Shape): Row => ({
 /** A kind of work that is not named here does not compile. Pictures and reports are opened by what only their owner knows, not by keys. */
 const taskRows: Readonly<Record<Exclude<TaskRoute['kind'], 'image' | 'notify'>, readonly Row[]>> = {
   draw: [
-    ...[...drawSubmits].map((submit) => drawRow(submit, `/mj/submit/${submit}`)),
+    ...[...midjourneySubmits].map((submit) => drawRow(submit, `/mj/submit/${submit}`)),
     drawRow('imagine', '/mj-fast/mj/submit/imagine'),
     drawRow('swap', '/mj/insight-face/swap'),
   ],

@@ -9,11 +9,11 @@ const day = 24 * 60 * minute;
 test('a conversation stays with its channel for fifteen minutes after its last answer', () => {
   let now = 0;
   const affinity = createAffinity(() => now);
-  affinity.remember('a', 1);
-  affinity.remember(null, 2);
+  affinity.store('a', 1);
+  affinity.store(null, 2);
   now += 15 * minute;
   expect([affinity.find('a'), affinity.find('b'), affinity.find(null)]).toEqual([1, null, null]);
-  affinity.remember('a', 3);
+  affinity.store('a', 3);
   now += 15 * minute;
   expect(affinity.find('a')).toBe(3);
   now += 1;
@@ -23,7 +23,7 @@ test('a conversation stays with its channel for fifteen minutes after its last a
 test('what an upstream keeps is known for thirty days, with its owner', () => {
   let now = 0;
   const affinity = createAffinity(() => now);
-  affinity.rememberKept('resp_1', { channelId: 4, ownerId: 9 });
+  affinity.storeItem('resp_1', { channelId: 4, ownerId: 9 });
   now += 30 * day;
   expect(affinity.kept('resp_1')).toMatchObject({ channelId: 4, ownerId: 9 });
   expect(affinity.kept('resp_2')).toBeNull();
@@ -33,15 +33,15 @@ test('what an upstream keeps is known for thirty days, with its owner', () => {
 
 test('the oldest are forgotten: 20,000 conversations, 50,000 kept answers; what is used again is young', () => {
   const affinity = createAffinity(() => 0);
-  for (let n = 0; n < 20_000; n++) affinity.remember(`c${n}`, n + 1);
+  for (let n = 0; n < 20_000; n++) affinity.store(`c${n}`, n + 1);
   expect(affinity.find('c0')).toBe(1);
-  affinity.remember('c0', 7);
-  affinity.remember('more', 1);
+  affinity.store('c0', 7);
+  affinity.store('more', 1);
   expect([affinity.find('c0'), affinity.find('c1'), affinity.find('c2')]).toEqual([7, null, 3]);
-  for (let n = 0; n < 50_000; n++) affinity.rememberKept(`r${n}`, { channelId: n, ownerId: 1 });
+  for (let n = 0; n < 50_000; n++) affinity.storeItem(`r${n}`, { channelId: n, ownerId: 1 });
   expect(affinity.kept('r0')).not.toBeNull();
-  affinity.rememberKept('r0', { channelId: 7, ownerId: 1 });
-  affinity.rememberKept('more', { channelId: 1, ownerId: 1 });
+  affinity.storeItem('r0', { channelId: 7, ownerId: 1 });
+  affinity.storeItem('more', { channelId: 1, ownerId: 1 });
   expect([affinity.kept('r0')?.channelId, affinity.kept('r1'), affinity.kept('r2')?.channelId]).toEqual([7, null, 2]);
 });
 

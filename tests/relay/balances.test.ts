@@ -41,19 +41,19 @@ test('a hold takes of the budgets, the key and the balance, or of none of them',
   const limits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 500, monthBudget: 0 };
   balances.money.accounts.observeToken({ ...token(7, 400), limits });
   const account = balances.account(1, 7);
-  const left = () => [account.budgetRoom(limits), account.available()];
-  expect(account.reserve(300, { budget: 300, limits })).toEqual({ ok: false, who: 'user', remain: 100 });
+  const left = () => [account.availableBudget(limits), account.available()];
+  expect(account.reserve(300, { budget: 300, limits })).toEqual({ ok: false, scope: 'user', remain: 100 });
   expect(left()).toEqual([500, 100]);
   expect(account.reserve(60, { budget: 501, limits })).toMatchObject({
     ok: false,
-    who: 'budget',
+    scope: 'budget',
     period: 'day',
     remain: 500,
   });
   expect(left()).toEqual([500, 100]);
   expect(account.reserve(60, { budget: 60, limits })).toEqual({ ok: true });
   expect(left()).toEqual([440, 40]);
-  account.settle({ held: 60, charged: 10, budget: 60 });
+  account.settle({ reserved: 60, charged: 10, budget: 60 });
   expect(left()).toEqual([490, 90]);
 });
 
@@ -64,7 +64,7 @@ test('1,000 requests against the balance for 10: 10 are admitted', () => {
     (answer) => answer.ok,
   );
   expect(admitted).toHaveLength(10);
-  expect(balances.account(1, 0).reserve(100)).toEqual({ ok: false, who: 'user', remain: 5 });
+  expect(balances.account(1, 0).reserve(100)).toEqual({ ok: false, scope: 'user', remain: 5 });
 });
 
 type Step = { readonly kind: 'hold' | 'settle' | 'credit'; readonly amount: number; readonly part: number };
@@ -94,7 +94,7 @@ test('whatever happens, nobody holds more than there is, in the account and unde
         } else if (kind === 'settle' && open.length > 0) {
           const ended = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
           const charged = Math.floor(ended * part);
-          balances.account(1, 7).settle({ held: ended, charged: charged });
+          balances.account(1, 7).settle({ reserved: ended, charged });
           balance -= charged;
           used += charged;
         } else if (kind === 'credit') {
@@ -116,7 +116,7 @@ test('a refund gives the balance and the key’s quota back, once', () => {
   balances.money.accounts.observeUser(user(1, 1000));
   balances.money.accounts.observeToken(token(7, 300));
   balances.account(1, 7).reserve(200);
-  balances.account(1, 7).settle({ held: 200, charged: 200 });
+  balances.account(1, 7).settle({ reserved: 200, charged: 200 });
   const event = { kind: 'balance', userId: 1, delta: 200, version: 1, token: { id: 7, used: -200 } } as const;
   balances.money.accounts.credit(event);
   balances.money.accounts.credit(event);
@@ -154,7 +154,7 @@ test('M2: a user or key that is removed and comes back while requests run has no
   balances.money.accounts.observeUser(user(1, 100));
   balances.money.accounts.observeToken(token(7, 90));
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([20, 10]);
-  balances.account(1, 7).settle({ held: 80, charged: 80 });
+  balances.account(1, 7).settle({ reserved: 80, charged: 80 });
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([20, 10]);
 });
 
@@ -162,24 +162,24 @@ test('what open requests may cost together stays within the balance, or so many 
   const balances = new Balances();
   balances.money.accounts.observeUser(user(1, 100));
   expect(balances.account(1, 0).reserve(10, { max: 60 }).ok).toBe(true);
-  expect(balances.account(1, 0).reserve(10, { max: 60 })).toEqual({ ok: false, who: 'user', remain: 40 });
+  expect(balances.account(1, 0).reserve(10, { max: 60 })).toEqual({ ok: false, scope: 'user', remain: 40 });
   expect([
-    balances.account(1, 0).spare(1, false),
-    balances.account(1, 0).spare(4, false),
+    balances.account(1, 0).availableWith(1, false),
+    balances.account(1, 0).availableWith(4, false),
     balances.account(1, 0).available(),
   ]).toEqual([40, 340, 90]);
   for (let n = 0; n < 5; n++) expect(balances.account(1, 0).reserve(10, { max: 60, overcommit: 4 }).ok).toBe(true);
   expect(balances.account(1, 0).reserve(10, { max: 60, overcommit: 4 })).toEqual({
     ok: false,
-    who: 'user',
+    scope: 'user',
     remain: 40,
   });
   // Of a request that was let in, more is held without asking what it may cost.
   expect(balances.account(1, 0).reserve(40, { max: 0 }).ok).toBe(true);
   expect(balances.account(1, 0).reserve(1, { max: 0 }).ok).toBe(false);
-  for (let n = 0; n < 6; n++) balances.account(1, 0).settle({ held: 10, charged: 0, max: 60 });
-  balances.account(1, 0).settle({ held: 40, charged: 0, max: 0 });
-  expect([balances.account(1, 0).spare(1, false), balances.account(1, 0).available()]).toEqual([100, 100]);
+  for (let n = 0; n < 6; n++) balances.account(1, 0).settle({ reserved: 10, charged: 0, max: 60 });
+  balances.account(1, 0).settle({ reserved: 40, charged: 0, max: 0 });
+  expect([balances.account(1, 0).availableWith(1, false), balances.account(1, 0).available()]).toEqual([100, 100]);
 });
 
 test('the house pays whatever the balance is; the key’s limit holds', () => {
@@ -189,14 +189,14 @@ test('the house pays whatever the balance is; the key’s limit holds', () => {
   expect(balances.account(1, 7).reserve(80, { max: 80, overcommit: 1, selfUse: true }).ok).toBe(true);
   expect(balances.account(1, 7).reserve(80, { max: 80, overcommit: 1, selfUse: true })).toEqual({
     ok: false,
-    who: 'token',
+    scope: 'token',
     remain: 10,
   });
-  balances.account(1, 7).settle({ held: 80, charged: 70, max: 80, selfUse: true });
+  balances.account(1, 7).settle({ reserved: 80, charged: 70, max: 80, selfUse: true });
   expect(balances.account(1, 0).limits()).toEqual({ limit: 70, used: 70 });
   expect([
     balances.account(1, 7).available(true),
-    balances.account(1, 7).spare(1, true),
+    balances.account(1, 7).availableWith(1, true),
     balances.account(1, 7).available(),
   ]).toEqual([20, 20, 0]);
 });

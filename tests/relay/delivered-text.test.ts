@@ -18,8 +18,8 @@ const media = (type: 'audio' | 'image', kind: 'base64' | 'url'): ChatEvent =>
 test('sound counts as words, by its seconds; a picture and what is named by an address do not', () => {
   const tally = new DeliveredTextTally();
   expect(tally.take(media('audio', 'base64'))).toBe(true);
-  expect(tally.spokenSeconds).toBe(1);
+  expect(tally.audioSeconds).toBe(1);
   expect(tally.take(media('image', 'base64'))).toBe(false);
   expect(tally.take(media('audio', 'url'))).toBe(false);
-  expect([tally.spokenSeconds, tally.units]).toEqual([1, 0]);
+  expect([tally.audioSeconds, tally.units]).toEqual([1, 0]);
 });

@@ -188,8 +188,8 @@ test('what one thread learns of channels and conversations others know when it h
   const remembering = createAffinity(() => now, reports);
   const a = channel(1);
   for (let n = 0; n < 5; n++) one.failed(a, 0, failure({}));
-  for (let n = 0; n < 3; n++) remembering.remember('talk', 7);
-  remembering.rememberKept('resp_1', { channelId: 7, ownerId: 2 });
+  for (let n = 0; n < 3; n++) remembering.store('talk', 7);
+  remembering.storeItem('resp_1', { channelId: 7, ownerId: 2 });
   due();
   expect(told).toHaveLength(1);
   const there = createAffinity(() => now);
@@ -201,7 +201,7 @@ test('what one thread learns of channels and conversations others know when it h
   expect([there.find('talk'), there.kept('resp_1')]).toMatchObject([7, { channelId: 7, ownerId: 2 }]);
   // What was told is not told again before others may have forgotten it.
   due = () => undefined;
-  remembering.remember('talk', 7);
+  remembering.store('talk', 7);
   due();
   expect(told).toHaveLength(1);
   now += 30_001;

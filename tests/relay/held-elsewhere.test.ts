@@ -47,8 +47,8 @@ test('R16: what requests of the server before hold, and may come to hold, cannot
   const after = server();
   const elsewhere = createHeldElsewhere(after.money);
   elsewhere.set(openMoneyOf(before.money, rows));
-  expect(after.account(1, 0).reserve(401)).toEqual({ ok: false, who: 'user', remain: 400 });
-  expect(after.account(1, 7).reserve(301)).toEqual({ ok: false, who: 'token', remain: 300 });
+  expect(after.account(1, 0).reserve(401)).toEqual({ ok: false, scope: 'user', remain: 400 });
+  expect(after.account(1, 7).reserve(301)).toEqual({ ok: false, scope: 'token', remain: 300 });
   // All of it together is what there is.
   expect(after.account(1, 0).reserve(400).ok).toBe(true);
   expect(before.account(1, 7).reserve(500, { max: 0 }).ok).toBe(true);
@@ -62,8 +62,8 @@ test('R16: what has ended there comes free here, and what it cost is gone', () =
   const elsewhere = createHeldElsewhere(after.money);
   elsewhere.set(openMoneyOf(before.money, rows));
   expect(after.account(1, 0).available()).toBe(100);
-  before.account(1, 7).settle({ held: 600, charged: 50 });
-  after.account(1, 7).settle({ held: 0, charged: 50 });
+  before.account(1, 7).settle({ reserved: 600, charged: 50 });
+  after.account(1, 7).settle({ reserved: 0, charged: 50 });
   // Its bill came first: less, not more.
   expect(after.account(1, 0).available()).toBe(50);
   elsewhere.set(openMoneyOf(before.money, rows));

@@ -337,10 +337,10 @@ class WatchedBalances extends Balances {
     const record = seen.get(tokenId);
     if (record === undefined || this.watched.has(account)) return account;
     this.watched.add(account);
-    const [spare, available, reserve] = [account.spare, account.available, account.reserve].map((one) =>
+    const [spare, available, reserve] = [account.availableWith, account.available, account.reserve].map((one) =>
       one.bind(account),
-    ) as [Account['spare'], Account['available'], Account['reserve']];
-    account.spare = (...terms) => {
+    ) as [Account['availableWith'], Account['available'], Account['reserve']];
+    account.availableWith = (...terms) => {
       record.spare = spare(...terms);
       return record.spare;
     };
@@ -386,7 +386,7 @@ beforeAll(async () => {
       monoNow: () => performance.now(),
       random: Math.random,
       keyHmac: gateway.vault.keyHmac,
-      sealedBlob: sealedBlobOf(gateway.vault),
+      encryptedBlob: sealedBlobOf(gateway.vault),
       tasks: { ...gateway.services.tasks, addDrawing: noop, addSong: noop },
       findSession: async () => 0,
       failure: () => undefined,

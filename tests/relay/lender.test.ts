@@ -111,7 +111,7 @@ test('when all there was has been lent, the request is made shorter; when there 
   expect(shorter.status).toBe(200);
   expect(JSON.parse(String(upstream.requests[0]?.body)).max_tokens).toBeLessThan(4000);
   free = 0;
-  gateway.balances.account(gateway.userId, 0).settle({ held: 0, charged: left() });
+  gateway.balances.account(gateway.userId, 0).settle({ reserved: 0, charged: left() });
   const rejected = await gateway.chat(key, ask);
   expect(rejected.status).toBe(403);
   expect(await rejected.json()).toMatchObject({ error: { code: 'user_exhausted' } });
@@ -182,7 +182,7 @@ test('the limit of a key is borrowed beside the balance; a key without limit bor
   expect((await gateway.chat(limited.key, ask)).status).toBe(200);
   expect(loans.map(({ to }) => to.tokenId)).toEqual([limited.id]);
   const unlimited = await gateway.token();
-  gateway.balances.account(gateway.userId, 0).settle({ held: 0, charged: left() });
+  gateway.balances.account(gateway.userId, 0).settle({ reserved: 0, charged: left() });
   expect((await gateway.chat(unlimited.key, ask)).status).toBe(200);
   expect(loans.at(-1)?.to.tokenId).toBe(0);
 });
@@ -274,7 +274,7 @@ test('what is idle is taken back, what is held is not', () => {
   expect(gateway.balances.account(gateway.userId, 0).reserve(400)).toEqual({ ok: true });
   expect(leased.reclaim(subject, 10_000)).toBe(600);
   expect(leased.reclaim(subject, 10_000)).toBe(0);
-  gateway.balances.account(gateway.userId, 0).settle({ held: 400, charged: 150 });
+  gateway.balances.account(gateway.userId, 0).settle({ reserved: 400, charged: 150 });
   expect(leased.reclaim(subject, 100)).toBe(100);
   expect(leased.reclaim(subject, 10_000)).toBe(150);
   expect(left()).toBe(0);

@@ -85,7 +85,7 @@ function setUp(options: Record<string, string> = {}) {
     try {
       admission.reserve({ tokens, output });
       const answer = account.reserve(0, { budget: reserve, limits: keyLimits });
-      if (!answer.ok && answer.who === 'budget')
+      if (!answer.ok && answer.scope === 'budget')
         throw new AppError(answer.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
           remain: answer.remain,
           need: reserve,
@@ -99,11 +99,11 @@ function setUp(options: Record<string, string> = {}) {
       extend: (more: number) => account.reserve(0, { budget: more, limits: keyLimits }).ok,
       ended(end: End) {
         admission.ended(end.tokens, end.success);
-        account.settle({ held: 0, charged: end.charged, budget: reserve });
+        account.settle({ reserved: 0, charged: end.charged, budget: reserve });
       },
       withdraw() {
         admission.rollBack();
-        account.settle({ held: 0, charged: 0, budget: reserve });
+        account.settle({ reserved: 0, charged: 0, budget: reserve });
       },
     };
   };
@@ -337,7 +337,7 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
 test('the room of a budget is what neither was used nor is held', () => {
   const { ask, accountOf } = setUp();
   const who = principal({ dayBudget: 100, monthBudget: 90 });
-  const room = () => accountOf(who).budgetRoom(who.token?.limits ?? null);
+  const room = () => accountOf(who).availableBudget(who.token?.limits ?? null);
   expect(room()).toBe(90);
   const { admission } = ask(who, { tokens: 0, reserve: 30 });
   expect(room()).toBe(60);

@@ -571,7 +571,7 @@ test.each(tellings)('R8: %s%s %o: thousands are told what one alone is told', as
     const requestId = response?.headers.get('x-oneapi-request-id') ?? '';
     const seconds = (n % 3) + 1;
     const shown = clientError(new AppError('overloaded', { seconds }), requestId);
-    const alone = sealed(refusalFor(request, plainPath(path), { shown, retryAfter: seconds }));
+    const alone = sealed(refusalFor(request, plainPath(path), { clientError: shown, retryAfter: seconds }));
     expect(response?.status).toBe(alone.status);
     expect(Object.fromEntries(response?.headers ?? [])).toEqual(Object.fromEntries(alone.headers));
     expect(await response?.text()).toBe(await alone.text());

@@ -39,7 +39,7 @@ function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean)
   }
   const last = relay.isLast;
   if (!last && relay.error === null) out.push(bytesOf(relay.close(splitter.end())));
-  const { texts, choices, units, thoughtUnits, spokenSeconds, calls } = relay.words();
+  const { texts, choices, units, thoughtUnits, audioSeconds, calls } = relay.words();
   return {
     passed,
     states: states.filter((state) => state !== ''),
@@ -53,7 +53,7 @@ function relayed(id: ProtocolId, chunks: readonly Uint8Array[], unread: boolean)
       saidSince: relay.deliveredSinceUsage(),
       responseId: relay.responseId,
       thinking: relay.thought,
-      words: { said: texts.join(''), choices, units, thoughtUnits, spokenSeconds, calls },
+      words: { said: texts.join(''), choices, units, thoughtUnits, spokenSeconds: audioSeconds, calls },
     },
   };
 }

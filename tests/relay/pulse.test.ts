@@ -1,12 +1,12 @@
 /** Many look, one timer beats; where nobody looks any more none does. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Looking, Pulse } from '../../server/relay/shared/interval-timers.ts';
+import { IntervalTimers, type Looking } from '../../server/relay/shared/interval-timers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('what looks at the same interval shares its timer, which ends with the last of them', () => {
-  const pulse = new Pulse();
+  const pulse = new IntervalTimers();
   const seen: string[] = [];
   const looking = (name: string) => ({ check: () => void seen.push(name) });
   const [one, two, other, again] = ['one', 'two', 'other', 'again'].map(looking) as [

@@ -2,7 +2,7 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from 'ai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { recalledBody } from '../../server/relay/intake/references.ts';
+import { loadedBody } from '../../server/relay/intake/references.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { aliasOf, type GridTarget } from '../practice/grid/targets.ts';
 import { createWorld, gatewayUrl, type World } from '../practice/grid/world.ts';
@@ -168,7 +168,7 @@ test('a short request cannot name more than a long one may hold', async () => {
   if (matched === undefined) throw new Error('no such route');
   const loadItems = async () => new Map([[id, JSON.stringify({ id, type: 'message', content: 'x'.repeat(1000) })]]);
   const named = (times: number) =>
-    recalledBody(
+    loadedBody(
       matched.route,
       { body: { input: Array.from({ length: times }, () => ({ type: 'item_reference', id })) }, json: null },
       { loadItems, bodyLimit: 5000 },

@@ -120,7 +120,7 @@ test('an attack leaves a sample, of each key and of all, and says how many it st
       peer: { ip: () => '' },
       seen: { principal: null, parsed: null },
       error: null,
-      shown: () => ({ status: 429, type: '', code: 'rate_limited', message: '', requestId: `r${id}` }),
+      clientError: () => ({ status: 429, type: '', code: 'rate_limited', message: '', requestId: `r${id}` }),
     });
   for (let n = 0; n < 1000; n++) reject(1);
   expect(rows).toHaveLength(20);

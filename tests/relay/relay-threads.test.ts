@@ -441,7 +441,7 @@ function live(
     const charged = 1 + Math.floor(random() * 1000);
     account.locked(() => {
       one.admission.ended(5, true);
-      account.settle({ held: one.held, max: 5000, budget: 5000, charged, open: one.row });
+      account.settle({ reserved: one.held, max: 5000, budget: 5000, charged, open: one.row });
     });
     send(one.ref, charged);
     if (random() < 0.7) money.open.over(one.row);
@@ -479,7 +479,7 @@ test('what several threads say in turns is what one says', () => {
           if (told.ok) open.push(amount);
         } else if (open.length > 0) {
           const held = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
-          const spent = { held, charged: Math.floor(held * part) };
+          const spent = { reserved: held, charged: Math.floor(held * part) };
           model.account(id, id).settle(spent);
           one.account(id, id).settle(spent);
         }

@@ -59,7 +59,7 @@ test('exactness 7: what moves elsewhere is in the books, not in reach', () => {
 test('exactness 14: when no sign of life was confirmed for too long, nothing is let in and nothing grows', () => {
   expect(balances.account(1, 7).reserve(10).ok).toBe(true);
   clock += 12_000;
-  expect([balances.account(1, 7).available(), balances.account(1, 7).spare(4, false)]).toEqual([0, 0]);
+  expect([balances.account(1, 7).available(), balances.account(1, 7).availableWith(4, false)]).toEqual([0, 0]);
   expect([balances.account(1, 7).reserve(10).ok, balances.account(1, 7).reserve(10, { epoch: 1 }).ok]).toEqual([
     false,
     false,
@@ -126,12 +126,12 @@ test('a request of an earlier number ends without touching what is leased under 
   leased.addLease(account, 80);
   leased.addLease(limit, 80);
   expect(balances.account(1, 7).reserve(5, { epoch: 1 }).ok).toBe(false);
-  balances.account(1, 7).settle({ held: 60, charged: 50, epoch: 1 });
+  balances.account(1, 7).settle({ reserved: 60, charged: 50, epoch: 1 });
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([80, 80]);
   expect(balances.account(1, 7).limits().used).toBe(90);
   // One of its own does.
   expect(balances.account(1, 7).reserve(30, { epoch: 2 }).ok).toBe(true);
-  balances.account(1, 7).settle({ held: 30, charged: 20, epoch: 2 });
+  balances.account(1, 7).settle({ reserved: 30, charged: 20, epoch: 2 });
   expect([leased.idle(account), leased.idle(limit)]).toEqual([60, 60]);
 });
 

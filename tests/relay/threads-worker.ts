@@ -78,13 +78,13 @@ self.onmessage = ({ data }) => {
       const terms = { max: 50, budget: 50, limits: token?.limits ?? null, open };
       if (!account.reserve(max, terms).ok) throw new Error('refused');
       if (random() < 0.3) account.reserve(50 - max, { max: 0, open });
-      const held = open.cells[Row.held] ?? 0;
+      const reserved = open.cells[Row.held] ?? 0;
       // Some stay open for ever.
       if (random() < 0.001) continue;
       const charged = Math.floor(random() * 2);
       account.locked(() => {
         admission.ended(5, true);
-        account.settle({ held, max: 50, budget: 50, charged, open });
+        account.settle({ reserved, max: 50, budget: 50, charged, open });
       });
       money.open.over(open);
     } catch {

@@ -83,13 +83,13 @@ test('a wish for more counts at once, one for less when the upstream has agreed'
   const { session: set } = turns;
   turns.received(session({ ...quiet, max_output_tokens: 100 }));
   turns.sent({ type: 'session.update', session: { max_output_tokens: 50, output_modalities: ['audio'] } });
-  expect([set.limit(), set.requested(), set.speaks(null)]).toEqual([100, 50, true]);
+  expect([set.limit(), set.requested(), set.hasAudio(null)]).toEqual([100, 50, true]);
   turns.received(session({ max_output_tokens: 50 }));
-  expect([set.limit(), set.speaks(null), set.speaks({ modalities: ['audio'] })]).toEqual([50, false, true]);
+  expect([set.limit(), set.hasAudio(null), set.hasAudio({ modalities: ['audio'] })]).toEqual([50, false, true]);
   turns.sent({ type: 'session.update', session: { max_output_tokens: 'inf', turn_detection: { type: 'server_vad' } } });
-  expect([set.limit(), set.limitOf({ max_output_tokens: 9 }), set.listens()]).toEqual([4096, 9, true]);
+  expect([set.limit(), set.limitOf({ max_output_tokens: 9 }), set.acceptsAudio()]).toEqual([4096, 9, true]);
   turns.received(session({ audio: { input: { turn_detection: { type: 'server_vad', create_response: false } } } }));
-  expect(set.listens()).toBe(false);
+  expect(set.acceptsAudio()).toBe(false);
 });
 
 test('silence is held for until it is known to be silence, speech as long as it is', () => {

@@ -6,7 +6,7 @@ import { codecs } from '../../server/protocols/registry.ts';
 import { foldedName } from '../../server/protocols/shared/member-name.ts';
 import { requestsThinking } from '../../server/relay/admission/answer-limit.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
-import { keptIds, recalledIds } from '../../server/relay/routing/affinity.ts';
+import { keptIds, referencedIds } from '../../server/relay/routing/affinity.ts';
 import { Feature, featuresIn, firstFileIn } from '../../server/routing/features.ts';
 import { often } from '../support/often.ts';
 
@@ -148,7 +148,7 @@ test('nothing that is read out of a body is read where its feature is missing', 
     fc.property(bodies, fc.constantFrom(...dialects), (body, protocol) => {
       const { features } = readPrompt(body);
       const { modifiers, uses, hosts } = featuresIn(body);
-      const kept = [...keptIds({ protocol, body }), ...recalledIds({ protocol, body })];
+      const kept = [...keptIds({ protocol, body }), ...referencedIds({ protocol, body })];
       for (const [is, feature] of [
         [modifiers.length > 0, Feature.modifiers],
         [uses.length > 0, Feature.uses],

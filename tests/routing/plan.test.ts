@@ -141,7 +141,7 @@ const sizes = fc.record<Omit<ReserveSize, 'toolCalls'>>({
   ),
   files: fc.constantFrom(0, 0, 128_000),
   caches: fc.constantFrom('none', '5m', '1h'),
-  speaks: fc.boolean(),
+  hasAudio: fc.boolean(),
 });
 
 /** The dearest of a member's buckets. */
@@ -156,7 +156,7 @@ const words: Readonly<Record<string, readonly BucketName[]>> = {
 
 /** Bucket by bucket, in whole numbers of any size. */
 function exactHold(base: Prices, size: ReserveSize): number {
-  const { promptTokens, media = {}, files = 0, caches = 'none', maxTokens, speaks = false, toolCalls = {} } = size;
+  const { promptTokens, media = {}, files = 0, caches = 'none', maxTokens, hasAudio = false, toolCalls = {} } = size;
   const carried = mediaBuckets.reduce((sum, name) => sum + (media[name] ?? 0), 0);
   const prices = pricesFor(base, promptTokens + carried + files);
   const usage = Object.fromEntries(bucketNames.map((name) => [name, 0])) as Record<BucketName, number>;
@@ -164,7 +164,7 @@ function exactHold(base: Prices, size: ReserveSize): number {
   usage[dearest(prices, read)] += promptTokens;
   for (const name of mediaBuckets) usage[weightOf(prices, name) > 1 ? name : dearest(prices, read)] += media[name] ?? 0;
   if (files > 0) usage[dearest(prices, [...read, ...mediaBuckets])] += files;
-  usage[dearest(prices, speaks ? answerBuckets : ['output', 'reasoning'])] += maxTokens;
+  usage[dearest(prices, hasAudio ? answerBuckets : ['output', 'reasoning'])] += maxTokens;
   return quote({ ...usage, toolCalls, raw: null }, base).quota;
 }
 

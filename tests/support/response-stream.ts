@@ -33,13 +33,13 @@ export function responseStream(opening: Streamed | Promise<Opened>, options: Str
   const exchange = {
     parsed: { protocol: 'openai-chat', stream: true, route: {}, request: { url: 'http://gateway/' } },
     grows: false,
-    heldTokens: 1,
+    reservedTokens: 1,
     delivered,
   };
   const departure = {
     upstream: { aborted: false, abort: aborted },
-    isGone: false,
-    forBillAlone: false,
+    isDisconnected: false,
+    forUsageOnly: false,
     expecting: () => undefined,
     cutBy: () => null,
   };

@@ -75,12 +75,12 @@ describe.each(Object.entries(fields))('%s', (_name, { read, tidy, factor, inQuot
   test.each([...typed, ...withCurrency])('%s is stored as it was meant, or refused with its reason', (text, means) => {
     const amount = read(text);
     if (amount.kind === 'invalid') {
-      expect(amount.problem.zh).not.toBe('');
-      expect(amount.problem.en).not.toBe('');
+      expect(amount.issue.zh).not.toBe('');
+      expect(amount.issue.en).not.toBe('');
       // A field that is left as it was typed is corrected, not retyped.
       expect(tidy(text)).toBe(text);
       // Nobody is told that a plain number of the field's own range is wrong.
-      if (text === '5' && factor === 1 && !optional) expect(amount.problem.reason).toBe('bounds');
+      if (text === '5' && factor === 1 && !optional) expect(amount.issue.reason).toBe('bounds');
       return;
     }
     expect(amount.kind).toBe('value');

@@ -54,10 +54,10 @@ function AmountInput(props: InputProps) {
   const [touched, setTouched] = useState(false);
   const tried = useTried();
   const amount = read(value);
-  const allowed = disabled || amount.kind !== 'invalid' || (empty !== undefined && amount.problem.reason === 'empty');
+  const allowed = disabled || amount.kind !== 'invalid' || (empty !== undefined && amount.issue.reason === 'empty');
   const shown = touched || tried;
   const problem =
-    allowed || !shown ? undefined : (words?.(amount.problem.reason) ?? textIn(amount.problem, currentLanguage()));
+    allowed || !shown ? undefined : (words?.(amount.issue.reason) ?? textIn(amount.issue, currentLanguage()));
   return (
     <Field label={label} help={help} error={problem ?? error} unreadable={!allowed}>
       {(ids) => (

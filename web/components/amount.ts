@@ -1,7 +1,7 @@
 /** How fields read amounts and write them back. Pure. */
 import {
   type Amount,
-  type AmountProblem,
+  type AmountIssue,
   type MoneyOptions,
   moneyText,
   type NumberOptions,
@@ -18,7 +18,7 @@ const termsOf = ({ inCurrency, quotaPerUnit }: MoneyDetails): Pick<MoneyOptions,
   quotaPerUnit,
 });
 
-const notKnownYet: AmountProblem = {
+const notKnownYet: AmountIssue = {
   reason: 'unreadable',
   zh: '站点的货币设置尚未读到，请稍候',
   en: 'the currency of this site is not known yet: wait a moment',
@@ -26,13 +26,13 @@ const notKnownYet: AmountProblem = {
 
 /** @param facts null = the site has not said what its amounts are in. */
 export const moneyOf = (text: string, facts: MoneyDetails | null, bounds: MoneyBounds = {}): Amount =>
-  facts === null ? { kind: 'invalid', problem: notKnownYet } : parseMoney(text, { ...termsOf(facts), ...bounds });
+  facts === null ? { kind: 'invalid', issue: notKnownYet } : parseMoney(text, { ...termsOf(facts), ...bounds });
 
 /** @returns the value of a text that a field has accepted. @param empty of a field that may be left empty. */
 export function valueIn(amount: Amount, empty?: number): number {
   if (amount.kind === 'value') return amount.value;
-  if (empty !== undefined && amount.kind === 'invalid' && amount.problem.reason === 'empty') return empty;
-  throw new Error(amount.kind === 'invalid' ? amount.problem.en : amount.kind);
+  if (empty !== undefined && amount.kind === 'invalid' && amount.issue.reason === 'empty') return empty;
+  throw new Error(amount.kind === 'invalid' ? amount.issue.en : amount.kind);
 }
 
 const cents = 2;

@@ -19,8 +19,7 @@ export function InlineNumber({ label, value, terms, written = String, onSave }: 
   const [draft, setDraft] = useState<string | null>(null);
   const [left, setLeft] = useState(false);
   const amount = parseNumber(draft ?? String(value), terms);
-  const problem =
-    left && draft !== null && amount.kind === 'invalid' ? textIn(amount.problem, currentLanguage()) : null;
+  const problem = left && draft !== null && amount.kind === 'invalid' ? textIn(amount.issue, currentLanguage()) : null;
   const save = () => {
     setLeft(true);
     if (draft === null || amount.kind !== 'value') return;

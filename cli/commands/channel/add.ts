@@ -1,5 +1,5 @@
 /** New channels: from flags, from a form, or as a copy. */
-import { actsLater, actsLaterWords } from '../../../server/contract/deferred-changes.ts';
+import { deferredChanges, deferredChangesText } from '../../../server/contract/deferred-changes.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
@@ -22,8 +22,8 @@ export const keyOf = (context: Context, flags: FlagValues): Promise<string | und
 
 /** What was saved and does nothing. */
 function noteLater(context: Context, channels: readonly Channel[]): void {
-  const names = [...new Set(channels.flatMap(actsLater))];
-  if (names.length > 0) context.output.note(actsLaterWords(names, context.language));
+  const names = [...new Set(channels.flatMap(deferredChanges))];
+  if (names.length > 0) context.output.note(deferredChangesText(names, context.language));
 }
 
 function print(context: Context, channels: readonly Channel[], result: string): void {

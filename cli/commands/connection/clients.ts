@@ -5,7 +5,7 @@ import { type Agent, type AgentSettings, agentOf, agents, setupSteps } from '../
 import type { Token } from '../../../server/contract/entities.ts';
 import { TokenStatus } from '../../../server/contract/enum.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { shownKey } from '../../../server/contract/token-key.ts';
+import { displayedKey } from '../../../server/contract/token-key.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Audience, addressOf, audiences, variablesFor } from '../../parts/access.ts';
@@ -48,7 +48,7 @@ async function tokenFor(context: Context, name: string | undefined): Promise<Tok
   return shown(found);
 }
 
-const shown = (token: Token): Token => ({ ...token, key: shownKey(token.key) });
+const shown = (token: Token): Token => ({ ...token, key: displayedKey(token.key) });
 
 async function agentFacts(context: Context, flags: FlagValues, agent: Agent): Promise<AgentSettings> {
   const { key } = await tokenFor(context, text(flags.token));

@@ -1,6 +1,6 @@
 /** First run from the terminal: the administrator, and on request the first channel and token. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { shownKey } from '../../../server/contract/token-key.ts';
+import { displayedKey } from '../../../server/contract/token-key.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -61,7 +61,7 @@ async function channel(context: Context, client: Client, flags: FlagValues): Pro
 async function token(client: Client, name: string | undefined): Promise<string | undefined> {
   if (name === undefined) return undefined;
   const known = (await client.call('token.search', { keyword: name })).find((one) => one.name === name);
-  return shownKey((known ?? (await client.call('token.create', { name, unlimited_quota: true }))).key);
+  return displayedKey((known ?? (await client.call('token.create', { name, unlimited_quota: true }))).key);
 }
 
 export const setup: CommandRun = async (context, flags) => {

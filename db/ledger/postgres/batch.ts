@@ -13,9 +13,9 @@ import {
   correct,
   type Decision,
   decide,
+  duplicateOf,
   type Effects,
   type LedgerState,
-  repeated,
 } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LeaseKind, Outcome, Spared } from '../../../server/billing/ports.ts';
 import type { Statement } from '../../postgres/line.ts';
@@ -171,7 +171,7 @@ function resultOf(command: Settle | Void, { account, requested }: EndRow): Ledge
   if (command.type === 'void' || command.amount === 0 || command.provisional === true) return { status: 'duplicate' };
   const debit = account === Account.overrun ? account : command.userId;
   const known = { debit: account, credit: Account.revenue, amount: requested };
-  return repeated(known, { debit, credit: Account.revenue, amount: command.amount });
+  return duplicateOf(known, { debit, credit: Account.revenue, amount: command.amount });
 }
 
 interface LeaseBook {

@@ -31,7 +31,7 @@ const lists = {
   wrongBalances: `SELECT 'account ' || a.id || ': ' || a.balance || ' <> ' || coalesce(s.amount, 0) AS words FROM (${accounts}) a LEFT JOIN (${sums}) s USING (id)
     WHERE a.balance <> coalesce(s.amount, 0)
     UNION ALL SELECT 'no account ' || s.id FROM (${sums}) s WHERE s.id NOT IN (SELECT id FROM accounts)`,
-  doubledRefs: `SELECT ref AS words FROM postings GROUP BY ref HAVING count(*) > 1
+  duplicateRefs: `SELECT ref AS words FROM postings GROUP BY ref HAVING count(*) > 1
     UNION ALL SELECT request_id FROM logs WHERE request_id IS NOT NULL AND type = 2 GROUP BY request_id HAVING count(*) > 1`,
   conservation: `SELECT 'granted ' || granted || ' <> ' || kept AS words FROM (SELECT
     (SELECT coalesce(sum(amount), 0) FROM postings WHERE credit > 0 AND debit < 0) - (SELECT coalesce(sum(amount), 0) FROM postings WHERE debit > 0 AND credit < 0 AND kind <> 'settle') AS granted,

@@ -28,7 +28,7 @@ export function ledgerStats(raw: RawDatabase) {
       words(`SELECT 'account ' || a.id || ': ' || a.balance || ' <> ' || coalesce(s.amount, 0) FROM accounts a LEFT JOIN (${sums}) s USING (id)
         WHERE a.balance <> coalesce(s.amount, 0)
         UNION ALL SELECT 'no account ' || s.id FROM (${sums}) s WHERE s.id NOT IN (SELECT id FROM accounts)`),
-    doubledRefs: words('SELECT ref FROM postings GROUP BY ref HAVING count(*) > 1'),
+    duplicateRefs: words('SELECT ref FROM postings GROUP BY ref HAVING count(*) > 1'),
     conservation: words(`SELECT 'granted ' || granted || ' <> ' || kept FROM (SELECT
         (SELECT coalesce(sum(amount), 0) FROM postings WHERE credit > 0 AND debit < 0) - (SELECT coalesce(sum(amount), 0) FROM postings WHERE debit > 0 AND credit < 0 AND kind <> 'settle') AS granted,
         (SELECT coalesce(sum(balance), 0) FROM accounts WHERE id > 0) + (SELECT coalesce(sum(amount), 0) FROM postings WHERE kind = 'settle' AND debit > 0) AS kept)

@@ -1,7 +1,7 @@
 /** The ledger's SQL: applies a batch of decided commands in one transaction, with counters added up before they are written. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import type { BalanceEvent, Hold, LedgerCommand, LedgerResult } from '../../../server/billing/ledger/commands.ts';
-import { decide, type Effects, repeated } from '../../../server/billing/ledger/core.ts';
+import { decide, duplicateOf, type Effects } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
 import { eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
@@ -40,7 +40,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     if (posting !== null) {
       if (!rows.posting(posting)) {
         const known = reads.posting(ref);
-        return known === undefined ? { status: 'conflict' } : repeated(known, posting);
+        return known === undefined ? { status: 'conflict' } : duplicateOf(known, posting);
       }
       sums.post(posting);
       if (paired !== null && rows.posting(paired)) sums.post(paired);

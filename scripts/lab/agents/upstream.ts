@@ -101,8 +101,8 @@ interface Requested {
 }
 
 function requestedAt(path: string): Requested | null {
-  for (const { id, traits } of allCodecs)
-    for (const { path: form, operation, stream, session } of traits.routes) {
+  for (const { id, definition } of allCodecs)
+    for (const { path: form, operation, stream, session } of definition.routes) {
       if (operation !== 'chat' || session === true) continue;
       const [before = '', after] = form.split('{model}');
       if (after === undefined ? path !== form : !path.startsWith(before) || !path.endsWith(after)) continue;

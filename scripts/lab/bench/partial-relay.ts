@@ -65,7 +65,7 @@ const core = new RelayCore({
   monoNow: () => performance.now(),
   random: Math.random,
   keyHmac: vault.keyHmac,
-  sealedBlob: sealedBlobOf(vault),
+  encryptedBlob: sealedBlobOf(vault),
   findSession: reject,
   tasks: {
     addDrawing: reject,
@@ -99,7 +99,7 @@ async function pass(request: Request, path: string, peer: Peer): Promise<Respons
     requestId: core.requestIds.next(),
     startedMs: core.now(),
     bodyLimit: core.bodyLimit,
-    sealedBlob: core.sealedBlob,
+    encryptedBlob: core.encryptedBlob,
   });
   const known = plans.get(parsed.model) ?? makePlan(core.planning, parsed, principal, true);
   plans.set(parsed.model, known);

@@ -33,8 +33,8 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'the hold before the extension is given back',
     file: 'server/relay/admission/reservation.ts',
-    before: 'const spent = { held,',
-    after: 'const spent = { held: this.plan.reserveAmount,',
+    before: 'const spent = {\n      reserved,',
+    after: 'const spent = {\n      reserved: this.plan.reserveAmount,',
     test: 'tests/relay/last-piece.test.ts',
   },
   {
@@ -411,7 +411,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a reservation exceeds its budget',
       'server/billing/balances/account.ts',
-      "if (lacking !== null) return { ok: false, who: 'budget', ...lacking };",
+      "if (lacking !== null) return { ok: false, scope: 'budget', ...lacking };",
       '',
       'relay/limits',
     ],
@@ -537,8 +537,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'what open requests may cost exceeds the balance',
       'server/billing/balances/account.ts',
-      'const spare = Math.floor(total * overcommit) - maxOverall;',
-      'const spare = Math.floor(total * overcommit) - held;',
+      'const availableWith = Math.floor(total * overcommit) - maxOverall;',
+      'const availableWith = Math.floor(total * overcommit) - reserved;',
       'relay/balances',
     ],
     [

@@ -43,12 +43,12 @@ export interface BudgetShortage {
 }
 
 export type ReserveRefusal =
-  | { readonly ok: false; readonly who: 'user' | 'token'; readonly remain: number }
-  | ({ readonly ok: false; readonly who: 'budget' } & BudgetShortage);
+  | { readonly ok: false; readonly scope: 'user' | 'token'; readonly remain: number }
+  | ({ readonly ok: false; readonly scope: 'budget' } & BudgetShortage);
 export type ReserveResult = { readonly ok: true } | ReserveRefusal;
 
 export interface Spent {
-  readonly held: number;
+  readonly reserved: number;
   readonly charged: number;
   /** What was said of it at most; default: the hold. */
   readonly max?: number;
@@ -64,7 +64,7 @@ export interface Spent {
 }
 
 export interface Shortage {
-  readonly who: 'user' | 'token';
+  readonly scope: 'user' | 'token';
   readonly remain: number;
 }
 
@@ -143,7 +143,7 @@ export class Account implements Owner {
   }
 
   /** What a request may cost at most to be let in now. Exact under the lock, a hint without it. */
-  spare(overcommit: number, selfUse: boolean): number {
+  availableWith(overcommit: number, selfUse: boolean): number {
     const { balance, key } = this;
     if (!this.maySpend(selfUse)) return 0;
     const own = selfUse
@@ -163,7 +163,7 @@ export class Account implements Owner {
   }
 
   /** What both budgets have left; Infinity where none is bounded. Exact under the lock, a hint without it. */
-  budgetRoom(limits: TokenLimits | null): number {
+  availableBudget(limits: TokenLimits | null): number {
     if (!this.hasBudget(limits)) return Number.POSITIVE_INFINITY;
     const { dayBudget, monthBudget } = limits;
     this.calendar.turn();
@@ -190,7 +190,7 @@ export class Account implements Owner {
   /** Gives a hold back and charges what was really used. The balance is lowered first and the hold given back second: err on the side of less. */
   settle(spent: Spent): void {
     const { memory, stripe, nodeLease, balance, key } = this;
-    const { held, charged, max = held, budget = 0, selfUse = false, open = noRow, epoch } = spent;
+    const { reserved, charged, max = reserved, budget = 0, selfUse = false, open = noRow, epoch } = spent;
     // What it held was given up with the lease it was let in under.
     const isStale = nodeLease !== null && epoch !== undefined && epoch !== nodeLease.epoch();
     memory.lock(stripe);
@@ -199,7 +199,7 @@ export class Account implements Owner {
         memory.note(this.user, userMoney);
         if (!selfUse && !isStale) {
           balance[UserSlot.balance] = (balance[UserSlot.balance] ?? 0) - charged;
-          balance[UserSlot.held] = (balance[UserSlot.held] ?? 0) - held;
+          balance[UserSlot.held] = (balance[UserSlot.held] ?? 0) - reserved;
           balance[UserSlot.most] = (balance[UserSlot.most] ?? 0) - max;
         }
         balance[UserSlot.used] = (balance[UserSlot.used] ?? 0) + charged;
@@ -209,7 +209,7 @@ export class Account implements Owner {
         memory.note(this.token + KeySlot.used, keyMoney);
         key[KeySlot.used] = (key[KeySlot.used] ?? 0) + charged;
         if (!isStale) {
-          key[KeySlot.held] = (key[KeySlot.held] ?? 0) - held;
+          key[KeySlot.held] = (key[KeySlot.held] ?? 0) - reserved;
           key[KeySlot.most] = (key[KeySlot.most] ?? 0) - max;
         }
         if (nodeLease === null) this.chargeBudgets(budget, charged);
@@ -258,15 +258,15 @@ export class Account implements Owner {
 
   private shortage(selfUse: boolean): Shortage | null {
     const { balance, key } = this;
-    if (this.user === 0 || balance[UserSlot.gone] === 1) return { who: 'user', remain: 0 };
-    if (!this.isLeased(selfUse)) return { who: selfUse ? 'token' : 'user', remain: 0 };
+    if (this.user === 0 || balance[UserSlot.gone] === 1) return { scope: 'user', remain: 0 };
+    if (!this.isLeased(selfUse)) return { scope: selfUse ? 'token' : 'user', remain: 0 };
     if (this.token !== 0) {
-      if (key[KeySlot.gone] === 1) return { who: 'token', remain: 0 };
+      if (key[KeySlot.gone] === 1) return { scope: 'token', remain: 0 };
       const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0) - (key[KeySlot.held] ?? 0);
-      if (key[KeySlot.unlimited] !== 1 && left < 1) return { who: 'token', remain: Math.max(0, left) };
+      if (key[KeySlot.unlimited] !== 1 && left < 1) return { scope: 'token', remain: Math.max(0, left) };
     }
     const free = (balance[UserSlot.balance] ?? 0) - (balance[UserSlot.held] ?? 0);
-    return selfUse || free >= 1 ? null : { who: 'user', remain: Math.max(0, free) };
+    return selfUse || free >= 1 ? null : { scope: 'user', remain: Math.max(0, free) };
   }
 
   /** Under the lock. */
@@ -277,25 +277,25 @@ export class Account implements Owner {
     if (nodeLease !== null && !this.isLeased(selfUse, epoch)) return rejected(selfUse ? 'token' : 'user', 0);
     if (token !== 0) {
       const lacking = limits === null ? null : this.budgetShortage(limits, budget);
-      if (lacking !== null) return { ok: false, who: 'budget', ...lacking };
+      if (lacking !== null) return { ok: false, scope: 'budget', ...lacking };
       if (key[KeySlot.gone] === 1) return rejected('token', 0);
       if (key[KeySlot.unlimited] !== 1) {
         const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0);
         const room = left - (key[KeySlot.held] ?? 0);
         if (room < amount) return rejected('token', room);
-        const spare = Math.floor(left * overcommit) - (key[KeySlot.most] ?? 0);
-        if (max > 0 && spare < max) return rejected('token', spare);
+        const availableWith = Math.floor(left * overcommit) - (key[KeySlot.most] ?? 0);
+        if (max > 0 && availableWith < max) return rejected('token', availableWith);
       }
     }
     if (!selfUse) {
       const total = balance[UserSlot.balance] ?? 0;
-      const held = balance[UserSlot.held] ?? 0;
+      const reserved = balance[UserSlot.held] ?? 0;
       const maxOverall = balance[UserSlot.most] ?? 0;
-      if (total - held < amount || (amount > 0 && total <= 0)) return rejected('user', total - held);
-      const spare = Math.floor(total * overcommit) - maxOverall;
-      if (max > 0 && spare < max) return rejected('user', spare);
+      if (total - reserved < amount || (amount > 0 && total <= 0)) return rejected('user', total - reserved);
+      const availableWith = Math.floor(total * overcommit) - maxOverall;
+      if (max > 0 && availableWith < max) return rejected('user', availableWith);
       memory.note(this.user, userMoney);
-      balance[UserSlot.held] = held + amount;
+      balance[UserSlot.held] = reserved + amount;
       balance[UserSlot.most] = maxOverall + max;
     }
     if (token !== 0) {
@@ -345,7 +345,7 @@ export class Account implements Owner {
   }
 
   /** Under the lock, with the key's money noted. The sums are kept for every key: a budget may be set later. */
-  private chargeBudgets(held: number, charged: number): void {
+  private chargeBudgets(reserved: number, charged: number): void {
     const { key, calendar } = this;
     calendar.turn();
     if (calendar.day > (key[KeySlot.dayStart] ?? 0)) {
@@ -358,13 +358,13 @@ export class Account implements Owner {
     }
     key[KeySlot.dayUsed] = (key[KeySlot.dayUsed] ?? 0) + charged;
     key[KeySlot.monthUsed] = (key[KeySlot.monthUsed] ?? 0) + charged;
-    key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) - held;
+    key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) - reserved;
   }
 }
 
 const taken: ReserveResult = { ok: true };
-const rejected = (who: 'user' | 'token', remain: number): ReserveRefusal => ({
+const rejected = (scope: 'user' | 'token', remain: number): ReserveRefusal => ({
   ok: false,
-  who,
+  scope,
   remain: Math.max(0, remain),
 });

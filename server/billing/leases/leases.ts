@@ -49,7 +49,7 @@ export interface LeaseRequest {
 export interface LeaseDeps {
   readonly leaseStore: LeaseStore;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
-  readonly isUnresolved: (error: unknown) => boolean;
+  readonly isUncertain: (error: unknown) => boolean;
   /**
    * Tells those who have some that somebody waits. @param token 0 = none of its limit is wanted. @param mark which of this
    * node's recalls it is. @param tokenOnly none of the balance is wanted.
@@ -107,7 +107,7 @@ interface Waiter {
   readonly since: number;
   readonly answer: (answer: LeaseAnswer) => void;
   /** The books have said that there is enough, with somebody else. */
-  isElsewhere: boolean;
+  isRemote: boolean;
 }
 
 /** Holds for whoever needs as much and came before it was found out: what was given to the account later is not in it. */
@@ -136,8 +136,8 @@ interface Line {
 
 /** A recall may take a grant before its request does: only what the books had too little of is used up. */
 interface Acquired extends Grant {
-  readonly lacksAccount: boolean;
-  readonly lacksToken: boolean;
+  readonly missingAccount: boolean;
+  readonly missingToken: boolean;
 }
 
 /** What of it there is least of. */
@@ -197,7 +197,7 @@ export function createLeases(deps: LeaseDeps): Leases {
         return (await deps.move(moves, under)).grants;
       } catch (error) {
         if (under !== epoch) return null;
-        if (!deps.isUnresolved(error)) {
+        if (!deps.isUncertain(error)) {
           // What was to be given back is out of reach already, and stays so: it goes back with the next.
           outgoing = [...moves.filter(({ type }) => type === 'give-back'), ...outgoing];
           if (outgoing.length > 0) deps.after(retryMs, () => void pump());
@@ -226,7 +226,7 @@ export function createLeases(deps: LeaseDeps): Leases {
         if (grant === null) return resolve(null);
         received?.(grant);
         const { granted, tokenGranted } = grant;
-        resolve({ ...grant, lacksAccount: granted < need, lacksToken: tokenGranted < tokenNeed });
+        resolve({ ...grant, missingAccount: granted < need, missingToken: tokenGranted < tokenNeed });
       });
       send({ type: 'acquire', account, token, need, tokenNeed, use, nodes: deps.nodes(), partial });
       deps.after(Math.max(0, timeoutMs - (now() - since)), () => resolve(null));
@@ -257,14 +257,14 @@ export function createLeases(deps: LeaseDeps): Leases {
 
   /** Only what the books had too little of: whoever spends the rest keeps it. */
   const recall = ({ account, token }: LeaseRequest, line: Line, since: number, grant: Acquired) => {
-    const { holders, lacksAccount, lacksToken } = grant;
+    const { holders, missingAccount, missingToken } = grant;
     const elapsed = now() - line.recalledAt;
     const isOpen = line.recalledAt >= since && !holders.every((one) => line.responses.has(one));
     if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
     line.recalledAt = now();
     line.mark = ++marks;
     line.responses.clear();
-    deps.recall(account, lacksToken ? token : 0, holders, line.mark, !lacksAccount);
+    deps.recall(account, missingToken ? token : 0, holders, line.mark, !missingAccount);
   };
 
   /** @param received who had said before that nothing idle is left. @returns null = it waits for others. */
@@ -276,19 +276,19 @@ export function createLeases(deps: LeaseDeps): Leases {
   ): LeaseAnswer | null => {
     const { request, since } = waiter;
     const timedOut = now() - since >= timeoutMs;
-    if (grant === null) return timedOut || deps.unavailable() ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
+    if (grant === null) return timedOut || deps.unavailable() ? (waiter.isRemote ? 'elsewhere' : 'away') : null;
     if (request.partial !== true) {
       if (grant.max < request.need) return 'exhausted';
       if (request.token > 0 && grant.tokenMax < request.need) return tokenAnswer(grant);
     }
     // Whoever came to have some meanwhile was not asked yet.
     if (grant.holders.every((one) => received.has(one))) {
-      if (grant.lacksAccount) return 'exhausted';
-      if (grant.lacksToken) return tokenAnswer(grant);
+      if (grant.missingAccount) return 'exhausted';
+      if (grant.missingToken) return tokenAnswer(grant);
     }
     if (timedOut) return 'elsewhere';
-    if (!grant.lacksAccount && !grant.lacksToken) return null;
-    waiter.isElsewhere = true;
+    if (!grant.missingAccount && !grant.missingToken) return null;
+    waiter.isRemote = true;
     recall(request, line, since, grant);
     return null;
   };
@@ -350,7 +350,7 @@ export function createLeases(deps: LeaseDeps): Leases {
   const request = (requested: LeaseRequest): Promise<LeaseAnswer> => {
     const line = lineOf(requested.account);
     return new Promise((resolve) => {
-      line.waiting.push({ request: requested, since: now(), answer: resolve, isElsewhere: false });
+      line.waiting.push({ request: requested, since: now(), answer: resolve, isRemote: false });
       void serve(requested.account);
     });
   };

@@ -20,7 +20,7 @@ export const controlName = 'control';
 export const relayName = (thread: number): string => `relay ${thread}`;
 
 /** Why nothing is written when the ledger thread is no more. */
-export const ledgerGone = reasonText('ledger_gone');
+export const ledgerLost = reasonText('ledger_gone');
 
 export interface CommandMessage {
   readonly kind: 'commands';

@@ -131,7 +131,7 @@ function settle(command: Settle, state: LedgerState): Decision {
   const debit = amount === 0 || state.hasAccount(userId) ? userId : Account.overrun;
   const posting: Posting | null =
     amount === 0 ? null : { ref, debit, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at };
-  const paired = posting === null || debit !== userId ? null : paidByOthers(command, posting, state);
+  const paired = posting === null || debit !== userId ? null : paidByOtherAccounts(command, posting, state);
   return write({
     posting,
     paired,
@@ -145,7 +145,7 @@ function settle(command: Settle, state: LedgerState): Decision {
 }
 
 /** @returns what is paid for the user, null = the balance pays all. */
-function paidByOthers(
+function paidByOtherAccounts(
   { userId, amount, house: selfUse }: Settle,
   posting: Posting,
   state: LedgerState,
@@ -224,7 +224,7 @@ function move(command: Move, state: LedgerState): Decision {
   if (!state.hasAccount(userId)) return reject('unknown_account', `user ${userId}`);
   const accounts = accountsOf(command, state);
   const known = state.posting(ref);
-  if (known !== undefined) return { kind: 'answer', result: repeated(known, { ...accounts, amount }) };
+  if (known !== undefined) return { kind: 'answer', result: duplicateOf(known, { ...accounts, amount }) };
   const complaint = complaintAbout(command, state);
   if (complaint !== null) return complaint;
   const mark = accounts.mark ?? null;
@@ -339,7 +339,7 @@ const within = (amount: number, balance: number): Decision | null =>
 type Content = Pick<Posting, 'debit' | 'credit' | 'amount'>;
 
 /** What it means that a ref had been posted before. */
-export function repeated(known: Content, wanted: Content): LedgerResult {
+export function duplicateOf(known: Content, wanted: Content): LedgerResult {
   const same = known.debit === wanted.debit && known.credit === wanted.credit && known.amount === wanted.amount;
   return { status: same ? 'duplicate' : 'conflict' };
 }

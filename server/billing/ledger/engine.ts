@@ -15,7 +15,7 @@ export interface EngineStore {
   /** Something inside the batch is to blame, not storage. */
   isInvalidCommand(error: unknown): boolean;
   /** Nobody knows whether it was written: the same commands have to be applied next, and nothing else. */
-  isUnresolved?(error: unknown): boolean;
+  isUncertain?(error: unknown): boolean;
   /** Why nothing is written, where the error's own words say it to nobody but the operator. */
   reasonOf?(error: unknown): string | null;
   /** Nothing has been written for a while. */
@@ -254,7 +254,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   /** From the first failed commit on: work that was not done yet is refused; settlements stay, whatever the reason, until they are written. */
   const failure = (error: unknown, what = '', attempted = 0) => {
     failing = what + (store.reasonOf?.(error) ?? messageOf(error));
-    unresolved = store.isUnresolved?.(error) === true ? attempted : 0;
+    unresolved = store.isUncertain?.(error) === true ? attempted : 0;
     const rejected = new AppError('storage_unavailable', { reason: failing }, error);
     keep();
     const stay: Waiting[] = [];

@@ -74,7 +74,7 @@ export function reportsOf(stats: LedgerStats): InvariantReport[] {
       'I3',
       { zh: '每个请求至多结算一次', en: 'at most one settlement per request' },
       stats.postings,
-      stats.doubledRefs,
+      stats.duplicateRefs,
     ),
     report(
       'I4',

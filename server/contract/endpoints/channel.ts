@@ -5,7 +5,7 @@ import { channelShape } from '../entities.ts';
 import { commaList, figure, id, jsonText, nothing, number, text, toggle } from './fields.ts';
 
 const none = z.object({});
-const paging = { p: number, page_size: number };
+const pagination = { p: number, page_size: number };
 const ids = z.array(id);
 const testShape = z.object({
   id: z.int(),
@@ -49,7 +49,7 @@ export const channelEndpoints = [
     method: 'GET',
     path: '/api/channel/',
     access: 'admin',
-    input: z.object({ ...paging, id_sort: toggle, tag_mode: toggle, status: number, type: number }),
+    input: z.object({ ...pagination, id_sort: toggle, tag_mode: toggle, status: number, type: number }),
     output: z.array(channelShape),
     summary: { zh: '渠道列表', en: 'Channels' },
   }),

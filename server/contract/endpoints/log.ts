@@ -7,7 +7,7 @@ import { logFacets, logStatuses } from '../log-status.ts';
 import { logSorts } from '../sort.ts';
 import { number, sortBy, text } from './fields.ts';
 
-const paging = { p: number, page_size: number, sort: sortBy(logSorts) };
+const pagination = { p: number, page_size: number, sort: sortBy(logSorts) };
 const filters = {
   type: number,
   token_name: text,
@@ -66,7 +66,7 @@ export const logEndpoints = [
     method: 'GET',
     path: '/api/log/',
     access: 'admin',
-    input: z.object({ ...paging, ...adminFilters }),
+    input: z.object({ ...pagination, ...adminFilters }),
     output: page(logShape),
     summary: { zh: '日志', en: 'Logs' },
   }),
@@ -75,7 +75,7 @@ export const logEndpoints = [
     method: 'GET',
     path: '/api/log/self',
     access: 'user',
-    input: z.object({ ...paging, ...filters }),
+    input: z.object({ ...pagination, ...filters }),
     output: page(logShape),
     summary: { zh: '自己的日志', en: 'Own logs' },
   }),

@@ -5,7 +5,7 @@ import { page, redemptionShape } from '../entities.ts';
 import { redemptionSorts } from '../sort.ts';
 import { id, nothing, number, sortBy, text, toggle } from './fields.ts';
 
-const paging = { p: number, page_size: number, sort: sortBy(redemptionSorts) };
+const pagination = { p: number, page_size: number, sort: sortBy(redemptionSorts) };
 const fields = { name: text, quota: number, expired_time: number };
 
 export const redemptionEndpoints = [
@@ -14,7 +14,7 @@ export const redemptionEndpoints = [
     method: 'GET',
     path: '/api/redemption/',
     access: 'admin',
-    input: z.object(paging),
+    input: z.object(pagination),
     output: page(redemptionShape),
     summary: { zh: '兑换码列表', en: 'Redemption codes' },
   }),
@@ -23,7 +23,7 @@ export const redemptionEndpoints = [
     method: 'GET',
     path: '/api/redemption/search',
     access: 'admin',
-    input: z.object({ keyword: text, ...paging }),
+    input: z.object({ keyword: text, ...pagination }),
     output: page(redemptionShape),
     summary: { zh: '搜索兑换码', en: 'Search redemption codes by id or name' },
   }),

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { number, text } from './fields.ts';
 
-const paging = { p: number, page_size: number, start_timestamp: number, end_timestamp: number };
+const pagination = { p: number, page_size: number, start_timestamp: number, end_timestamp: number };
 const drawing = z.object({
   id: z.int(),
   created_at: z.int(),
@@ -55,7 +55,7 @@ export const taskEndpoints = [
     method: 'GET',
     path: '/api/mj/',
     access: 'admin',
-    input: z.object({ ...paging, mj_id: text, channel_id: number }),
+    input: z.object({ ...pagination, mj_id: text, channel_id: number }),
     output: z.array(drawing),
     summary: { zh: '绘图日志', en: 'Drawings' },
   }),
@@ -64,7 +64,7 @@ export const taskEndpoints = [
     method: 'GET',
     path: '/api/mj/self',
     access: 'user',
-    input: z.object({ ...paging, mj_id: text }),
+    input: z.object({ ...pagination, mj_id: text }),
     output: z.array(drawing),
     summary: { zh: '自己的绘图日志', en: 'Own drawings' },
   }),
@@ -73,7 +73,7 @@ export const taskEndpoints = [
     method: 'GET',
     path: '/api/task/',
     access: 'admin',
-    input: z.object({ ...paging, ...taskFilters, channel_id: number }),
+    input: z.object({ ...pagination, ...taskFilters, channel_id: number }),
     output: z.array(task),
     summary: { zh: '任务日志', en: 'Tasks' },
   }),
@@ -82,7 +82,7 @@ export const taskEndpoints = [
     method: 'GET',
     path: '/api/task/self',
     access: 'user',
-    input: z.object({ ...paging, ...taskFilters }),
+    input: z.object({ ...pagination, ...taskFilters }),
     output: z.array(task),
     summary: { zh: '自己的任务日志', en: 'Own tasks' },
   }),

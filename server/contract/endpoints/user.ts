@@ -5,7 +5,7 @@ import { auditShape, page, tokenShape, userShape } from '../entities.ts';
 import { userSorts } from '../sort.ts';
 import { id, nothing, number, sortBy, text, toggle } from './fields.ts';
 
-const paging = { p: number, page_size: number, sort: sortBy(userSorts) };
+const pagination = { p: number, page_size: number, sort: sortBy(userSorts) };
 
 export const userEndpoints = [
   endpoint({
@@ -50,7 +50,7 @@ export const userEndpoints = [
     method: 'GET',
     path: '/api/user/',
     access: 'admin',
-    input: z.object(paging),
+    input: z.object(pagination),
     output: page(userShape),
     summary: { zh: '用户列表', en: 'Users' },
   }),
@@ -59,7 +59,7 @@ export const userEndpoints = [
     method: 'GET',
     path: '/api/user/search',
     access: 'admin',
-    input: z.object({ keyword: text, group: text, ...paging }),
+    input: z.object({ keyword: text, group: text, ...pagination }),
     output: page(userShape),
     summary: { zh: '搜索用户', en: 'Search users' },
   }),

@@ -4,7 +4,7 @@ import { endpoint } from '../endpoint.ts';
 import { page, paymentCallbackShape, topUpOrderShape } from '../entities.ts';
 import { number, text } from './fields.ts';
 
-const paging = { p: number, page_size: number };
+const pagination = { p: number, page_size: number };
 /** `message` is `success` or `error`; after an error `data` is its text. */
 const said = z.object({ message: z.string(), data: z.unknown() });
 /** Fields of a payment gateway, whatever it sends. */
@@ -92,7 +92,7 @@ export const walletEndpoints = [
     method: 'GET',
     path: '/api/user/topup/self',
     access: 'user',
-    input: z.object(paging),
+    input: z.object(pagination),
     output: page(topUpOrderShape),
     summary: { zh: '自己的充值订单', en: 'Own top-up orders' },
   }),
@@ -101,7 +101,7 @@ export const walletEndpoints = [
     method: 'GET',
     path: '/api/user/topup',
     access: 'admin',
-    input: z.object({ ...paging, keyword: text, status: text }),
+    input: z.object({ ...pagination, keyword: text, status: text }),
     output: page(topUpOrderShape),
     summary: { zh: '充值订单', en: 'Top-up orders' },
   }),
@@ -110,7 +110,7 @@ export const walletEndpoints = [
     method: 'GET',
     path: '/api/user/topup/callbacks',
     access: 'admin',
-    input: z.object({ ...paging, outcome: text }),
+    input: z.object({ ...pagination, outcome: text }),
     output: page(paymentCallbackShape),
     summary: { zh: '支付回调', en: 'Payment callbacks and what became of them' },
   }),

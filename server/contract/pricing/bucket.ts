@@ -43,9 +43,9 @@ interface Ratio {
   /** In a log row. */
   readonly field: string;
   /** The fact that says it in rows that name no such ratio; absent = 1. */
-  readonly unsaid?: string;
+  readonly fallbackField?: string;
   /** The bucket it is measured against; absent = `input`. */
-  readonly against?: string;
+  readonly relativeTo?: string;
   /** The factor of a long prompt it moves with; absent = the input's. */
   readonly tier?: 'output' | 'cacheRead' | 'cacheWrite';
   /** null = it follows from others. */
@@ -61,7 +61,7 @@ interface BucketRow {
    * What of a request may be counted here before it runs: all words of it, words that ask for a cache of that life, or
    * what media it carries; of an answer: all of it, or what is wanted in that modality.
    */
-  readonly held: 'words' | '5m' | '1h' | 'media' | 'audio';
+  readonly reservedAs: 'words' | '5m' | '1h' | 'media' | 'audio';
   /** Set where a dialect may count it beside the prompt. */
   readonly cache?: true;
   /** null = one, as a token of `input`; `like` = the price and the line of another bucket. */
@@ -72,7 +72,7 @@ interface BucketRow {
   readonly field: string;
   readonly includes?: string;
   /** When a log row tells it: absent = when there is some; a word = when there is some in any bucket of that word. */
-  readonly told?: 'always' | { readonly with: string };
+  readonly logged?: 'always' | { readonly with: string };
   /** What older rows called it. */
   readonly legacyField?: string;
 }
@@ -85,10 +85,17 @@ export const ratio = (value: number): number => ratioOf(Number(value.toPrecision
 /** Disjoint: their sum is everything the model read and wrote. In the order of a bill. */
 const bucketRows = {
   /** Input neither read from nor written to a cache, text only. */
-  input: { side: 'prompt', held: 'words', price: null, line: { kind: 'input' }, field: 'input', told: 'always' },
+  input: {
+    side: 'prompt',
+    reservedAs: 'words',
+    price: null,
+    line: { kind: 'input' },
+    field: 'input',
+    logged: 'always',
+  },
   cacheRead: {
     side: 'prompt',
-    held: 'words',
+    reservedAs: 'words',
     cache: true,
     price: {
       name: 'cacheRatio',
@@ -106,12 +113,12 @@ const bucketRows = {
     },
     line: { kind: 'cache_read' },
     field: 'cache_tokens',
-    told: 'always',
+    logged: 'always',
   },
   /** Written to a cache that lives 5 minutes (also providers that name no lifetime). */
   cacheWrite5m: {
     side: 'prompt',
-    held: '5m',
+    reservedAs: '5m',
     cache: true,
     price: {
       name: 'cacheWriteRatio',
@@ -134,7 +141,7 @@ const bucketRows = {
   },
   cacheWrite1h: {
     side: 'prompt',
-    held: '1h',
+    reservedAs: '1h',
     cache: true,
     price: {
       name: 'cacheWrite1hRatio',
@@ -149,7 +156,7 @@ const bucketRows = {
   },
   audioInput: {
     side: 'prompt',
-    held: 'media',
+    reservedAs: 'media',
     price: {
       name: 'audioRatio',
       field: 'audio_ratio',
@@ -165,11 +172,11 @@ const bucketRows = {
     },
     line: { kind: 'input', detail: 'audio' },
     field: 'audio_input',
-    told: { with: 'audio' },
+    logged: { with: 'audio' },
   },
   imageInput: {
     side: 'prompt',
-    held: 'media',
+    reservedAs: 'media',
     price: {
       name: 'imageRatio',
       field: 'image_ratio',
@@ -186,12 +193,12 @@ const bucketRows = {
     line: { kind: 'input', detail: 'image' },
     // Pictures read, in the wire contract's name for them.
     field: 'image_output',
-    told: { with: 'image' },
+    logged: { with: 'image' },
     legacyField: 'image_input',
   },
   videoInput: {
     side: 'prompt',
-    held: 'media',
+    reservedAs: 'media',
     price: {
       name: 'videoRatio',
       field: 'video_ratio',
@@ -207,12 +214,12 @@ const bucketRows = {
     },
     line: { kind: 'input', detail: 'video' },
     field: 'video_input',
-    told: { with: 'video' },
+    logged: { with: 'video' },
   },
   /** Visible text output. */
   output: {
     side: 'answer',
-    held: 'words',
+    reservedAs: 'words',
     price: {
       name: 'completionRatio',
       field: 'completion_ratio',
@@ -230,23 +237,23 @@ const bucketRows = {
     line: { kind: 'output' },
     field: 'output',
     includes: 'reasoning',
-    told: 'always',
+    logged: 'always',
   },
   reasoning: {
     side: 'answer',
-    held: 'words',
+    reservedAs: 'words',
     price: { like: 'output' },
     line: { kind: 'output' },
     field: 'reasoning_tokens',
   },
   audioOutput: {
     side: 'answer',
-    held: 'audio',
+    reservedAs: 'audio',
     price: {
       name: 'audioCompletionRatio',
       field: 'audio_completion_ratio',
-      unsaid: 'completion_ratio',
-      against: 'audioInput',
+      fallbackField: 'completion_ratio',
+      relativeTo: 'audioInput',
       option: {
         key: 'AudioCompletionRatio',
         label: { zh: '音频补全倍率', en: 'Audio output ratios' },
@@ -261,7 +268,7 @@ const bucketRows = {
     },
     line: { kind: 'output', detail: 'audio' },
     field: 'audio_output',
-    told: { with: 'audio' },
+    logged: { with: 'audio' },
   },
 } as const satisfies Readonly<Record<string, BucketRow>>;
 
@@ -281,7 +288,7 @@ export type TableName = SetRatio['name'];
 export type BucketOptionKey = SetRatio['option']['key'];
 /** Buckets of what a prompt carries besides words. */
 export type MediaBucket = {
-  [Name in BucketName]: Rows[Name]['held'] extends 'media' ? Name : never;
+  [Name in BucketName]: Rows[Name]['reservedAs'] extends 'media' ? Name : never;
 }[BucketName];
 
 export const bucketNames = Object.keys(bucketRows) as readonly BucketName[];
@@ -307,7 +314,9 @@ export const bucketOptions: readonly (Omit<PriceOption, 'key'> & {
   option === null ? [] : [{ ...option, key: option.key as BucketOptionKey, table: name as TableName, field: field }],
 );
 
-export const mediaBuckets = bucketNames.filter((name) => bucketRow(name).held === 'media') as readonly MediaBucket[];
+export const mediaBuckets = bucketNames.filter(
+  (name) => bucketRow(name).reservedAs === 'media',
+) as readonly MediaBucket[];
 export const promptBuckets: readonly BucketName[] = bucketNames.filter((name) => bucketRow(name).side === 'prompt');
 export const answerBuckets: readonly BucketName[] = bucketNames.filter((name) => bucketRow(name).side === 'answer');
 const cacheBuckets: readonly BucketName[] = bucketNames.filter((name) => bucketRow(name).cache === true);
@@ -342,8 +351,8 @@ export function scaledWeight(prices: BucketRatios, name: BucketName): bigint {
   const row = ratioIn(pricedAs(name));
   if (row === null) return scale;
   const own = prices[row.name as RatioName];
-  if (row.against === undefined) return toScaled(own);
-  const against = ratioIn(row.against as BucketName);
+  if (row.relativeTo === undefined) return toScaled(own);
+  const against = ratioIn(row.relativeTo as BucketName);
   return against === null ? toScaled(own) : timesScaled(prices[against.name as RatioName], own);
 }
 
@@ -351,7 +360,7 @@ export function scaledWeight(prices: BucketRatios, name: BucketName): bigint {
 export function weightOf(prices: BucketRatios, name: BucketName): number {
   const row = ratioIn(pricedAs(name));
   if (row === null) return 1;
-  return row.against === undefined ? prices[row.name as RatioName] : Number(scaledWeight(prices, name)) / 1e6;
+  return row.relativeTo === undefined ? prices[row.name as RatioName] : Number(scaledWeight(prices, name)) / 1e6;
 }
 
 /** All ratios of a model. @param set what the tables say of it. */

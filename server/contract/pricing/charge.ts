@@ -44,7 +44,7 @@ const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
 };
 
 /** @param sum of weighted tokens, below `exactLimit`. @returns quota, rounded half up. */
-export function roundedQuota(sum: number, unit: number): number {
+export function roundQuota(sum: number, unit: number): number {
   const doubled = 2 * sum + unit;
   return Math.min(maxQuota, (doubled - (doubled % (2 * unit))) / (2 * unit));
 }
@@ -60,7 +60,7 @@ export function quotaOf(usage: Usage, base: Prices): number {
     if (weights !== null) {
       let sum = 0;
       for (const { name, weight } of weights.buckets) sum += usage[name] * weight;
-      if (sum > 0 && sum < exactLimit) return roundedQuota(sum, weights.unit);
+      if (sum > 0 && sum < exactLimit) return roundQuota(sum, weights.unit);
     }
   }
   return exactQuota(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));

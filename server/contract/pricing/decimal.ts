@@ -45,8 +45,7 @@ export function ratioOf(value: unknown): number | null {
 }
 
 /** @param by positive. */
-export const roundedDivision = (value: bigint, by: bigint): bigint => (value + by / 2n) / by;
+export const roundDivide = (value: bigint, by: bigint): bigint => (value + by / 2n) / by;
 
 /** Product of two ratios, six decimals, rounded half up. */
-export const timesScaled = (one: number, other: number): bigint =>
-  roundedDivision(toScaled(one) * toScaled(other), scale);
+export const timesScaled = (one: number, other: number): bigint => roundDivide(toScaled(one) * toScaled(other), scale);

@@ -42,11 +42,11 @@ interface Naming {
 }
 
 const namings: readonly Naming[] = bucketNames.map((name) => {
-  const { field, told, price, includes } = bucketRow(name);
+  const { field, logged, price, includes } = bucketRow(name);
   const included = includes === undefined ? null : (includes as BucketName);
-  const word = typeof told === 'object' ? told.with : null;
+  const word = typeof logged === 'object' ? logged.with : null;
   const isOfWord = (one: BucketName): boolean => {
-    const own = bucketRow(one).told;
+    const own = bucketRow(one).logged;
     return typeof own === 'object' && own.with === word;
   };
   const own = included === null ? [name] : [name, included];
@@ -54,7 +54,7 @@ const namings: readonly Naming[] = bucketNames.map((name) => {
     name,
     field,
     includes: included,
-    when: told === 'always' ? null : word === null ? own : bucketNames.filter(isOfWord),
+    when: logged === 'always' ? null : word === null ? own : bucketNames.filter(isOfWord),
     word,
     price: price !== null && 'field' in price ? { field: price.field, name: price.name as keyof BucketRatios } : null,
   };
@@ -90,7 +90,11 @@ export function bucketRatiosIn(fields: LogFields): BucketRatios {
     ratioRows.map(({ name }) => name),
     (name) => {
       const row = ratioRows.find((one) => one.name === name);
-      return fieldOf(fields, row?.field ?? name, row?.unsaid === undefined ? 1 : fieldOf(fields, row.unsaid, 1));
+      return fieldOf(
+        fields,
+        row?.field ?? name,
+        row?.fallbackField === undefined ? 1 : fieldOf(fields, row.fallbackField, 1),
+      );
     },
   );
 }

@@ -10,7 +10,7 @@ import {
   promptBuckets,
   weightOf,
 } from './bucket.ts';
-import { pricesFor, quotaOf, roundedQuota } from './charge.ts';
+import { pricesFor, quotaOf, roundQuota } from './charge.ts';
 import type { Prices } from './price.ts';
 import { exactLimit, weightsOf } from './weights.ts';
 
@@ -23,16 +23,16 @@ export interface ReserveSize {
   /** Files of which is not known before they are read how long they are, nor of which kind. */
   readonly files?: number;
   /** The prompt may be written to a cache that lives 5 minutes or an hour. */
-  readonly caches?: CacheLife;
+  readonly caches?: CacheTtl;
   /** All that may be written. */
   readonly maxTokens: number;
   /** The answer may be spoken. */
-  readonly speaks?: boolean;
+  readonly hasAudio?: boolean;
   /** Calls of tools that are paid by the call. */
   readonly toolCalls?: Readonly<Record<string, number>>;
 }
 
-export type CacheLife = 'none' | '5m' | '1h';
+export type CacheTtl = 'none' | '5m' | '1h';
 
 const noTools: Readonly<Record<string, number>> = {};
 
@@ -41,52 +41,52 @@ const noTools: Readonly<Record<string, number>> = {};
  * falls short of a charge within its bounds (new-api rounds down and leaves the prompt out).
  */
 export function reserveEstimate(base: Prices, size: ReserveSize): number {
-  const { promptTokens, media = noMedia, files = 0, caches = 'none', maxTokens, speaks = false } = size;
+  const { promptTokens, media = noMedia, files = 0, caches = 'none', maxTokens, hasAudio = false } = size;
   let all = promptTokens + files;
   for (const name in media) all += media[name as MediaBucket] ?? 0;
   const prices = base.tiers.length === 0 ? base : pricesFor(base, all);
-  const { weights, words, anything, written, spoken, dear } = placesOf(prices);
+  const { weights, words, anyMedia, written, audio, aboveText } = choicesOf(prices);
   if (weights !== null && isEmpty(size.toolCalls)) {
     let sum = promptTokens * weights[words[caches]];
     for (const name in media) {
       const bucket = name as MediaBucket;
-      sum += (media[bucket] ?? 0) * weights[dear.has(bucket) ? bucket : words[caches]];
+      sum += (media[bucket] ?? 0) * weights[aboveText.has(bucket) ? bucket : words[caches]];
     }
-    if (files > 0) sum += files * weights[anything[caches]];
-    sum += maxTokens * weights[speaks ? spoken : written];
-    if (sum > 0 && sum < exactLimit) return roundedQuota(sum, weights.unit);
+    if (files > 0) sum += files * weights[anyMedia[caches]];
+    sum += maxTokens * weights[hasAudio ? audio : written];
+    if (sum > 0 && sum < exactLimit) return roundQuota(sum, weights.unit);
   }
   const usage: Record<BucketName, number> = { ...noTokens };
   usage[words[caches]] = promptTokens;
   for (const name in media) {
     const bucket = name as MediaBucket;
-    usage[dear.has(bucket) ? bucket : words[caches]] += media[bucket] ?? 0;
+    usage[aboveText.has(bucket) ? bucket : words[caches]] += media[bucket] ?? 0;
   }
-  if (files > 0) usage[anything[caches]] += files;
-  usage[speaks ? spoken : written] += maxTokens;
+  if (files > 0) usage[anyMedia[caches]] += files;
+  usage[hasAudio ? audio : written] += maxTokens;
   return quotaOf({ ...usage, toolCalls: size.toolCalls ?? noTools, raw: null }, base);
 }
 
 /** The buckets that a hold counts in: the dearest that may apply, which depend on the prices alone. */
-interface BucketPlaces {
+interface BucketChoices {
   /** Integers by bucket; null = there is a price per call, or the numbers are too fine for the short way. */
   readonly weights: (Readonly<Record<BucketName, number>> & { readonly unit: number }) | null;
-  readonly words: Readonly<Record<CacheLife, BucketName>>;
+  readonly words: Readonly<Record<CacheTtl, BucketName>>;
   /** For files of which nobody knows the kind. */
-  readonly anything: Readonly<Record<CacheLife, BucketName>>;
+  readonly anyMedia: Readonly<Record<CacheTtl, BucketName>>;
   readonly written: BucketName;
-  readonly spoken: BucketName;
+  readonly audio: BucketName;
   /** Media that cost more than words. What the upstream reports as words costs what words cost. */
-  readonly dear: ReadonlySet<MediaBucket>;
+  readonly aboveText: ReadonlySet<MediaBucket>;
 }
 
-const places = new WeakMap<Prices, BucketPlaces>();
+const choices = new WeakMap<Prices, BucketChoices>();
 
-function placesOf(prices: Prices): BucketPlaces {
-  const known = places.get(prices);
+function choicesOf(prices: Prices): BucketChoices {
+  const known = choices.get(prices);
   if (known !== undefined) return known;
   const weights = prices.modelPrice === null ? weightsOf(prices) : null;
-  const byLife = (more: readonly BucketName[]) => ({
+  const byTtl = (more: readonly BucketName[]) => ({
     none: dearest(prices, [...wordBuckets.none, ...more]),
     '5m': dearest(prices, [...wordBuckets['5m'], ...more]),
     '1h': dearest(prices, [...wordBuckets['1h'], ...more]),
@@ -100,13 +100,13 @@ function placesOf(prices: Prices): BucketPlaces {
             ...Object.fromEntries(weights.buckets.map(({ name, weight }) => [name, weight])),
             unit: weights.unit,
           },
-    words: byLife([]),
-    anything: byLife(mediaBuckets),
+    words: byTtl([]),
+    anyMedia: byTtl(mediaBuckets),
     written: dearest(prices, writtenBuckets),
-    spoken: dearest(prices, answerBuckets),
-    dear: new Set(mediaBuckets.filter((name) => weightOf(prices, name) > 1)),
+    audio: dearest(prices, answerBuckets),
+    aboveText: new Set(mediaBuckets.filter((name) => weightOf(prices, name) > 1)),
   };
-  places.set(prices, made);
+  choices.set(prices, made);
   return made;
 }
 
@@ -118,15 +118,15 @@ const isEmpty = (calls: ReserveSize['toolCalls']): boolean => {
 const noMedia: NonNullable<ReserveSize['media']> = {};
 const noTokens = eachOf(bucketNames, () => 0);
 
-const heldAs = (names: readonly BucketName[], ...kinds: readonly string[]): readonly BucketName[] =>
-  names.filter((name) => kinds.includes(bucketRow(name).held));
+const reservedBuckets = (names: readonly BucketName[], ...kinds: readonly string[]): readonly BucketName[] =>
+  names.filter((name) => kinds.includes(bucketRow(name).reservedAs));
 /** Where words of the prompt may be counted, by the cache they may be written to. */
-const wordBuckets: Readonly<Record<CacheLife, readonly BucketName[]>> = {
-  none: heldAs(promptBuckets, 'words'),
-  '5m': heldAs(promptBuckets, 'words', '5m'),
-  '1h': heldAs(promptBuckets, 'words', '5m', '1h'),
+const wordBuckets: Readonly<Record<CacheTtl, readonly BucketName[]>> = {
+  none: reservedBuckets(promptBuckets, 'words'),
+  '5m': reservedBuckets(promptBuckets, 'words', '5m'),
+  '1h': reservedBuckets(promptBuckets, 'words', '5m', '1h'),
 };
-const writtenBuckets = heldAs(answerBuckets, 'words');
+const writtenBuckets = reservedBuckets(answerBuckets, 'words');
 
 function dearest(prices: Prices, names: readonly BucketName[]): BucketName {
   let found: BucketName = names[0] ?? 'input';

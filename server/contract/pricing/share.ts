@@ -1,7 +1,7 @@
 /** A bill falls into shares: the calls of models that one answer took, each by its own prices. */
 import type { Usage } from '../../protocols/canonical.ts';
 import { type Buckets, promptTokensOf } from './bucket.ts';
-import { roundedDivision, scale, toScaled } from './decimal.ts';
+import { roundDivide, scale, toScaled } from './decimal.ts';
 import { surchargeOf } from './modifiers.ts';
 import type { Prices } from './price.ts';
 import { bucketWeights } from './weights.ts';
@@ -84,5 +84,5 @@ export function exactQuota(shares: readonly Share[], toolCalls: Usage['toolCalls
     sum += BigInt(calls) * toScaled(toolPrice(head, tool)) * perUnit * scale * scale;
   }
   if (sum === 0n && tokens > 0 && head.groupRatio > 0) return 1;
-  return Math.min(maxQuota, Number(roundedDivision(sum, scale ** 5n)));
+  return Math.min(maxQuota, Number(roundDivide(sum, scale ** 5n)));
 }

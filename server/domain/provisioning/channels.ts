@@ -1,7 +1,7 @@
 /** Channels of a declarative file; natural key: name and type, in order where several share it. */
 import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
-import { actsLater, actsLaterNote } from '../../contract/deferred-changes.ts';
+import { deferredChanges, deferredChangesNote } from '../../contract/deferred-changes.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
@@ -48,8 +48,8 @@ export async function applyChannels(
     const fields = fieldsOf(channel);
     const row = take(channel.name, typeOf(channel.type));
     const { name } = channel;
-    const later = actsLater(fields);
-    const notes = later.length === 0 ? {} : { notes: [actsLaterNote(later)] };
+    const later = deferredChanges(fields);
+    const notes = later.length === 0 ? {} : { notes: [deferredChangesNote(later)] };
     const about = { kind: 'channel', name, ...notes } as const;
     if (row === undefined) {
       if ((channel.key ?? '').trim() === '') throw new AppError('provision_key_missing', { name });

@@ -2,9 +2,9 @@
 import { parseMoney } from '../../contract/amount.ts';
 import { AppError } from '../../contract/errors.ts';
 import { readExpiry } from '../../contract/expiry.ts';
-import type { Complaint } from '../../contract/option-kinds.ts';
+import type { Issue } from '../../contract/option-kinds.ts';
 
-function bad(name: string, value: unknown, { zh, en }: Complaint): AppError {
+function bad(name: string, value: unknown, { zh, en }: Issue): AppError {
   const named = `${name}: ${String(value)}`;
   return new AppError('params_invalid', {
     detail: named,
@@ -16,7 +16,7 @@ function bad(name: string, value: unknown, { zh, en }: Complaint): AppError {
 /** `500000` is quota, `5usd` is money. @throws AppError params_invalid */
 export function amountOf(name: string, value: number | string, quotaPerUnit: number): number {
   const amount = parseMoney(String(value), { plain: 'quota', quotaPerUnit });
-  if (amount.kind === 'invalid') throw bad(name, value, amount.problem);
+  if (amount.kind === 'invalid') throw bad(name, value, amount.issue);
   return amount.kind === 'value' ? amount.value : 0;
 }
 
@@ -28,7 +28,7 @@ export function amountOf(name: string, value: number | string, quotaPerUnit: num
 export function expiryOf(value: number | string, madeAt: number, never: number): number {
   if (typeof value === 'number') return value;
   const expiry = readExpiry(value);
-  if (expiry.kind === 'unreadable') throw bad('expires', value, expiry.problem);
+  if (expiry.kind === 'unreadable') throw bad('expires', value, expiry.issue);
   if (expiry.kind === 'never') return never;
   return expiry.kind === 'span' ? madeAt + expiry.seconds : expiry.seconds;
 }

@@ -13,8 +13,11 @@ export interface Vault {
 }
 
 /** Words that others keep for us. */
-export const sealedBlobOf = ({ seal, open }: Vault): { seal(text: string): string; open(sealed: string): string } => ({
-  seal: (text) => seal('capsule', text),
+export const sealedBlobOf = ({
+  seal,
+  open,
+}: Vault): { encrypt(text: string): string; open(sealed: string): string } => ({
+  encrypt: (text) => seal('capsule', text),
   open: (sealed) => open('capsule', sealed),
 });
 

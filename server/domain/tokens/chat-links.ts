@@ -2,7 +2,7 @@
 import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import { shownKey } from '../../contract/token-key.ts';
+import { displayedKey } from '../../contract/token-key.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { TokensService } from './service.ts';
 
@@ -59,7 +59,7 @@ export function createChatLinks(deps: { readonly options: OptionsService; readon
       const address = site === '' ? '{address}' : encodeURIComponent(site);
       return {
         name,
-        url: url.replaceAll('{address}', address).replaceAll('{key}', shownKey(child.key)),
+        url: url.replaceAll('{address}', address).replaceAll('{key}', displayedKey(child.key)),
         token_name: child.name,
       };
     },

@@ -1,7 +1,7 @@
 /** What a top-up costs and credits, exact. As new-api does. */
 import { AppError } from '../../contract/errors.ts';
 import { maxQuota } from '../../contract/pricing/charge.ts';
-import { roundedDivision, scale, toScaled } from '../../contract/pricing/decimal.ts';
+import { roundDivide, scale, toScaled } from '../../contract/pricing/decimal.ts';
 
 export interface TopUpOptions {
   /** Money for one dollar of quota, in whole units of the currency. */
@@ -30,11 +30,11 @@ export function quoteTopUp(amount: number, options: TopUpOptions): TopUpQuote {
   const min = options.inCurrency ? options.min : Math.ceil(options.min * options.quotaPerUnit);
   if (!Number.isSafeInteger(amount) || amount < min) throw new AppError('topup_minimum', { min: min });
   const perUnit = toScaled(options.quotaPerUnit);
-  const quota = options.inCurrency ? Number(roundedDivision(BigInt(amount) * perUnit, scale)) : amount;
+  const quota = options.inCurrency ? Number(roundDivide(BigInt(amount) * perUnit, scale)) : amount;
   if (quota > maxQuota) throw new AppError('params_invalid', { detail: `amount ${amount}` });
   const dollars = options.inCurrency ? BigInt(amount) * perUnit : BigInt(amount) * scale;
   const ratio = options.groupRatio > 0 ? options.groupRatio : 1;
-  const money = roundedDivision(
+  const money = roundDivide(
     dollars * toScaled(options.price) * toScaled(ratio) * BigInt(options.minor),
     perUnit * scale * scale,
   );

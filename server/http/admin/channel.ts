@@ -1,5 +1,5 @@
 /** Upstream channels and the models they bring. */
-import { actsLater, actsLaterWords, type SavedChannel } from '../../contract/deferred-changes.ts';
+import { deferredChanges, deferredChangesText, type SavedChannel } from '../../contract/deferred-changes.ts';
 import { ChannelStatus, type Language } from '../../contract/enum.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { KeyHolder } from '../../domain/channels/service.ts';
@@ -20,8 +20,8 @@ const createdAt = 1_626_777_600;
 
 /** A field that is saved and does nothing is named in the answer. */
 function noteLater(fields: SavedChannel, reply: Reply, language: Language): void {
-  const names = actsLater(fields);
-  if (names.length > 0) reply.message(actsLaterWords(names, language));
+  const names = deferredChanges(fields);
+  if (names.length > 0) reply.message(deferredChangesText(names, language));
 }
 
 export const channelHandlers: HandlersOf<

@@ -1,7 +1,7 @@
 import type { Codec } from '../codec.ts';
 import { record } from '../shared/json.ts';
 import { decodeRequest } from './decode-request.ts';
-import { traits } from './definition.ts';
+import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
@@ -12,7 +12,7 @@ import { createWriter } from './writer.ts';
 
 export const anthropicMessages: Codec = {
   id: 'anthropic-messages',
-  traits,
+  definition,
   foreignBlocks,
   // A comment, not the `ping` event: that one may not come before message_start.
   client: { encodeError, encodeStreamError, statuses: [529], ping: ': PING\n\n' },

@@ -1,5 +1,5 @@
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.ts';
-import { extrasOf } from '../shared/extra-fields.ts';
+import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 import { turnsOf } from '../shared/turns.ts';
@@ -54,7 +54,7 @@ export function decodeRequest(
     user: text(record(body.metadata)?.user_id),
     candidates: 1,
     dialect: 'anthropic-messages',
-    extra: { ...extrasOf(body, known), ...settingsIn(body.messages) },
+    extra: { ...extraFieldsOf(body, known), ...settingsIn(body.messages) },
   };
 }
 

@@ -1,13 +1,13 @@
 /** The habits of Anthropic's messages. */
 
-import type { Traits } from '../definition.ts';
+import type { ProtocolDefinition } from '../definition.ts';
 import { thoughtBudgets } from '../shared/effort.ts';
 import { idOf, present, record, text } from '../shared/json.ts';
 import { valuesOf } from '../shared/member-name.ts';
 import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
 import { suffix } from './suffix.ts';
 
-export const traits: Traits = {
+export const definition: ProtocolDefinition = {
   label: 'Anthropic Messages',
   routes: [
     { path: '/v1/messages', operation: 'chat' },
@@ -45,7 +45,7 @@ export const traits: Traits = {
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
     named: (path) => namedBehind(path, '/v1/models'),
-    asks: (_path, headers) => headers.has('anthropic-version'),
+    isRequested: (_path, headers) => headers.has('anthropic-version'),
     card: (id, { inputLimit, outputCap }) => ({
       type: 'model',
       id,

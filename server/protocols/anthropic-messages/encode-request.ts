@@ -1,17 +1,17 @@
 /** The common form as a Messages request. */
 import type { ChatRequest } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
-import { listLosses } from '../shared/dropped-fields.ts';
+import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extra-fields.ts';
+import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present } from '../shared/json.ts';
-import { fitted, forcedInstead, isForced, isThinkingEnabled } from '../shared/model-limits.ts';
-import { customSchema, notCarried, objectSchema, portableName } from '../shared/tools.ts';
+import { forcedInstead, isForced, isThinkingEnabled, withinLimits } from '../shared/model-limits.ts';
+import { customSchema, notPassed, objectSchema, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
 
 /** A service tier is not among them: the dialects' words for it differ. */
-const carried = new Set(['speed', 'container', 'mcp_servers', 'context_management', 'cache_control']);
+const sharedFields = new Set(['speed', 'container', 'mcp_servers', 'context_management', 'cache_control']);
 
 const minBudget = 1024;
 /** More marks than this are refused. */
@@ -24,10 +24,10 @@ export function encodeRequest(
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(requested, target, dropped, { json: false });
+  const request = withinLimits(requested, target, dropped, { json: false });
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
-  listLosses(request, { names: true, strict: true }, dropped);
+  reportDropped(request, { names: true, strict: true }, dropped);
   const thinking = encodeThinking(request, target, messages, dropped);
   const sampling = encodeSampling(request, thinking.on, dropped);
   for (const [key, value] of [
@@ -57,7 +57,7 @@ export function encodeRequest(
     thinking: thinking.member,
     output_config: Object.keys(config).length === 0 ? undefined : config,
     metadata: request.user === null ? undefined : { user_id: request.user },
-    ...(request.dialect === 'anthropic-messages' ? request.extra : carryExtras(request, carried, dropped)),
+    ...(request.dialect === 'anthropic-messages' ? request.extra : copyExtraFields(request, sharedFields, dropped)),
   });
 }
 
@@ -92,7 +92,7 @@ function encodeThinking(request: ChatRequest, target: Target, messages: readonly
   }
   if (budget === null) return unasked;
   if (budget === 0) return { ...unasked, on: false, member: { type: 'disabled' } };
-  if (lacksThought(messages)) {
+  if (missesThinking(messages)) {
     dropped.push('/thinking: the history calls a tool without the signed thought before it');
     return unasked;
   }
@@ -112,7 +112,7 @@ function encodeThinking(request: ChatRequest, target: Target, messages: readonly
 }
 
 /** While thinking, a turn that calls tools must begin with the thought that led there. */
-function lacksThought(messages: readonly Turn[]): boolean {
+function missesThinking(messages: readonly Turn[]): boolean {
   const blocks = messages.findLast(({ role }) => role === 'assistant')?.content ?? [];
   return blocks.some(({ type }) => type === 'tool_use') && !/thinking$/.test(String(blocks[0]?.type));
 }
@@ -144,7 +144,7 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Block[]
     if (same && tool.raw !== undefined) return [tool.raw as Block];
     if (tool.kind === 'provider') {
       if (/^web_search/.test(tool.name)) return [{ type: 'web_search_20250305', name: 'web_search' }];
-      dropped.push(notCarried(tool, index));
+      dropped.push(notPassed(tool, index));
       return [];
     }
     const held = tool.strict === true && isHoldable(tool.schema);

@@ -7,14 +7,14 @@ import { mediaUrl } from '../shared/media.ts';
 import { markSignature } from '../shared/signature.ts';
 import { argumentsObject, portableId, wrapCustom } from '../shared/tools.ts';
 import { encodeCitations } from './citations.ts';
-import { finishes } from './reader.ts';
+import { finishReasons } from './reader.ts';
 import { encodeUsage } from './usage.ts';
 
 /** @param rejected a refusal was told, whatever the upstream calls the end. */
 export function stopReason(reason: FinishReason, called: boolean, rejected: boolean): string {
   if (called && reason.unified === 'stop') return 'tool_use';
   // The dialect's own word, where the upstream gave it.
-  if (reason.raw !== null && guardedLookup(finishes, reason.raw) === reason.unified) return reason.raw;
+  if (reason.raw !== null && guardedLookup(finishReasons, reason.raw) === reason.unified) return reason.raw;
   switch (reason.unified) {
     case 'length':
       return 'max_tokens';
@@ -77,10 +77,10 @@ export function encodeThought(part: Extract<Part, { type: 'reasoning' }>): Recor
   if (part.redacted !== null && part.text === '' && origin === 'anthropic-messages') {
     return { type: 'redacted_thinking', data: part.redacted };
   }
-  const seal = part.signature ?? part.redacted;
+  const signature = part.signature ?? part.redacted;
   return {
     type: 'thinking',
     thinking: part.text,
-    signature: seal === null ? '' : markSignature(seal, origin, 'anthropic-messages'),
+    signature: signature === null ? '' : markSignature(signature, origin, 'anthropic-messages'),
   };
 }

@@ -4,7 +4,7 @@ import { type ForeignBlock, isForeign, type Signing } from '../shared/signature.
 
 const isThought = (block: unknown): boolean => /^(?:redacted_)?thinking$/.test(text(record(block)?.type) ?? '');
 
-const sealOf = (block: Record<string, unknown>): string | null =>
+const signatureOf = (block: Record<string, unknown>): string | null =>
   text(block.type === 'thinking' ? block.signature : block.data);
 
 export function foreignBlocks(body: Json, signing: Signing): readonly ForeignBlock[] {
@@ -15,7 +15,7 @@ export function foreignBlocks(body: Json, signing: Signing): readonly ForeignBlo
     if (role !== 'assistant') continue;
     bare = false;
     if (!Array.isArray(content)) continue;
-    const foreign = content.map((block) => isThought(block) && isForeign(sealOf(record(block) ?? {}), signing));
+    const foreign = content.map((block) => isThought(block) && isForeign(signatureOf(record(block) ?? {}), signing));
     const left = content.filter((_, index) => foreign[index] !== true);
     // Another upstream may have answered without any thought.
     bare =

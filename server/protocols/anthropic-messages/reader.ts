@@ -10,7 +10,7 @@ import { readCitations } from './citations.ts';
 import { decodeError } from './errors.ts';
 import { mergeUsage, readAnthropicUsage } from './usage.ts';
 
-export const finishes: Readonly<Record<string, UnifiedFinish>> = {
+export const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   max_tokens: 'length',
@@ -21,7 +21,7 @@ export const finishes: Readonly<Record<string, UnifiedFinish>> = {
   compaction: 'other',
 };
 
-const finishReason = (raw: string): FinishReason => ({ unified: guardedLookup(finishes, raw) ?? 'other', raw });
+const finishReason = (raw: string): FinishReason => ({ unified: guardedLookup(finishReasons, raw) ?? 'other', raw });
 
 /** Usage comes with message_start and message_delta; ends and errors name themselves. Pings and unknown events say nothing. */
 export const markers = new Markers([{ word: 'message_' }, { word: '"error"' }, { word: '"usage"' }]);

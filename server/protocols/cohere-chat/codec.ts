@@ -1,7 +1,7 @@
 import type { Codec } from '../codec.ts';
 import { record } from '../shared/json.ts';
 import { decodeRequest } from './decode-request.ts';
-import { traits } from './definition.ts';
+import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
@@ -11,7 +11,7 @@ import { createWriter } from './writer.ts';
 
 export const cohereChat: Codec = {
   id: 'cohere-chat',
-  traits,
+  definition,
   client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
   upstream: {
     decodeResponse,

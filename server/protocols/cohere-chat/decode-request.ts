@@ -1,5 +1,5 @@
 import type { ChatRequest, Message, Part } from '../canonical.ts';
-import { extrasOf } from '../shared/extra-fields.ts';
+import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { mediaFrom } from '../shared/media.ts';
 import { functionTool } from '../shared/tools.ts';
@@ -48,7 +48,7 @@ export function decodeRequest(
     user: null,
     candidates: 1,
     dialect: 'cohere-chat',
-    extra: extrasOf(body, known),
+    extra: extraFieldsOf(body, known),
   };
 }
 

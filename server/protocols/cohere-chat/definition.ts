@@ -1,9 +1,9 @@
 /** The habits of Cohere's second chat API. */
 
-import type { Traits } from '../definition.ts';
+import type { ProtocolDefinition } from '../definition.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 
-export const traits: Traits = {
+export const definition: ProtocolDefinition = {
   label: 'Cohere Chat',
   routes: [{ path: '/v2/chat', operation: 'chat' }],
   claims: (path) => path.startsWith('/v2/chat'),

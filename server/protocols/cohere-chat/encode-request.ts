@@ -1,24 +1,24 @@
 /** A chat request in Cohere's second form: words before calls are their plan. */
 import type { ChatRequest, Message, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
-import { listLosses } from '../shared/dropped-fields.ts';
+import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extra-fields.ts';
+import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present, text } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { fitted } from '../shared/model-limits.ts';
+import { withinLimits } from '../shared/model-limits.ts';
 import { customSchema, objectSchema, portableId, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
 type Item = Record<string, unknown>;
 
-const carried = new Set(['documents', 'citation_options', 'safety_mode', 'strict_tools', 'priority', 'logprobs']);
+const sharedFields = new Set(['documents', 'citation_options', 'safety_mode', 'strict_tools', 'priority', 'logprobs']);
 
 /** Here from 0 to 1; elsewhere from -2 to 2. */
 const penalty = (value: number | null): number | null => (value === null ? null : Math.min(1, Math.max(0, value)));
 
 export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
-  const request = fitted(requested, target, dropped);
+  const request = withinLimits(requested, target, dropped);
   const own = request.dialect === 'cohere-chat';
   const tools = request.tools.flatMap((tool, index): Item[] => {
     if (tool.kind === 'provider') {
@@ -29,7 +29,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
     const parameters = tool.kind === 'custom' ? customSchema : objectSchema(schema);
     return [{ type: 'function', function: present({ name: portableName(tool.name), description, parameters }) }];
   });
-  listLosses(request, { detail: true, ...(own ? { strict: true } : {}) }, dropped);
+  reportDropped(request, { detail: true, ...(own ? { strict: true } : {}) }, dropped);
   if (request.user !== null) dropped.push('/user: not known to the upstream');
   if (request.candidates > 1) dropped.push('/n: one answer only');
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: several calls may come at once');
@@ -49,7 +49,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
     tool_choice: tools.length === 0 ? undefined : encodeChoice(request, dropped),
     response_format: encodeFormat(request.responseFormat),
     thinking: encodeThinking(request, dropped),
-    ...(own ? request.extra : carryExtras(request, carried, dropped)),
+    ...(own ? request.extra : copyExtraFields(request, sharedFields, dropped)),
   });
 }
 

@@ -6,14 +6,14 @@ import { collect } from '../shared/blocks.ts';
 import { urlCitations } from '../shared/citations.ts';
 import { guardedLookup, present, record, text } from '../shared/json.ts';
 import { portableId, wrapCustom } from '../shared/tools.ts';
-import { finishes } from './reader.ts';
+import { finishReasons } from './reader.ts';
 import { encodeUsage } from './usage.ts';
 
 /** A call decides, not the upstream's word: several say `stop` although they call. */
 export function finishWord({ unified, raw }: FinishReason, called: boolean): string {
   if (called && (unified === 'stop' || unified === 'other')) return 'TOOL_CALL';
   // The dialect's own word, where the upstream gave it.
-  if (raw !== null && guardedLookup(finishes, raw) === unified) return raw;
+  if (raw !== null && guardedLookup(finishReasons, raw) === unified) return raw;
   switch (unified) {
     case 'length':
       return 'MAX_TOKENS';

@@ -10,7 +10,7 @@ import { readUsage } from './usage.ts';
 
 type Item = Record<string, unknown>;
 
-export const finishes: Readonly<Record<string, UnifiedFinish>> = {
+export const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   COMPLETE: 'stop',
   STOP_SEQUENCE: 'stop',
   MAX_TOKENS: 'length',
@@ -103,7 +103,7 @@ export function createReader(): StreamReader {
     const failed = text(delta.error) ?? (raw === 'ERROR' || raw === 'TIMEOUT' ? 'the model failed' : null);
     events.push(
       failed === null
-        ? { type: 'finish', reason: { unified: guardedLookup(finishes, raw) ?? 'other', raw } }
+        ? { type: 'finish', reason: { unified: guardedLookup(finishReasons, raw) ?? 'other', raw } }
         : { type: 'error', error: { status: null, type: null, code: raw, message: failed } },
     );
   };

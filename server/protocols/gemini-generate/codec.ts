@@ -1,26 +1,26 @@
 import type { Codec } from '../codec.ts';
 import { decodeRequest } from './decode-request.ts';
-import { traits } from './definition.ts';
+import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
-import { jsonListFraming, reshapeFor } from './json-list.ts';
+import { jsonListFraming, transformFor } from './json-list.ts';
 import { createReader, decodeResponse, markers } from './reader.ts';
 import { readGeminiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
 export const geminiGenerate: Codec = {
   id: 'gemini-generate',
-  traits,
+  definition,
   foreignBlocks,
   client: {
     encodeError,
     encodeStreamError,
-    breaksOff: true,
+    closesOnError: true,
     // Comments are no JSON to google-genai for Python, which reads line by line; blank lines it passes over.
     ping: '\n\n',
-    reshape: reshapeFor,
+    transform: transformFor,
   },
   upstream: {
     decodeResponse,

@@ -1,7 +1,7 @@
 /** A generateContent request in the common form; both spellings of its members are legal. */
 import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../canonical.ts';
-import { extrasOf } from '../shared/extra-fields.ts';
+import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { audioFormat, mediaFrom } from '../shared/media.ts';
 import { unmarkSignature } from '../shared/signature.ts';
@@ -67,7 +67,7 @@ export function decodeRequest(
     user: null,
     candidates: number(config.candidateCount) ?? 1,
     dialect: 'gemini-generate',
-    extra: extrasOf(body, known),
+    extra: extraFieldsOf(body, known),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The habits of Gemini's generateContent. */
 
-import type { DialectRoute, Traits } from '../definition.ts';
+import type { DialectRoute, ProtocolDefinition } from '../definition.ts';
 import { present, record } from '../shared/json.ts';
 import { namedBehind, sizeOf } from '../shared/model-card.ts';
 import {
@@ -15,7 +15,7 @@ import { suffix } from './suffix.ts';
 const calls = (verb: string, operation: DialectRoute['operation'], stream: boolean): DialectRoute[] =>
   ['/v1beta', '/v1'].map((version) => ({ path: `${version}/models/{model}:${verb}`, operation, stream }));
 
-export const traits: Traits = {
+export const definition: ProtocolDefinition = {
   label: 'Gemini generateContent',
   routes: [
     ...calls('generateContent', 'chat', false),
@@ -74,7 +74,7 @@ export const traits: Traits = {
   }),
   models: {
     named: (path) => namedBehind(path, '/v1beta/models') ?? namedBehind(path, '/v1/models'),
-    asks: (path, headers) => path.startsWith('/v1beta/') || headers.has('x-goog-api-key'),
+    isRequested: (path, headers) => path.startsWith('/v1beta/') || headers.has('x-goog-api-key'),
     card: (id, { inputLimit, outputCap, thinking }) => ({
       name: `models/${id}`,
       version: '001',

@@ -1,15 +1,15 @@
 /** The common form as a generateContent request. The model and the wish for a stream stand in the path. */
 import type { ChatRequest, Media, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
-import { listLosses } from '../shared/dropped-fields.ts';
+import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extra-fields.ts';
+import { copyExtraFields } from '../shared/extra-fields.ts';
 import { guardedLookup, present } from '../shared/json.ts';
-import { fitted } from '../shared/model-limits.ts';
-import { argumentsObject, customSchema, notCarried, portableName, wrapCustom } from '../shared/tools.ts';
+import { withinLimits } from '../shared/model-limits.ts';
+import { argumentsObject, customSchema, notPassed, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
-const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
+const sharedFields = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
 /** Documented stand-in for a signature that was lost on the way. */
 export const lostSignature = 'skip_thought_signature_validator';
 const maxStops = 5;
@@ -21,10 +21,10 @@ export function encodeRequest(
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(requested, target, dropped);
+  const request = withinLimits(requested, target, dropped);
   const { system, contents } = encodeMessages(request, target, dropped);
   const tools = encodeTools(request.tools, dropped);
-  listLosses(request, {}, dropped);
+  reportDropped(request, {}, dropped);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: cannot be switched off');
   if (request.user !== null) dropped.push('/user: not known to the upstream');
   if (request.stop.length > maxStops) dropped.push(`/stop: only ${maxStops} are taken`);
@@ -49,7 +49,7 @@ export function encodeRequest(
     tools: tools.length === 0 ? undefined : tools,
     toolConfig: tools.length === 0 || calling === null ? undefined : { functionCallingConfig: calling },
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
-    ...carryExtras(request, carried, dropped),
+    ...copyExtraFields(request, sharedFields, dropped),
   });
 }
 
@@ -86,7 +86,7 @@ function encodeTools(tools: readonly Tool[], dropped: Dropped): Block[] {
   for (const [index, tool] of tools.entries()) {
     if (tool.kind === 'provider') {
       if (/^web_search/.test(tool.name)) hosted.push({ googleSearch: {} });
-      else dropped.push(notCarried(tool, index));
+      else dropped.push(notPassed(tool, index));
       continue;
     }
     const schema = tool.kind === 'custom' ? customSchema : cleaned(tool.schema);

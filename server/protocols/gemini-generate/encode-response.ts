@@ -22,15 +22,15 @@ export function finishWord(reason: FinishReason): string {
   }
 }
 
-interface Sealed {
+interface Signed {
   readonly signature?: string | null;
   readonly redacted?: string | null;
   readonly origin?: ProtocolId;
 }
 
-const sealOf = (part: Sealed): Record<string, unknown> => {
-  const seal = part.signature ?? part.redacted ?? null;
-  return seal === null ? {} : { thoughtSignature: markSignature(seal, part.origin, 'gemini-generate') };
+const signatureFields = (part: Signed): Record<string, unknown> => {
+  const signature = part.signature ?? part.redacted ?? null;
+  return signature === null ? {} : { thoughtSignature: markSignature(signature, part.origin, 'gemini-generate') };
 };
 
 export function encodePart(part: Part): Record<string, unknown>[] {
@@ -40,10 +40,12 @@ export function encodePart(part: Part): Record<string, unknown>[] {
       return part.text === '' ? [] : [{ text: part.text }];
     case 'reasoning':
       if (part.text === '' && part.signature === null && part.redacted === null) return [];
-      return [{ text: part.text, thought: true, ...sealOf(part) }];
+      return [{ text: part.text, thought: true, ...signatureFields(part) }];
     case 'tool-call': {
       const words = part.custom === true ? wrapCustom(part.arguments) : part.arguments;
-      return [{ functionCall: { id: part.id, name: part.name, args: argumentsObject(words) }, ...sealOf(part) }];
+      return [
+        { functionCall: { id: part.id, name: part.name, args: argumentsObject(words) }, ...signatureFields(part) },
+      ];
     }
     case 'image':
     case 'audio':

@@ -1,5 +1,5 @@
 /** A stream as one JSON list that grows: written for clients that did not ask for events, read from upstreams that give none. */
-import type { Reshape } from '../codec.ts';
+import type { StreamTransform } from '../codec.ts';
 import { createSseTextSplitter, type Framing, type RawFrame, rawFrame, runOf } from '../shared/sse.ts';
 
 const itemLimit = 64 * 1024 * 1024;
@@ -56,7 +56,7 @@ export function jsonListFraming(): Framing {
   };
 }
 
-function createJsonList(): Reshape {
+function createJsonList(): StreamTransform {
   const splitter = createSseTextSplitter();
   let told = 0;
   const item = (data: string): string => {
@@ -81,7 +81,7 @@ function createJsonList(): Reshape {
 }
 
 /** @param url of the request. Google's own clients say `alt=sse`. */
-export function reshapeFor(url: string): Reshape | null {
+export function transformFor(url: string): StreamTransform | null {
   const [path = '', query = ''] = url.split('?', 2);
   if (!path.endsWith(':streamGenerateContent')) return null;
   return new URLSearchParams(query).get('alt') === 'sse' ? null : createJsonList();

@@ -12,7 +12,7 @@ import { readGrounding } from './grounding.ts';
 import { collectArguments, isPartial, type PartialArguments } from './partial-arguments.ts';
 import { groundingIn, readGeminiUsage } from './usage.ts';
 
-const finishes: Readonly<Record<string, UnifiedFinish>> = {
+const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   SAFETY: 'content_filter',
@@ -58,7 +58,7 @@ function createAnswerReader(): AnswerReader {
   let reported = searches;
   let called = 0;
   /** A call whose arguments are still coming. */
-  let calling: { readonly index: number; readonly given: PartialArguments; readonly seal: object } | null = null;
+  let calling: { readonly index: number; readonly given: PartialArguments; readonly signature: object } | null = null;
   /** Ids that we make up differ from one answer to the next: the same conversation may hold many. */
   let answer = '';
   let started = false;
@@ -102,10 +102,10 @@ function createAnswerReader(): AnswerReader {
   };
   const endCall = (events: ChatEvent[]) => {
     if (calling === null) return;
-    const { index, given, seal } = calling;
+    const { index, given, signature } = calling;
     events.push(
       { type: 'tool-call-delta', index, arguments: given.whole() },
-      { type: 'tool-call-end', index, ...seal },
+      { type: 'tool-call-end', index, ...signature },
     );
     calling = null;
   };
@@ -126,7 +126,7 @@ function createAnswerReader(): AnswerReader {
         );
         return;
       }
-      calling = { index, given: collectArguments(), seal };
+      calling = { index, given: collectArguments(), signature: seal };
     }
     calling?.given.take(call.partialArgs);
     // A piece without a word of more to come is the last.
@@ -250,7 +250,7 @@ export function createReader(): StreamReader {
 }
 
 function reasonOf(raw: string, said: string | null): FinishReason {
-  const unified = guardedLookup(finishes, raw) ?? 'other';
+  const unified = guardedLookup(finishReasons, raw) ?? 'other';
   return unified === 'error' ? { unified, raw, message: said ?? `the model ended with ${raw}` } : { unified, raw };
 }
 

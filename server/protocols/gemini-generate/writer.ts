@@ -56,9 +56,9 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'reasoning-delta':
           return frame(`{"text":${JSON.stringify(event.text)},"thought":true}`);
         case 'reasoning-end': {
-          const seal = event.signature ?? event.redacted;
-          if (seal === null) return '';
-          const marked = JSON.stringify(markSignature(seal, event.origin, 'gemini-generate'));
+          const signature = event.signature ?? event.redacted;
+          if (signature === null) return '';
+          const marked = JSON.stringify(markSignature(signature, event.origin, 'gemini-generate'));
           return frame(`{"text":"","thought":true,"thoughtSignature":${marked}}`);
         }
         case 'tool-call-start':

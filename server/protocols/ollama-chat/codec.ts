@@ -1,7 +1,7 @@
 import type { Codec } from '../codec.ts';
 import { ndjsonLines } from '../shared/ndjson.ts';
 import { decodeRequest } from './decode-request.ts';
-import { traits } from './definition.ts';
+import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { encodeError, encodeStreamError } from './errors.ts';
@@ -13,13 +13,13 @@ const isGenerate = (url: string): boolean => (url.split('?', 1)[0] ?? '').endsWi
 
 export const ollamaChat: Codec = {
   id: 'ollama-chat',
-  traits,
+  definition,
   client: {
     encodeError,
     encodeStreamError,
     // Its clients read every line as an object.
     ping: 'data: {"message":{"role":"assistant","content":""},"done":false}\n\n',
-    reshape: (url) => ndjsonLines(isGenerate(url) ? generated : undefined),
+    transform: (url) => ndjsonLines(isGenerate(url) ? generated : undefined),
     wholeForm: (url) => (isGenerate(url) ? generated : null),
   },
   upstream,

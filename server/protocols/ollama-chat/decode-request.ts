@@ -1,5 +1,5 @@
 import type { ChatRequest, Message, Part } from '../canonical.ts';
-import { extrasOf } from '../shared/extra-fields.ts';
+import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { type Json, list, number, record, records, text } from '../shared/json.ts';
 import { functionTool } from '../shared/tools.ts';
 import { turnsOf } from '../shared/turns.ts';
@@ -22,7 +22,7 @@ export function decodeRequest(
   path: { readonly model: string | null; readonly stream: boolean },
 ): ChatRequest {
   const options = record(body.options) ?? {};
-  const others = extrasOf(options, knownOptions);
+  const others = extraFieldsOf(options, knownOptions);
   const max = number(options.num_predict);
   return {
     model: path.model ?? String(body.model),
@@ -46,7 +46,7 @@ export function decodeRequest(
     user: null,
     candidates: 1,
     dialect: 'ollama-chat',
-    extra: { ...extrasOf(body, known), ...(Object.keys(others).length === 0 ? {} : { options: others }) },
+    extra: { ...extraFieldsOf(body, known), ...(Object.keys(others).length === 0 ? {} : { options: others }) },
   };
 }
 

@@ -1,13 +1,13 @@
 /** The habits of Ollama's chat. */
 
-import type { Traits } from '../definition.ts';
+import type { ProtocolDefinition } from '../definition.ts';
 import { modelsSinceText } from '../shared/model-card.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import { embedFromOpenAi, embedToOpenAi, generateAsChat, generatePath, modelCard, version } from './other-calls.ts';
 
 const claimed = /^\/api\/(?:chat|generate|embed|embeddings|tags|show|ps|version|pull|push|create|copy|delete)\/?$/;
 
-export const traits: Traits = {
+export const definition: ProtocolDefinition = {
   label: 'Ollama Chat',
   routes: [
     { path: '/api/chat', operation: 'chat', streamsByDefault: true },
@@ -17,7 +17,7 @@ export const traits: Traits = {
   ],
   paths: ['/api/tags'],
   fixed: { '/api/version': { version }, '/api/ps': { models: [] } },
-  describes: { path: '/api/show', modelIn: ({ model, name }) => model ?? name, card: modelCard },
+  modelDetails: { path: '/api/show', modelIn: ({ model, name }) => model ?? name, card: modelCard },
   absent: ['/api/pull', '/api/push', '/api/create', '/api/copy', '/api/delete'],
   // All others below are the console's.
   claims: (path) => claimed.test(path),
@@ -31,7 +31,7 @@ export const traits: Traits = {
   countAnswer: (tokens) => ({ prompt_eval_count: tokens }),
   models: {
     named: (path) => (path === '/api/tags' || path === '/api/tags/' ? '' : null),
-    asks: () => true,
+    isRequested: () => true,
     card: (id) => ({ name: id, model: id, modified_at: modelsSinceText, size: 0, digest: '', details: {} }),
     list: (models) => ({ models }),
   },

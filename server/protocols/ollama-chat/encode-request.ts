@@ -1,27 +1,27 @@
 /** A chat request on Ollama's own wire: it knows how large the context shall be, when to unload, whether to think. */
 import type { ChatRequest, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
-import { listLosses } from '../shared/dropped-fields.ts';
+import { reportDropped } from '../shared/dropped-fields.ts';
 import { effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extra-fields.ts';
+import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
-import { fitted } from '../shared/model-limits.ts';
+import { withinLimits } from '../shared/model-limits.ts';
 import { argumentsObject, customSchema, objectSchema, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
 type Item = Record<string, unknown>;
 
 /** What clients may add for this provider, beside the runtime's own options. */
-const carried = new Set(['keep_alive', 'options', 'think', 'num_ctx', 'min_p', 'repeat_penalty', 'repeat_last_n']);
+const sharedFields = new Set(['keep_alive', 'options', 'think', 'num_ctx', 'min_p', 'repeat_penalty', 'repeat_last_n']);
 const topLevel = new Set(['keep_alive', 'think']);
 
 export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
-  const request = fitted(requested, target, dropped);
-  const { options, ...extra } = carryExtras(request, carried, dropped);
+  const request = withinLimits(requested, target, dropped);
+  const { options, ...extra } = copyExtraFields(request, sharedFields, dropped);
   // The longest answer was understood, and is billed, by the client's own word for it.
   const { num_predict: _said, ...given } = record(options) ?? {};
   const own = Object.entries(extra);
-  listLosses(request, {}, dropped);
+  reportDropped(request, {}, dropped);
   if (request.user !== null) dropped.push('/user: not known to the upstream');
   if (request.candidates > 1) dropped.push('/n: one answer only');
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: several calls may come at once');

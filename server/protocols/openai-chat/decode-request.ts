@@ -1,5 +1,5 @@
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.ts';
-import { extrasOf } from '../shared/extra-fields.ts';
+import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { unmarkSignature } from '../shared/signature.ts';
@@ -58,7 +58,7 @@ export function decodeRequest(
     user: text(body.user),
     candidates: number(body.n) ?? 1,
     dialect: 'openai-chat',
-    extra: extrasOf(body, known),
+    extra: extraFieldsOf(body, known),
   };
 }
 

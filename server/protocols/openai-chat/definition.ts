@@ -1,12 +1,12 @@
 /** The habits of chat completions. */
 import { endpointTypesOf } from '../../contract/endpoint-types.ts';
-import type { Traits } from '../definition.ts';
+import type { ProtocolDefinition } from '../definition.ts';
 import { thoughtBudgets } from '../shared/effort.ts';
 import { present } from '../shared/json.ts';
 import { modelsSince, namedBehind } from '../shared/model-card.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 
-export const traits: Traits = {
+export const definition: ProtocolDefinition = {
   label: 'OpenAI Chat Completions',
   routes: [
     { path: '/v1/chat/completions', operation: 'chat' },
@@ -20,7 +20,7 @@ export const traits: Traits = {
   requestsUsage: true,
   limit: {
     names: ['max_completion_tokens', 'max_tokens'],
-    older: 'max_tokens',
+    legacyName: 'max_tokens',
     thoughts: thoughtBudgets,
   },
   matches: {
@@ -46,7 +46,7 @@ export const traits: Traits = {
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
     named: (path) => namedBehind(path, '/v1/models'),
-    asks: () => true,
+    isRequested: () => true,
     // The dialect has no words for limits; these are the ones that several hosts of it use.
     card: (id, { inputLimit, outputCap, inputs, outputs }) => ({
       id,

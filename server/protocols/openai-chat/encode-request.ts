@@ -1,16 +1,16 @@
 /** The common form as a chat completions request. */
 import type { ChatRequest, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
-import { listLosses, userFor } from '../shared/dropped-fields.ts';
+import { reportDropped, userFor } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extra-fields.ts';
+import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
-import { fitted } from '../shared/model-limits.ts';
-import { customSchema, notCarried, portableName } from '../shared/tools.ts';
+import { withinLimits } from '../shared/model-limits.ts';
+import { customSchema, notPassed, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';
 
-const carried = new Set([
+const sharedFields = new Set([
   'service_tier',
   'prompt_cache_key',
   'safety_identifier',
@@ -26,18 +26,18 @@ const carried = new Set([
 ]);
 
 /** OpenAI refuses notes on an answer that is not kept. Source: https://platform.openai.com/docs/api-reference/chat/create */
-const carriedUnkept = new Set([...carried].filter((name) => name !== 'metadata'));
+const sharedUnstored = new Set([...sharedFields].filter((name) => name !== 'metadata'));
 
 export function encodeRequest(
   requested: ChatRequest,
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(requested, target, dropped);
+  const request = withinLimits(requested, target, dropped);
   const same = request.dialect === 'openai-chat';
   if (request.topK !== null && !same) dropped.push('/top_k: not known to the upstream');
   const tools = encodeTools(request, dropped);
-  listLosses(request, { detail: true, names: true, strict: true, ...(same ? { grammar: true } : {}) }, dropped);
+  reportDropped(request, { detail: true, names: true, strict: true, ...(same ? { grammar: true } : {}) }, dropped);
   return present({
     model: request.model,
     messages: encodeMessages(request, dropped, target),
@@ -58,7 +58,9 @@ export function encodeRequest(
     ...encodeReasoning(request, target, dropped),
     user: userFor(request, dropped),
     web_search_options: same ? searchOptions(request) : undefined,
-    ...(same ? request.extra : carryExtras(request, request.extra.store === true ? carried : carriedUnkept, dropped)),
+    ...(same
+      ? request.extra
+      : copyExtraFields(request, request.extra.store === true ? sharedFields : sharedUnstored, dropped)),
   });
 }
 
@@ -106,7 +108,7 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Record<
     if (tool.kind === 'provider') {
       if (dialect === 'openai-chat')
         return record(tool.raw)?.web_search_options === undefined ? [tool.raw as Record<string, unknown>] : [];
-      dropped.push(notCarried(tool, index));
+      dropped.push(notPassed(tool, index));
       return [];
     }
     if (tool.kind === 'custom' && isChatTool(tool)) return [tool.raw as Record<string, unknown>];

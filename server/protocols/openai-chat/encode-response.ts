@@ -8,7 +8,7 @@ import { present, record } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { encodeCall, reasoningDetail } from './encode-messages.ts';
 
-const finishes: Readonly<Record<UnifiedFinish, string>> = {
+const finishReasons: Readonly<Record<UnifiedFinish, string>> = {
   stop: 'stop',
   length: 'length',
   tool_calls: 'tool_calls',
@@ -29,7 +29,7 @@ export const answerId = (id: string | null, requestId: string): string =>
 export function finishWord({ unified, raw }: FinishReason, called: boolean): string {
   if (called && (unified === 'stop' || unified === 'other')) return 'tool_calls';
   // This dialect ends a refusal with `stop`.
-  return unified === 'refusal' && raw === 'stop' ? 'stop' : finishes[unified];
+  return unified === 'refusal' && raw === 'stop' ? 'stop' : finishReasons[unified];
 }
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {

@@ -12,7 +12,7 @@ import type { SseFrame } from '../shared/sse.ts';
 import { decodeError } from './errors.ts';
 import { readOpenAiUsage } from './usage.ts';
 
-const finishes: Readonly<Record<string, UnifiedFinish>> = {
+const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   stop: 'stop',
   length: 'length',
   max_tokens: 'length',
@@ -32,7 +32,10 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
   insufficient_system_resource: 'error',
 };
 
-export const finishReason = (raw: string): FinishReason => ({ unified: guardedLookup(finishes, raw) ?? 'other', raw });
+export const finishReason = (raw: string): FinishReason => ({
+  unified: guardedLookup(finishReasons, raw) ?? 'other',
+  raw,
+});
 
 /** Most frames say that usage and finish reason are null. */
 export const markers = new Markers([
@@ -88,7 +91,7 @@ class OpenAiChatReader implements StreamReader {
   private text: number | null = null;
   private reasoning: number | null = null;
   /** What the thoughts' block is sealed with. */
-  private seal: {
+  private signature: {
     readonly signature: string | null;
     readonly redacted: string | null;
     readonly origin: ProtocolId | null;
@@ -171,7 +174,7 @@ class OpenAiChatReader implements StreamReader {
       const delta = isObject(fallback) ? fallback : record(other);
       if (delta !== null) this.readDelta(delta, events);
       // Some relatives say every word in both forms.
-      if (typeof choice.text === 'string' && (delta === null || !speaks(delta))) this.readText(choice.text, events);
+      if (typeof choice.text === 'string' && (delta === null || !hasContent(delta))) this.readText(choice.text, events);
       if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
         this.reason ??= finishReason(choice.finish_reason);
         this.progress = 'stopped';
@@ -225,7 +228,7 @@ class OpenAiChatReader implements StreamReader {
 
   private endReasoning(events: ChatEvent[]): void {
     if (this.reasoning === null) return;
-    const { signature, redacted, origin } = this.seal;
+    const { signature, redacted, origin } = this.signature;
     events.push({
       type: 'reasoning-end',
       index: this.reasoning,
@@ -235,7 +238,7 @@ class OpenAiChatReader implements StreamReader {
     });
     this.reasoning = null;
     this.isPlain = false;
-    this.seal = unsealed;
+    this.signature = unsealed;
   }
 
   private endText(events: ChatEvent[]): void {
@@ -336,13 +339,13 @@ class OpenAiChatReader implements StreamReader {
     const words = text(detail.text) ?? text(detail.summary);
     const sealed = text(detail.signature) ?? text(detail.data);
     if (words === null && sealed === null) return;
-    if (sealed !== null && (this.seal.signature ?? this.seal.redacted) !== null) this.endReasoning(events);
+    if (sealed !== null && (this.signature.signature ?? this.signature.redacted) !== null) this.endReasoning(events);
     const index = this.openReasoning(events, text(detail.id));
     if (words !== null && !this.isPlain) events.push({ type: 'reasoning-delta', index, text: words });
     if (sealed === null) return;
     const { signature, origin } = unmarkSignature(sealed, 'openai-chat');
     const encrypted = detail.type === 'reasoning.encrypted';
-    this.seal = { signature: encrypted ? null : signature, redacted: encrypted ? signature : null, origin };
+    this.signature = { signature: encrypted ? null : signature, redacted: encrypted ? signature : null, origin };
   }
 
   private readToolCall(call: Record<string, unknown>, events: ChatEvent[]): void {
@@ -358,7 +361,7 @@ class OpenAiChatReader implements StreamReader {
     if (tool === undefined) {
       this.endReasoning(events);
       this.endText(events);
-      const signature = sealOf(call);
+      const signature = signatureOf(call);
       tool = { index: this.next++, at, id, custom: custom !== null, signature, empty: false };
       this.tools.set(position, tool);
       events.push({
@@ -370,7 +373,7 @@ class OpenAiChatReader implements StreamReader {
         ...(signature === null ? {} : { signature, origin: 'gemini-generate' }),
       });
     }
-    tool.signature ??= sealOf(call);
+    tool.signature ??= signatureOf(call);
     const words = tool.custom ? text(called.input) : argumentsText(called.arguments);
     if (words === null) return;
     tool.empty = created && words === '{}';
@@ -387,7 +390,7 @@ export function decodeResponse(body: unknown): ChatEvent[] {
   return [...(answer === null ? [] : reader.take(answer, true)), ...reader.conclude(answer?.choices !== undefined)];
 }
 
-const speaks = ({ content, reasoning, reasoning_content, tool_calls }: Record<string, unknown>): boolean =>
+const hasContent = ({ content, reasoning, reasoning_content, tool_calls }: Record<string, unknown>): boolean =>
   [content, reasoning, reasoning_content, tool_calls].some((said) => said !== undefined && said !== null);
 
 /** Searching models list their sources beside the choices, on every chunk alike. */
@@ -402,7 +405,7 @@ function pageCitations(chunk: Record<string, unknown>): Citation[] {
   });
 }
 
-const sealOf = (call: Record<string, unknown>): string | null =>
+const signatureOf = (call: Record<string, unknown>): string | null =>
   text(record(record(call.extra_content)?.google)?.thought_signature);
 
 /** JSON text; a few upstreams send the object itself. */

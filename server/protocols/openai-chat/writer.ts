@@ -7,7 +7,7 @@ import { reasoningDetail } from './encode-messages.ts';
 import { annotationsOf, answerId, encodeUsage, finishWord, mediaText } from './encode-response.ts';
 
 /** Google's own place for it; clients look for it on the piece with id and name. */
-const sealOf = ({ signature, origin }: EventOf<'tool-call-start'> | EventOf<'tool-call-end'>) =>
+const signatureOf = ({ signature, origin }: EventOf<'tool-call-start'> | EventOf<'tool-call-end'>) =>
   signature === undefined || origin !== 'gemini-generate'
     ? null
     : { extra_content: { google: { thought_signature: signature } } };
@@ -52,25 +52,25 @@ export function createWriter(context: ResponseContext): StreamWriter {
   };
   const callStart = (event: EventOf<'tool-call-start'>): string => {
     const custom = event.custom === true;
-    const seal = sealOf(event);
-    const tool = { position: calls++, custom, told: false, signed: seal !== null };
+    const signature = signatureOf(event);
+    const tool = { position: calls++, custom, told: false, signed: signature !== null };
     tools.set(event.index, tool);
     const name = portableName(event.name);
     const called = custom ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
     const call = { index: tool.position, id: portableId(event.id), type: custom ? 'custom' : 'function', ...called };
-    return chunk(JSON.stringify({ tool_calls: [{ ...call, ...seal }] }));
+    return chunk(JSON.stringify({ tool_calls: [{ ...call, ...signature }] }));
   };
   const callEnd = (event: EventOf<'tool-call-end'>): string => {
     const tool = tools.get(event.index);
     // Clients parse what they gathered: no arguments are an empty object.
     const empty = tool !== undefined && !tool.told && !tool.custom ? callChunk(event.index, '{}') : '';
-    const seal = sealOf(event);
-    if (seal === null || tool === undefined || tool.signed) return empty;
+    const signature = signatureOf(event);
+    if (signature === null || tool === undefined || tool.signed) return empty;
     // Clients read the name or the arguments of every piece, whatever else it holds.
     const piece = tool.custom ? { custom: { input: '' } } : { function: { arguments: '' } };
-    return empty + chunk(JSON.stringify({ tool_calls: [{ index: tool.position, ...piece, ...seal }] }));
+    return empty + chunk(JSON.stringify({ tool_calls: [{ index: tool.position, ...piece, ...signature }] }));
   };
-  const seal = (event: EventOf<'reasoning-end'>): string => {
+  const signature = (event: EventOf<'reasoning-end'>): string => {
     if ((event.signature ?? event.redacted) === null) return '';
     const words = thoughts.get(event.index) ?? '';
     const detail = { ...reasoningDetail({ ...event, type: 'reasoning', text: words }), index: event.index };
@@ -98,7 +98,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
           thoughts.set(event.index, (thoughts.get(event.index) ?? '') + event.text);
           return chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`);
         case 'reasoning-end':
-          return seal(event);
+          return signature(event);
         case 'tool-call-start':
           return callStart(event);
         case 'tool-call-delta':

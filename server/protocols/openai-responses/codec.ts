@@ -1,6 +1,6 @@
 import type { Codec } from '../codec.ts';
 import { decodeRequest } from './decode-request.ts';
-import { traits } from './definition.ts';
+import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
@@ -11,7 +11,7 @@ import { createWriter } from './writer.ts';
 
 export const openaiResponses: Codec = {
   id: 'openai-responses',
-  traits,
+  definition,
   foreignBlocks,
   client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
   upstream: {

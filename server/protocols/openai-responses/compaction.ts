@@ -72,7 +72,7 @@ export const compaction: CompactionRules = {
     });
     return { ...body, input };
   },
-  item: (id, sealed) => ({ id: `cmp_${id}`, type: 'compaction', encrypted_content: `${mark}${sealed}` }),
+  item: (id, encrypted) => ({ id: `cmp_${id}`, type: 'compaction', encrypted_content: `${mark}${encrypted}` }),
   isPassed: (answer) => /"type"\s*:\s*"compaction(?:_summary)?"/.test(answer),
   asCall(response, body) {
     const { id, created_at, output, usage } = record(response) ?? {};

@@ -1,7 +1,7 @@
 /** A Responses request in the common form. */
 import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../canonical.ts';
-import { extrasOf } from '../shared/extra-fields.ts';
+import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, number, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { unmarkSignature } from '../shared/signature.ts';
@@ -64,7 +64,7 @@ export function decodeRequest(
     candidates: 1,
     dialect: 'openai-responses',
     extra: {
-      ...extrasOf(body, known),
+      ...extraFieldsOf(body, known),
       ...(verbosity === null ? {} : { verbosity }),
       ...(text(reasoning?.context) === null ? {} : { 'reasoning/context': reasoning?.context }),
     },

@@ -1,13 +1,13 @@
 /** The habits of the Responses API. */
 
-import type { Traits } from '../definition.ts';
+import type { ProtocolDefinition } from '../definition.ts';
 import { record, text } from '../shared/json.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import { compaction } from './compaction.ts';
 import { references } from './references.ts';
 import { madeIn, storedIn, thoughtsIn } from './stored.ts';
 
-export const traits: Traits = {
+export const definition: ProtocolDefinition = {
   label: 'OpenAI Responses',
   routes: [
     { path: '/v1/responses', operation: 'chat' },
@@ -35,7 +35,7 @@ export const traits: Traits = {
   countAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   kept: {
     requested: storedIn,
-    recalled: thoughtsIn,
+    referenced: thoughtsIn,
     made: madeIn,
   },
   references,

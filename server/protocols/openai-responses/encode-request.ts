@@ -1,16 +1,16 @@
 /** The common form as a Responses request. Nothing is kept at the upstream: `store` is off and sealed thoughts are asked for. */
 import type { ChatRequest, Message, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
-import { listLosses, userFor } from '../shared/dropped-fields.ts';
+import { reportDropped, userFor } from '../shared/dropped-fields.ts';
 import { effortOf } from '../shared/effort.ts';
-import { carryExtras } from '../shared/extra-fields.ts';
+import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { fitted } from '../shared/model-limits.ts';
-import { notCarried, portableId, portableName } from '../shared/tools.ts';
+import { withinLimits } from '../shared/model-limits.ts';
+import { notPassed, portableId, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
-const carried = new Set([
+const sharedFields = new Set([
   'service_tier',
   'prompt_cache_key',
   'safety_identifier',
@@ -27,7 +27,7 @@ export function encodeRequest(
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(requested, target, dropped);
+  const request = withinLimits(requested, target, dropped);
   for (const [key, value] of [
     ['top_k', request.topK],
     ['seed', request.seed],
@@ -41,7 +41,7 @@ export function encodeRequest(
   const own = request.dialect === 'openai-responses';
   const { verbosity, ...extra } = request.extra;
   const tools = encodeTools(request, dropped);
-  listLosses(request, { detail: true, names: true, strict: true, ...(own ? { grammar: true } : {}) }, dropped);
+  reportDropped(request, { detail: true, names: true, strict: true, ...(own ? { grammar: true } : {}) }, dropped);
   const effort = effortOf(request.reasoning);
   const words = present({ format: encodeFormat(request.responseFormat), verbosity });
   return present({
@@ -59,7 +59,7 @@ export function encodeRequest(
     text: Object.keys(words).length === 0 ? undefined : words,
     reasoning: effort === null ? undefined : { effort, summary: 'auto' },
     user: userFor(request, dropped),
-    ...carryExtras({ ...request, extra }, carried, dropped),
+    ...copyExtraFields({ ...request, extra }, sharedFields, dropped),
   });
 }
 
@@ -81,7 +81,7 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Item[] 
       return [{ type: 'function', name, ...present({ description }), parameters: schema, strict: strict ?? false }];
     }
     if (/^web_search/.test(tool.name)) return [{ type: 'web_search' }];
-    dropped.push(notCarried(tool, index));
+    dropped.push(notPassed(tool, index));
     return [];
   });
 }

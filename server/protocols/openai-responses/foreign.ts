@@ -9,9 +9,9 @@ export function foreignBlocks(body: Json, signing: Signing): readonly ForeignBlo
   return list(body.input).flatMap((value, at): ForeignBlock[] => {
     const item = record(value);
     if (item?.type !== 'reasoning') return [];
-    const seal = text(item.encrypted_content);
+    const signature = text(item.encrypted_content);
     // Without a seal the id alone names a thought that its upstream keeps.
-    const foreign = seal === null ? ownId.test(text(item.id) ?? '') : isForeign(seal, signing);
+    const foreign = signature === null ? ownId.test(text(item.id) ?? '') : isForeign(signature, signing);
     return foreign ? [{ path: ['input', at], reason: `/input/${at}: a thought without this provider's seal` }] : [];
   });
 }

@@ -28,5 +28,5 @@ export const references: ReferenceRules = {
       return id !== null && ours.test(id) ? itemOf(id) : item;
     }),
   }),
-  keeps: (body) => body.store !== false,
+  isStored: (body) => body.store !== false,
 };

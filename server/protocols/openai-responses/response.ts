@@ -83,12 +83,12 @@ export const textPart = (text: string, citations: readonly Citation[] = []): Ite
 });
 
 export function thoughtItem(id: string, part: Extract<Part, { type: 'reasoning' }>): Item {
-  const seal = part.redacted ?? part.signature;
+  const signature = part.redacted ?? part.signature;
   return {
     id: part.id ?? id,
     type: 'reasoning',
     summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
-    ...(seal === null ? {} : { encrypted_content: markSignature(seal, part.origin, 'openai-responses') }),
+    ...(signature === null ? {} : { encrypted_content: markSignature(signature, part.origin, 'openai-responses') }),
   };
 }
 

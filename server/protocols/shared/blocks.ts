@@ -1,7 +1,7 @@
 /** Events gathered back into the parts of a message, for dialects that tell an answer in one piece. */
 import type { ChatEvent, FinishReason, Part, Usage } from '../canonical.ts';
 
-export interface Gathered {
+export interface Collected {
   readonly parts: readonly Part[];
   readonly finish: FinishReason;
   readonly usage: Usage | null;
@@ -57,7 +57,7 @@ function grown(part: Part, event: ChatEvent): Part {
   }
 }
 
-export function collect(events: readonly ChatEvent[]): Gathered {
+export function collect(events: readonly ChatEvent[]): Collected {
   const parts: Part[] = [];
   const places = new Map<number, number>();
   let finish: FinishReason = { unified: 'other', raw: null };

@@ -4,7 +4,7 @@ import type { ChatRequest, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { record } from './json.ts';
 
-export interface Places {
+export interface Capabilities {
   /** How closely a picture is looked at. */
   readonly detail?: true;
   /** Names of files. */
@@ -25,19 +25,21 @@ export function userFor({ user, dialect }: ChatRequest, dropped: Dropped): strin
   return `user_${createHash('sha256').update(user).digest('hex').slice(0, 32)}`;
 }
 
-export function listLosses(request: ChatRequest, places: Places, dropped: Dropped): void {
+export function reportDropped(request: ChatRequest, capabilities: Capabilities, dropped: Dropped): void {
   for (const [at, { parts }] of request.messages.entries())
-    for (const [index, part] of parts.entries()) listPart(part, `/messages/${at}/content/${index}`, places, dropped);
+    for (const [index, part] of parts.entries())
+      listPart(part, `/messages/${at}/content/${index}`, capabilities, dropped);
   for (const [index, tool] of request.tools.entries()) {
-    if (tool.strict === true && !places.strict) dropped.push(`/tools/${index}/strict: not known to the upstream`);
+    if (tool.strict === true && !capabilities.strict) dropped.push(`/tools/${index}/strict: not known to the upstream`);
     const grammar = tool.kind === 'custom' && record(record(tool.raw)?.format)?.type === 'grammar';
-    if (grammar && !places.grammar) dropped.push(`/tools/${index}/format: no grammar is followed`);
+    if (grammar && !capabilities.grammar) dropped.push(`/tools/${index}/format: no grammar is followed`);
   }
 }
 
-function listPart(part: Part, path: string, places: Places, dropped: Dropped): void {
-  if (part.type === 'tool-result') for (const item of part.content) listPart(item, path, places, dropped);
+function listPart(part: Part, path: string, capabilities: Capabilities, dropped: Dropped): void {
+  if (part.type === 'tool-result') for (const item of part.content) listPart(item, path, capabilities, dropped);
   const told = part.type === 'image' && part.detail !== undefined && part.detail !== 'auto';
-  if (told && !places.detail) dropped.push(`${path}/detail: not known to the upstream`);
-  if (part.type === 'file' && part.name !== null && !places.names) dropped.push(`${path}/name: has no place here`);
+  if (told && !capabilities.detail) dropped.push(`${path}/detail: not known to the upstream`);
+  if (part.type === 'file' && part.name !== null && !capabilities.names)
+    dropped.push(`${path}/name: has no place here`);
 }

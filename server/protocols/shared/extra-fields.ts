@@ -4,7 +4,7 @@ import type { Dropped } from '../codec.ts';
 import type { Json } from './json.ts';
 
 /** @param body the client's request. @param known members the decoder has read. @returns the rest. */
-export function extrasOf(body: Json, known: ReadonlySet<string>): Record<string, unknown> {
+export function extraFieldsOf(body: Json, known: ReadonlySet<string>): Record<string, unknown> {
   const extra: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(body)) if (!known.has(key) && value !== null) extra[key] = value;
   return extra;
@@ -21,15 +21,15 @@ const silent = new Set([
   'client_metadata',
 ]);
 
-/** @param carried names that mean the same in the target dialect. */
-export function carryExtras(
+/** @param sharedFields names that mean the same in the target dialect. */
+export function copyExtraFields(
   request: ChatRequest,
-  carried: ReadonlySet<string>,
+  sharedFields: ReadonlySet<string>,
   dropped: Dropped,
 ): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(request.extra)) {
-    if (carried.has(key)) kept[key] = value;
+    if (sharedFields.has(key)) kept[key] = value;
     else if (!silent.has(key)) dropped.push(`/${key}: not known to the upstream`);
   }
   return kept;

@@ -22,9 +22,9 @@ export interface Forms {
 }
 
 /** @returns the same request where nothing had to be changed. */
-export function fitted(request: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
+export function withinLimits(request: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
   if (target === unknownTarget && (forms.json !== false || request.responseFormat?.type !== 'json')) return request;
-  const reasoning = unlessForced(request, fittedReasoning(request.reasoning, target, dropped), target, dropped);
+  const reasoning = unlessForced(request, reasoningWithinLimits(request.reasoning, target, dropped), target, dropped);
   const rejected = rejectedBy(target, isThinkingEnabled(reasoning, target), forms);
   const within: ChatRequest = {
     ...request,
@@ -225,7 +225,7 @@ function withinCap(maxTokens: number | null, { outputCap }: Target, dropped: Dro
   return outputCap;
 }
 
-function fittedReasoning(reasoning: Reasoning | null, target: Target, dropped: Dropped): Reasoning | null {
+function reasoningWithinLimits(reasoning: Reasoning | null, target: Target, dropped: Dropped): Reasoning | null {
   const budget = budgetOf(reasoning);
   if (reasoning === null || budget === null) return target.thinking === 'none' ? null : reasoning;
   switch (target.thinking) {

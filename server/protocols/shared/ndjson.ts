@@ -1,5 +1,5 @@
 /** Streams of JSON values, one a line, as frames of server-sent events. */
-import type { Reshape } from '../codec.ts';
+import type { StreamTransform } from '../codec.ts';
 import { createSseTextSplitter, type Framing, type RawFrame, rawFrame, runOf } from './sse.ts';
 
 const lineLimit = 16 * 1024 * 1024;
@@ -34,7 +34,7 @@ export function ndjsonFraming(): Framing {
 }
 
 /** The other way round, for clients that read lines. @param change of each line's JSON. */
-export function ndjsonLines(change: (data: string) => string = (data) => data): Reshape {
+export function ndjsonLines(change: (data: string) => string = (data) => data): StreamTransform {
   const splitter = createSseTextSplitter();
   const line = (data: string): string => (data === '' ? '' : `${change(data)}\n`);
   return {

@@ -31,15 +31,15 @@ export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
           return [{ ...event, ...names.get(event.name), ...(free ? { custom: true } : {}) }];
         }
         case 'tool-call-delta': {
-          const gathered = wrapped.get(event.index);
-          if (gathered === undefined) return [event];
-          wrapped.set(event.index, gathered + event.arguments);
+          const collected = wrapped.get(event.index);
+          if (collected === undefined) return [event];
+          wrapped.set(event.index, collected + event.arguments);
           return [];
         }
         case 'tool-call-end': {
-          const gathered = wrapped.get(event.index);
-          if (gathered === undefined) return [event];
-          return [{ type: 'tool-call-delta', index: event.index, arguments: unwrapCustom(gathered) }, event];
+          const collected = wrapped.get(event.index);
+          if (collected === undefined) return [event];
+          return [{ type: 'tool-call-delta', index: event.index, arguments: unwrapCustom(collected) }, event];
         }
         default:
           return [event];

@@ -40,11 +40,11 @@ export const withShare = (request: ChatRequest, share: number): ChatRequest => (
 export const effortSuffix = (
   edits: (body: Readonly<Record<string, unknown>>, effort: string) => readonly (readonly [string, unknown])[],
 ): SuffixRules => ({
-  read(model, _thinking, suffixed) {
+  read(model, _thinking, hasEffortSuffix) {
     const effort = efforts.exec(model)?.[1];
     if (effort === undefined) return null;
     const bare = model.replace(efforts, '');
-    return suffixed(bare) ? modelSuffix(bare, { effort }) : null;
+    return hasEffortSuffix(bare) ? modelSuffix(bare, { effort }) : null;
   },
   edits: (body, { effort }): MemberEdits =>
     new Map(effort === null ? [] : edits(body, effort).map(([name, value]) => [name, JSON.stringify(value)])),

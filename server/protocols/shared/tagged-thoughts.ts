@@ -5,7 +5,7 @@ const opening = '<think>';
 const closing = '</think>';
 
 /** The longest end of a text that a mark may begin with. */
-function heldBack(text: string, mark: string): number {
+function partialMarkLength(text: string, mark: string): number {
   for (let length = Math.min(text.length, mark.length - 1); length > 0; length--)
     if (mark.startsWith(text.slice(-length))) return length;
   return 0;
@@ -29,7 +29,7 @@ export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
     if (!thought) text = text.trimStart();
     const at = text.indexOf(closing);
     if (at < 0) {
-      const words = text.slice(0, text.length - heldBack(text, closing));
+      const words = text.slice(0, text.length - partialMarkLength(text, closing));
       text = text.slice(words.length);
       return pondered(index, words);
     }

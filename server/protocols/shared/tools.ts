@@ -54,7 +54,7 @@ export const portableName = (name: string): string =>
 const clientRun = /^(?:local_shell|shell|apply_patch|computer|bash|text_editor|str_replace|memory)/;
 
 /** Why a tool is not offered in another dialect. */
-export const notCarried = ({ name }: Tool, index: number): string =>
+export const notPassed = ({ name }: Tool, index: number): string =>
   clientRun.test(name)
     ? `/tools/${index}: ${name} has a form that only its own dialect knows`
     : `/tools/${index}: ${name} runs only at its own provider`;

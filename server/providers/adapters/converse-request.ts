@@ -1,8 +1,8 @@
 /** The common form as a Converse request. */
 import type { ChatRequest, Message, Part, Tool } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
-import { listLosses } from '../../protocols/shared/dropped-fields.ts';
-import { carryExtras } from '../../protocols/shared/extra-fields.ts';
+import { reportDropped } from '../../protocols/shared/dropped-fields.ts';
+import { copyExtraFields } from '../../protocols/shared/extra-fields.ts';
 import { inWords } from '../../protocols/shared/format-words.ts';
 import { present } from '../../protocols/shared/json.ts';
 import {
@@ -20,7 +20,7 @@ interface Turn {
   readonly content: Block[];
 }
 
-const carried: ReadonlySet<string> = new Set();
+const sharedFields: ReadonlySet<string> = new Set();
 
 export function encodeRequest(requested: ChatRequest, dropped: Dropped): Record<string, unknown> {
   const request = requested.responseFormat === null ? requested : inWords(requested, requested.responseFormat);
@@ -32,8 +32,8 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped): Record<
     else add(turns, message, blocks);
   }
   const messages = answered(turns);
-  declareLosses(request, dropped);
-  carryExtras(request, carried, dropped);
+  reportUnsupported(request, dropped);
+  copyExtraFields(request, sharedFields, dropped);
   return present({
     system: system.length === 0 ? undefined : system,
     messages,
@@ -48,8 +48,8 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped): Record<
 }
 
 /** What the wire has no place for, or one that only some of its models know. */
-function declareLosses(request: ChatRequest, dropped: Dropped): void {
-  listLosses(request, { names: true }, dropped);
+function reportUnsupported(request: ChatRequest, dropped: Dropped): void {
+  reportDropped(request, { names: true }, dropped);
   for (const [member, isPresent] of [
     ['top_k', request.topK !== null],
     ['seed', request.seed !== null],

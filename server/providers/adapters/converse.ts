@@ -10,7 +10,7 @@ import { encodeRequest } from './converse-request.ts';
 
 type Block = Record<string, unknown>;
 
-const finishes: Readonly<Record<string, UnifiedFinish>> = {
+const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   max_tokens: 'length',
@@ -74,7 +74,7 @@ function createReader(): StreamReader {
     if (ended) return [];
     ended = true;
     if (stopped !== null)
-      return [{ type: 'finish', reason: { unified: guardedLookup(finishes, stopped) ?? 'other', raw: stopped } }];
+      return [{ type: 'finish', reason: { unified: guardedLookup(finishReasons, stopped) ?? 'other', raw: stopped } }];
     return [{ type: 'error', error: endedEarly }];
   };
   return {

@@ -1,7 +1,7 @@
 /** Headers by which agents name themselves and their conversations: upstreams keep prompts warm, count and answer by them. */
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
-export interface AgentHeader extends Sourced {
+export interface AgentHeader extends WithSource {
   readonly name: string;
   /** It means something to its own dialect alone. */
   readonly own?: true;

@@ -1,8 +1,8 @@
 /** Lines that agents write into their prompts for the hosts of their own makers, and that mean nothing anywhere else. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
-export interface AgentLine extends Sourced {
+export interface AgentLine extends WithSource {
   readonly dialect: ProtocolId;
   /** The whole line. */
   readonly line: RegExp;

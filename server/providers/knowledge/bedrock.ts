@@ -1,6 +1,6 @@
 /** How Bedrock calls Anthropic's models, where it offers them, and which of their features it takes. */
 import type { BetaRow, GateRow } from './beta-headers.ts';
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
 const models = 'https://platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock';
 const profiles = 'https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-support.html';
@@ -8,7 +8,7 @@ const profiles = 'https://docs.aws.amazon.com/bedrock/latest/userguide/inference
 /** Profiles that span regions, by the prefix of their id. */
 export type Span = 'global' | 'us' | 'us-gov' | 'eu' | 'jp' | 'au' | 'apac';
 
-export interface BedrockModelRow extends Sourced {
+export interface BedrockModelRow extends WithSource {
   /** As Anthropic calls it, each of its names. */
   readonly names: readonly string[];
   readonly id: string;
@@ -16,7 +16,7 @@ export interface BedrockModelRow extends Sourced {
   readonly spans: readonly Span[];
 }
 
-const row = (names: string, id: string, spans: string, more: Partial<Sourced> = {}): BedrockModelRow => ({
+const row = (names: string, id: string, spans: string, more: Partial<WithSource> = {}): BedrockModelRow => ({
   names: names.split(' '),
   id: `anthropic.${id}`,
   spans: spans === '' ? [] : (spans.split(' ') as Span[]),
@@ -129,13 +129,13 @@ export const bedrockGates: readonly GateRow[] = [
 ];
 
 /** Tools that run at Anthropic itself, and the feature that one of them is here. */
-export const bedrockTools: readonly (Sourced & { readonly type: RegExp; readonly beta?: string })[] = [
+export const bedrockTools: readonly (WithSource & { readonly type: RegExp; readonly beta?: string })[] = [
   { type: /^tool_search_tool/, beta: 'tool-search-tool-2025-10-19', source: aws },
   { type: /^(?:web_search|web_fetch|code_execution|mcp_toolset|advisor)/, source: table },
 ];
 
 /** Members of a request; all others are refused. */
-export const bedrockMembers: Sourced & { readonly names: ReadonlySet<string> } = {
+export const bedrockMembers: WithSource & { readonly names: ReadonlySet<string> } = {
   names: new Set(
     'anthropic_version anthropic_beta max_tokens system messages temperature top_p top_k tools tool_choice stop_sequences thinking output_config context_management metadata cache_control'.split(
       ' ',

@@ -1,7 +1,7 @@
 /** Which of Anthropic's features a cloud that hosts its models takes. */
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
-export interface BetaRow extends Sourced {
+export interface BetaRow extends WithSource {
   /** The feature's name in the client's header. */
   readonly beta: string;
   /** Models that take it here. */
@@ -10,7 +10,7 @@ export interface BetaRow extends Sourced {
   readonly called?: string;
 }
 
-export interface GateRow extends Sourced {
+export interface GateRow extends WithSource {
   /** Path in the body; `*` = each of a list. */
   readonly member: string;
   /** Only these values of it; absent = all. */

@@ -112,7 +112,7 @@ const harmless: ReadonlySet<string> = new Set([
  * Members that let the client choose another host, at another price than the model's. @returns their paths within the member.
  * Source: https://openrouter.ai/docs/features/provider-routing
  */
-export function choosesHost(name: string, value: unknown): readonly string[] {
+export function selectsHost(name: string, value: unknown): readonly string[] {
   const own = name === 'provider' ? record(value) : null;
   return own === null ? none : Object.keys(own).filter((key) => !harmless.has(looseName(key)) && isOn(own[key]));
 }

@@ -2,7 +2,7 @@
 import { bareName, modelLimits } from '../../contract/model-limits.ts';
 import { ruleMember } from './own.ts';
 import { providerRows } from './providers.ts';
-import type { Demand, ModelRow, Sourced } from './row.ts';
+import type { Demand, ModelRow, WithSource } from './row.ts';
 import { fieldsOf, limitsSource, rowsFor } from './target.ts';
 
 export interface Finding {
@@ -25,7 +25,7 @@ export interface Rule {
 
 const lists = ['unsupported', 'unsupportedWithThinking'] as const;
 
-const field = (member: string, value: unknown, { source, assumed }: Sourced): Finding => ({
+const field = (member: string, value: unknown, { source, assumed }: WithSource): Finding => ({
   member,
   value,
   source,

@@ -1,5 +1,5 @@
 /** What may be asked of a model to see that a channel works: the operation it answers, and what it costs besides its tokens. */
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
 export type ProbeKind =
   | 'chat'
@@ -17,7 +17,7 @@ export type ProbeKind =
   /** Wants a file, a socket or a work of its own; or it is not offered any more. */
   | 'none';
 
-export interface ProbeRow extends Sourced {
+export interface ProbeRow extends WithSource {
   /** Names as channels list them, lower case, without a maker's prefix. */
   readonly models: RegExp;
   /** Slug of the catalogue where it holds; absent = at every provider. */

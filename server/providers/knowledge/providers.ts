@@ -1,6 +1,6 @@
 /** Everything that is said of single providers' wires, whatever the model. */
 import type { Demand, ProviderRow } from './row.ts';
-import { strayRows } from './unsupported-fields.ts';
+import { unsupportedFieldRows } from './unsupported-fields.ts';
 
 const absent: Demand = { kind: 'absent' };
 type Said = readonly [member: string, demand: Demand, source: string, more?: Partial<ProviderRow>];
@@ -269,13 +269,13 @@ export const providerRows: readonly ProviderRow[] = [
   ...xai,
   ...fireworks,
   ...minimax,
-  ...strayRows,
+  ...unsupportedFieldRows,
   ...ali,
   ...together,
 ];
 
 /** Members inside of messages that some provider refuses. */
-export const strayMembers: readonly string[] = [
+export const unsupportedMembers: readonly string[] = [
   ...new Set(
     providerRows.flatMap(({ member, demand }) =>
       member.includes('[]') && demand.kind === 'absent' ? member.slice(member.lastIndexOf('.') + 1) : [],

@@ -1,11 +1,11 @@
 /** What the words of an upstream's error mean where its status does not say it, and the words that name an account. */
 import type { UpstreamError } from '../../protocols/canonical.ts';
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
 /** `context`: the prompt is longer than the model takes. `spent`: the account cannot pay, for longer than a client waits. `missing`: the model or call does not exist there. */
 export type RejectionReason = 'context' | 'spent' | 'missing';
 
-export interface RefusalRow extends Sourced {
+export interface RefusalRow extends WithSource {
   readonly reason: RejectionReason;
   /** The groups `tokens` and `limit` hold the sizes of a prompt and of the model's context. */
   readonly words: RegExp;

@@ -1,16 +1,16 @@
 /** Providers whose answers are not told as their dialect has it. */
 import { bareName } from '../../contract/model-limits.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
-export interface AnswerRow extends Sourced {
+export interface AnswerRow extends WithSource {
   /** Slug of the catalogue. */
   readonly provider: string;
   readonly dialect: ProtocolId;
   /** Upstream names; absent = all. */
   readonly models?: RegExp;
   /** Packages of the dialect's own maker fail at its form, or thoughts stand in front of the words, between `<think>` marks. */
-  readonly strays: 'form' | 'tagged thoughts';
+  readonly kind: 'form' | 'tagged thoughts';
 }
 
 const answerRows: readonly AnswerRow[] = [
@@ -18,34 +18,34 @@ const answerRows: readonly AnswerRow[] = [
   {
     provider: 'mistral',
     dialect: 'openai-chat',
-    strays: 'form',
+    kind: 'form',
     source: 'https://github.com/BerriAI/litellm/issues/2645',
   },
   // Thoughts as lists of parts.
   {
     provider: 'mistral',
     dialect: 'openai-chat',
-    strays: 'form',
+    kind: 'form',
     source: 'https://github.com/n8n-io/n8n/issues/37352',
   },
   {
     provider: 'perplexity',
     dialect: 'openai-chat',
     models: /^(?:sonar-(?:reasoning|deep-research)|r1-1776)/,
-    strays: 'tagged thoughts',
+    kind: 'tagged thoughts',
     source: 'https://reference.langchain.com/python/langchain-perplexity',
   },
 ];
 
 /** @param provider slug of the catalogue. @param model as the upstream calls it. */
-export const straysFrom = (
+export const hasAnswerKind = (
   { provider, dialect, model }: { readonly provider: string; readonly dialect: ProtocolId; readonly model: string },
-  strays: AnswerRow['strays'],
+  strays: AnswerRow['kind'],
 ): boolean =>
   answerRows.some(
     (row) =>
       row.provider === provider &&
       row.dialect === dialect &&
-      row.strays === strays &&
+      row.kind === strays &&
       (row.models === undefined || row.models.test(bareName(model))),
   );

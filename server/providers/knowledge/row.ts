@@ -2,7 +2,7 @@
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ModelParameter, Target } from '../../protocols/target.ts';
 
-export interface Sourced {
+export interface WithSource {
   /** Address of the provider's document, or of a report of a refusal. */
   readonly source: string;
   /** Follows from relatives; no document says it. */
@@ -16,7 +16,7 @@ export interface ModelPattern {
 type Sets = 'unsupported' | 'unsupportedWithThinking';
 
 /** What is said of models. Later rows win, member by member; `unsupported` and `unsupportedWithThinking` add up, `supported` takes out of both. */
-export interface ModelRow extends Sourced, Partial<Omit<Target, Sets>> {
+export interface ModelRow extends WithSource, Partial<Omit<Target, Sets>> {
   /** Upstream names, lower case, without a maker's or region's prefix. */
   readonly models: ModelPattern;
   /** Slug of the catalogue where it holds; absent = at every provider. */
@@ -57,7 +57,7 @@ export type Demand =
     };
 
 /** What a provider wants of one member, whatever the model. */
-export interface ProviderRow extends Sourced {
+export interface ProviderRow extends WithSource {
   /** Slug of the catalogue. */
   readonly provider: string;
   /** The wire it concerns. */

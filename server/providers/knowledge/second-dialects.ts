@@ -1,7 +1,7 @@
 /** Providers that speak a second dialect beside their own, at their own hosts: what a client of it asks goes there as it is. */
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
-export interface SecondDialect extends Sourced {
+export interface SecondDialect extends WithSource {
   /** Slug of the catalogue. */
   readonly provider: string;
   readonly operation: string;
@@ -12,7 +12,7 @@ export interface SecondDialect extends Sourced {
   readonly models?: RegExp;
 }
 
-const row = (provider: string, path: string, hosts: RegExp, more: Sourced & Pick<SecondDialect, 'models'>) => ({
+const row = (provider: string, path: string, hosts: RegExp, more: WithSource & Pick<SecondDialect, 'models'>) => ({
   provider,
   operation: 'messages',
   path,

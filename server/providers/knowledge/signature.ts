@@ -1,9 +1,9 @@
 /** How providers sign thoughts, and whether they refuse what they did not sign. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { Signing } from '../../protocols/shared/signature.ts';
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
-export interface SigningRow extends Sourced {
+export interface SigningRow extends WithSource {
   /** Slug of the catalogue. */
   readonly provider: string;
   readonly dialect: ProtocolId;
@@ -52,7 +52,7 @@ const signingRows: readonly SigningRow[] = [
 ];
 
 /** How a refusal of a signature is worded: it may have the right form and still be another account's or model's. */
-const signatureRefusals: readonly (Sourced & { readonly words: RegExp })[] = [
+const signatureRefusals: readonly (WithSource & { readonly words: RegExp })[] = [
   {
     words: /invalid\s+`?signature`?\s+in\s+`?thinking`?/i,
     source: 'https://github.com/anthropics/claude-code/issues/10627',

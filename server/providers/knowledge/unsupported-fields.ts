@@ -40,4 +40,4 @@ const roles: readonly ProviderRow[] = [
   },
 ];
 
-export const strayRows: readonly ProviderRow[] = [...openai, ...cerebras, ...roles];
+export const unsupportedFieldRows: readonly ProviderRow[] = [...openai, ...cerebras, ...roles];

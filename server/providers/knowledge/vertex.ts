@@ -1,9 +1,9 @@
 /** How Vertex calls Anthropic's models, and which of their features it takes. */
 import type { BetaRow, GateRow } from './beta-headers.ts';
-import type { Sourced } from './row.ts';
+import type { WithSource } from './row.ts';
 
 /** Names that do not follow the rule that a date stands behind an `@`. */
-export const vertexModels: readonly (Sourced & { readonly name: string; readonly id: string })[] = [
+export const vertexModels: readonly (WithSource & { readonly name: string; readonly id: string })[] = [
   {
     name: 'claude-3-5-sonnet-20241022',
     id: 'claude-3-5-sonnet-v2@20241022',

@@ -78,7 +78,7 @@ export function shorten(
       estimate: { ...estimate, maxTokens, reserveAmount, answer: { ...answer, tokens: limit } },
       reserveAmount,
       max: reserveAmount,
-      held: maxTokens,
+      reserved: maxTokens,
     },
   };
 }
@@ -92,7 +92,7 @@ export function withLimit(parsed: ParsedRequest, limit: number, model: ModelLimi
   const { body, protocol, json } = parsed;
   if (json === null) return null;
   const edits = new Map<string, string>();
-  const { limit: members } = codecFor(protocol).traits;
+  const { limit: members } = codecFor(protocol).definition;
   const { nested } = members;
   if (nested !== undefined) {
     const exact = exactBody(parsed);
@@ -118,9 +118,9 @@ function topWithLimit(
   body: Members,
   { limit, members, model }: { readonly limit: number; readonly members: LimitMembers; readonly model: ModelLimits },
 ): boolean {
-  const { names, older, thoughts } = members;
+  const { names, legacyName, thoughts } = members;
   const present = names.filter((name) => body[name] !== undefined);
-  const fallback = older !== undefined && !(model.thinking && model.countable) ? older : names[0];
+  const fallback = legacyName !== undefined && !(model.thinking && model.countable) ? legacyName : names[0];
   for (const name of present.length === 0 ? [fallback ?? ''] : present) {
     const requestedLimit = limitIn(body[name]);
     if (requestedLimit === 0 || requestedLimit > limit) edits.set(name, String(limit));

@@ -28,7 +28,7 @@ export interface GateCore {
   readonly now: () => number;
 }
 
-export interface Arriving {
+export interface Incoming {
   readonly requestId: string;
   readonly startedMs: number;
 }
@@ -51,25 +51,25 @@ export class Gate {
   constructor(private readonly core: GateCore) {}
 
   /** For requests that are paid. At once, unless the whole site counts requests or money lies on other machines. @throws AppError storage_unavailable, limit_*, token_budget_*, *_exhausted. */
-  paid(principal: Principal, arriving: Arriving): Admission | Promise<Admission> {
+  paid(principal: Principal, incoming: Incoming): Admission | Promise<Admission> {
     checkStorage(this.core.ledger);
-    const admission = this.free(principal, arriving);
+    const admission = this.free(principal, incoming);
     return admission instanceof Promise
       ? admission.then((later) => this.canPay(principal, later))
       : this.canPay(principal, admission);
   }
 
   /** For requests that cost nothing: only the rates are looked at. @throws AppError storage_unavailable, limit_*. */
-  free(principal: Principal, arriving: Arriving): Admission | Promise<Admission> {
+  free(principal: Principal, incoming: Incoming): Admission | Promise<Admission> {
     const { rates } = this.core;
-    return rates === null ? this.part(principal, arriving) : this.countedBySite(rates, principal, arriving);
+    return rates === null ? this.part(principal, incoming) : this.countedBySite(rates, principal, incoming);
   }
 
   /** For a part of a request that the site has counted: this machine alone counts it. @throws AppError storage_unavailable, limit_*. */
-  part(principal: Principal, arriving: Arriving, site?: SiteVisit): Admission {
+  part(principal: Principal, incoming: Incoming, site?: SiteVisit): Admission {
     const { limits, balances } = this.core;
     // Requests under way are counted together with their row, so that another thread can end them.
-    const open = limits.countsRunning(principal) ? this.rowFor(principal, arriving) : noRow;
+    const open = limits.countsRunning(principal) ? this.rowFor(principal, incoming) : noRow;
     try {
       return limits.enter(principal, { open, site });
     } catch (error) {
@@ -90,7 +90,7 @@ export class Gate {
     this.core.balances.money.open.over(admission.open);
   }
 
-  private rowFor({ user, token, group }: Principal, { requestId, startedMs }: Arriving): OpenRequest {
+  private rowFor({ user, token, group }: Principal, { requestId, startedMs }: Incoming): OpenRequest {
     const { balances } = this.core;
     const open = balances.money.open.begin(balances.account(user.id, token?.id ?? 0), {
       ref: requestId,
@@ -106,11 +106,11 @@ export class Gate {
     return open;
   }
 
-  private async countedBySite(rates: SiteRates, principal: Principal, arriving: Arriving): Promise<Admission> {
+  private async countedBySite(rates: SiteRates, principal: Principal, incoming: Incoming): Promise<Admission> {
     const site = await rates.enter(principal);
-    if (site === null) return this.part(principal, arriving);
+    if (site === null) return this.part(principal, incoming);
     try {
-      return this.part(principal, arriving, site);
+      return this.part(principal, incoming, site);
     } catch (error) {
       site.rollBack();
       throw error;
@@ -129,7 +129,7 @@ export class Gate {
     const lacking = account.lacking(free);
     // A price is only known with the model, which is not read yet. An administrator may name any channel, and so any group's models.
     if (lacking === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return admission;
-    const code = lacking.who === 'user' ? 'user_exhausted' : 'token_exhausted';
+    const code = lacking.scope === 'user' ? 'user_exhausted' : 'token_exhausted';
     const refusal = new AppError(code, shortage(lacking.remain, 1, settings));
     if (leaseClient === null) return this.reject(admission, refusal);
     // What the request needs is asked for once, when it is known; whoever got nothing is asked about before the next is read.

@@ -41,19 +41,19 @@ export interface LeaseSource {
 export interface LeaseClient {
   /**
    * Waits until so much is in reach. Whoever came first is served first.
-   * @param room what is in reach here, looked at again and again.
+   * @param available what is in reach here, looked at again and again.
    * @throws AppError storage_unavailable.
    */
-  acquire(to: Lessee, need: number, room: () => number): Promise<LeaseOutcome>;
+  acquire(to: Lessee, need: number, available: () => number): Promise<LeaseOutcome>;
   /** The last loan was not given: the next caller is only heard when there is something again. */
   wasRejected(to: Lessee): boolean;
   /** Nobody waits for it. */
-  prefetch(to: Lessee, need: number, room: () => number): void;
+  prefetch(to: Lessee, need: number, available: () => number): void;
 }
 
 interface Waiter {
   readonly need: number;
-  readonly room: () => number;
+  readonly available: () => number;
   readonly resolve: (loan: LeaseOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -65,9 +65,9 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
 
   /** Those who may go, in their order; they have taken what they need when the next turn begins. */
   const letGo = (queue: Waiter[]): void => {
-    let room = queue[0]?.room() ?? 0;
-    for (let first = queue[0]; first !== undefined && first.need <= room; first = queue[0]) {
-      room -= first.need;
+    let available = queue[0]?.available() ?? 0;
+    for (let first = queue[0]; first !== undefined && first.need <= available; first = queue[0]) {
+      available -= first.need;
       queue.shift();
       first.resolve('lent');
     }
@@ -78,7 +78,7 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
       const [first] = queue;
       if (first === undefined) return served();
       await nextTurn();
-      const here = first.room();
+      const here = first.available();
       const more = first.need - here;
       if (more <= 0) continue;
       const requested = queue.reduce((sum, { need }) => sum + need, 0) - here;
@@ -95,13 +95,13 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
     }
   };
 
-  const acquire = (to: Lessee, need: number, room: () => number): Promise<LeaseOutcome> => {
+  const acquire = (to: Lessee, need: number, available: () => number): Promise<LeaseOutcome> => {
     const { promise, resolve, reject } = Promise.withResolvers<LeaseOutcome>();
     const key = keyOf(to);
     const known = queues.get(key);
     const waiter: Waiter = {
       need,
-      room,
+      available,
       reject,
       resolve(loan) {
         if (loan === 'lent') rejected.delete(key);
@@ -123,8 +123,8 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
   return {
     acquire,
     wasRejected: (to) => rejected.has(keyOf(to)),
-    prefetch(to, need, room) {
-      if (room() < need) void acquire(to, need, room).catch(() => undefined);
+    prefetch(to, need, available) {
+      if (available() < need) void acquire(to, need, available).catch(() => undefined);
     },
   };
 }
@@ -137,7 +137,7 @@ const maxRejected = 10_000;
 export const maxLeases = 8;
 
 /** What was lent lies open to every thread of this machine: another may take it before `holds` does, and there may be more. */
-export async function whenHeld(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
+export async function whenReserved(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
   for (let loans = 0; loans < maxLeases; loans++) {
     if (holds()) return true;
     // Whoever gets no loan may get by with what there is.
@@ -148,10 +148,10 @@ export async function whenHeld(holds: () => boolean, lent: () => Promise<boolean
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-const elsewhereSeconds = 2;
+const remoteSeconds = 2;
 
 export const elsewhere = (error?: unknown): AppError =>
-  new AppError('balance_elsewhere', { seconds: elsewhereSeconds }, error);
+  new AppError('balance_elsewhere', { seconds: remoteSeconds }, error);
 
 /** The books had enough of the balance, or the key would not be in question: another thread or machine has taken it since. */
 export const isTakenBalance = (loan: LeaseOutcome, error: unknown): boolean =>

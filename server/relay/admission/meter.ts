@@ -83,7 +83,7 @@ export function estimate(
   if (operation === 'drawing' || operation === 'music') return sized(prices, { promptTokens: 1, maxTokens: 0 }, 1);
   if (images.has(operation)) return pictureEstimate(parsed, prices, counted);
   if (recordings.has(operation)) return recordingEstimate(parsed, prices);
-  if (operation === 'speech') return sized(prices, { promptTokens: spokenLength(parsed), maxTokens: 0 });
+  if (operation === 'speech') return sized(prices, { promptTokens: speechLength(parsed), maxTokens: 0 });
   const words = maxWords(parsed, counted);
   const fallback = estimatedPromptTokens(prompt);
   // Every answer of a conversation is held for before it begins.
@@ -105,7 +105,7 @@ export function estimate(
     files: filesWithin(prompt, promptTokens, context),
     caches: prompt.caches,
     maxTokens: answer.tokens * answer.choices,
-    speaks: speaks(body),
+    hasAudio: hasAudio(body),
     toolCalls: route.toolCallsFor(requested),
   };
   return { ...size, prices, reserveAmount: reserveEstimate(prices, size), fallback, answer };
@@ -122,7 +122,7 @@ export function answerLimit(
     overriddenChoices,
   }: Pick<Offers, 'limits' | 'overriddenLimit' | 'overriddenChoices'>,
 ): AnswerLimit {
-  const { limit } = codecFor(protocol).traits;
+  const { limit } = codecFor(protocol).definition;
   // An operator's override wins over what the client says.
   let named = Math.max(namedLimit(body, limit), overriddenLimit);
   const choices = Math.max(choicesOf(body), overriddenChoices);
@@ -179,7 +179,7 @@ function maxWords({ json, body, prompt }: ParsedRequest, counted: number | null)
   return promptBound(prompt, body, Buffer.byteLength(countedTexts(prompt).join('\n')));
 }
 
-const speaks = (body: ParsedRequest['body']): boolean => {
+const hasAudio = (body: ParsedRequest['body']): boolean => {
   const config = record(body.generationConfig ?? body.generation_config);
   const modes = body.modalities ?? config?.responseModalities ?? config?.response_modalities;
   return Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
@@ -241,7 +241,7 @@ export function finalPrices(parsed: ParsedRequest, prices: Prices, usage: Usage 
 export async function countLocally(counter: TokenCounter, parsed: ParsedRequest, delivered: Delivered): Promise<Usage> {
   const { operation, prompt } = parsed;
   if (images.has(operation)) return { ...emptyUsage, input: 1 };
-  if (operation === 'speech') return { ...emptyUsage, input: spokenLength(parsed) };
+  if (operation === 'speech') return { ...emptyUsage, input: speechLength(parsed) };
   if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(parsed, delivered) };
   const { units } = delivered.told;
   const written = textOut.has(operation) ? textByChoice(delivered.told) : [];
@@ -285,7 +285,7 @@ const countOf = (body: unknown): number | null => {
 };
 
 /** Speech is priced by the character. As new-api does. How it is to sound is read by the model as well. */
-const spokenLength = ({ body: { input, instructions } }: ParsedRequest): number =>
+const speechLength = ({ body: { input, instructions } }: ParsedRequest): number =>
   Math.max(1, charactersOf(input) + charactersOf(instructions));
 
 const charactersOf = (value: unknown): number => (typeof value === 'string' ? [...value].length : 0);

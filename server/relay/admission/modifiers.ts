@@ -22,7 +22,7 @@ export const requestedOf = ({ operation, json, body, prompt }: ParsedRequest): R
  * What of the terms a request told anew still asks for.
  * @param body null = none of the client's members are in it. @param dialect that it is told in.
  */
-export function carriedModifiers(
+export function passedModifiers(
   modifiers: SentModifiers,
   body: Readonly<Record<string, unknown>> | null,
   dialect: ProtocolId,

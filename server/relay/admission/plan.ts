@@ -8,7 +8,7 @@ import { Feature, firstFileIn, type RequestedFeatures } from '../../routing/feat
 import { allowsModifiers } from '../../routing/offers.ts';
 import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
-import { type Affinity, conversationKey, keptIds, recalledIds } from '../routing/affinity.ts';
+import { type Affinity, conversationKey, keptIds, referencedIds } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
 import type { Kept } from '../routing/health-report.ts';
 import type { RelaySettings } from '../state/settings.ts';
@@ -60,7 +60,7 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
     estimate: size,
     reserveAmount: size.reserveAmount,
     max: size.reserveAmount,
-    held: size.maxTokens,
+    reserved: size.maxTokens,
     overcommit: 1,
     selfUse: isFreeSelfUse(settings, principal),
     ownerId: user.id,
@@ -81,7 +81,7 @@ const nothingContinued: Continued = { kept: null, unknown: false };
 /** The upstream knows our key alone: whose something is only we can tell. @throws AppError previous_response_not_found. */
 function continuedBy({ affinity }: PlanDeps, parsed: ParsedRequest, userId: number): Continued {
   const ids = keptIds(parsed);
-  const recalled = recalledIds(parsed);
+  const recalled = referencedIds(parsed);
   if (ids.length === 0 && recalled.length === 0) return nothingContinued;
   let first: Kept | null = null;
   let unknown = false;
@@ -152,7 +152,7 @@ export interface Plan {
   /** Of the request as it goes out. */
   readonly estimate: Estimate;
   /** Output tokens that are held for. */
-  readonly held: number;
+  readonly reserved: number;
   /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
   readonly overcommit: number;
   /** Paid by the house. */

@@ -82,11 +82,11 @@ export class Reservation {
   readonly account: Account;
   readonly tokenId: number;
   /** Quota that is held now. */
-  held: number;
+  reserved: number;
   /** Quota that the request may cost at most. */
   max: number;
   /** Output tokens that are held for at the start. */
-  heldTokens: number;
+  reservedTokens: number;
   /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
   overcommit = 1;
   /** What is held may grow with what is delivered. */
@@ -120,9 +120,9 @@ export class Reservation {
     this.owner = owner;
     this.tokenId = principal.token?.id ?? 0;
     this.account = core.balances.account(principal.user.id, this.tokenId);
-    this.held = free ? 0 : plan.reserveAmount;
+    this.reserved = free ? 0 : plan.reserveAmount;
     this.max = free ? 0 : plan.max;
-    this.heldTokens = plan.held;
+    this.reservedTokens = plan.reserved;
     this.epoch = core.balances.money.nodeLease?.epoch() ?? 0;
   }
 
@@ -139,9 +139,9 @@ export class Reservation {
   planAgain(parsed: ParsedRequest, plan: Plan): void {
     this.parsed = parsed;
     this.plan = plan;
-    this.held = plan.reserveAmount;
+    this.reserved = plan.reserveAmount;
     this.max = plan.max;
-    this.heldTokens = plan.held;
+    this.reservedTokens = plan.reserved;
     this.grows = false;
   }
 
@@ -160,7 +160,7 @@ export class Reservation {
   async borrow(): Promise<boolean> {
     const { leaseClient } = this.core;
     if (leaseClient === null || this.lacking === 0) return false;
-    return (await leaseClient.acquire(this.lessee(), this.lacking, () => this.room())) === 'lent';
+    return (await leaseClient.acquire(this.lessee(), this.lacking, () => this.available())) === 'lent';
   }
 
   /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */
@@ -214,7 +214,7 @@ export class Reservation {
         userId: principal.user.id,
         tokenId,
         channelId: channel.id,
-        estimate: this.held,
+        estimate: this.reserved,
         observed: amount,
         at: Math.floor(core.now() / 1000),
         house: plan.selfUse,
@@ -228,13 +228,13 @@ export class Reservation {
     return lesseeOf(this.principal, this.plan.selfUse);
   }
 
-  private room(): number {
+  private available(): number {
     return this.account.available(this.plan.selfUse);
   }
 
   private reserveUpTo(total: number): boolean {
     const { core, principal, plan, open, epoch, overcommit } = this;
-    const more = total - this.held;
+    const more = total - this.reserved;
     if (more <= 0) return true;
     this.lacking = 0;
     // Nobody would give it back.
@@ -245,15 +245,15 @@ export class Reservation {
     const answer = this.account.reserve(more, options);
     if (!answer.ok) {
       // No budget is had elsewhere.
-      if (answer.who !== 'budget') this.lacking = more;
+      if (answer.scope !== 'budget') this.lacking = more;
       return false;
     }
-    this.held = total;
+    this.reserved = total;
     this.max += beyond;
     // As much again is what a stream that goes on will ask for next.
     if (core.leaseClient !== null) {
       this.lacking = more;
-      core.leaseClient.prefetch(this.lessee(), more, () => this.room());
+      core.leaseClient.prefetch(this.lessee(), more, () => this.available());
     }
     return true;
   }
@@ -343,8 +343,17 @@ export class Reservation {
 
   /** One step for all threads: what was used leaves the balance, what was held comes back, limits take note. @param failed nothing was used. */
   private release(charged: number, tokens: number, failed: boolean): void {
-    const { admission, account, held, max, open, epoch } = this;
-    const spent = { held, charged, max: max, budget: max, selfUse: this.plan.selfUse, open, failed, epoch };
+    const { admission, account, reserved, max, open, epoch } = this;
+    const spent = {
+      reserved,
+      charged,
+      max,
+      budget: max,
+      selfUse: this.plan.selfUse,
+      open,
+      failed,
+      epoch,
+    };
     if (admission === unlimited) account.settle(spent);
     else
       account.locked(() => {

@@ -58,7 +58,7 @@ export function reserve(core: ReserveCore, one: Reservation): void | Promise<voi
 
 function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> {
   const { leaseClient } = core;
-  if (leaseClient !== null && balanceRoom(one) < one.max) return reserveWithLease(core, leaseClient, one);
+  if (leaseClient !== null && availableBalance(one) < one.max) return reserveWithLease(core, leaseClient, one);
   const reserved = tryReserve(core, one, leaseClient === null);
   if (leaseClient === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
   if (reserved === true) return;
@@ -71,10 +71,10 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one
   const { principal, parsed, plan } = one;
   // What is leased counts as often in what requests may cost together, and once in what they hold.
   const times = one.staged ? one.overcommit : 1;
-  const room = () => Math.floor(balanceRoom(one) / times);
+  const available = () => Math.floor(availableBalance(one) / times);
   for (let loans = 1; loans < maxLeases; loans++) {
     one.planAgain(parsed, plan);
-    const loan = await leaseClient.acquire(lesseeOf(principal, plan.selfUse), Math.ceil(one.max / times), room);
+    const loan = await leaseClient.acquire(lesseeOf(principal, plan.selfUse), Math.ceil(one.max / times), available);
     try {
       // Another thread of this machine may have taken what was leased.
       if (await tryReserve(core, one, loan !== 'lent')) return;
@@ -102,17 +102,17 @@ function tryReserve(core: ReserveCore, one: Reservation, shortens: boolean): boo
 
 function checkAndReserve(core: ReserveCore, one: Reservation, shortens: boolean): boolean | 'uncounted' {
   const { parsed, plan } = one;
-  const room = roomFor(one);
-  const isAffordable = one.max <= room;
+  const available = availableFor(one);
+  const isAffordable = one.max <= available;
   // A stream that may cost more than there is begins with what there is.
   const begins = !one.staged || minFor(one) <= one.account.available(plan.selfUse);
   if (!(isAffordable && begins)) {
     const { texts, objects } = parsed.prompt;
     const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
-    const tight = reserveFor(plan.estimate, 0) > room * countedShare || minFor(one) > room;
+    const tight = reserveFor(plan.estimate, 0) > available * countedShare || minFor(one) > available;
     if (countable && (tight || !begins)) return 'uncounted';
   }
-  if (!isAffordable) return shortens && reserveShorter(core, one, room);
+  if (!isAffordable) return shortens && reserveShorter(core, one, available);
   reserveNow(core, one);
   return true;
 }
@@ -126,27 +126,27 @@ async function countAndReserve(core: ReserveCore, one: Reservation, shortens: bo
   const exact = estimate(parsed, plan, counted);
   if (exact.reserveAmount < one.max) {
     one.plan = { ...plan, estimate: exact };
-    one.held = exact.reserveAmount;
+    one.reserved = exact.reserveAmount;
     one.max = exact.reserveAmount;
   }
   return one.account.locked(() => {
-    const room = roomFor(one);
-    if (one.max > room) return shortens && reserveShorter(core, one, room);
+    const available = availableFor(one);
+    if (one.max > available) return shortens && reserveShorter(core, one, available);
     reserveNow(core, one);
     return true;
   });
 }
 
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
-function reserveShorter(core: ReserveCore, one: Reservation, room: number): true {
-  const shorter = core.state.settings.passThrough ? null : shorten(one.parsed, one.plan, room);
+function reserveShorter(core: ReserveCore, one: Reservation, available: number): true {
+  const shorter = core.state.settings.passThrough ? null : shorten(one.parsed, one.plan, available);
   if (shorter === null) {
     // Refused by whoever has too little: said with the least that would do.
     const min = minFor(one);
-    const need = min > room ? min : one.max;
-    one.held = need;
+    const need = min > available ? min : one.max;
+    one.reserved = need;
     one.max = need;
-    one.heldTokens = one.plan.estimate.maxTokens;
+    one.reservedTokens = one.plan.estimate.maxTokens;
   } else {
     one.planAgain(shorter.parsed, shorter.plan);
   }
@@ -161,7 +161,7 @@ function reserveNow(core: ReserveCore, one: Reservation): void {
   one.open = openRow(core, one);
   try {
     admission.reserve({ tokens: plan.promptTokens, output: plan.estimate.maxTokens });
-    const held = account.reserve(one.held, {
+    const held = account.reserve(one.reserved, {
       max,
       budget: max,
       limits: principal.token?.limits ?? null,
@@ -179,12 +179,12 @@ function reserveNow(core: ReserveCore, one: Reservation): void {
 }
 
 /** Budgets count all that a request may cost; the others what it holds. Whoever is refused reads money. */
-function refusalOf(lacking: ReserveRefusal, { max, held }: Reservation, settings: RelaySettings): AppError {
+function refusalOf(lacking: ReserveRefusal, { max, reserved }: Reservation, settings: RelaySettings): AppError {
   const { remain } = lacking;
-  if (lacking.who !== 'budget')
+  if (lacking.scope !== 'budget')
     return new AppError(
-      lacking.who === 'user' ? 'user_exhausted' : 'token_exhausted',
-      shortage(remain, held, settings),
+      lacking.scope === 'user' ? 'user_exhausted' : 'token_exhausted',
+      shortage(remain, reserved, settings),
     );
   const seconds = Math.ceil(lacking.seconds);
   return new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
@@ -227,21 +227,21 @@ function reservePart(core: ReserveCore, one: Reservation): void {
   const quota = reserveFor(size, modest);
   const less = quota <= available ? 0 : affordableOutput(size, available);
   // Nothing left to begin with: the balance refuses it.
-  one.heldTokens = less === 0 ? modest : less;
-  one.held = less === 0 ? quota : reserveFor(size, less);
-  one.grows = one.held !== max;
+  one.reservedTokens = less === 0 ? modest : less;
+  one.reserved = less === 0 ? quota : reserveFor(size, less);
+  one.grows = one.reserved !== max;
 }
 
 /** What a request may cost at most for the balance, and the key's limit, to let it in. */
-function balanceRoom({ account, plan, overcommit, staged }: Reservation): number {
-  const spare = account.spare(overcommit, plan.selfUse);
+function availableBalance({ account, plan, overcommit, staged }: Reservation): number {
+  const spare = account.availableWith(overcommit, plan.selfUse);
   return staged ? spare : Math.min(spare, account.available(plan.selfUse));
 }
 
-function roomFor(one: Reservation): number {
-  const room = balanceRoom(one);
+function availableFor(one: Reservation): number {
+  const available = availableBalance(one);
   const limits = one.principal.token?.limits ?? null;
-  return limits === null ? room : Math.min(room, one.account.budgetRoom(limits));
+  return limits === null ? available : Math.min(available, one.account.availableBudget(limits));
 }
 
 /** Quota of the shortest answer that is worth asking for. */

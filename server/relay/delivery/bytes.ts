@@ -31,7 +31,7 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
   private readonly decoder = new TextDecoder();
   private words = '';
   private firstByteMs: number | null = null;
-  private held: Uint8Array | null = null;
+  private buffered: Uint8Array | null = null;
   private silence: Deadline | null = null;
   private isIdle = false;
   private over: Promise<void> | null = null;
@@ -54,15 +54,15 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
         const read = await reader?.read();
         if (read === undefined || read.done) {
           await this.end('completed');
-          if (this.held !== null) controller.enqueue(this.held);
+          if (this.buffered !== null) controller.enqueue(this.buffered);
           controller.close();
           return;
         }
         this.firstByteMs ??= options.now();
         if (this.isText && this.words.length < textLimit)
           this.words += this.decoder.decode(read.value, { stream: true });
-        const ready = this.held;
-        this.held = read.value;
+        const ready = this.buffered;
+        this.buffered = read.value;
         if (ready === null) continue;
         controller.enqueue(ready);
         return;

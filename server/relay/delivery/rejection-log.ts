@@ -15,7 +15,7 @@ export interface RejectedRequest {
   readonly seen: Seen;
   readonly error: unknown;
   /** What the caller was told; asked for where a row is written. */
-  readonly shown: () => ClientError;
+  readonly clientError: () => ClientError;
 }
 
 export interface RejectionLogDeps {
@@ -81,14 +81,14 @@ export function createRejectionLog({ ledger, authorize, now, monoNow }: Rejectio
   };
 
   return {
-    note({ request, path, peer, seen, error, shown }: RejectedRequest): void {
+    note({ request, path, peer, seen, error, clientError }: RejectedRequest): void {
       const owner = seen.principal ?? authorize.ownerOf(request);
       if (owner === null && !(error instanceof AppError && strangersCodes.has(error.code))) return;
       if (!ledger.healthy().ok) return;
       const skipped = take(owner === null ? '' : `${owner.user.id}/${owner.token?.id ?? 0}`);
       if (skipped === null) return;
       const endedMs = now();
-      const { code, status, message, requestId } = shown();
+      const { code, status, message, requestId } = clientError();
       const fields: Record<string, unknown> = { refused: code, status, request_path: path };
       if (seen.parsed !== null) fields.ms = Math.round(endedMs - seen.parsed.startedMs);
       if (seen.unread === true) fields.unread = true;

@@ -1,15 +1,15 @@
 /** From the upstream's response to the client's: whole responses, bytes and streams; the last piece waits until the bill is durable. */
 import { formatUsd } from '../../contract/pricing/charge.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
-import type { Reshape } from '../../protocols/codec.ts';
+import type { StreamTransform } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
 import type { AttemptSummary } from '../shared/failure.ts';
 import { clientError, errorResponse, localizedFor, retryAfterOf } from '../shared/render-error.ts';
-import { jsonType, shownType } from '../shared/safe-headers.ts';
-import { changeFor, contextOf, isGathered, type Outcome } from '../upstream/attempt.ts';
+import { jsonType, safeType } from '../shared/safe-headers.ts';
+import { changeFor, contextOf, isCollected, type Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { isWholeBill, readToEnd } from '../upstream/open-stream.ts';
 import type { Failed } from '../upstream/send.ts';
@@ -18,7 +18,7 @@ import { whenDurable } from './await-commit.ts';
 import { relayBytes } from './bytes.ts';
 import { noteKept } from './response-items.ts';
 import { closeRequest, finishFailed, type Refusal, refusalOf, reportOutcome, type StreamEnd } from './settle.ts';
-import { brokenError, type Opened, ResponseStream, reshapeFor, type StreamDeps, type Streamed } from './stream.ts';
+import { brokenError, type Opened, ResponseStream, type StreamDeps, type Streamed, transformFor } from './stream.ts';
 
 /** What becomes of an attempt's outcome, once it is known. */
 export async function deliver(
@@ -44,8 +44,8 @@ function respond(
     case 'failed':
       return reject(core, one, outcome, disconnect);
     case 'stream':
-      return isGathered(one.parsed)
-        ? gathered(core, one, outcome, disconnect)
+      return isCollected(one.parsed)
+        ? collected(core, one, outcome, disconnect)
         : streamed(core, one, outcome, disconnect);
     case 'whole':
       return whole(core, one, outcome);
@@ -61,7 +61,7 @@ async function reject(
   disconnect: ClientDisconnect,
 ): Promise<Response> {
   const { parsed } = one;
-  const { shown, retryAfter } = await closeFailed(core, one, outcome, disconnect);
+  const { clientError: shown, retryAfter } = await closeFailed(core, one, outcome, disconnect);
   const response = errorResponse(parsed.protocol, localizedFor(parsed.request, shown), retryAfter);
   const headers = ownHeaders(one, outcome.attempts);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
@@ -76,7 +76,7 @@ async function closeFailed(
   disconnect: ClientDisconnect,
 ): Promise<Refusal> {
   const { attempts, left } = outcome;
-  const circumstances = { gone: one.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
+  const circumstances = { clientGone: one.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
   if (left !== null) {
     const { prepared, usage } = left;
     // What the upstream read is paid for.
@@ -144,7 +144,7 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
     delivered: usage === null ? textOfEvents(events) : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
   });
-  const shape = text === null ? null : reshapeFor(one);
+  const shape = text === null ? null : transformFor(one);
   const chunk = inForm(one, text === null ? bytes : shape === null ? text : shape.push(text) + shape.end());
   const headers = headersOf(one, outcome.attempts, response);
   if (text === null) headers['content-type'] = jsonType(headers['content-type']);
@@ -167,11 +167,11 @@ const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeF
 /** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
 export function translatedBody(one: Reservation, events: readonly ChatEvent[], nowMs: number): string {
   const { parsed } = one;
-  const { translation, traits } = codecFor(parsed.protocol);
+  const { translation, definition } = codecFor(parsed.protocol);
   const context = contextOf(one, nowMs);
   if (!parsed.stream) {
     const text = translation.encodeResponse(events, context);
-    const called = parsed.compaction?.form === 'call' ? traits.compaction?.asCall(text, parsed.body) : undefined;
+    const called = parsed.compaction?.form === 'call' ? definition.compaction?.asCall(text, parsed.body) : undefined;
     return JSON.stringify(called ?? text);
   }
   const writer = translation.writer(context);
@@ -179,7 +179,7 @@ export function translatedBody(one: Reservation, events: readonly ChatEvent[], n
 }
 
 /** The upstream streams although the client asked for one piece. */
-async function gathered(
+async function collected(
   core: StreamDeps,
   one: Reservation,
   outcome: Extract<Outcome, { kind: 'stream' }>,
@@ -191,7 +191,7 @@ async function gathered(
   disconnect.expecting(() => stream.frameRelay.nearEnd() || isThinking());
   const broken = !(await readToEnd(stream, core.idleMs()));
   const usage = stream.frameRelay.usage;
-  const gone = disconnect.isGone;
+  const gone = disconnect.isDisconnected;
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
   const stopped = disconnect.cutBy();
@@ -227,8 +227,8 @@ function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconn
   if (prepared.namesKept) noteKept(core.affinity, one, prepared, { id: stream.frameRelay.responseId });
   const relay = new ResponseStream(core, one, disconnect, outcome);
   const headers = ownHeaders(one, outcome.attempts);
-  addShown(headers, response);
-  addStreamHeaders(headers, relay.reshape);
+  addPassedHeaders(headers, response);
+  addStreamHeaders(headers, relay.transform);
   return new Response(relay.readable(), { status: response.status, headers });
 }
 
@@ -241,37 +241,37 @@ function waitingStream(
 ): Response {
   const opening = sending.then(async (outcome): Promise<Opened> => {
     if (outcome.kind === 'stream') return outcome;
-    if (outcome.kind === 'failed') return (await closeFailed(core, one, outcome, disconnect)).shown;
+    if (outcome.kind === 'failed') return (await closeFailed(core, one, outcome, disconnect)).clientError;
     return (await respond(core, one, outcome, disconnect)).text();
   });
   const relay = new ResponseStream(core, one, disconnect, opening);
   const headers: Record<string, string> = { 'x-oneapi-request-id': one.parsed.requestId };
-  addStreamHeaders(headers, relay.reshape);
+  addStreamHeaders(headers, relay.transform);
   return new Response(relay.readable(), { status: 200, headers });
 }
 
 // --- headers: what a client may see of the upstream's, and our own
 
 /** The rest tells who the upstream is or how its account stands. */
-const shownHeaders = ['openai-version', 'openai-processing-ms', 'x-request-id'] as const;
+const passedHeaders = ['openai-version', 'openai-processing-ms', 'x-request-id'] as const;
 
 /** @param attempts attempts, for the trace. */
 function headersOf(one: Reservation, attempts: readonly AttemptSummary[], response: Response): Record<string, string> {
   const headers = ownHeaders(one, attempts);
   const type = response.headers.get('content-type');
-  if (type !== null) headers['content-type'] = shownType(type);
-  addShown(headers, response);
+  if (type !== null) headers['content-type'] = safeType(type);
+  addPassedHeaders(headers, response);
   return headers;
 }
 
-function addShown(headers: Record<string, string>, response: Response): void {
-  for (const name of shownHeaders) {
+function addPassedHeaders(headers: Record<string, string>, response: Response): void {
+  for (const name of passedHeaders) {
     const value = response.headers.get(name);
     if (value !== null) headers[name] = value;
   }
 }
 
-function addStreamHeaders(headers: Record<string, string>, shape: Reshape | null): void {
+function addStreamHeaders(headers: Record<string, string>, shape: StreamTransform | null): void {
   headers['content-type'] = shape === null ? 'text/event-stream; charset=utf-8' : shape.contentType;
   headers['x-accel-buffering'] = 'no';
 }

@@ -2,10 +2,10 @@
 import type { MadeItem } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import type { SealedBlob } from '../intake/parsed-request.ts';
+import type { EncryptedBlob } from '../intake/parsed-request.ts';
 import type { LoadItems } from '../intake/references.ts';
 import { type Affinity, keptIds } from '../routing/affinity.ts';
-import type { ItemStore, SealedItem } from '../shared/items.ts';
+import type { EncryptedItem, ItemStore } from '../shared/items.ts';
 import type { Prepared } from '../upstream/prepare.ts';
 
 export interface ItemKeeping {
@@ -19,33 +19,33 @@ const maxLength = 1024 * 1024;
 
 export function createItemKeeping(deps: {
   readonly store: ItemStore;
-  readonly sealedBlob: SealedBlob;
+  readonly encryptedBlob: EncryptedBlob;
   /** 0 = nothing is kept. */
   readonly days: () => number;
 }): ItemKeeping {
-  const { store, sealedBlob, days } = deps;
+  const { store, encryptedBlob, days } = deps;
   return {
     keep({ plan }, made) {
       if (days() === 0) return;
-      const items: SealedItem[] = [];
+      const items: EncryptedItem[] = [];
       for (const { id, item } of made) {
         const text = JSON.stringify(item);
-        if (text.length <= maxLength) items.push({ id, sealed: sealedBlob.seal(text) });
+        if (text.length <= maxLength) items.push({ id, sealed: encryptedBlob.encrypt(text) });
       }
       // What cannot be kept is asked for again in words of its own when it is named.
       if (items.length > 0) store.keepItems(plan.ownerId, items, days()).catch(() => undefined);
     },
     async loadItems(userId, ids) {
       const kept = days() === 0 ? [] : await store.keptItems(userId, ids);
-      return new Map(kept.map(({ id, sealed }) => [id, sealedBlob.open(sealed)]));
+      return new Map(kept.map(({ id, sealed }) => [id, encryptedBlob.open(sealed)]));
     },
   };
 }
 
 /** To be called where what the upstream keeps can be named again. @param answer a whole answer, or what is known of it so far. */
 export function noteKept(affinity: Affinity, { parsed, plan }: Reservation, prepared: Prepared, answer: unknown): void {
-  const made = codecFor(parsed.protocol).traits.kept?.made(parsed.body, answer) ?? [];
+  const made = codecFor(parsed.protocol).definition.kept?.made(parsed.body, answer) ?? [];
   const kept = { channelId: prepared.channel.id, ownerId: plan.ownerId };
-  for (const id of made) affinity.rememberKept(id, kept);
-  for (const id of keptIds(parsed)) affinity.rememberKept(id, kept);
+  for (const id of made) affinity.storeItem(id, kept);
+  for (const id of keptIds(parsed)) affinity.storeItem(id, kept);
 }

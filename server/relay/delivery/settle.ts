@@ -13,7 +13,7 @@ import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
 import { reportedPrices, withUses } from '../admission/modifiers.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import { spokenTokens } from '../shared/audio.ts';
+import { audioTokens } from '../shared/audio.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import { type AttemptSummary, failedAttempt, failureError, mayRetry, type UpstreamFailure } from '../shared/failure.ts';
 import { clientError, retryAfterOf, withUpstreamWords } from '../shared/render-error.ts';
@@ -115,8 +115,8 @@ interface Counted {
 
 async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, body: unknown): Promise<Counted> {
   const words = await countLocally(counter, one.parsed, { body, told: end.delivered });
-  const { spokenSeconds, calls } = end.delivered;
-  const withAudio = spokenSeconds === 0 ? words : { ...words, audioOutput: spokenTokens(spokenSeconds) };
+  const { audioSeconds, calls } = end.delivered;
+  const withAudio = audioSeconds === 0 ? words : { ...words, audioOutput: audioTokens(audioSeconds) };
   const local = withCalls(withAudio, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
   const reported = end.usage === null ? null : withCalls(end.usage, local.toolCalls);
   // Part of the story was told by the upstream: what it reported first, but no less than what was delivered.
@@ -230,15 +230,15 @@ export const finishBroken = (one: Reservation, error: unknown): Promise<void> =>
   });
 
 /** Why nobody served it, other than because nobody could. */
-export interface Circumstances {
+export interface FailureContext {
   /** The client left. */
-  readonly gone: boolean;
+  readonly clientGone: boolean;
   /** We ended it. */
   readonly stopped: AppError | null;
 }
 
 export interface Refusal {
-  readonly shown: ClientError;
+  readonly clientError: ClientError;
   /** Seconds after which another try makes sense. */
   readonly retryAfter: number | null;
 }
@@ -247,7 +247,7 @@ export interface Refusal {
 export function refusalOf(
   { parsed, free }: Reservation,
   failed: Failed,
-  { gone, stopped }: Circumstances,
+  { clientGone, stopped }: FailureContext,
 ): Refusal & { readonly error: AppError } {
   const { failure, attempts } = failed;
   const error =
@@ -255,27 +255,27 @@ export function refusalOf(
     failed.error ??
     (failure !== null
       ? failureError(failure, failed.final)
-      : attempts.length === 0 && !gone
+      : attempts.length === 0 && !clientGone
         ? new AppError('operation_unsupported', { operation: parsed.operation })
         : new AppError('upstream_unreachable'));
   const shown = clientError(error, parsed.requestId, failure);
   return {
     error,
-    shown: free ? withUpstreamWords(shown, failure) : shown,
+    clientError: free ? withUpstreamWords(shown, failure) : shown,
     retryAfter: failure?.retryAfter ?? retryAfterOf(stopped),
   };
 }
 
 /** Gives the hold back and writes the error row. @returns what to tell the client. */
-export async function finishFailed(one: Reservation, failed: Failed, circumstances: Circumstances): Promise<Refusal> {
+export async function finishFailed(one: Reservation, failed: Failed, circumstances: FailureContext): Promise<Refusal> {
   const { failure, attempts, last } = failed;
-  const { gone, stopped } = circumstances;
+  const { clientGone, stopped } = circumstances;
   const { error, ...refusal } = refusalOf(one, failed, circumstances);
   await finishRequest(
     one,
     null,
     {
-      endReason: gone
+      endReason: clientGone
         ? 'client_gone'
         : stopped !== null
           ? 'stopped'
@@ -286,7 +286,7 @@ export async function finishFailed(one: Reservation, failed: Failed, circumstanc
       usageSource: 'none',
       firstByteMs: null,
       attempts,
-      content: refusal.shown.message,
+      content: refusal.clientError.message,
       failure:
         failure === null ? error.code : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`,
     },

@@ -3,18 +3,18 @@ import type { EndReason } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
-import type { ClientError, ClientHalf, Reshape } from '../../protocols/codec.ts';
+import type { ClientError, ClientHalf, StreamTransform } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { decode, type FrameRun, type RawFrame, runOf } from '../../protocols/shared/sse.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
-import { whenHeld } from '../admission/lease-client.ts';
+import { whenReserved } from '../admission/lease-client.ts';
 import type { RequestWatch } from '../admission/observer.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import { spokenTokens } from '../shared/audio.ts';
+import { audioTokens } from '../shared/audio.ts';
 import { createDeadlines, type Deadline } from '../shared/deadline.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
-import { failureError, isLasting } from '../shared/failure.ts';
-import { type Looking, Pulse } from '../shared/interval-timers.ts';
+import { failureError, isPermanent } from '../shared/failure.ts';
+import { IntervalTimers, type Looking } from '../shared/interval-timers.ts';
 import { shortage } from '../shared/quota-numbers.ts';
 import { clientError, localizedFor } from '../shared/render-error.ts';
 import type { Outcome } from '../upstream/attempt.ts';
@@ -56,7 +56,7 @@ const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
 /** Nothing is waited for where nobody has to wait. */
 type Maybe = boolean | Promise<boolean>;
 
-const pulse = new Pulse();
+const pulse = new IntervalTimers();
 const deadlines = createDeadlines(50);
 /** A reset overtakes what the client has not read yet. */
 const readMs = 50;
@@ -65,13 +65,13 @@ const stallLimitMs = 60_000;
 /** The playground's reader takes a comment of its own for an event without data; one that leads the next event's lines is part of that. */
 const playgroundPing = ': PING\n';
 
-export const reshapeFor = ({ parsed }: Reservation): Reshape | null =>
-  parsed.stream ? (codecFor(parsed.protocol).client.reshape?.(parsed.request.url) ?? null) : null;
+export const transformFor = ({ parsed }: Reservation): StreamTransform | null =>
+  parsed.stream ? (codecFor(parsed.protocol).client.transform?.(parsed.request.url) ?? null) : null;
 
 /** The error of a stream that broke, in the upstream's words where it said why. */
 export function brokenError({ parsed }: Reservation, outcome: Streamed | null): ClientError {
   const failure = outcome === null ? null : reportedIn(outcome);
-  const error = failure === null ? new AppError('upstream_broken') : failureError(failure, isLasting(failure));
+  const error = failure === null ? new AppError('upstream_broken') : failureError(failure, isPermanent(failure));
   return clientError(error, parsed.requestId, failure);
 }
 
@@ -79,7 +79,7 @@ export class ResponseStream implements Looking {
   /** As a source of a `ReadableStream`. */
   readonly type = 'direct';
   /** What the client gets instead of events. */
-  readonly reshape: Reshape | null;
+  readonly transform: StreamTransform | null;
   private readonly client: ClientHalf;
   private readonly pingText: string;
   private readonly pingMs: number | null;
@@ -111,7 +111,7 @@ export class ResponseStream implements Looking {
   private text = '';
 
   /** The end of the answer, kept back as long as nobody knows what it costs: who has it has no reason to stay. */
-  private readonly held: Piece[] = [];
+  private readonly buffered: Piece[] = [];
   private billDeadline: Deadline | null = null;
   private billOverdue = false;
 
@@ -134,20 +134,20 @@ export class ResponseStream implements Looking {
     const { parsed } = reservation;
     const settings = deps.state.settings;
     this.client = codecFor(parsed.protocol).client;
-    this.reshape = reshapeFor(reservation);
+    this.transform = transformFor(reservation);
     this.pingText = parsed.route.session === true ? playgroundPing : this.client.ping;
     this.pingMs = settings.pingMs;
     this.idleMs = deps.idleMs();
     this.watch = settings.stopWords.length === 0 ? null : createWordWatch(settings.stopWords);
     this.grows = reservation.grows;
-    this.covered = reservation.heldTokens;
+    this.covered = reservation.reservedTokens;
   }
 
   readable(): ReadableStream<Uint8Array> {
     const { disconnect } = this;
     this.deps.watch?.lasting(this.reservation.parsed.request);
     disconnect.upstream.onAbort(() => this.abandon?.());
-    disconnect.onGone(() => {
+    disconnect.onDisconnect(() => {
       this.resume?.();
       // A client that left before the answer began never pulls, and what it owes would stay open.
       void this.pipeTo(nowhere).catch(() => undefined);
@@ -202,7 +202,7 @@ export class ResponseStream implements Looking {
       return this.close();
     } catch {
       // Either the upstream broke off or the client left; the abort signal tells which.
-      const left = disconnect.isGone || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
+      const left = disconnect.isDisconnected || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
       upstream.abort();
       await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
       try {
@@ -273,7 +273,7 @@ export class ResponseStream implements Looking {
       if (await this.uncovered(frameRelay, bytes)) return true;
     }
     if (this.channel !== null) this.reservation.delivered(head.length, this.channel);
-    if (frameRelay.awaitsBill) this.held.push(...head);
+    if (frameRelay.awaitsBill) this.buffered.push(...head);
     else {
       for (const part of head) {
         if (typeof part === 'string') this.text += part;
@@ -314,7 +314,7 @@ export class ResponseStream implements Looking {
     if (this.channel !== null) this.reservation.delivered(run.count, this.channel);
     const unread = this.watch === null ? frameRelay.passUnread(run) : 0;
     // The usual chunk; the rest of this class is for what is not usual.
-    if (unread === run.count && this.reshape === null && this.full === null && !this.disconnect.isGone) {
+    if (unread === run.count && this.transform === null && this.full === null && !this.disconnect.isDisconnected) {
       const written = this.sink.write(run.bytes);
       if (!(written instanceof Promise)) {
         const flushed = this.sink.flush();
@@ -345,10 +345,10 @@ export class ResponseStream implements Looking {
       }
       if (!this.billOverdue && frameRelay.awaitsBill) {
         if (this.text !== '') this.put();
-        if (part !== null) this.held.push(part);
+        if (part !== null) this.buffered.push(part);
         continue;
       }
-      if (this.held.length > 0) {
+      if (this.buffered.length > 0) {
         chunk.wrote = true;
         this.release();
       }
@@ -393,20 +393,20 @@ export class ResponseStream implements Looking {
 
   /** Resolves when the client takes more. */
   private sent(wrote: boolean): Maybe {
-    if (this.held.length > 0) this.awaitBill();
+    if (this.buffered.length > 0) this.awaitBill();
     const { disconnect } = this;
     if (wrote) {
-      const flushed = disconnect.isGone ? null : this.sink.flush();
+      const flushed = disconnect.isDisconnected ? null : this.sink.flush();
       this.lastWriteMs = this.lastByteMs;
       if (flushed instanceof Promise) return flushed.then(() => this.goesOn());
     }
-    return disconnect.forBillAlone ? this.goesOn() : false;
+    return disconnect.forUsageOnly ? this.goesOn() : false;
   }
 
   /** @throws where the client has left, the upstream was read on for the bill, and the answer goes on instead. */
   private goesOn(): false {
     const frameRelay = this.outcome?.stream.frameRelay;
-    if (frameRelay === undefined || !this.disconnect.forBillAlone) return false;
+    if (frameRelay === undefined || !this.disconnect.forUsageOnly) return false;
     if (!frameRelay.isLast && !frameRelay.nearEnd() && !this.isThinking()) throw new Error('client gone');
     return false;
   }
@@ -423,24 +423,24 @@ export class ResponseStream implements Looking {
 
   /** Nothing goes to a client that has left, so that reading on for the bill is not disturbed. */
   private emit(part: Piece): unknown {
-    const { reshape } = this;
-    if (this.disconnect.isGone) return null;
-    if (reshape === null) return this.sink.write(part);
-    return this.sink.write(reshape.push(typeof part === 'string' ? part : decode(part)));
+    const { transform } = this;
+    if (this.disconnect.isDisconnected) return null;
+    if (transform === null) return this.sink.write(part);
+    return this.sink.write(transform.push(typeof part === 'string' ? part : decode(part)));
   }
 
   private flushSink(): unknown {
-    return this.disconnect.isGone ? null : this.sink.flush();
+    return this.disconnect.isDisconnected ? null : this.sink.flush();
   }
 
   private endSink(): void {
-    if (this.reshape !== null && !this.disconnect.isGone) this.sink.write(this.reshape.end());
+    if (this.transform !== null && !this.disconnect.isDisconnected) this.sink.write(this.transform.end());
     this.sink.end();
   }
 
   private write(part: Piece): void {
-    if (this.disconnect.isGone) return;
-    const written = this.reshape === null ? this.sink.write(part) : this.emit(part);
+    if (this.disconnect.isDisconnected) return;
+    const written = this.transform === null ? this.sink.write(part) : this.emit(part);
     if (written instanceof Promise) this.full = this.full === null ? written : Promise.all([this.full, written]);
   }
 
@@ -456,7 +456,7 @@ export class ResponseStream implements Looking {
         if (disconnect.upstream.aborted) return this.abandon();
         written.then(resolve, reject);
         this.resume = () => resolve(null);
-        if (disconnect.isGone) this.resume();
+        if (disconnect.isDisconnected) this.resume();
       });
       this.abandon = null;
       this.resume = null;
@@ -483,7 +483,7 @@ export class ResponseStream implements Looking {
   private release(): void {
     this.billDeadline?.end();
     this.billDeadline = null;
-    if (this.held.length > 0) for (const part of this.held.splice(0)) this.emit(part);
+    if (this.buffered.length > 0) for (const part of this.buffered.splice(0)) this.emit(part);
   }
 
   private fail(error: ClientError): void {
@@ -500,7 +500,12 @@ export class ResponseStream implements Looking {
 
   /** @returns false where the connection has to break off: in a list the error is an item, which no reader takes for an answer. */
   private close(): boolean {
-    if (!this.failed || this.client.breaksOff !== true || this.reshape !== null || this.disconnect.isGone) {
+    if (
+      !this.failed ||
+      this.client.closesOnError !== true ||
+      this.transform !== null ||
+      this.disconnect.isDisconnected
+    ) {
       this.endSink();
       return true;
     }
@@ -560,7 +565,7 @@ export class ResponseStream implements Looking {
 
   /** @returns false where the stream was cut. */
   private async borrows(isPaid: () => boolean): Promise<boolean> {
-    if (await whenHeld(isPaid, () => this.reservation.borrow())) return true;
+    if (await whenReserved(isPaid, () => this.reservation.borrow())) return true;
     const { requestId } = this.reservation.parsed;
     this.disconnect.upstream.abort();
     await this.end('quota_cut');
@@ -578,14 +583,14 @@ export class ResponseStream implements Looking {
   }
 
   /** @param durably what is owed is written down too. */
-  private isAffordable({ units, spokenSeconds }: DeliveredText, durably: boolean): boolean {
+  private isAffordable({ units, audioSeconds }: DeliveredText, durably: boolean): boolean {
     const { reservation, channel } = this;
     if (channel === null) return true;
     const guess: Usage = {
       ...emptyUsage,
       input: Math.ceil(reservation.plan.promptTokens),
       output: Math.ceil(units / 2),
-      audioOutput: spokenTokens(spokenSeconds),
+      audioOutput: audioTokens(audioSeconds),
     };
     if (durably) reservation.checkpoint(guess, channel);
     return reservation.extendTo(guess);
@@ -659,7 +664,7 @@ export class ResponseStream implements Looking {
   private endReasonOf(reason: EndReason): EndReason {
     const { disconnect } = this;
     // Read to its end for the sake of the bill alone.
-    if (reason === 'completed') return disconnect.isGone ? 'client_gone' : reason;
+    if (reason === 'completed') return disconnect.isDisconnected ? 'client_gone' : reason;
     return disconnect.cutBy() === null ? reason : 'stopped';
   }
 }

@@ -49,7 +49,7 @@ export class TokenCounts {
     const native = await this.natively(parsed, principal);
     if (native !== null) return new Response(native, { headers });
     const tokens = (await this.counted(parsed)) + tokensAround(parsed.body);
-    return Response.json(codecFor(parsed.protocol).traits.countAnswer(tokens), { headers });
+    return Response.json(codecFor(parsed.protocol).definition.countAnswer(tokens), { headers });
   }
 
   /** @returns the upstream's own answer; null = it gave none that can be read. */
@@ -57,7 +57,7 @@ export class TokenCounts {
     const abort = new AbortController();
     const leave = () => abort.abort();
     parsed.request.signal.addEventListener('abort', leave, { once: true });
-    const arrived = deadlines.start(upstreamTimeoutMs, leave);
+    const incoming = deadlines.start(upstreamTimeoutMs, leave);
     this.atOnce++;
     try {
       const answer = await send(this.core, prepared, abort);
@@ -67,10 +67,10 @@ export class TokenCounts {
       if (counted === null) return null;
       if (counts.some((name) => number(counted[name]) !== null)) return bytes;
       const elsewhere = number(counted.inputTokens);
-      return elsewhere === null ? null : JSON.stringify(codecFor(parsed.protocol).traits.countAnswer(elsewhere));
+      return elsewhere === null ? null : JSON.stringify(codecFor(parsed.protocol).definition.countAnswer(elsewhere));
     } finally {
       this.atOnce--;
-      arrived.end();
+      incoming.end();
       parsed.request.signal.removeEventListener('abort', leave);
     }
   }
@@ -85,7 +85,7 @@ export class TokenCounts {
 
   /** What is not sent to an upstream for an answer is not sent to one for a count. */
   private mayLeave({ protocol, body, prompt }: ParsedRequest): boolean {
-    if ((codecFor(protocol).traits.kept?.requested(body) ?? []).length > 0) return false;
+    if ((codecFor(protocol).definition.kept?.requested(body) ?? []).length > 0) return false;
     try {
       checkWords(this.core.state.settings, prompt);
       return true;

@@ -17,7 +17,7 @@ export interface ListModelsDeps {
   readonly authorize: Authorize;
 }
 
-const lists = allCodecs.flatMap(({ id, traits: { models } }) => (models === undefined ? [] : [{ id, models }]));
+const lists = allCodecs.flatMap(({ id, definition: { models } }) => (models === undefined ? [] : [{ id, models }]));
 /** Whoever says nothing of himself is asked last. */
 const requested = [
   ...lists.filter(({ id }) => id !== commonProtocol),
@@ -27,10 +27,10 @@ const requested = [
 /** A list of models, or one of them by name. */
 export const isModelsPath = (path: string): boolean => lists.some(({ models }) => models.named(path) !== null);
 
-const fixed = new Map(allCodecs.flatMap(({ traits }) => Object.entries(traits.fixed ?? {})));
+const fixed = new Map(allCodecs.flatMap(({ definition }) => Object.entries(definition.fixed ?? {})));
 const descriptions = new Map(
-  allCodecs.flatMap(({ traits: { describes } }) =>
-    describes === undefined ? [] : [[describes.path, describes] as const],
+  allCodecs.flatMap(({ definition: { modelDetails } }) =>
+    modelDetails === undefined ? [] : [[modelDetails.path, modelDetails] as const],
   ),
 );
 
@@ -70,7 +70,7 @@ function namesFor({ state }: ListModelsDeps, { group, token }: Principal): reado
 
 /** In whose form models are listed. */
 const requesterFor = (path: string, headers: Headers) =>
-  requested.find(({ models }) => models.named(path) !== null && models.asks(path, headers));
+  requested.find(({ models }) => models.named(path) !== null && models.isRequested(path, headers));
 
 export const requesterOf = ({ headers }: Request, path: string): ProtocolId =>
   requesterFor(path, headers)?.id ?? commonProtocol;

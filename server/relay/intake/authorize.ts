@@ -78,7 +78,7 @@ interface KeyHmacs {
 }
 
 /** Presented keys whose HMACs are remembered; the map is a cache of a pure function and holds no rights. */
-const rememberedKeys = 10_000;
+const maxCachedKeys = 10_000;
 const maxCachedLength = 512;
 
 type Caller = Pick<Principal, 'user' | 'group'> & { readonly token: TokenSnapshot };
@@ -155,7 +155,7 @@ export class Authorize {
       pinned: pin === null ? null : { hmac: keyHmac(pin.key), channelId: pin.channelId },
     };
     if (presented.length > maxCachedLength) return found;
-    if (this.hmacs.size >= rememberedKeys) this.hmacs.clear();
+    if (this.hmacs.size >= maxCachedKeys) this.hmacs.clear();
     this.hmacs.set(presented, found);
     return found;
   }

@@ -3,7 +3,13 @@ import { AppError } from '../../contract/errors.ts';
 import type { CompactionRules } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { outline } from './json-text.ts';
-import { type Compaction, exactBody, type JsonContent, type ParsedRequest, type SealedBlob } from './parsed-request.ts';
+import {
+  type Compaction,
+  type EncryptedBlob,
+  exactBody,
+  type JsonContent,
+  type ParsedRequest,
+} from './parsed-request.ts';
 import type { RelayRoute } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -20,15 +26,15 @@ export function contentOf(exact: Body): { readonly body: Body; readonly json: Js
 
 const rulesOf = (route: RelayRoute): CompactionRules | undefined =>
   route.operation === 'chat' || route.operation === 'count_tokens'
-    ? codecFor(route.protocol).traits.compaction
+    ? codecFor(route.protocol).definition.compaction
     : undefined;
 
 /** @returns the body with the summaries of this site as text; null = there is none. @throws AppError body_invalid. */
-export function openedSummaries(route: RelayRoute, body: Body, sealedBlob: SealedBlob): Body | null {
+export function openedSummaries(route: RelayRoute, body: Body, encryptedBlob: EncryptedBlob): Body | null {
   return (
     rulesOf(route)?.opened(body, (sealed) => {
       try {
-        return sealedBlob.open(sealed);
+        return encryptedBlob.open(sealed);
       } catch (cause) {
         throw new AppError('body_invalid', { detail: 'a compaction item was not made by this site' }, cause);
       }
@@ -36,10 +42,10 @@ export function openedSummaries(route: RelayRoute, body: Body, sealedBlob: Seale
   );
 }
 
-export function compactionOf(route: RelayRoute, body: Body, { seal }: SealedBlob): Compaction | null {
+export function compactionOf(route: RelayRoute, body: Body, { encrypt }: EncryptedBlob): Compaction | null {
   if (route.operation !== 'chat') return null;
-  if (route.compacts === true) return { form: 'call', seal };
-  return rulesOf(route)?.requested(body) === true ? { form: 'item', seal } : null;
+  if (route.compacts === true) return { form: 'call', encrypt };
+  return rulesOf(route)?.requested(body) === true ? { form: 'item', encrypt } : null;
 }
 
 /** What is asked of an upstream that knows no such thing. */

@@ -15,13 +15,13 @@ export const hasZlibHeader = (bytes: Uint8Array): boolean => {
   return (first & 15) === 8 && (first * 256 + second) % 31 === 0;
 };
 
-type Unpack = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
+type Decompress = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
 
-const gunzip: Unpack = promisify(gunzipOf);
-const inflate: Unpack = promisify(inflateOf);
-const inflateRaw: Unpack = promisify(inflateRawOf);
+const gunzip: Decompress = promisify(gunzipOf);
+const inflate: Decompress = promisify(inflateOf);
+const inflateRaw: Decompress = promisify(inflateRawOf);
 
-const codings: Readonly<Record<string, Unpack>> = {
+const codings: Readonly<Record<string, Decompress>> = {
   gzip: gunzip,
   'x-gzip': gunzip,
   deflate: (bytes, options) => (hasZlibHeader(bytes) ? inflate : inflateRaw)(bytes, options),
@@ -43,25 +43,25 @@ const codingOf = (named: string): string | null => {
 };
 
 /** @param named the header `content-encoding`. @param limit bytes, packed or not. @throws AppError body_too_large, body_encoding_unknown, body_invalid. */
-export async function readPacked(request: Request, named: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function readCompressed(request: Request, named: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const coding = codingOf(named);
   const unpack = coding === null ? undefined : codings[coding];
   if (coding !== null && (unpack === undefined || !Object.hasOwn(codings, coding)))
     throw new AppError('body_encoding_unknown', { name: coding.slice(0, 100), known: Object.keys(codings).join(', ') });
   const bytes = await request.bytes();
   if (bytes.length > limit) throw new AppError('body_too_large', { limit });
-  return unpack === undefined ? bytes : unpacked(unpack, bytes, limit);
+  return unpack === undefined ? bytes : decompressed(unpack, bytes, limit);
 }
 
 /** The same body unpacked, for those who read it piece by piece. */
 export async function plainBody(request: Request, limit: number): Promise<Pick<Request, 'headers' | 'body'>> {
   const named = request.headers.get('content-encoding');
   if (named === null || codingOf(named) === null) return request;
-  return { headers: request.headers, body: new Blob([await readPacked(request, named, limit)]).stream() };
+  return { headers: request.headers, body: new Blob([await readCompressed(request, named, limit)]).stream() };
 }
 
 /** Unpacking ends with the first piece beyond the bound. */
-async function unpacked(unpack: Unpack, bytes: Uint8Array, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+async function decompressed(unpack: Decompress, bytes: Uint8Array, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const grown = Math.max(smallEnough, bytes.length * maxGrowth);
   try {
     return new Uint8Array(await unpack(bytes, { maxOutputLength: Math.min(limit, grown) }));

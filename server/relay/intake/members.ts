@@ -52,16 +52,16 @@ const common = [
   'tools',
 ] as const;
 
-const traits = allCodecs.map((codec) => codec.traits);
+const definitions = allCodecs.map((codec) => codec.definition);
 /** Objects of the dialects that say how long an answer may get, how much is thought, or what else is billed. */
-const billedObjects: readonly string[] = traits.flatMap(({ limit, gate }) => [
+const billedObjects: readonly string[] = definitions.flatMap(({ limit, gate }) => [
   ...(limit.nested?.objects ?? limit.thoughts.map(([object]) => object)),
   ...(gate?.objects ?? []),
 ]);
 const billed: readonly string[] = [
   ...common,
   ...billedObjects,
-  ...traits.flatMap(({ limit, gate }) => [...limit.names, ...(gate?.names ?? [])]),
+  ...definitions.flatMap(({ limit, gate }) => [...limit.names, ...(gate?.names ?? [])]),
 ];
 
 /** What a container of limits may hold twice in no spelling. */
@@ -73,7 +73,7 @@ const inContainer: readonly string[] = [
   'include_usage',
   'type',
   'effort',
-  ...traits.flatMap(({ limit: { nested, thoughts }, gate }) => [
+  ...definitions.flatMap(({ limit: { nested, thoughts }, gate }) => [
     ...(nested?.names ?? []),
     ...(nested?.choices ?? []),
     ...thoughts.map(([object, member]) => (nested === undefined ? member : object)),
@@ -162,7 +162,7 @@ export function checkFieldName(name: string): boolean {
   return true;
 }
 
-const limits = traits.map(({ limit }) => limit);
+const limits = definitions.map(({ limit }) => limit);
 const numbers = ['n', 'best_of', ...new Set(limits.flatMap(({ names }) => names))];
 /** Objects with numbers that are billed. */
 const configs = new Map(

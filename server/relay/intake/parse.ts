@@ -3,13 +3,13 @@ import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';
 import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
-import { plainBody, readPacked } from './compressed-body.ts';
+import { plainBody, readCompressed } from './compressed-body.ts';
 import { type Form, readForm } from './form.ts';
 import { maxMembers, outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName } from './members.ts';
-import { exactBody, type JsonContent, type ParsedRequest, type SealedBlob } from './parsed-request.ts';
+import { type EncryptedBlob, exactBody, type JsonContent, type ParsedRequest } from './parsed-request.ts';
 import { readPrompt } from './prompt.ts';
-import { type LoadItems, recalledBody } from './references.ts';
+import { type LoadItems, loadedBody } from './references.ts';
 import type { MatchedRoute, Operation, RelayRoute } from './routes.ts';
 
 export interface ParseContext {
@@ -18,7 +18,7 @@ export interface ParseContext {
   /** Largest body in bytes. */
   readonly bodyLimit: number;
   /** For summaries of conversations; absent where there are none. */
-  readonly sealedBlob?: SealedBlob;
+  readonly encryptedBlob?: EncryptedBlob;
   /** For items that are named instead of repeated; absent where there are none. */
   readonly loadItems?: LoadItems;
 }
@@ -35,14 +35,14 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
     : jsonContent(await readBody(request, context.bodyLimit));
   if (given.json === null) checkFields(given.body, route.operation);
   else checkMembers(given.json, given.body, matched);
-  const { traits } = codecFor(route.protocol);
+  const { definition } = codecFor(route.protocol);
   let content = route.asChat === undefined ? given : asChat(given, route.asChat);
-  const recalled = traits.references === undefined ? null : recalledContent(content, route, context);
+  const recalled = definition.references === undefined ? null : loadedContent(content, route, context);
   if (recalled !== null) content = await recalled;
-  const sealedBlob = traits.compaction === undefined ? undefined : context.sealedBlob;
-  if (sealedBlob !== undefined) content = plain(content, route, sealedBlob);
+  const encryptedBlob = definition.compaction === undefined ? undefined : context.encryptedBlob;
+  if (encryptedBlob !== undefined) content = plain(content, route, encryptedBlob);
   const { body } = content;
-  const compaction = sealedBlob === undefined ? null : compactionOf(route, body, sealedBlob);
+  const compaction = encryptedBlob === undefined ? null : compactionOf(route, body, encryptedBlob);
   if (route.operation === 'speech' && body.input !== undefined && typeof body.input !== 'string')
     throw new AppError('body_invalid', { detail: 'input must be a string' });
   const model = matched.model ?? body.model ?? route.defaultModel;
@@ -77,19 +77,19 @@ function asChat(content: Content, change: NonNullable<RelayRoute['asChat']>): Co
 }
 
 /** Without summaries that nobody but this site can read. */
-function plain(content: Content, route: RelayRoute, sealedBlob: SealedBlob): Content {
-  const opened = content.json === null ? null : openedSummaries(route, content.body, sealedBlob);
+function plain(content: Content, route: RelayRoute, encryptedBlob: EncryptedBlob): Content {
+  const opened = content.json === null ? null : openedSummaries(route, content.body, encryptedBlob);
   if (opened === null) return content;
   const exact = exactBody(content);
-  const whole = exact === content.body ? opened : (openedSummaries(route, exact, sealedBlob) ?? opened);
+  const whole = exact === content.body ? opened : (openedSummaries(route, exact, encryptedBlob) ?? opened);
   return { ...contentOf(whole), form: null };
 }
 
 /** With what it names in full; null = it names nothing. */
-function recalledContent(content: Content, route: RelayRoute, context: ParseContext): Promise<Content> | null {
+function loadedContent(content: Content, route: RelayRoute, context: ParseContext): Promise<Content> | null {
   const { loadItems, bodyLimit } = context;
   if (content.json === null || loadItems === undefined) return null;
-  const recalled = recalledBody(route, content, { loadItems, bodyLimit });
+  const recalled = loadedBody(route, content, { loadItems, bodyLimit });
   return recalled?.then((body) => (body === null ? content : { ...contentOf(body), form: null })) ?? null;
 }
 
@@ -109,7 +109,7 @@ async function readFormContent(request: Request, context: ParseContext, operatio
 /** @param limit bytes, packed or not. @throws AppError body_too_large, body_encoding_unknown, body_invalid. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const coding = request.headers.get('content-encoding');
-  if (coding !== null) return readPacked(request, coding, limit);
+  if (coding !== null) return readCompressed(request, coding, limit);
   const bytes = await request.bytes();
   if (bytes.length > limit) throw new AppError('body_too_large', { limit });
   return bytes;

@@ -59,16 +59,16 @@ function exactMembers(text: string): ParsedRequest['body'] {
 }
 
 /** Seals words so that only this site reads them again, whichever of its threads and whenever. */
-export interface SealedBlob {
-  seal(text: string): string;
+export interface EncryptedBlob {
+  encrypt(text: string): string;
   /** @throws AppError secret_unreadable. */
-  open(sealed: string): string;
+  open(encrypted: string): string;
 }
 
 /** How a summary is asked for: in a conversation, or with a path of its own. */
 export interface Compaction {
   readonly form: 'item' | 'call';
-  readonly seal: SealedBlob['seal'];
+  readonly encrypt: EncryptedBlob['encrypt'];
 }
 
 /** Work as its upstream's own interface wants it. */

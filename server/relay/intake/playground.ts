@@ -35,7 +35,7 @@ export function withoutEmptyLimit(parsed: ParsedRequest): ParsedRequest {
 }
 
 /** @throws AppError playground_group. */
-export function inChosenGroup(state: RelayState, principal: Principal, parsed: ParsedRequest): Principal {
+export function inSelectedGroup(state: RelayState, principal: Principal, parsed: ParsedRequest): Principal {
   const { group } = parsed.body;
   if (typeof group !== 'string' || group === '' || group === principal.group) return principal;
   if (!state.settings.usableGroups.has(group)) throw new AppError('playground_group');

@@ -1,6 +1,6 @@
 /** Reads the text out of a request body, whatever the dialect: for the size of a hold, for word checks, for counting when no usage comes. */
 import type { MediaBucket } from '../../contract/pricing/bucket.ts';
-import type { CacheLife } from '../../contract/pricing/reserve.ts';
+import type { CacheTtl } from '../../contract/pricing/reserve.ts';
 import { featureOf, knownFeatures } from '../../routing/features.ts';
 import { type Found, leading, leadingFromTop, mediaIn, mediaKinds } from './media.ts';
 
@@ -43,7 +43,7 @@ export interface Prompt {
   /** Bits of `Feature`: what members of the body may ask for, by their folded names at every depth. */
   readonly features: number;
   /** Whether parts of it are to be written to a cache, as far as the dialects say it in the body. */
-  readonly caches: CacheLife;
+  readonly caches: CacheTtl;
 }
 
 export const noMedia: MediaBound['media'] = {};
@@ -138,7 +138,7 @@ const markNames: ReadonlySet<string> = new Set([
 const plainId = /^[\w-]+$/;
 const replacedId = 'call_27k1wwwhf13t9';
 /** Of no language: one word of small and capital letters and digits. */
-const byChance = /^(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])[\w+/=.:|-]+$/;
+const byRandom = /^(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])[\w+/=.:|-]+$/;
 
 class PromptReader implements Prompt {
   readonly texts: string[] = [];
@@ -152,7 +152,7 @@ class PromptReader implements Prompt {
   media = 0;
   growth = 0;
   features = 0;
-  caches: CacheLife = 'none';
+  caches: CacheTtl = 'none';
 
   top(body: Members): void {
     for (const name in body) {
@@ -208,7 +208,7 @@ class PromptReader implements Prompt {
       else if (
         known &&
         (markNames.has(name) || (name === 'data' && members.type === 'redacted_thinking')) &&
-        byChance.test(inner)
+        byRandom.test(inner)
       )
         this.marks.push(inner);
       else this.string(inner, name, members, key, owner, false);

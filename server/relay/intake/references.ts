@@ -16,11 +16,11 @@ export type LoadItems = (ids: readonly string[]) => Promise<ReadonlyMap<string, 
 const maxItems = 10_000;
 
 /** At once where nothing is named. @returns null = nothing is named that was made here. @throws AppError item_reference_not_found, body_too_large. */
-export function recalledBody(route: RelayRoute, content: Content, from: LoadItemsFrom): Promise<Body | null> | null {
+export function loadedBody(route: RelayRoute, content: Content, from: LoadItemsFrom): Promise<Body | null> | null {
   if (route.operation !== 'chat' && route.operation !== 'count_tokens') return null;
-  const rules = codecFor(route.protocol).traits.references;
+  const rules = codecFor(route.protocol).definition.references;
   const named = rules?.requested(content.body) ?? [];
-  return rules === undefined || named.length === 0 ? null : recalled(rules, named, exactBody(content), from);
+  return rules === undefined || named.length === 0 ? null : loadedItems(rules, named, exactBody(content), from);
 }
 
 interface LoadItemsFrom {
@@ -29,7 +29,7 @@ interface LoadItemsFrom {
   readonly bodyLimit: number;
 }
 
-async function recalled(
+async function loadedItems(
   rules: ReferenceRules,
   named: readonly string[],
   body: Body,

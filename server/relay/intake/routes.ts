@@ -48,8 +48,8 @@ const row = (
 ): RelayRoute => ({ path, protocol, operation, ...more });
 
 export const relayRoutes: readonly RelayRoute[] = [
-  ...allCodecs.flatMap(({ id, traits }) =>
-    traits.routes.map(({ path, operation, ...more }) => row(path, id, operation, more)),
+  ...allCodecs.flatMap(({ id, definition }) =>
+    definition.routes.map(({ path, operation, ...more }) => row(path, id, operation, more)),
   ),
   row('/v1/completions', commonProtocol, 'completions'),
   row('/v1/moderations', commonProtocol, 'moderations', { defaultModel: 'text-moderation-stable' }),
@@ -166,18 +166,18 @@ export const isRelayPath = (path: string): boolean =>
 /** Paths of dialects outside of the relay's own folders: these and nothing beside them. */
 const dialectPaths: ReadonlySet<string> = new Set(
   allCodecs
-    .flatMap(({ traits }) => [
-      ...traits.routes.map(({ path }) => path),
-      ...(traits.paths ?? []),
-      ...Object.keys(traits.fixed ?? {}),
-      ...(traits.describes === undefined ? [] : [traits.describes.path]),
-      ...(traits.absent ?? []),
+    .flatMap(({ definition }) => [
+      ...definition.routes.map(({ path }) => path),
+      ...(definition.paths ?? []),
+      ...Object.keys(definition.fixed ?? {}),
+      ...(definition.modelDetails === undefined ? [] : [definition.modelDetails.path]),
+      ...(definition.absent ?? []),
     ])
     .filter((path) => !relayPrefixes.some((prefix) => path.startsWith(prefix))),
 );
 const isDialectPath = (path: string): boolean => dialectPaths.has(path.endsWith('/') ? path.slice(0, -1) : path);
 
-const absentPaths: ReadonlySet<string> = new Set(allCodecs.flatMap(({ traits }) => traits.absent ?? []));
+const absentPaths: ReadonlySet<string> = new Set(allCodecs.flatMap(({ definition }) => definition.absent ?? []));
 
 /** Documented, and not served. */
 export const isUnimplemented = (path: string): boolean => unimplementedPaths.test(path) || absentPaths.has(path);

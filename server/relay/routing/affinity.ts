@@ -9,11 +9,11 @@ import type { HealthReport, Kept } from './health-report.ts';
 export interface Affinity {
   /** The channel that served this conversation lately. */
   find(key: string | null): number | null;
-  remember(key: string | null, channelId: number): void;
+  store(key: string | null, channelId: number): void;
   /** This channel failed it: nothing speaks for going there again. */
   evict(key: string | null, channelId: number): void;
   /** An upstream that keeps responses can only continue those of its own, and for whom it made them. */
-  rememberKept(id: string, kept: Kept): void;
+  storeItem(id: string, kept: Kept): void;
   kept(id: string): Kept | null;
   /** Asks the store for what this thread does not remember. @returns null = it remembers all. @throws AppError body_invalid, storage_unavailable. */
   load(ids: readonly string[]): Promise<void> | null;
@@ -102,7 +102,7 @@ export function createAffinity(
   };
   return {
     find: (key) => (key === null ? null : get(key)),
-    remember(key, channelId) {
+    store(key, channelId) {
       if (key === null) return;
       const known = served.get(key);
       const isNew = known?.channelId !== channelId || now() - known.reportedMs >= againMs;
@@ -114,7 +114,7 @@ export function createAffinity(
       put(key, noop, now());
       reports?.served(key, noop);
     },
-    rememberKept(id, { channelId, ownerId }) {
+    storeItem(id, { channelId, ownerId }) {
       const known = owned.get(id);
       const isNew =
         known?.channelId !== channelId || known.ownerId !== ownerId || now() - known.writtenMs >= writtenAgainMs;
@@ -142,11 +142,11 @@ export function createAffinity(
 
 /** Ids by which a request asks for something that its upstream keeps. */
 export const keptIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol' | 'body'>): readonly string[] =>
-  codecFor(protocol).traits.kept?.requested(body) ?? [];
+  codecFor(protocol).definition.kept?.requested(body) ?? [];
 
 /** Ids that are refused to others than their owner, and pass where none is known. */
-export const recalledIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol' | 'body'>): readonly string[] =>
-  codecFor(protocol).traits.kept?.recalled?.(body) ?? [];
+export const referencedIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol' | 'body'>): readonly string[] =>
+  codecFor(protocol).definition.kept?.referenced?.(body) ?? [];
 
 /** Headers and members by which clients name their conversation. */
 const sessionHeaders = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'] as const;

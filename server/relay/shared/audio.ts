@@ -7,10 +7,10 @@ export const defaultRate = 48_000;
 export const secondsIn = (base64: unknown, rate: number): number =>
   typeof base64 === 'string' ? (base64.length * 3) / 4 / rate : 0;
 
-export const spokenTokens = (seconds: number): number => Math.ceil(seconds * 20);
+export const audioTokens = (seconds: number): number => Math.ceil(seconds * 20);
 
 /** A token for each 100 ms of what a person says and each 50 ms of what the model says. Source: developers.openai.com/api/docs/guides/realtime-costs. */
-export const heardTokens = (seconds: number): number => Math.ceil(seconds * 10);
+export const audioInputTokens = (seconds: number): number => Math.ceil(seconds * 10);
 
 /** @param format a word of the older form of sessions, an object in the newer one. @returns bytes of a second; null = not said. */
 export function rateOf(format: unknown): number | null {

@@ -11,7 +11,7 @@ export interface BusyAnswer {
   readonly response: Response;
   readonly requestId: string;
   readonly error: AppError;
-  shown(): ClientError;
+  clientError(): ClientError;
 }
 
 interface Form {
@@ -29,19 +29,19 @@ const idMark = '<request id>';
 const maxForms = 300;
 
 function formOf(request: Request, path: string, error: AppError): Form {
-  const refusal = { shown: clientError(error, idMark), retryAfter: retryAfterOf(error) };
+  const refusal = { clientError: clientError(error, idMark), retryAfter: retryAfterOf(error) };
   const { text, ...init } = refusalOf(request, path, refusal);
   const { headers } = sealed(new Response(null, init));
   return { text: text.split(idMark), status: init.status, headers, isNamed: headers.has(idHeader) };
 }
 
-export interface BusyAnswers {
+export interface BusyResponses {
   /** For who is told otherwise. */
   error(): AppError;
   answer(request: Request, path: string): BusyAnswer;
 }
 
-export function createBusyAnswers(nextId: () => string): BusyAnswers {
+export function createBusyResponses(nextId: () => string): BusyResponses {
   const known = new Map<string, Form>();
   let serial = 0;
   const nextError = () => errors[serial++ % errors.length] as AppError;
@@ -64,7 +64,7 @@ export function createBusyAnswers(nextId: () => string): BusyAnswers {
       const requestId = nextId();
       const response = new Response(text.join(requestId), { status, headers });
       if (isNamed) response.headers.set(idHeader, requestId);
-      return { response, requestId, error, shown: () => clientError(error, requestId) };
+      return { response, requestId, error, clientError: () => clientError(error, requestId) };
     },
   };
 }

@@ -11,7 +11,7 @@ export interface DeliveredText {
   readonly units: number;
   /** Those of them that are thoughts. */
   readonly thoughtUnits: number;
-  readonly spokenSeconds: number;
+  readonly audioSeconds: number;
   /** Calls of tools that the provider ran, by tool; absent = none were seen. */
   readonly calls?: Readonly<Record<string, number>>;
 }
@@ -24,7 +24,7 @@ export const nothingDelivered: DeliveredText = {
   choices: null,
   units: 0,
   thoughtUnits: 0,
-  spokenSeconds: 0,
+  audioSeconds: 0,
 };
 
 export const deliveredTextOf = (texts: readonly string[]): DeliveredText => ({
@@ -35,13 +35,13 @@ export const deliveredTextOf = (texts: readonly string[]): DeliveredText => ({
 
 /** The same without the texts from a place on. */
 export const textBefore = (
-  { texts, choices, thoughtUnits, spokenSeconds }: DeliveredText,
+  { texts, choices, thoughtUnits, audioSeconds }: DeliveredText,
   place: number,
 ): DeliveredText => ({
   ...deliveredTextOf(texts.slice(0, place)),
   thoughtUnits,
   choices: choices === null ? null : choices.slice(0, place),
-  spokenSeconds,
+  audioSeconds,
 });
 
 /** What a whole answer delivers. */
@@ -67,7 +67,7 @@ export class DeliveredTextTally implements DeliveredText {
   choices: number[] | null = null;
   units = 0;
   thoughtUnits = 0;
-  spokenSeconds = 0;
+  audioSeconds = 0;
   calls?: Record<string, number>;
 
   add(text: string, choice = 0): void {
@@ -81,7 +81,7 @@ export class DeliveredTextTally implements DeliveredText {
 
   /** @param base64 samples of 16 bits at 24 kHz, the one form in which speech is streamed. */
   speak(base64: string): void {
-    this.spokenSeconds += secondsIn(base64, defaultRate);
+    this.audioSeconds += secondsIn(base64, defaultRate);
   }
 
   /** What an event delivers. The name of a call is written by the model like its arguments. @returns whether it has words, written or spoken. */

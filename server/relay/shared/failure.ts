@@ -108,7 +108,7 @@ export function statusFailure(status: number, error: UpstreamError, retryAfter: 
 const maxClientWaitSeconds = 300;
 
 /** Whether the channel would answer the same request with the same failure as long as a client would retry it. */
-export function isLasting({ class: kind, status, reason, retryAfter, refusal, named }: UpstreamFailure): boolean {
+export function isPermanent({ class: kind, status, reason, retryAfter, refusal, named }: UpstreamFailure): boolean {
   if (reason !== 'status') return false;
   if (refusal !== undefined || named === true || status === 404 || status === 501) return true;
   return kind === 'key' && (status !== 429 || (retryAfter ?? 0) > maxClientWaitSeconds);
@@ -162,7 +162,7 @@ export function failureError(failure: UpstreamFailure, final = false): AppError 
     case 'uncompacted':
       return new AppError('upstream_invalid');
     case 'status':
-      if (final) return new AppError(lastingCode(failure), reasonOf(failure));
+      if (final) return new AppError(permanentCode(failure), reasonOf(failure));
       if (failure.status === overloaded) return new AppError('upstream_overloaded');
       if (failure.status === 429) return new AppError('upstream_busy');
       if (failure.inBody === true) return new AppError('upstream_failed', reasonOf(failure));
@@ -170,7 +170,7 @@ export function failureError(failure: UpstreamFailure, final = false): AppError 
   }
 }
 
-function lastingCode({
+function permanentCode({
   class: kind,
   status,
   refusal,

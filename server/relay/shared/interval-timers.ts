@@ -9,7 +9,7 @@ interface Beat {
   readonly timer: ReturnType<typeof setInterval>;
 }
 
-export class Pulse {
+export class IntervalTimers {
   private readonly beats = new Map<number, Beat>();
 
   /** One looks every `ms`, the first time after at most so long. */

@@ -1,6 +1,6 @@
 /** Items of answers that clients name later instead of repeating them. */
 
-export interface SealedItem {
+export interface EncryptedItem {
   readonly id: string;
   readonly sealed: string;
 }
@@ -15,9 +15,9 @@ export interface Owned {
 /** Bounded: the oldest go first. Whose they are is part of every question. */
 export interface ItemStore {
   /** @param days until they are forgotten. */
-  keepItems(userId: number, items: readonly SealedItem[], days: number): Promise<void>;
+  keepItems(userId: number, items: readonly EncryptedItem[], days: number): Promise<void>;
   /** @returns those that are there, in no order. */
-  keptItems(userId: number, ids: readonly string[]): Promise<readonly SealedItem[]>;
+  keptItems(userId: number, ids: readonly string[]): Promise<readonly EncryptedItem[]>;
   keepOwners(owned: readonly Owned[]): Promise<void>;
   /** @returns those that are known, in no order. */
   ownersOf(ids: readonly string[]): Promise<readonly Owned[]>;

@@ -134,11 +134,11 @@ export interface ErrorAnswer {
 export function refusalOf(
   request: Pick<Request, 'url' | 'headers'>,
   path: string,
-  refusal: { readonly shown: ClientError; readonly retryAfter: number | null },
+  refusal: { readonly clientError: ClientError; readonly retryAfter: number | null },
   protocol: ProtocolId = dialectOf(path),
 ): ErrorAnswer {
   const { retryAfter } = refusal;
-  const shown = localizedFor(request, refusal.shown);
+  const shown = localizedFor(request, refusal.clientError);
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
   if (form !== undefined)
     return {
@@ -156,7 +156,7 @@ export function refusalFor(...requested: Parameters<typeof refusalOf>): Response
 }
 
 const listsErrors = (path: string, url: string): boolean =>
-  codecFor(dialectOf(path)).client.reshape?.(url)?.listsErrors === true;
+  codecFor(dialectOf(path)).client.transform?.(url)?.listsErrors === true;
 
 /** The same error for a client whose stream would have been a list: a list of one. */
 export async function listedError(response: Response, path: string, url: string): Promise<Response> {
@@ -170,4 +170,4 @@ export const retryAfterOf = (error: unknown): number | null =>
 
 /** The dialect of a path that has no route of its own. */
 export const dialectOf = (path: string): ProtocolId =>
-  allCodecs.find(({ traits }) => traits.claims(path))?.id ?? commonProtocol;
+  allCodecs.find(({ definition }) => definition.claims(path))?.id ?? commonProtocol;

@@ -26,7 +26,7 @@ const media = /^(?:audio|image|video)\/(?!.*xml)[a-z0-9][a-z0-9.+-]*$/;
 const readable = /^([a-z]+\/[a-z0-9.+-]+)((?:; ?[a-z0-9-]+="?[a-z0-9.,+_-]+"?)*)$/;
 
 /** @param type as the upstream calls it. @returns what it may be called here. */
-export function shownType(type: string): string {
+export function safeType(type: string): string {
   const match = readable.exec(type.trim().toLowerCase());
   const essence = match?.[1] ?? '';
   if (allowed.has(essence) || media.test(essence)) return type.trim();

@@ -59,7 +59,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   let nodes = 1;
   const listeners: ((id: number) => void)[] = [];
   const watchers = new Set<() => void>();
-  const { promise: ready, resolve: arrived } = Promise.withResolvers<void>();
+  const { promise: ready, resolve: incoming } = Promise.withResolvers<void>();
 
   const dropKeys = (token: TokenSnapshot | undefined) => {
     if (token === undefined) return;
@@ -117,7 +117,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
         state.settings = compileSettings(options);
         free.clear();
       }
-      if (update.kind === 'snapshot') arrived();
+      if (update.kind === 'snapshot') incoming();
       for (const watcher of watchers) watcher();
     },
     tokenByHmac: (hmac) => hmacs.get(hmac),

@@ -7,7 +7,7 @@ import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import { type AttemptSummary, redacted, statusFailure, type UpstreamFailure } from '../shared/failure.ts';
-import { isCompacted, lacksCompaction, uncompacted } from './compact.ts';
+import { isCompacted, missesCompaction, uncompacted } from './compact.ts';
 import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, PassthroughRelay, TranslatingRelay } from './frame-relay.ts';
 import { type OpenStream, openStream } from './open-stream.ts';
@@ -57,9 +57,9 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const firstByteMs = firstByteTimeout(core, this.reservation, prepared, this.attempts);
     const sentMs = core.now();
     const result = await send(core, prepared, abort, firstByteMs);
-    if (result.kind === 'failure') return { failure: result.failure, answered: false };
+    if (result.kind === 'failure') return { failure: result.failure, hasResponse: false };
     const reached = await this.read(result.response, { prepared, abort, sentMs, firstBy: sentMs + firstByteMs });
-    return 'kind' in reached ? reached : { failure: reached, answered: true };
+    return 'kind' in reached ? reached : { failure: reached, hasResponse: true };
   }
 
   /** Where the upstream turns out to know nothing of it, it is asked in plain words. */
@@ -69,14 +69,14 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
   ): Promise<Exclude<Outcome, Failed> | FailedAttempt> {
     const { core } = this;
     const first = await this.ask(prepared, abort);
-    if ('kind' in first || !lacksCompaction(first.failure)) return first;
+    if ('kind' in first || !missesCompaction(first.failure)) return first;
     const key = { key: prepared.key, index: prepared.keyIndex };
     const variant = { unsigned: false, summary: true };
     const plain = prepare(this.reservation.parsed, prepared.channel, key, this.reservation.plan.settings, variant);
     if (plain === null || plain instanceof Error) return first;
     const second = await this.ask(plain, abort);
     // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
-    if ('kind' in second) core.compactions.noteLack(prepared.channel);
+    if ('kind' in second) core.compactions.noteMissing(prepared.channel);
     return second;
   }
 
@@ -162,17 +162,17 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const { upstream, custom } = prepared;
     let body: unknown = json;
     if (custom !== null) {
-      const errand = {
+      const pollRequest = {
         dispatch: core.dispatch,
         now: core.now,
         limitMs: this.idleMs,
         call: prepared.call,
         abort,
       };
-      const last = await finished(errand, custom, json);
+      const last = await finished(pollRequest, custom, json);
       if ('class' in last) return last;
       const plain = custom.form.decode(last.answer, custom.requested);
-      body = await inlined(errand, custom, plain);
+      body = await inlined(pollRequest, custom, plain);
     }
     const error = errorIn(custom === null ? upstream : openAi, body, prepared.ownWire);
     if (error !== null) return inBodyFailure(error, prepared);
@@ -243,7 +243,7 @@ const statusOfType = (error: UpstreamError): number => {
 function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => number): FrameRelay {
   const { parsed } = reservation;
   const { upstream } = prepared;
-  if (isGathered(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
+  if (isCollected(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
   // Nothing goes to the client before it is sure that this upstream knows how to compact.
   const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(parsed, frame) : null;
   if (proves !== null || !prepared.needsTranslation)
@@ -253,7 +253,7 @@ function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => 
 }
 
 /** Some upstreams stream although one piece was asked for. */
-export const isGathered = (parsed: ParsedRequest): boolean => !parsed.stream && parsed.operation === 'chat';
+export const isCollected = (parsed: ParsedRequest): boolean => !parsed.stream && parsed.operation === 'chat';
 
 /** What happens to an answer's events between the two dialects. */
 export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined {
@@ -269,7 +269,7 @@ export function contextOf(reservation: Reservation, nowMs: number): ResponseCont
   const { parsed, plan } = reservation;
   const options = parsed.body.stream_options as { include_usage?: unknown } | null | undefined;
   const names =
-    parsed.compaction === undefined && codecFor(parsed.protocol).traits.references?.keeps(parsed.body) === true;
+    parsed.compaction === undefined && codecFor(parsed.protocol).definition.references?.isStored(parsed.body) === true;
   return {
     model: parsed.model,
     responseId: parsed.requestId,

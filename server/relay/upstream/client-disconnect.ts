@@ -49,11 +49,11 @@ export class UpstreamSide {
 export class ClientDisconnect implements Cuttable {
   readonly upstream = new UpstreamSide();
   /** The client left. */
-  isGone = false;
+  isDisconnected = false;
   /** The client has left, and the upstream is read on for the bill and for nothing else. */
-  forBillAlone = false;
+  forUsageOnly = false;
   private current: ChannelSnapshot | null = null;
-  private leavers: (() => void)[] | null = null;
+  private disconnectListeners: (() => void)[] | null = null;
   private near = notNear;
   private reason: AppError | null = null;
   private waiting: ReturnType<typeof setTimeout> | null = null;
@@ -74,28 +74,28 @@ export class ClientDisconnect implements Cuttable {
   }
 
   /** Called once when the client leaves, at once when it has. */
-  onGone(listener: () => void): void {
-    if (this.isGone) listener();
+  onDisconnect(listener: () => void): void {
+    if (this.isDisconnected) listener();
     else {
-      this.leavers ??= [];
-      this.leavers.push(listener);
+      this.disconnectListeners ??= [];
+      this.disconnectListeners.push(listener);
     }
   }
 
   /** The client left; later calls do nothing. */
   leave(): void {
-    if (this.isGone) return;
-    this.isGone = true;
+    if (this.isDisconnected) return;
+    this.isDisconnected = true;
     const drain = this.current === null ? 0 : drainOf(this.current);
-    this.forBillAlone = drain === 0 && this.drains.open < maxDrains && this.near();
-    const ms = this.forBillAlone ? this.billMs : drain;
+    this.forUsageOnly = drain === 0 && this.drains.open < maxDrains && this.near();
+    const ms = this.forUsageOnly ? this.billMs : drain;
     if (ms === 0) this.upstream.abort();
     else {
       this.waiting = setTimeout(() => this.upstream.abort(), ms);
       this.waiting.unref();
       this.drains.open++;
     }
-    for (const listener of this.leavers ?? []) listener();
+    for (const listener of this.disconnectListeners ?? []) listener();
   }
 
   cut(reason: AppError): void {

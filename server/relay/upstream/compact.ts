@@ -8,8 +8,8 @@ import type { UpstreamFailure } from '../shared/failure.ts';
 
 /** Channels whose upstream was asked natively and knew nothing of it. */
 export interface NativeCompactions {
-  lackedBy(channel: ChannelSnapshot): boolean;
-  noteLack(channel: ChannelSnapshot): void;
+  isMissingAt(channel: ChannelSnapshot): boolean;
+  noteMissing(channel: ChannelSnapshot): void;
   /** It was edited: it may be another upstream now. */
   clear(channelId: number): void;
 }
@@ -17,15 +17,15 @@ export interface NativeCompactions {
 export function createNativeCompactions(): NativeCompactions {
   const lacking = new Set<number>();
   return {
-    lackedBy: ({ id }) => lacking.has(id),
-    noteLack: ({ id }) => void lacking.add(id),
+    isMissingAt: ({ id }) => lacking.has(id),
+    noteMissing: ({ id }) => void lacking.add(id),
     clear: (id) => void lacking.delete(id),
   };
 }
 
 /** Where a conversation is made short natively. @param url of the chat. */
 export function compactionAddress({ protocol, compaction }: ParsedRequest, url: string): string {
-  const suffix = codecFor(protocol).traits.compaction?.suffix;
+  const suffix = codecFor(protocol).definition.compaction?.suffix;
   if (compaction?.form !== 'call' || suffix === undefined) return url;
   const [path = '', query] = url.split('?', 2);
   return query === undefined ? path + suffix : `${path}${suffix}?${query}`;
@@ -34,7 +34,7 @@ export function compactionAddress({ protocol, compaction }: ParsedRequest, url: 
 /** What an upstream answers to a path or an item it has never heard of. */
 const unheardOf = new Set([400, 404, 405, 415, 422, 501]);
 
-export const lacksCompaction = ({ reason, status }: UpstreamFailure): boolean =>
+export const missesCompaction = ({ reason, status }: UpstreamFailure): boolean =>
   reason === 'uncompacted' || (reason === 'status' && unheardOf.has(status ?? 0));
 
 /** It answered as if nothing had been asked. */
@@ -47,7 +47,7 @@ export const uncompacted = (status: number): UpstreamFailure => ({
 });
 
 export const isCompacted = ({ protocol }: ParsedRequest, answer: string): boolean =>
-  codecFor(protocol).traits.compaction?.isPassed(answer) === true;
+  codecFor(protocol).definition.compaction?.isPassed(answer) === true;
 
 /** Said where a model had nothing to say. */
 const nothing = '(no summary available)';
@@ -58,7 +58,7 @@ export function condensing({
   requestId,
   compaction,
 }: ParsedRequest): (event: ChatEvent) => readonly ChatEvent[] {
-  const rules = codecFor(protocol).traits.compaction;
+  const rules = codecFor(protocol).definition.compaction;
   let words = '';
   return (event) => {
     switch (event.type) {
@@ -71,7 +71,7 @@ export function condensing({
         return [event];
       case 'finish': {
         if (rules === undefined || compaction === undefined) return [event];
-        const raw = rules.item(requestId, compaction.seal(words.trim() === '' ? nothing : words.trim()));
+        const raw = rules.item(requestId, compaction.encrypt(words.trim() === '' ? nothing : words.trim()));
         return [
           { type: 'unknown', dialect: protocol, raw },
           { type: 'finish', reason: { unified: 'stop', raw: null } },

@@ -28,8 +28,8 @@ interface OperationBody {
 /** Embeddings in the other dialect's form, one of the two being the common one. */
 export function embeddingsBody(parsed: ParsedRequest, dialect: ProtocolId, model: string): OperationBody {
   const { body } = parsed;
-  const own = codecFor(parsed.protocol).traits.embeddings?.common ?? null;
-  const other = codecFor(dialect).traits.embeddings?.common?.upstream;
+  const own = codecFor(parsed.protocol).definition.embeddings?.common ?? null;
+  const other = codecFor(dialect).definition.embeddings?.common?.upstream;
   const common = own === null ? body : own.toRequest(body, model);
   return {
     body: other === undefined ? common : other.fromRequest(common, model),
@@ -59,7 +59,7 @@ export function customBody(
 }
 
 /** An order that was placed, and how its end is waited for. */
-export interface Errand {
+export interface PollRequest {
   readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<UpstreamAnswer>;
   readonly now: () => number;
   /** Milliseconds the work may take. */
@@ -71,7 +71,7 @@ export interface Errand {
 
 /** @param first what the order was answered with. @returns the last answer, as the upstream told it. */
 export async function finished(
-  errand: Errand,
+  errand: PollRequest,
   { form }: CustomCall,
   first: unknown,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
@@ -92,7 +92,7 @@ export async function finished(
 
 /** Puts pictures that the upstream left at an address into the answer, where the client asked for the bytes. */
 export async function inlined(
-  { dispatch, limitMs, call, abort }: Errand,
+  { dispatch, limitMs, call, abort }: PollRequest,
   { requested }: CustomCall,
   answer: unknown,
 ): Promise<unknown> {
@@ -111,7 +111,7 @@ export async function inlined(
 }
 
 async function askAfter(
-  { dispatch, limitMs, call, abort }: Errand,
+  { dispatch, limitMs, call, abort }: PollRequest,
   url: string,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
   const { 'content-type': _, ...headers } = call.headers;

@@ -125,7 +125,7 @@ export abstract class FrameRelay {
 }
 
 /** Grows with all that is said. */
-const deliveredAmount = ({ units, spokenSeconds }: DeliveredText): number => units + spokenSeconds;
+const deliveredAmount = ({ units, audioSeconds }: DeliveredText): number => units + audioSeconds;
 
 /** Frames are kept unread up to this many bytes. */
 export const unreadLimit = 16 * 1024;
@@ -289,7 +289,7 @@ export class PassthroughRelay extends FrameRelay {
 
 /** Every event is read and written again in the client's dialect. */
 export class TranslatingRelay extends FrameRelay {
-  private readonly gathered: ChatEvent[] = [];
+  private readonly collected: ChatEvent[] = [];
 
   /** @param writer null = gather the events. @param change applied to each event in between; null = none is. */
   constructor(
@@ -324,7 +324,7 @@ export class TranslatingRelay extends FrameRelay {
   }
 
   events(): readonly ChatEvent[] {
-    return this.gathered;
+    return this.collected;
   }
 
   private write(events: readonly ChatEvent[]): string | null {
@@ -346,7 +346,7 @@ export class TranslatingRelay extends FrameRelay {
       }
       // Errors are written by whoever ends the stream, redacted.
       if (event.type === 'error' || event.type === 'other-choice') continue;
-      if (writer === null) this.gathered.push(...(change === null ? [event] : change(event)));
+      if (writer === null) this.collected.push(...(change === null ? [event] : change(event)));
       else if (change === null) out += writer.write(event);
       else for (const changed of change(event)) out += writer.write(changed);
     }

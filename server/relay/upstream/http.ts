@@ -6,7 +6,7 @@ import { createDeadlines } from '../shared/deadline.ts';
 import { redacted, statusFailure, type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
 import { causeOf, codeOf } from './cause.ts';
-import { unpacked } from './response-body.ts';
+import { decompressed } from './response-body.ts';
 import { askBySocket } from './websocket.ts';
 
 export type UpstreamAnswer =
@@ -53,7 +53,9 @@ export class UpstreamHttp {
     const { headersTimeoutMs, now, exhausted, tenured } = this.deps;
     // The machine may have slept since the request was let in.
     if (tenured?.() === false) return failed(untenured);
-    const arrived = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () => abort.abort(headersTimeout));
+    const incoming = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () =>
+      abort.abort(headersTimeout),
+    );
     const requestedMs = now();
     let response: Response | null = null;
     let cause: unknown = null;
@@ -65,7 +67,7 @@ export class UpstreamHttp {
         cause = error;
       }
     }
-    arrived.end();
+    incoming.end();
     if (response === null) {
       if (abort.signal.reason === headersTimeout) return failed({ ...unreachable, reason: 'timeout' });
       if (!abort.signal.aborted && exhausted?.() === true) return failed(exhaustion);
@@ -74,7 +76,7 @@ export class UpstreamHttp {
     this.firstByteMs.set(call.channel.id, requestedMs);
     if (response.headers.has('content-encoding')) {
       try {
-        response = await unpacked(response);
+        response = await decompressed(response);
       } catch (error) {
         return failed({ ...unreachable, reason: 'broken', error: causeOf(error, call) });
       }

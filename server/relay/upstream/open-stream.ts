@@ -135,7 +135,7 @@ export async function readLate({ reader, framing, frameRelay, done }: OpenStream
 }
 
 /** Answers that are gathered are kept whole. */
-export const gatheredLimit = 64 * 1024 * 1024;
+export const collectedLimit = 64 * 1024 * 1024;
 
 /** Lets the frame relay see the rest. @returns false when the stream broke off, fell silent or grew too large. */
 export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boolean> {
@@ -150,7 +150,7 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
       done = read.done;
       silence.restart(idleMs);
       size += read.value?.length ?? 0;
-      if (size > gatheredLimit) {
+      if (size > collectedLimit) {
         cut();
         return false;
       }

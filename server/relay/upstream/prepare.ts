@@ -14,7 +14,7 @@ import { headersOf } from '../../routing/endpoint.ts';
 import { noFeatures } from '../../routing/features.ts';
 import { type SentModifiers, sentModifiers } from '../../routing/offers.ts';
 import { type Target, Targets } from '../../routing/target.ts';
-import { carriedModifiers, modifierEdits, requestedOf } from '../admission/modifiers.ts';
+import { modifierEdits, passedModifiers, requestedOf } from '../admission/modifiers.ts';
 import { asSummary } from '../intake/compaction.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
@@ -128,7 +128,7 @@ function prepared(target: Target, given: ParsedRequest, { key, index }: KeyChoic
     compaction === 'summary' ||
     (translated
       ? sent.translateResponse === undefined
-      : restore !== null || (target.strayForm && !requestsSeveral(parsed))) ||
+      : restore !== null || (target.hasOwnForm && !requestsSeveral(parsed))) ||
     target.reshaped;
   return {
     call: {
@@ -191,10 +191,10 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   const { dialect, model } = target.place;
   if (translate !== null) {
     const body = translatedBody(target, translate, asking);
-    return written(target, asking, body, carriedModifiers(modifiers, body, dialect));
+    return written(target, asking, body, passedModifiers(modifiers, body, dialect));
   }
   const { operation, order } = parsed;
-  const without = () => carriedModifiers(modifiers, null, dialect);
+  const without = () => passedModifiers(modifiers, null, dialect);
   if (operation === 'realtime') return { body: null, modifiers: without() };
   if (order !== undefined) {
     const body = order.bodyFor(channel);
@@ -301,7 +301,7 @@ function withoutAgentLines(parsed: ParsedRequest, { agentLines }: Target, droppe
   const { protocol, body, json } = parsed;
   if (json === null) return parsed;
   for (const { line, reason } of agentLines) {
-    const edits = codecFor(protocol).traits.withoutLine?.(body, line) ?? null;
+    const edits = codecFor(protocol).definition.withoutLine?.(body, line) ?? null;
     if (edits === null) continue;
     dropped.push(`/system: ${reason}`);
     const known = cleaned.get(parsed);

@@ -28,7 +28,7 @@ function codingsIn(header: string): readonly string[] | null {
 }
 
 /** The response with a body that is not compressed; where its coding is not known, as it came. */
-export async function unpacked(response: Response): Promise<Response> {
+export async function decompressed(response: Response): Promise<Response> {
   const header = response.headers.get('content-encoding');
   if (header === null || response.body === null) return response;
   const codings = codingsIn(header);

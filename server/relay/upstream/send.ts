@@ -11,7 +11,7 @@ import type { Health } from '../routing/health.ts';
 import {
   type AttemptSummary,
   failedAttempt,
-  isLasting,
+  isPermanent,
   mayRetry,
   type UpstreamFailure,
   withKeywords,
@@ -57,7 +57,7 @@ export interface Left {
 /** Why an attempt failed, and whether the upstream had taken the request. */
 export interface FailedAttempt {
   readonly failure: UpstreamFailure;
-  readonly answered: boolean;
+  readonly hasResponse: boolean;
 }
 
 /** Of what goes on only the end will tell. */
@@ -74,7 +74,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
   /** Thoughts that upstreams did not sign are left out. */
   private unsigned = false;
   /** No refusal so far was one that time may heal. */
-  private allLasting = true;
+  private allPermanent = true;
   /** Another key of the channel that was asked last is ready. */
   private hasSpareKey = false;
 
@@ -82,7 +82,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private allowed: number;
   private readonly limited: boolean;
   /** The one attempt beyond the option was given. */
-  private extraGiven = false;
+  private extraGranted = false;
   /** Position in the list of candidates; it may go round. */
   private position = 0;
   /** Milliseconds that an upstream may be silent. */
@@ -122,15 +122,17 @@ export abstract class Sender<T extends { readonly kind: string }> {
         const reached = await this.attempt(prepared, call);
         if ('kind' in reached) {
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, key.index);
-          if (plan.candidates.length > 1) core.affinity.remember(plan.conversation, channel.id);
+          if (plan.candidates.length > 1) core.affinity.store(plan.conversation, channel.id);
           return reached;
         }
         if (disconnect.upstream.aborted) {
           core.health.released(channel);
-          if (disconnect.isGone && reached.answered) this.left = { prepared, usage: reached.failure.usage ?? null };
+          if (disconnect.isDisconnected && reached.hasResponse)
+            this.left = { prepared, usage: reached.failure.usage ?? null };
         }
         // The body went wrong on its way: nobody but the caller is to blame.
-        const error = disconnect.upstream.aborted && disconnect.isGone ? null : (parsed.form?.formError() ?? null);
+        const error =
+          disconnect.upstream.aborted && disconnect.isDisconnected ? null : (parsed.form?.formError() ?? null);
         if (error !== null) {
           core.health.released(channel);
           return this.failed(error);
@@ -148,7 +150,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   private failed(error: AppError | null = null): Failed {
     const { failure, last, attempts, left } = this;
-    const final = failure !== null && this.allLasting && !this.hasSpareKey && this.allRateLimited();
+    const final = failure !== null && this.allPermanent && !this.hasSpareKey && this.allRateLimited();
     return { kind: 'failed', error, failure, last, attempts, left, final };
   }
 
@@ -167,7 +169,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       name: channel.name,
       failed: failedAttempt(failure, ms),
     };
-    this.allLasting &&= isLasting(failure);
+    this.allPermanent &&= isPermanent(failure);
     core.health.failed(channel, keyIndex, failure);
     const retries = mayRetry(failure);
     if (retries) core.affinity.evict(plan.conversation, channel.id);
@@ -185,13 +187,13 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   private variantFor(channel: ChannelSnapshot): Variant {
     const { unsigned } = this;
-    const summary = this.reservation.parsed.compaction !== undefined && this.core.compactions.lackedBy(channel);
+    const summary = this.reservation.parsed.compaction !== undefined && this.core.compactions.isMissingAt(channel);
     return unsigned || summary ? { unsigned, summary } : plainVariant;
   }
 
   private mayGoOn(): boolean {
     const { disconnect, attempts } = this;
-    return attempts.length < this.allowed && !disconnect.isGone && !disconnect.upstream.aborted;
+    return attempts.length < this.allowed && !disconnect.isDisconnected && !disconnect.upstream.aborted;
   }
 
   // --- the retry policy
@@ -226,8 +228,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   /** Whatever the option says, one bad host or one spent key among others is not the caller's bad luck: one attempt more, once. */
   private allowExtra(): void {
-    if (this.attempts.length < this.allowed || this.extraGiven || !(this.hasSpareKey || this.anotherIsUp())) return;
-    this.extraGiven = true;
+    if (this.attempts.length < this.allowed || this.extraGranted || !(this.hasSpareKey || this.anotherIsUp())) return;
+    this.extraGranted = true;
     this.allowed++;
   }
 

@@ -69,8 +69,8 @@ export function hasHiddenThinking(
  */
 export function thoughtTime({ frameRelay, sentMs }: OpenStream, nowMs: number): ThoughtTime | null {
   const { firstWordMs, usageAfterWord } = frameRelay;
-  const { units, spokenSeconds } = frameRelay.words();
-  if (usageAfterWord || units + spokenSeconds === 0) return null;
+  const { units, audioSeconds } = frameRelay.words();
+  if (usageAfterWord || units + audioSeconds === 0) return null;
   const until = firstWordMs ?? nowMs;
   return { ms: Math.max(0, until - sentMs), wordsMs: Math.max(0, nowMs - until) };
 }
@@ -81,7 +81,7 @@ export function thoughtTime({ frameRelay, sentMs }: OpenStream, nowMs: number): 
  * @param local what was counted of the delivered words. @param usage what is charged without it.
  */
 export function estimateThought(
-  { plan, held }: Pick<Reservation, 'plan' | 'held'>,
+  { plan, reserved }: Pick<Reservation, 'plan' | 'reserved'>,
   prepared: Requested,
   {
     time,
@@ -104,12 +104,12 @@ export function estimateThought(
   const wanted = Math.floor((time.ms / 1000) * tokensPerSecond * choices - seen);
   let tokens = Math.max(0, Math.min(wanted, estimate.maxTokens - completionTokensOf(usage)));
   const costs = (reasoning: number): number => quotaOf({ ...usage, reasoning: usage.reasoning + reasoning }, prices);
-  if (costs(tokens) > held) {
+  if (costs(tokens) > reserved) {
     // Invariant: `low` fits or is 0, `tokens` does not.
     let low = 0;
     while (tokens - low > 1) {
       const middle = Math.floor((low + tokens) / 2);
-      if (costs(middle) <= held) low = middle;
+      if (costs(middle) <= reserved) low = middle;
       else tokens = middle;
     }
     tokens = low;

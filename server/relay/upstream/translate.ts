@@ -57,7 +57,7 @@ function thoughtsFor({ channel, suffix }: Target, parsed: ParsedRequest): 'words
   // The operator wants them among the words of the answer.
   if (channel.setting.thinking_to_content === true) return 'words';
   if (suffix !== null && suffix.budget !== 0 && suffix.effort !== 'none') return 'words';
-  return codecFor(parsed.protocol).traits.thoughts?.(parsed.body) ?? 'words';
+  return codecFor(parsed.protocol).definition.thoughts?.(parsed.body) ?? 'words';
 }
 
 /** As the client's own provider does it. */

@@ -59,7 +59,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
   const notify = notifyOver(database.pool);
   const members = createMembers(database);
   const load = createLoad(monoNow);
-  const gossip = createHealthBroadcast({
+  const healthBroadcast = createHealthBroadcast({
     from: deps.run,
     notify: (payload) => notify(healthChannel, payload),
     monoNow,
@@ -71,14 +71,14 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
   const receive = (channel: string, payload: string) => {
     if (channel === changesChannel) return deps.changed();
     try {
-      const healthReport = gossip.receive(payload);
+      const healthReport = healthBroadcast.receive(payload);
       if (healthReport !== null) deps.received(healthReport);
     } catch (error) {
       // Another version says it otherwise.
       deps.report(error);
     }
   };
-  const ear: NotificationListener = createNotificationListener({
+  const listener: NotificationListener = createNotificationListener({
     connect: () => openEarLine(database.place),
     notify,
     channels: [changesChannel, healthChannel],
@@ -94,7 +94,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
       cpu_percent: load(),
       memory_bytes: process.memoryUsage.rss(),
       news_ms: Math.max(0, Math.round(monoNow() - deps.knownAt())),
-      hears: ear.isListening(),
+      hears: listener.isListening(),
     };
     const follows = deps.follows();
     if (follows !== null) await members.report(deps.node, follows, JSON.stringify(stats));
@@ -124,10 +124,10 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
   await checkOnce();
 
   return {
-    broadcast: gossip.broadcast,
+    broadcast: healthBroadcast.broadcast,
     stop() {
       clearInterval(timer);
-      ear.close();
+      listener.close();
     },
   };
 }

@@ -9,7 +9,7 @@ import {
   createLedgerClient,
   type LedgerClient,
   type LedgerPort,
-  ledgerGone,
+  ledgerLost,
 } from '../../billing/ledger/client.ts';
 import type { PendingReport } from '../../billing/ledger/pending.ts';
 import type { Missing } from '../../billing/ledger/progress.ts';
@@ -98,7 +98,7 @@ export async function startLedger(order: {
   });
   const stopWatching = watchThread(thread, (reason) => {
     ready.reject(new AppError('thread_died', { thread: 'ledger', reason: reason }));
-    client.fail(ledgerGone);
+    client.fail(ledgerLost);
     closed.resolve();
     dead.resolve(reason);
   });

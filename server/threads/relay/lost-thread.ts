@@ -69,7 +69,7 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
   const { amount } = pending;
   if (get(Row.state) === RowState.open) {
     const charged = amount ?? 0;
-    await alone(
+    await runExclusive(
       deps,
       [userStripe(get(Row.user)), ...(get(Row.group) === 0 ? [] : [groupStripe(get(Row.group))])],
       () => {
@@ -78,7 +78,7 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
         if (get(Row.groupRuns) === 1) fewer(get(Row.group));
         for (const cell of [Row.tokenRuns, Row.groupRuns]) memory.put(row + cell, 0);
         balances.account(get(Row.userId), get(Row.tokenId)).settle({
-          held: get(Row.held),
+          reserved: get(Row.held),
           max: get(Row.most),
           charged,
           selfUse: get(Row.house) === 1,
@@ -94,7 +94,11 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
 }
 
 /** Without waiting where somebody is gone who cannot be waited for: their locks are broken when their turn has come. */
-async function alone({ balances, pause }: LostDeps, stripes: readonly number[], step: () => void): Promise<void> {
+async function runExclusive(
+  { balances, pause }: LostDeps,
+  stripes: readonly number[],
+  step: () => void,
+): Promise<void> {
   const { memory } = balances.money;
   for (;;) {
     const taken: number[] = [];

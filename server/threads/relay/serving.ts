@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createStop } from '../../app/shutdown.ts';
 import type { Balances } from '../../billing/balances/balances.ts';
-import { type LedgerClient, ledgerGone } from '../../billing/ledger/client.ts';
+import { type LedgerClient, ledgerLost } from '../../billing/ledger/client.ts';
 import { createRedis, redisAt } from '../../cluster/redis.ts';
 import { AppError } from '../../contract/errors.ts';
 import { sealedBlobOf, vaultFor } from '../../domain/secrets/vault.ts';
@@ -54,7 +54,7 @@ export function createServing(deps: ServingDeps): Serving {
   const { order, state, ledger, send } = deps;
   const files = dataDirFiles(order.dataDir);
   const print = (line: string) => send({ kind: 'say', line });
-  const onlookers = createObservers(order, (text) => send({ kind: 'logged', text }));
+  const observers = createObservers(order, (text) => send({ kind: 'logged', text }));
   const tasks = createTaskCalls((id, call) => send({ kind: 'task', id, call }));
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
   const vault = vaultFor(files.secretKey, order.env, order.sample);
@@ -79,12 +79,12 @@ export function createServing(deps: ServingDeps): Serving {
     monoNow: deps.monoNow,
     random: Math.random,
     keyHmac: vault.keyHmac,
-    sealedBlob: sealedBlobOf(vault),
+    encryptedBlob: sealedBlobOf(vault),
     tasks: tasks.store,
     findSession: createFindSession(files.httpSocket),
     failure: (failure) => send({ kind: 'trouble', failure }),
-    observer: onlookers.observer,
-    ...(onlookers.wrap === undefined ? {} : { wrap: onlookers.wrap }),
+    observer: observers.observer,
+    ...(observers.wrap === undefined ? {} : { wrap: observers.wrap }),
     rejected: (ref, reason) => print(`settlement of ${ref} was turned down: ${reason}`),
     limits: { ...defaultLimits, maxCommitWaitMs: maxCommitWait(order.env) },
     watch: connections,
@@ -117,7 +117,7 @@ export function createServing(deps: ServingDeps): Serving {
   };
   const leave = async () => {
     reportTraffic();
-    await within(onlookers.stop(), lastSpansMs);
+    await within(observers.stop(), lastSpansMs);
     send({ kind: 'stopped' });
   };
   const delays = order.measured ? monitorEventLoopDelay({ resolution: loopResolutionMs }) : null;
@@ -134,8 +134,8 @@ export function createServing(deps: ServingDeps): Serving {
 
   return {
     async open() {
-      await onlookers.ready();
-      httpServer = openServer(deps, { relay: onlookers.seen(relay), controlSocket: files.httpSocket, connections });
+      await observers.ready();
+      httpServer = openServer(deps, { relay: observers.seen(relay), controlSocket: files.httpSocket, connections });
       return httpServer.port;
     },
     receive(message) {
@@ -169,7 +169,7 @@ export function createServing(deps: ServingDeps): Serving {
         case 'hurry':
           return stop.shutDownNow();
         case 'fail':
-          if (message.bankrupt) ledger.fail(ledgerGone);
+          if (message.bankrupt) ledger.fail(ledgerLost);
           return void stop.fail(new AppError(message.code, message.params)).then(leave);
       }
     },

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { actsLater, actsLaterWords } from '../../../server/contract/deferred-changes.ts';
+import { deferredChanges, deferredChangesText } from '../../../server/contract/deferred-changes.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
@@ -58,8 +58,8 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
     try {
       if (channel === null) await call('channel.create', fields);
       else await call('channel.update', { id: channel.id, ...fields });
-      const later = actsLater(fields);
-      if (later.length > 0) toast.warning(actsLaterWords(later, i18n.language));
+      const later = deferredChanges(fields);
+      if (later.length > 0) toast.warning(deferredChangesText(later, i18n.language));
       onSaved(channel === null);
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : String(failure));

@@ -1,5 +1,5 @@
 /** A number or an amount of a setting: as it is typed, and as it is stored. Pure. */
-import { type AmountProblem, parseNumber } from '../../../server/contract/amount.ts';
+import { type AmountIssue, parseNumber } from '../../../server/contract/amount.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { maxQuota } from '../../../server/contract/pricing/share.ts';
@@ -41,13 +41,13 @@ export function storedAs(
   option: OptionKey,
   text: string,
   facts: MoneyDetails | null,
-): { readonly text: string } | { readonly problem: Pick<AmountProblem, 'zh' | 'en'> } {
+): { readonly text: string } | { readonly problem: Pick<AmountIssue, 'zh' | 'en'> } {
   const shape = shapeOf(option);
   if (shape === 'other') return { text };
   const amount = shape === 'money' ? moneyOf(text, facts, optionBounds) : parseNumber(text, numberTerms(option));
   if (amount.kind === 'value')
     return { text: amount.value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 12 }) };
   // Whether it may be empty is for the kind to say.
-  if (amount.kind === 'invalid' && amount.problem.reason !== 'empty') return { problem: amount.problem };
+  if (amount.kind === 'invalid' && amount.issue.reason !== 'empty') return { problem: amount.issue };
   return { text: '' };
 }

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { shownKey } from '../../../server/contract/token-key.ts';
+import { displayedKey } from '../../../server/contract/token-key.ts';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
@@ -94,13 +94,13 @@ export function FirstPage() {
           <>
             <div className="mb-3 flex items-center gap-2 rounded-2 border border-line-strong bg-sunken p-2">
               <code className="min-w-0 flex-1 font-mono text-[12px] break-all">
-                {keyText === undefined ? '…' : shownKey(keyText)}
+                {keyText === undefined ? '…' : displayedKey(keyText)}
               </code>
               <button
                 type="button"
                 className="button"
                 disabled={keyText === undefined}
-                onClick={() => copyOrShow(shownKey(keyText ?? ''))}
+                onClick={() => copyOrShow(displayedKey(keyText ?? ''))}
               >
                 {t('app.copy')}
               </button>
@@ -120,7 +120,7 @@ export function FirstPage() {
         {row !== null ? (
           <FirstRequest row={row} />
         ) : keyText === undefined ? undefined : (
-          <SendForMe keyText={shownKey(keyText)} model={smallModel(models)} />
+          <SendForMe keyText={displayedKey(keyText)} model={smallModel(models)} />
         )}
       </Step>
     </Steps>

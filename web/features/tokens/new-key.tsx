@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
-import { shownKey } from '../../../server/contract/token-key.ts';
+import { displayedKey } from '../../../server/contract/token-key.ts';
 import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
@@ -48,7 +48,7 @@ export function KeyReveal({ token, onClose, onCopy, onGive }: KeyRevealProps) {
   const { t, i18n } = useTranslation();
   const money = useMoney();
   const models = useUsableModels(token);
-  const key = shownKey(token.key);
+  const key = displayedKey(token.key);
   return (
     <Sheet title={t('tokens.reveal')} onClose={onClose}>
       <div className="mb-3 flex items-center gap-2 rounded-2 border border-line-strong bg-sunken p-2">

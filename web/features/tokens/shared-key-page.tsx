@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import { shownKey } from '../../../server/contract/token-key.ts';
+import { displayedKey } from '../../../server/contract/token-key.ts';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
@@ -50,8 +50,8 @@ export function GivenKeyPage() {
         <>
           <p className="mb-4 text-ink-2">{t('tokens.given.once')}</p>
           <div className="mb-4 flex items-center gap-2 rounded-2 border border-line-strong bg-sunken p-2">
-            <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{shownKey(given.key)}</code>
-            <button type="button" className="button button-primary" onClick={() => copyOrShow(shownKey(given.key))}>
+            <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{displayedKey(given.key)}</code>
+            <button type="button" className="button button-primary" onClick={() => copyOrShow(displayedKey(given.key))}>
               {t('app.copy')}
             </button>
           </div>

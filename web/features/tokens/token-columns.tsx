@@ -1,7 +1,7 @@
 /** What the table of tokens shows of each. */
 import type { TFunction } from 'i18next';
 import type { Token } from '../../../server/contract/entities.ts';
-import { shownKey } from '../../../server/contract/token-key.ts';
+import { displayedKey } from '../../../server/contract/token-key.ts';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
@@ -29,7 +29,7 @@ export interface TokenColumnsWanted {
   readonly onRemove: (token: Token) => void;
 }
 
-const hint = ({ key }: Token): string => `${shownKey(key).slice(0, 7)}…${key.slice(-4)}`;
+const hint = ({ key }: Token): string => `${displayedKey(key).slice(0, 7)}…${key.slice(-4)}`;
 
 function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
   const { row, t, refresh, onEdit, onUse, onGive, onRotate, onRemove } = props;
@@ -47,7 +47,7 @@ function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
     <RowActions
       name={row.name}
       quick={[
-        { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(shownKey(row.key)) },
+        { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(displayedKey(row.key)) },
         { id: 'use', content: t('tokens.useWith'), onPick: () => onUse(row) },
       ]}
       more={[

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
-import { shownKey } from '../../../server/contract/token-key.ts';
+import { displayedKey } from '../../../server/contract/token-key.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { SearchField } from '../../components/filters.tsx';
@@ -85,7 +85,7 @@ export function TokensPage() {
   const add = () => url.show('new');
   const refresh = () => client.invalidateQueries({ queryKey: ['tokens'] });
   const copyChosen = () => {
-    const keys = picked.map((row) => `${row.name}    ${shownKey(row.key)}`);
+    const keys = picked.map((row) => `${row.name}    ${displayedKey(row.key)}`);
     if (keys.length === 0) return toast.error(t('tokens.pickOne'));
     void copyOrShow(keys.join('\n'));
   };

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { agents, modelFor, type SetupStep, setupSteps } from '../../../server/contract/agents.ts';
 import type { Token } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
-import { shownKey } from '../../../server/contract/token-key.ts';
+import { displayedKey } from '../../../server/contract/token-key.ts';
 import { Sheet } from '../../components/overlay.tsx';
 import { Select } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
@@ -104,7 +104,7 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
   const [wanted, setWanted] = useState('');
   const model = wanted || (models[0] ?? usualModel);
   const [shown, setShown] = useState('curl');
-  const key = shownKey(token.key);
+  const key = displayedKey(token.key);
   const origin = location.origin;
   const choices: readonly Choice[] = [
     ...codeChoices(origin, key, model),

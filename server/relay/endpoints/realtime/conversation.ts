@@ -8,7 +8,7 @@ import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/ch
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
 import { checkWords } from '../../admission/blocked-words.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
-import { whenHeld } from '../../admission/lease-client.ts';
+import { whenReserved } from '../../admission/lease-client.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishRequest } from '../../delivery/settle.ts';
 import type { Authorize } from '../../intake/authorize.ts';
@@ -338,7 +338,7 @@ export class RealtimeConversation implements Conversation {
   /** Balance that another node holds is fetched before anything is refused or shortened. @returns null also when the conversation ended meanwhile. */
   #afterLoan<T>(carries: () => boolean, then: () => T): T | Promise<T | null> {
     if (!this.#reservation.borrows || carries()) return then();
-    return whenHeld(
+    return whenReserved(
       () => this.#isEnding || carries(),
       () => this.#borrow(),
     ).then(() => (this.#isEnding ? null : then()));
@@ -347,7 +347,7 @@ export class RealtimeConversation implements Conversation {
   /** What was delivered is paid for; what follows waits while balance comes from another node. */
   #waitForBalance(): undefined | Promise<unknown> {
     if (!this.#reservation.borrows) return void this.#cut();
-    return whenHeld(
+    return whenReserved(
       () => this.#turnReservation.delivered(),
       () => this.#borrow(),
     ).then((held) => {

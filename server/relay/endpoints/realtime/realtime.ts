@@ -56,29 +56,30 @@ class SocketSender extends Sender<Reached> {
     const line = await this.realtimeCore.connect(prepared.call, abort);
     return 'socket' in line
       ? { kind: 'line', line, prepared, attempts: this.attempts }
-      : { failure: line, answered: false };
+      : { failure: line, hasResponse: false };
   }
 }
 
 /** @returns the conversation, or the refusal of it. @throws AppError why it is not let in. */
 export async function openConversation(
   core: RealtimeCore,
-  arrived: RealtimeRequest,
+  incoming: RealtimeRequest,
   peer: Peer,
 ): Promise<Conversation | Refusal> {
-  const { request, requestId, startedMs } = arrived;
-  const principal = arrived.identify();
+  const { request, requestId, startedMs } = incoming;
+  const principal = incoming.identify();
   // Nobody can say it any more once the socket is open.
   const address = peer.ip();
   const model = new URL(request.url).searchParams.get('model') ?? '';
   if (model === '') throw new AppError('model_missing');
   checkModelName(model);
   const parsed = requestWithoutBody(request, { requestId, startedMs, operation: 'realtime', model });
-  arrived.parsed = parsed;
-  await arrived.pass(principal, false);
-  const one = await arrived.reserve(parsed, principal);
+  incoming.parsed = parsed;
+  await incoming.pass(principal, false);
+  const one = await incoming.reserve(parsed, principal);
   const reached = await new SocketSender(core, one).send();
-  if (reached.kind === 'failed') return finishFailed(one, reached, { gone: request.signal.aborted, stopped: null });
+  if (reached.kind === 'failed')
+    return finishFailed(one, reached, { clientGone: request.signal.aborted, stopped: null });
   return new RealtimeConversation(core, {
     ...reached,
     reservation: one,

@@ -21,9 +21,9 @@ export interface Session {
   rateIn(): number;
   rateOut(): number;
   /** Whether an answer speaks. */
-  speaks(response: Json | null): boolean;
+  hasAudio(response: Json | null): boolean;
   /** Answers begin when somebody stops speaking, without being asked for. */
-  listens(): boolean;
+  acceptsAudio(): boolean;
   /** The upstream hears by itself when somebody speaks: silence is no part of the conversation. */
   detects(): boolean;
   /** Name of the model that writes down what is said. */
@@ -44,7 +44,7 @@ const limitIn = (confirmed: Json | null): number | null => {
   );
 };
 
-const speaksIn = (confirmed: Json | null): boolean | null => {
+const audioIn = (confirmed: Json | null): boolean | null => {
   const kinds = confirmed?.output_modalities ?? confirmed?.modalities;
   return Array.isArray(kinds) ? kinds.includes('audio') : null;
 };
@@ -58,7 +58,7 @@ function detectionIn(confirmed: Json | null): Json | null | undefined {
   return detection === undefined ? undefined : record(detection);
 }
 
-const listensIn = (confirmed: Json | null): boolean | null => {
+const acceptsAudioIn = (confirmed: Json | null): boolean | null => {
   const detection = detectionIn(confirmed);
   return detection === undefined ? null : detection !== null && detection.create_response !== false;
 };
@@ -87,8 +87,8 @@ export function createSession(): Session {
       if (named !== null) settings++;
       requested = named ?? requested;
       limit = Math.max(limit, requested ?? 0);
-      audible ||= speaksIn(confirmed) === true;
-      listens ||= listensIn(confirmed) === true;
+      audible ||= audioIn(confirmed) === true;
+      listens ||= acceptsAudioIn(confirmed) === true;
       // Without it, all that is sent is heard.
       if (detectionIn(confirmed) === null) detects = false;
       if (transcriber === null) writes(confirmed);
@@ -102,8 +102,8 @@ export function createSession(): Session {
       kind = type === null ? {} : { type };
       rateIn = rateOf(confirmed?.input_audio_format) ?? rateOf(inputOf(confirmed)?.format) ?? rateIn;
       rateOut = rateOf(confirmed?.output_audio_format) ?? rateOf(record(audio?.output)?.format) ?? rateOut;
-      audible = speaksIn(confirmed) ?? audible;
-      listens = listensIn(confirmed) ?? listens;
+      audible = audioIn(confirmed) ?? audible;
+      listens = acceptsAudioIn(confirmed) ?? listens;
       const detection = detectionIn(confirmed);
       if (detection !== undefined) detects = detection !== null;
       writes(confirmed);
@@ -115,8 +115,8 @@ export function createSession(): Session {
     limited: (max) => ({ [limitName]: max }),
     rateIn: () => rateIn,
     rateOut: () => rateOut,
-    speaks: (response) => speaksIn(response) ?? audible,
-    listens: () => listens,
+    hasAudio: (response) => audioIn(response) ?? audible,
+    acceptsAudio: () => listens,
     detects: () => detects,
     transcriber: () => transcriber,
     kind: () => kind,

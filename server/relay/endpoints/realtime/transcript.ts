@@ -6,7 +6,7 @@ import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Finish } from '../../admission/observer.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishRequest } from '../../delivery/settle.ts';
-import { heardTokens } from '../../shared/audio.ts';
+import { audioInputTokens } from '../../shared/audio.ts';
 import type { Turns } from './turns.ts';
 import { recordedTokens, sum, type Transcribed } from './usage.ts';
 
@@ -32,11 +32,16 @@ interface Bill {
 }
 
 /** Recordings are billed by the whole second. */
-const roundedUp = 2;
+const roundUp = 2;
 /** By the minute, or by tokens of sound and words. */
 const atMost = (seconds: number): readonly Usage[] => [
   { ...emptyUsage, input: recordedTokens(seconds) },
-  { ...emptyUsage, audioInput: heardTokens(seconds), input: 256, output: Math.ceil(heardTokens(seconds) * 0.4) },
+  {
+    ...emptyUsage,
+    audioInput: audioInputTokens(seconds),
+    input: 256,
+    output: Math.ceil(audioInputTokens(seconds) * 0.4),
+  },
 ];
 const isExhausted = (error: unknown): boolean => error instanceof AppError && /_exhausted$|budget/.test(error.code);
 
@@ -56,7 +61,7 @@ export function createTranscripts(
   /** Seconds, of all and of those that were written down, that no bill of their own is for. */
   let unbilled = 0;
   let written = 0;
-  let heardSeconds = 0;
+  let audioInputSeconds = 0;
   const open = (model: string, reservation: Reservation, from: number): Bill => {
     const bill = { reservation, usage: emptyUsage, seconds: 0, from };
     bills.set(model, bill);
@@ -68,7 +73,7 @@ export function createTranscripts(
   };
   const openLater = (model: string, admitted: Promise<Reservation>): null => {
     const opened = admitted
-      .then((reservation) => void open(model, reservation, heardSeconds))
+      .then((reservation) => void open(model, reservation, audioInputSeconds))
       .catch((error: unknown) => rejected(model, error))
       .finally(() => opening.delete(model));
     opening.set(model, opened);
@@ -96,7 +101,7 @@ export function createTranscripts(
   };
   return {
     expect(model, { committed, pending }) {
-      heardSeconds = committed;
+      audioInputSeconds = committed;
       try {
         const bill = billOf(model, committed);
         if (bill === null) {
@@ -104,7 +109,7 @@ export function createTranscripts(
           return true;
         }
         const { reservation: charge } = bill;
-        return atMost(committed - bill.from + pending + roundedUp).every((usage) => charge.extendTo(usage));
+        return atMost(committed - bill.from + pending + roundUp).every((usage) => charge.extendTo(usage));
       } catch {
         return false;
       }
@@ -113,7 +118,7 @@ export function createTranscripts(
     otherUsage: () =>
       unbilled === 0
         ? emptyUsage
-        : { ...emptyUsage, audioInput: recordedTokens(Math.max(0, unbilled - written) + roundedUp) },
+        : { ...emptyUsage, audioInput: recordedTokens(Math.max(0, unbilled - written) + roundUp) },
     take(model, transcribed) {
       const bill = model === null ? null : openBill(model);
       if (bill === null) {

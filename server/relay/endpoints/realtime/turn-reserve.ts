@@ -27,7 +27,7 @@ export interface TurnReservation {
 
 /** @param otherUsage what else comes on the same bill. */
 export function createTurnReservation(
-  charge: Pick<Reservation, 'held' | 'extendTo'>,
+  charge: Pick<Reservation, 'reserved' | 'extendTo'>,
   prices: Prices,
   turns: Turns,
   otherUsage: () => Usage,
@@ -36,7 +36,7 @@ export function createTurnReservation(
     const more = otherUsage();
     const due = more === emptyUsage ? turns.max() : sum(turns.max(), more);
     const usage = next === null ? due : sum(due, next);
-    return quotaOf(usage, prices) <= charge.held || charge.extendTo(usage);
+    return quotaOf(usage, prices) <= charge.reserved || charge.extendTo(usage);
   };
   /** Half of what is wished for, and half of that: so the next request finds something as well. 0 = none. */
   const maxLength = (response: Json | null, wished: number): number => {
@@ -56,7 +56,7 @@ export function createTurnReservation(
 
   return {
     carriesAnswer: (response) => carries(turns.next(response, turns.session.limitOf(response))),
-    carriesSpeech: () => carries(turns.session.listens() ? turns.next(null, limitNow()) : null),
+    carriesSpeech: () => carries(turns.session.acceptsAudio() ? turns.next(null, limitNow()) : null),
     ask(response) {
       const wished = turns.session.limitOf(response);
       const limit = maxLength(response, wished);
@@ -66,7 +66,7 @@ export function createTurnReservation(
     },
     update(fresh) {
       const { session } = turns;
-      if (!session.listens()) return carries(null) ? 0 : null;
+      if (!session.acceptsAudio()) return carries(null) ? 0 : null;
       if (session.settings() !== settings) lowered = null;
       settings = session.settings();
       const requested = session.requested();

@@ -6,7 +6,7 @@ import { type Json, number, record, records, text } from '../../../protocols/sha
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import { countedTexts, promptBound, readPrompt } from '../../intake/prompt.ts';
-import { heardTokens, secondsIn, spokenTokens } from '../../shared/audio.ts';
+import { audioInputTokens, audioTokens, secondsIn } from '../../shared/audio.ts';
 import { DeliveredTextTally } from '../../shared/delivered-text.ts';
 import { createSession, type Session } from './session.ts';
 import { type Context, contextOf, nothingKnown, sum, turnUsage } from './usage.ts';
@@ -121,11 +121,11 @@ export class Turns {
   /** What the next answer costs at most, if it writes so many tokens. @param response of the event that asks for it, null = the upstream starts it by itself. */
   next(response: Json | null, limit: number): Usage {
     const { text: words, audio, images } = this.#contextOfNext();
-    const spoken = this.session.speaks(response);
+    const spoken = this.session.hasAudio(response);
     return {
       ...emptyUsage,
       input: words + this.#reading.text + framingTokens,
-      audioInput: audio + heardTokens(this.#reading.seconds + this.#pending()),
+      audioInput: audio + audioInputTokens(this.#reading.seconds + this.#pending()),
       imageInput: images + this.#reading.images,
       output: spoken ? 0 : limit,
       audioOutput: spoken ? limit : 0,
@@ -225,7 +225,7 @@ export class Turns {
   }
 
   #begin(id: string): Turn {
-    const requested = this.#asked.shift() ?? (this.session.listens() ? undefined : this.#doubtful.shift());
+    const requested = this.#asked.shift() ?? (this.session.acceptsAudio() ? undefined : this.#doubtful.shift());
     this.#max = null;
     const max = requested ?? this.next(null, this.session.limit());
     const fresh = { said: new DeliveredTextTally(), seconds: 0, parts: new Set<string>(), counted: null };
@@ -287,7 +287,7 @@ export class Turns {
       ...emptyUsage,
       input: Math.ceil(this.#reading.words.units / 2),
       cacheRead: this.#known,
-      audioInput: heardTokens(this.#reading.seconds),
+      audioInput: audioInputTokens(this.#reading.seconds),
     });
   }
 
@@ -355,13 +355,13 @@ const boundOf = (turn: Turn): Usage =>
     ...emptyUsage,
     input: Math.ceil(turn.read.words.units / 2),
     cacheRead: turn.known,
-    audioInput: heardTokens(turn.read.seconds),
+    audioInput: audioInputTokens(turn.read.seconds),
     output: Math.ceil(turn.said.units / 2),
-    audioOutput: spokenTokens(turn.seconds),
+    audioOutput: audioTokens(turn.seconds),
   };
 
 /** Tokens at least: few words are longer than eight letters. */
-const surelyWritten = ({ said, seconds }: Turn): number => Math.floor(said.units / 8) + spokenTokens(seconds);
+const surelyWritten = ({ said, seconds }: Turn): number => Math.floor(said.units / 8) + audioTokens(seconds);
 
 /** An item without its audio, which is priced by seconds and would be counted as text. */
 export function withoutSound(item: unknown): unknown {

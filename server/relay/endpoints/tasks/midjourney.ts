@@ -41,7 +41,7 @@ function bodyFor(core: TasksCore, body: Readonly<Record<string, unknown>>, mode:
 }
 
 /** @throws AppError what the caller is refused with. */
-export async function draw(
+export async function submitMidjourney(
   core: TasksCore,
   submission: Submission,
   route: Extract<TaskRoute, { kind: 'draw' }>,
@@ -72,7 +72,7 @@ export async function draw(
       complaint: taken ? '' : String(response.description ?? ''),
     };
   });
-  if ('shown' in ordered) return ordered;
+  if ('clientError' in ordered) return ordered;
   const { answer, value: code } = ordered;
   if (accepted.has(code) && String(answer.body.result ?? '') !== '')
     await core.tasks.addDrawing(rowOf(submission, one, answer, { action, code, now: core.now() }));

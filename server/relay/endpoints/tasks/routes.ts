@@ -10,9 +10,9 @@ export type TaskRoute =
   | { readonly kind: 'song'; readonly taskId: string }
   | { readonly kind: 'songs' };
 
-const drawPath = /^(?:\/([a-z][\w-]*))?\/mj\/(.+?)\/?$/;
+const midjourneyPath = /^(?:\/([a-z][\w-]*))?\/mj\/(.+?)\/?$/;
 /** What can be submitted below `/mj/submit/`. */
-export const drawSubmits: ReadonlySet<string> = new Set([
+export const midjourneySubmits: ReadonlySet<string> = new Set([
   'imagine',
   'change',
   'simple-change',
@@ -29,12 +29,12 @@ export const drawSubmits: ReadonlySet<string> = new Set([
 /** @returns null for paths that order or ask for no task. */
 export function taskFor(path: string): TaskRoute | null {
   if (path.startsWith('/suno/')) return songFor(path.slice('/suno/'.length).replace(/\/$/, ''));
-  const match = path.includes('/mj/') ? drawPath.exec(path) : null;
+  const match = path.includes('/mj/') ? midjourneyPath.exec(path) : null;
   if (match === null) return null;
   const [, mode = '', rest = ''] = match;
   const [first = '', second = '', third = '', ...more] = rest.split('/');
   if (more.length > 0) return null;
-  if (first === 'submit' && drawSubmits.has(second) && third === '')
+  if (first === 'submit' && midjourneySubmits.has(second) && third === '')
     return { kind: 'draw', submit: second, mode, path: `/mj/${rest}` };
   if (rest === 'insight-face/swap') return { kind: 'draw', submit: 'swap', mode, path: '/mj/insight-face/swap' };
   if (rest === 'task/list-by-condition') return { kind: 'drawings' };

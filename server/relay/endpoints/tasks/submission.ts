@@ -42,7 +42,7 @@ export interface TaskRequest {
 
 /** An order that was read. */
 export interface Submission {
-  readonly arrived: TaskRequest;
+  readonly incoming: TaskRequest;
   readonly parsed: ParsedRequest;
   readonly principal: Principal;
   readonly body: Readonly<Record<string, unknown>>;
@@ -50,11 +50,11 @@ export interface Submission {
 
 /** Plan and reserve, pinned to the channel of the work that it continues. @throws AppError */
 export const reserveOrder = (
-  { arrived, principal }: Submission,
+  { incoming, principal }: Submission,
   requested: ParsedRequest,
   pinnedChannel: number | null,
 ): Reservation | Promise<Reservation> =>
-  arrived.reserve(requested, pinnedChannel === null ? principal : { ...principal, pinnedChannel });
+  incoming.reserve(requested, pinnedChannel === null ? principal : { ...principal, pinnedChannel });
 
 /** A complaint in the form of these interfaces. */
 export const complaint = (status: number, code: number, description: string): Response =>
@@ -118,7 +118,7 @@ class TaskSender extends Sender<TaskAnswer> {
     const response = await askForTask(this.tasksCore, prepared, abort);
     return 'body' in response
       ? { kind: 'told', prepared, attempts: this.attempts, ...response }
-      : { failure: response, answered: false };
+      : { failure: response, hasResponse: false };
   }
 }
 
@@ -139,7 +139,7 @@ export async function orderTask<T>(
   judge: (answer: TaskAnswer) => Ordered<T>,
 ): Promise<{ readonly answer: TaskAnswer; readonly value: T } | Refusal> {
   const outcome = await new TaskSender(core, one).send();
-  if (outcome.kind === 'failed') return finishFailed(one, outcome, { gone: false, stopped: null });
+  if (outcome.kind === 'failed') return finishFailed(one, outcome, { clientGone: false, stopped: null });
   const { paid, action, value, complaint: words } = judge(outcome);
   // Money first: a row without its charge would be a gift, a charge without its row is refunded by nobody.
   await finishRequest(one, outcome.prepared, {

@@ -9,7 +9,7 @@ const rejected = (status: number, code: string, message = code): Response =>
 const actions = new Set(['MUSIC', 'LYRICS']);
 
 /** @throws AppError what the caller is refused with. */
-export async function sing(core: TasksCore, submission: Submission, word: string): Promise<Response | Refusal> {
+export async function submitSuno(core: TasksCore, submission: Submission, word: string): Promise<Response | Refusal> {
   const { parsed, principal, body } = submission;
   const action = word.toUpperCase();
   if (!actions.has(action)) return rejected(400, 'invalid_request', `unknown action ${word}`);
@@ -28,7 +28,8 @@ export async function sing(core: TasksCore, submission: Submission, word: string
     const id = response.code === 'success' && typeof response.data === 'string' ? response.data : null;
     return { paid: id !== null, action, value: id, complaint: id === null ? String(response.message ?? '') : '' };
   });
-  if ('shown' in ordered) return { ...ordered, shown: { ...ordered.shown, code: 'fail_to_fetch_task' } };
+  if ('clientError' in ordered)
+    return { ...ordered, clientError: { ...ordered.clientError, code: 'fail_to_fetch_task' } };
   const { answer, value: id } = ordered;
   if (id === null) return rejected(answer.status, 'fail_to_fetch_task', String(answer.body.message ?? ''));
   const { channel } = answer.prepared;

@@ -5,11 +5,11 @@ import type { Refusal } from '../../delivery/settle.ts';
 import { parse, readBody } from '../../intake/parse.ts';
 import { type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
 import { isMedia } from '../../shared/safe-headers.ts';
-import { draw, seedOf } from './midjourney.ts';
+import { seedOf, submitMidjourney } from './midjourney.ts';
 import type { TaskRoute } from './routes.ts';
 import type { Drawing, Song } from './store.ts';
 import { callTimeoutMs, complaint, type Submission, type TaskRequest, type TasksCore } from './submission.ts';
-import { sing } from './suno.ts';
+import { submitSuno } from './suno.ts';
 
 /** Before the action says which model it is. */
 const modelNames = { drawing: 'mj', music: 'song' } as const;
@@ -21,34 +21,38 @@ const listLimit = 1024 * 1024;
 /** Gate and body of an order. */
 async function readOrder(
   core: TasksCore,
-  arrived: TaskRequest,
+  incoming: TaskRequest,
   principal: Principal,
   operation: keyof typeof modelNames,
 ): Promise<Submission> {
-  const { request, requestId } = arrived;
-  await arrived.pass(principal, false);
+  const { request, requestId } = incoming;
+  await incoming.pass(principal, false);
   const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
   const context = { requestId, startedMs: core.now(), bodyLimit: core.bodyLimit };
   const parsed = await parse(request, { route, model: modelNames[operation] }, context);
-  arrived.orderRead();
-  return { arrived, parsed, principal, body: parsed.body };
+  incoming.orderRead();
+  return { incoming, parsed, principal, body: parsed.body };
 }
 
 /** @throws AppError what the caller is refused with. */
-export async function answerTask(core: TasksCore, route: TaskRoute, arrived: TaskRequest): Promise<Response | Refusal> {
-  const { request, requestId } = arrived;
+export async function answerTask(
+  core: TasksCore,
+  route: TaskRoute,
+  incoming: TaskRequest,
+): Promise<Response | Refusal> {
+  const { request, requestId } = incoming;
   // Pictures, and reports about work that was paid for, pass to the end.
   if (route.kind === 'image') return image(core, route.mjId);
   if (route.kind === 'notify') return notify(core, route, request);
-  const principal = arrived.identify();
+  const principal = incoming.identify();
   switch (route.kind) {
     case 'draw': {
       if (!core.state.settings.drawing.draws) throw new AppError('drawing_closed');
-      return draw(core, await readOrder(core, arrived, principal, 'drawing'), route);
+      return submitMidjourney(core, await readOrder(core, incoming, principal, 'drawing'), route);
     }
     case 'sing': {
       if (!core.state.settings.drawing.sings) throw new AppError('tasks_closed');
-      return sing(core, await readOrder(core, arrived, principal, 'music'), route.action);
+      return submitSuno(core, await readOrder(core, incoming, principal, 'music'), route.action);
     }
     case 'drawing': {
       const found = await core.tasks.drawing(principal.user.id, route.mjId);

@@ -11,7 +11,7 @@ export const ratioTerms = { max: 1_000_000_000 } as const;
 const numberOf = (text: string): number | null => {
   const amount = parseNumber(text, priceTerms);
   if (amount.kind === 'value') return amount.value;
-  return amount.kind === 'invalid' && amount.problem.reason === 'empty' ? null : Number.NaN;
+  return amount.kind === 'invalid' && amount.issue.reason === 'empty' ? null : Number.NaN;
 };
 const textOf = (value: number | null): string => (value === null || Number.isNaN(value) ? '' : String(value));
 
