@@ -377,13 +377,13 @@ for (const state of Object.keys(states)) {
   console.log(
     `${state}: ${own.length} pictures, site made after ${Math.round((performance.now() - started) / 1000)} s`,
   );
+  const bills = valueAfter('--bills');
+  if (state === 'filled' && bills !== undefined) await takeBill(site, bills);
   const order = (a: Shot, b: Shot): number =>
     Object.keys(places).indexOf(a.page) - Object.keys(places).indexOf(b.page) || b.width - a.width;
   await Promise.all(
     languages.map((language) => take(site, own.filter((shot) => shot.language === language).sort(order))),
   );
-  const bills = valueAfter('--bills');
-  if (state === 'filled' && bills !== undefined) await takeBill(site, bills);
   for (const complaint of new Set(site.stage.complaints)) findings.set(`complaint: ${complaint}`, [state]);
   await site.stage.close();
 }
