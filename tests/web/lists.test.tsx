@@ -74,3 +74,13 @@ test('an order says how it was paid, in which currency, and how far it has come'
   for (const text of [i18next.t('wallet.alipay'), '73.00 CNY', i18next.t('orders.s.expired')])
     expect(page).toContain(text);
 });
+
+test('the account offers the services that this site uses, and one it is bound to', async () => {
+  const { Bindings } = await import('../../web/features/personal/bindings.tsx');
+  const shown = (status: object, self: object = {}) =>
+    rendered(<Bindings self={{ ...reader(1), ...self }} />, { answers: { status: { ...site, ...status } } });
+  const names = (page: string) => [...page.matchAll(/<dt[^>]*>([^<]*)</g)].map(([, name]) => name);
+  expect(names(shown({}))).toEqual([i18next.t('account.email')]);
+  expect(names(shown({ github_oauth: true }))).toEqual([i18next.t('account.email'), 'GitHub']);
+  expect(names(shown({}, { telegram_id: '42' }))).toEqual([i18next.t('account.email'), 'Telegram']);
+});

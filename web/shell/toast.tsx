@@ -1,4 +1,4 @@
-/** Short news at the lower right; they follow the theme like everything that floats. */
+/** Short news at the top, where they cover no button of a form; they follow the theme like everything that floats. */
 import { useTranslation } from 'react-i18next';
 import { Toaster } from 'sonner';
 
@@ -8,7 +8,7 @@ export function Toasts() {
   const { t } = useTranslation();
   return (
     <Toaster
-      position="bottom-right"
+      position="top-center"
       visibleToasts={3}
       closeButton
       containerAriaLabel={t('app.toasts')}

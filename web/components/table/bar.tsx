@@ -20,7 +20,7 @@ export function Bar<Row>({ columns, storeKey, preferences, place, bar }: BarProp
     <div className="flex flex-wrap items-center gap-2 px-5 pb-3">
       {bar}
       {storeKey === '' ? null : (
-        <span className="ml-auto flex gap-2">
+        <span className="ml-auto flex gap-2 max-sm:hidden">
           {place === undefined ? null : <SavedFilters place={place} />}
           <ViewOptions columns={columns} preferences={preferences} />
         </span>

@@ -51,7 +51,7 @@ export function RedemptionPage() {
       count={list.data?.total}
       actions={
         <>
-          <button type="button" className="button" onClick={copyPicked}>
+          <button type="button" className="button max-sm:hidden" onClick={copyPicked}>
             {t('redemption.copyPicked')}
           </button>
           <AddButton label={t('redemption.add')} onClick={() => setEdited('new')} />

@@ -45,7 +45,9 @@ export function OptionField(props: OptionFieldProps) {
   const shown = { option, language, value, locked, help, error: props.error, onChange };
 
   return (
-    <div className={`relative ${isLong ? 'sm:col-span-2' : ''}`}>
+    <div
+      className={`relative min-w-0 ${isLong ? 'sm:col-span-2' : ''} ${mark || props.draft ? '[&_label]:pr-28' : ''}`}
+    >
       {kind.name === 'switch' ? <SwitchField {...shown} /> : <TypedField {...shown} />}
       {props.technical ? (
         <p className="-mt-3 mb-4 truncate font-mono text-[11px] leading-4 text-ink-3">

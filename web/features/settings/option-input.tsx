@@ -32,7 +32,7 @@ export function SwitchField({ option, language, value, locked, help, error, onCh
   const { label } = optionRow(option);
   return (
     <div className="mb-4">
-      <label className="flex min-h-6 items-center gap-2 pr-24">
+      <label className="flex min-h-6 items-center gap-2">
         <input
           type="checkbox"
           data-option={option}
