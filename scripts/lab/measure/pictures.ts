@@ -2,8 +2,9 @@
  * The console photographed: the main pages at 1440 and 390 pixels in every state, theme and language, the others and the widths
  * between by a plan that has each pair of values once. Tells what axe finds, what is cut, what cannot be reached, and what scrolls
  * sideways; lays the pictures on contact sheets. Needs `npm run build` and Chromium.
+ * `--pairs` takes every page by that plan: about 140 pictures.
  * `--bills DOCS` takes the picture of a bill for the README besides.
- * `node scripts/launch.mjs lab/measure/pictures FOLDER [--only PAGE,PAGE] [--states filled,empty,failing] [--widths 1440,390] [--seed N] [--no-axe]`
+ * `node scripts/launch.mjs lab/measure/pictures FOLDER [--only PAGE,PAGE] [--states filled,empty,failing] [--widths 1440,390] [--seed N] [--pairs] [--no-axe]`
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -129,10 +130,8 @@ function pairwise(factors: readonly (readonly string[])[]): string[][] {
   return chosen;
 }
 
-function planned(): Shot[] {
-  const shotOf = ([page, width, state, theme, language]: readonly string[]): Shot =>
-    ({ page, width: Number(width), state, theme, language }) as unknown as Shot;
-  const names = Object.keys(states);
+/** Main pages in all states, the rest by pairs. */
+function everything(names: readonly string[]): string[][] {
   const all: string[][] = [];
   for (const page of Object.keys(mainPages))
     for (const width of ['1440', '390'])
@@ -140,6 +139,16 @@ function planned(): Shot[] {
         for (const theme of themes) for (const language of languages) all.push([page, width, state, theme, language]);
   all.push(...pairwise([Object.keys(mainPages), ['1024', '768'], names, themes, languages]));
   all.push(...pairwise([Object.keys(otherPages), widths.map(String), names, themes, languages]));
+  return all;
+}
+
+function planned(): Shot[] {
+  const shotOf = ([page, width, state, theme, language]: readonly string[]): Shot =>
+    ({ page, width: Number(width), state, theme, language }) as unknown as Shot;
+  const names = Object.keys(states);
+  const all = given.includes('--pairs')
+    ? pairwise([Object.keys(places), widths.map(String), names, themes, languages])
+    : everything(names);
   const only = { page: listOf('--only'), state: listOf('--states'), width: listOf('--widths') };
   return all
     .map(shotOf)
