@@ -103,7 +103,7 @@ function drip(one: Wire, piece: () => string, ms: number): void {
   }, ms);
 }
 
-test('A9: with 512 descriptors and 520 idle connections a new client is served', async () => {
+test('with 512 descriptors and 520 idle connections a new client is served', async () => {
   const port = await serve('-n 512');
   for (let i = 0; i < 520; i++) await wire(port, i % 2 === 0 ? '' : get);
   // The listener takes them a few at a time.
@@ -115,7 +115,7 @@ test('A9: with 512 descriptors and 520 idle connections a new client is served',
   console.log(`a new client was served after ${(performance.now() - started).toFixed(0)} ms`);
 });
 
-test('A9: serving takes as many descriptors as it may have, and says how many', { timeout: 30_000 }, async () => {
+test('serving takes as many descriptors as it may have, and says how many', { timeout: 30_000 }, async () => {
   await serve('-Sn 300 && ulimit -Hn 700');
   const reader = served?.stderr.getReader();
   let said = '';
@@ -124,7 +124,7 @@ test('A9: serving takes as many descriptors as it may have, and says how many', 
   expect(readFileSync(`/proc/${served?.pid}/limits`, 'utf8')).toMatch(/Max open files +700 +700/);
 });
 
-test('A9: what stalls is closed, what is alive is not', { timeout: 90_000 }, async () => {
+test('what stalls is closed, what is alive is not', { timeout: 90_000 }, async () => {
   const token = await setUp(sandbox, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`);
   const place = [
     '--base-url',

@@ -96,7 +96,7 @@ async function charges(): Promise<Set<string>> {
 
 const lost = (seen: ReadonlySet<string>, charged: ReadonlySet<string>) => [...seen].filter((ref) => !charged.has(ref));
 
-test.each([0, 20, 100, 400])('R3: a sync of %i ms: kill -9 loses no charge whose end was seen', async (ms) => {
+test.each([0, 20, 100, 400])('a sync of %i ms: kill -9 loses no charge whose end was seen', async (ms) => {
   if (disk === null) return;
   const rounds = 3;
   const seen = new Set<string>();
@@ -116,7 +116,7 @@ test.each([0, 20, 100, 400])('R3: a sync of %i ms: kill -9 loses no charge whose
   expect(lost(seen, charged)).toEqual([]);
 });
 
-test('R14: a sync that hangs: admission stops after a second with Retry-After, no end is told, it goes on by itself, kill -9 loses nothing', async () => {
+test('a sync that hangs: admission stops after a second with Retry-After, no end is told, it goes on by itself, kill -9 loses nothing', async () => {
   if (disk === null) return;
   const first = await serve();
   const clients = load(first.url);
@@ -141,7 +141,7 @@ test('R14: a sync that hangs: admission stops after a second with Retry-After, n
   expect(lost(clients.seen, charged)).toEqual([]);
 });
 
-test("R14: another process holds the database's write lock for seconds: kill -9 meanwhile loses no charge whose end was seen", async () => {
+test("another process holds the database's write lock for seconds: kill -9 meanwhile loses no charge whose end was seen", async () => {
   const first = await serve();
   const clients = load(first.url);
   await expect.poll(() => clients.seen.size, { timeout: 30_000 }).toBeGreaterThan(10);
@@ -171,7 +171,7 @@ test.each([
   ['ENOSPC', ENOSPC],
   ['EIO', EIO],
 ])(
-  'R4, R13, R15: %s: refused from the first failed commit on, said everywhere, kill -9 at once loses nothing, SIGTERM ends and keeps what is owed',
+  '%s: refused from the first failed commit on, said everywhere, kill -9 at once loses nothing, SIGTERM ends and keeps what is owed',
   async (_name, errno) => {
     if (disk === null) return;
     const first = await serve();
@@ -207,7 +207,7 @@ test.each([
   120_000,
 );
 
-test('R13: in a folder that cannot be written, verify, status and logs read what is there, and nothing is changed', async () => {
+test('in a folder that cannot be written, verify, status and logs read what is there, and nothing is changed', async () => {
   const { url, child } = await serve();
   expect((await chat(url, false)).whole).toBe(true);
   child.kill('SIGTERM');

@@ -161,7 +161,7 @@ const more = (): readonly (readonly string[])[] => [
   ['api', 'GET', '/api/log/?p=1'],
 ];
 
-test('A8: no command lets a control character through, in any format', { timeout: 1_800_000 }, async () => {
+test('no command lets a control character through, in any format', { timeout: 1_800_000 }, async () => {
   const chosen = more();
   const calls = [
     ...chosen,
@@ -197,7 +197,7 @@ test('A8: no command lets a control character through, in any format', { timeout
     expect([...reached], command).toContain(command);
 });
 
-test('A8: JSON loses nothing, and the tail of the log is the same text', async () => {
+test('JSON loses nothing, and the tail of the log is the same text', async () => {
   const { out } = await run(['option', 'get', 'Notice', '--json']);
   expect(out).toContain('\\u009b');
   expect(JSON.stringify(JSON.parse(out))).toContain(JSON.stringify(evil).slice(1, -1));
@@ -206,7 +206,7 @@ test('A8: JSON loses nothing, and the tail of the log is the same text', async (
   expect(JSON.stringify(Bun.YAML.parse(yaml.out))).toContain('owned');
 });
 
-test('A8: emoji and scripts keep their joiners, names lose theirs', () => {
+test('emoji and scripts keep their joiners, names lose theirs', () => {
   expect(safeText('👩‍👩‍👧 می‌خواهم 通知\n\tok')).toBe('👩‍👩‍👧 می‌خواهم 通知\n\tok');
   expect(safeText('ad\u200dmin ro\u200cot')).toBe('ad min ro ot');
 });
@@ -222,6 +222,6 @@ test.each([
   ['\t=1', "'\t=1"],
   ['a,"b"', '"a,""b"""'],
   ['a\u001b[2Jb', 'a [2Jb'],
-])('A8: a spreadsheet gets %j as %j', (text, field) => {
+])('a spreadsheet gets %j as %j', (text, field) => {
   expect(csvLine([text])).toBe(field);
 });

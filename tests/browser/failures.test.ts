@@ -105,7 +105,7 @@ async function visit(path: string): Promise<{ readonly reads: readonly string[];
   return { reads: requested.filter((one) => !others.includes(one)), text };
 }
 
-test('P2: no failed read is silent, or looks like an empty list or a zero', async () => {
+test('no failed read is silent, or looks like an empty list or a zero', async () => {
   const states: State[] = [];
   const kinds = Object.entries<How>({ ...failures, slow: 'slow' });
   for (const [at, path] of pages.entries()) {
@@ -157,7 +157,7 @@ test('what was read last stays when reading it again fails, and is read again on
   await page.locator('[data-failure]').first().waitFor({ state: 'detached' });
 });
 
-test('P3: code that is gone after an upgrade is fetched anew once; then it is said, never a white page', async () => {
+test('code that is gone after an upgrade is fetched anew once; then it is said, never a white page', async () => {
   await page.goto(`${stage.url}/token`);
   await page.getByRole('link', { name: 'Codes' }).first().waitFor();
   let reloads = 0;

@@ -98,7 +98,7 @@ const places: readonly (readonly [string, () => Promise<string>, (site: Site) =>
   ['terminal: logs stat --by model', () => terminal('logs', 'stat', '--by', 'model'), ({ charge }) => charge],
 ];
 
-test.each(settings)('P1: a unit of $unit, currency $currency', async (details) => {
+test.each(settings)('a unit of $unit, currency $currency', async (details) => {
   const { unit, currency } = details;
   await stage.sandbox.run(['option', 'set', `QuotaPerUnit=${unit}`]);
   await stage.sandbox.run(['option', 'set', `DisplayInCurrencyEnabled=${currency}`]);

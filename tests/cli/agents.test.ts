@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-describe('G3: one run', () => {
+describe('one run', () => {
   test('of codex: by arguments, because it does not read OPENAI_BASE_URL', () => {
     const run = prepareRun(named('codex'), details, dir);
     expect(run.environment).toEqual({ OPENAI_BASE_URL: undefined, GATEWAY_API_KEY: 'sk-own', CODEX_API_KEY: 'sk-own' });
@@ -106,7 +106,7 @@ describe('G3: one run', () => {
   });
 });
 
-test('G3: an agent is known by its program, wherever that lies', () => {
+test('an agent is known by its program, wherever that lies', () => {
   for (const [command, name] of [
     ['claude', 'claude'],
     ['/usr/local/bin/codex', 'codex'],
@@ -116,7 +116,7 @@ test('G3: an agent is known by its program, wherever that lies', () => {
   expect(agentOf('python')).toBeUndefined();
 });
 
-test('G3: the model to begin with is one of those the agent is made for, else one that writes', () => {
+test('the model to begin with is one of those the agent is made for, else one that writes', () => {
   const models = ['text-embedding-3-small', 'gpt-4o', 'claude-opus-4-8', 'claude-sonnet-4-6', 'claude-sonnet-5'];
   expect(modelFor(named('claude'), models)).toBe('claude-sonnet-5');
   expect(modelFor(named('codex'), models)).toBe('gpt-4o');
@@ -124,7 +124,7 @@ test('G3: the model to begin with is one of those the agent is made for, else on
   expect(modelFor(named('qwen'), [])).toBe('');
 });
 
-test('G3: what is set up by hand leads to the same place', () => {
+test('what is set up by hand leads to the same place', () => {
   for (const agent of agents) {
     const steps = setupSteps(agent, details);
     const words = steps.map(({ text }) => text).join('\n');
@@ -142,7 +142,7 @@ describe('the commands', () => {
     return runner;
   };
 
-  test('G3: agents prints each, one, and says which there are', async () => {
+  test('agents prints each, one, and says which there are', async () => {
     const runner = await setUp();
     const all = await runner.run(['agents']);
     for (const { label } of agents) expect(all).toContain(label);
@@ -156,7 +156,7 @@ describe('the commands', () => {
     await expect(runner.run(['agents', 'nobody'])).rejects.toMatchObject({ code: 'usage' });
   });
 
-  test('G3: exec starts the program with what it needs and ends as it ends; --for names the agent', async () => {
+  test('exec starts the program with what it needs and ends as it ends; --for names the agent', async () => {
     await setUp();
     const program = join(dir, 'codex');
     writeFileSync(program, '#!/bin/sh\necho "$GATEWAY_API_KEY|$*"\nexit 7\n', { mode: 0o755 });
@@ -179,7 +179,7 @@ describe('the commands', () => {
     expect((await exec(['--for', 'openai', '--', other, 'hi'])).out).toBe('|hi\n');
   });
 
-  test('G7: a channel’s dialect is a flag, and a whole audit trail is said to be whole', async () => {
+  test('a channel’s dialect is a flag, and a whole audit trail is said to be whole', async () => {
     const runner = await setUp();
     await runner.run(['channel', 'add', '--type', 'practice', '--name', 'one', '--dialect', 'anthropic-messages']);
     const setting = async () => ((await runner.json(['channel', 'get', 'one'])) as { setting: string }).setting;

@@ -27,7 +27,7 @@ const open = (folder: string): string[] =>
     .filter((entry) => entry.isFile() && (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0)
     .map((entry) => entry.name);
 
-test('A12: database, log and key of a new folder, and its backup, are 0600 in a folder of 0755', async () => {
+test('database, log and key of a new folder, and its backup, are 0600 in a folder of 0755', async () => {
   expect(umask & 0o044).toBe(0);
   const gateway = await openDirect(dir, {});
   await gateway.call('setup.run', { username: 'root', password: 'password1', confirmPassword: 'password1' });
@@ -40,7 +40,7 @@ test('A12: database, log and key of a new folder, and its backup, are 0600 in a 
   expect(statSync(dir).mode & 0o777).toBe(0o755);
 });
 
-test('A12: files that others could read before are closed when the database is opened', async () => {
+test('files that others could read before are closed when the database is opened', async () => {
   const file = join(dir, 'gateway.db');
   const first = openDatabase(file);
   await migrate(first);
@@ -56,7 +56,7 @@ test('A12: files that others could read before are closed when the database is o
   await third.close();
 });
 
-test('A12: a backup is closed while it is made, and so is what it is restored to', async () => {
+test('a backup is closed while it is made, and so is what it is restored to', async () => {
   const file = join(dir, 'gateway.db');
   const database = openDatabase(file);
   await migrate(database);

@@ -7,7 +7,7 @@ import { explain } from '../../cli/commands/logs/explanation.ts';
 import type { Context } from '../../cli/context.ts';
 import { createRunner } from './runner.ts';
 
-test('M7: a channel is told what it allows, and other settings stay', async () => {
+test('a channel is told what it allows, and other settings stay', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-terms-'));
   try {
     const runner = createRunner(dir, { GATEWAY_CHANNEL_KEY: 'sk-x' });
@@ -38,7 +38,7 @@ test('M7: a channel is told what it allows, and other settings stay', async () =
   }
 });
 
-test('M7, M8, M15: the explanation names the factor, the calls, and what had no price', async () => {
+test('the explanation names the factor, the calls, and what had no price', async () => {
   const lines: string[] = [];
   const other = {
     model_ratio: 2.5,

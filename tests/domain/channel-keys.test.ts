@@ -38,13 +38,13 @@ test.each([
   ['a file that was cut', file('one').slice(0, -40), 1],
   ['plain keys beside a file', `sk-a\n\n${file('one')} sk-b \n`, 3],
   ['plain keys', 'sk-a\nsk-b', 2],
-])('W15: %s', (_name, text, count) => {
+])('%s', (_name, text, count) => {
   const keys = keysIn(text);
   expect(keys).toHaveLength(count);
   expect(keysIn(keys.join('\n'))).toEqual(keys);
 });
 
-test('W15: a service account as Google issues it is one channel with one key, and signs', async () => {
+test('a service account as Google issues it is one channel with one key, and signs', async () => {
   const made = await gateway.services.channels.create({
     type: 41,
     name: 'google',
@@ -57,7 +57,7 @@ test('W15: a service account as Google issues it is one channel with one key, an
   expect(keys.map((key) => JSON.parse(key))).toEqual([JSON.parse(file('one'))]);
 });
 
-test('W15: several service accounts of one channel stay apart', async () => {
+test('several service accounts of one channel stay apart', async () => {
   const key = file('one') + file('two');
   const setting = '{"key_mode":"random"}';
   const [made] = await gateway.services.channels.create({ type: 41, name: 'both', key, models: 'm', setting });

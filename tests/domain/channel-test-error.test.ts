@@ -5,7 +5,7 @@ import { createTestGateway } from '../support/gateway.ts';
 
 const failed = { ok: false, message: '429 Rate limit reached' };
 
-test('A2: a failed test is kept until one goes well, beside what was known', () => {
+test('a failed test is kept until one goes well, beside what was known', () => {
   const before = JSON.stringify({ status_reason: 'no balance', status_time: 5 });
   const after = withTest(before, failed);
   expect(JSON.parse(after)).toEqual({ status_reason: 'no balance', status_time: 5, test_error: failed.message });
@@ -14,7 +14,7 @@ test('A2: a failed test is kept until one goes well, beside what was known', () 
   expect(JSON.parse(withTest('not JSON', failed))).toEqual({ test_error: failed.message });
 });
 
-test('A2: a channel that refuses at once is no fast channel', async () => {
+test('a channel that refuses at once is no fast channel', async () => {
   const gateway = await createTestGateway({ channelTests: true });
   try {
     const channel = await gateway.channel('http://127.0.0.1:9', { models: 'gpt-4o-mini' });

@@ -20,7 +20,7 @@ test.each([
   ['new-api', { created_time: 1_760_000_000 }, null],
   ['one-api', { type: 1 }, null],
 ] as const)(
-  'W10: names of Azure deployments that %s changed in secret stand in the mapping: %j',
+  'names of Azure deployments that %s changed in secret stand in the mapping: %j',
   (family, row, expected) => {
     const mapping = made(family, row);
     expect(mapping === '' ? null : JSON.parse(mapping ?? '')).toEqual(expected);

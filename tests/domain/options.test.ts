@@ -36,7 +36,7 @@ const kinds: readonly (readonly [string, OptionKind, readonly string[], readonly
     'ratios',
     ratios,
     ['{}', '{"a":0,"b":1.5}', '{"a":0.000001,"b":1000000}'],
-    // M17: what would silently be nothing, and what no sum could hold.
+    // What would silently be nothing, and what no sum could hold.
     [
       '',
       '[]',
@@ -236,7 +236,7 @@ test.each([
   ['{"gpt-4.1":{"service_tier:priority":-1}}', false],
   ['{"gpt-4.1":2}', false],
   ['[]', false],
-])('M7: price factors are checked: %s', (text, good) => {
+])('price factors are checked: %s', (text, good) => {
   const { kind } = optionRow('TierRatio');
   expect(kind.check(text) === null).toBe(good);
 });

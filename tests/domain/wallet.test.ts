@@ -80,7 +80,7 @@ test('amount and form say what the formulas say', async () => {
   expect(form.sign).toBe(epaySign(form, key));
 });
 
-test('M16: a callback address with slashes at its end calls back where we answer', async () => {
+test('a callback address with slashes at its end calls back where we answer', async () => {
   await api.send('PUT', '/api/option/', { key: 'CustomCallbackAddress', value: 'https://pay.site.example//' }, root);
   const callback = async () => new URL((await pay()).data.notify_url ?? '').pathname;
   expect(await callback()).toBe('/api/user/epay/notify');
@@ -272,7 +272,7 @@ test('2,000 forged or altered callbacks credit nothing', async () => {
   expect(await balance()).toBe(5_000_000);
 });
 
-test('F5: without a key nothing is believed: Epay is told so in its word, Stripe’s route does not exist', async () => {
+test('without a key nothing is believed: Epay is told so in its word, Stripe’s route does not exist', async () => {
   const { data: form } = await pay();
   await api.gateway.services.options.reset('EpayKey', 100, '');
   await api.gateway.services.options.reset('StripeWebhookSecret', 100, '');

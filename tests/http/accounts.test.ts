@@ -152,7 +152,7 @@ test('an address with an account gets a letter, its asker learns nothing', async
   expect(codeIn(toUnknown?.text ?? '')).not.toBe('');
 });
 
-test('A5: a lost password comes back by mail, once, and every credential ends', async () => {
+test('a lost password comes back by mail, once, and every credential ends', async () => {
   const person = await api.addUser('person', 1);
   await sendCode('me@people.example');
   await api.send('GET', `/api/oauth/email/bind?email=me@people.example&code=${lastCode()}`, undefined, person.headers);
@@ -194,7 +194,7 @@ test('without a mail server or an address for links nobody is promised a letter'
   expect((await sendCode('a@b.example')).body.message).toBe('邮件发送失败，请稍后重试');
 });
 
-test('A12: a password is said to no mail server that cannot encrypt, this machine’s alone when that is allowed', async () => {
+test('a password is said to no mail server that cannot encrypt, this machine’s alone when that is allowed', async () => {
   await set('SMTPAllowPlainLocal', 'false');
   expect((await sendCode('a@b.example')).body).toMatchObject({
     code: 'mail_unencrypted',

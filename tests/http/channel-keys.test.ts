@@ -56,7 +56,7 @@ const filled = (change: Readonly<Record<string, unknown>>): Record<string, unkno
   >;
 
 test.each(detours)(
-  'A3: %s %j needs the key, from an administrator and from the super administrator',
+  '%s %j needs the key, from an administrator and from the super administrator',
   async (fields, change) => {
     const before = await stored();
     for (const who of ['admin', 'root'] as const) {
@@ -83,7 +83,7 @@ test.each(detours)(
   },
 );
 
-test('A3: with a key of its own it goes anywhere, and the stored one is gone', async () => {
+test('with a key of its own it goes anywhere, and the stored one is gone', async () => {
   const wanted = { id, base_url: thief.url, key: 'sk-my-own' };
   expect(await send('POST', '/api/channel/try', { ...wanted, model: 'm' })).toMatchObject({ success: true });
   expect(await send('PUT', '/api/channel/', wanted)).toMatchObject({ success: true });
@@ -91,7 +91,7 @@ test('A3: with a key of its own it goes anywhere, and the stored one is gone', a
   expect(thief.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-my-own', 'Bearer sk-my-own']);
 });
 
-test('A3: what leads nowhere else is changed without the key', async () => {
+test('what leads nowhere else is changed without the key', async () => {
   const wanted = {
     id,
     name: 'renamed',
@@ -111,7 +111,7 @@ test('A3: what leads nowhere else is changed without the key', async () => {
   expect(String(upstream.requests.at(-1)?.body)).not.toContain(secret);
 });
 
-test('A3: a copy, a tag and a batch keep the address with the key', async () => {
+test('a copy, a tag and a batch keep the address with the key', async () => {
   const copied = (await send('POST', `/api/channel/copy/${id}`, { base_url: thief.url })).data as {
     id: number;
     base_url: string;
@@ -125,7 +125,7 @@ test('A3: a copy, a tag and a batch keep the address with the key', async () => 
   expect(await stored()).toMatchObject({ base_url: upstream.url, tag: 't', setting: '{"key_mode":"turn"}' });
 });
 
-test('A3: a document moves a channel only when it names the key', async () => {
+test('a document moves a channel only when it names the key', async () => {
   const { name, type } = await stored();
   const slug = providerByType(type)?.slug;
   const apply = (more: object) =>
@@ -138,7 +138,7 @@ test('A3: a document moves a channel only when it names the key', async () => {
   expect((await stored()).base_url).toBe(`${upstream.url}/elsewhere`);
 });
 
-test('A3: the owner of the data directory moves a channel with its key', async () => {
+test('the owner of the data directory moves a channel with its key', async () => {
   await api.gateway.call('channel.update', { id, base_url: `${upstream.url}/moved` });
   expect((await stored()).base_url).toBe(`${upstream.url}/moved`);
 });

@@ -52,7 +52,7 @@ test.each([
   expect(answer.body).toMatchObject({ success: false, message });
 });
 
-test('F5: in tag mode a page is a number of tags, with all of their channels; what has no tag is left out', async () => {
+test('in tag mode a page is a number of tags, with all of their channels; what has no tag is left out', async () => {
   for (const [name, tag] of [
     ['a', 'x'],
     ['b', 'x'],

@@ -60,7 +60,7 @@ const short = (text: string): RequestInit => ({
   headers: { 'content-length': String(text.length) },
 });
 
-test('A9: who waits for us is exempt from the limit, and under it again when the answer leaves', async () => {
+test('who waits for us is exempt from the limit, and under it again when the answer leaves', async () => {
   const { connections, timeouts, passed, request } = bench();
   const one = request(1, short('{}'));
   connections.onReceived(one);
@@ -85,7 +85,7 @@ test('A9: who waits for us is exempt from the limit, and under it again when the
   expect(timeouts).toHaveLength(2);
 });
 
-test('A9: a short body has its time, a long one must make progress, and a slow reader is not the sender’s fault', async () => {
+test('a short body has its time, a long one must make progress, and a slow reader is not the sender’s fault', async () => {
   const { timeouts, passed, request } = bench();
   request(1, short('{"half":'));
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -128,7 +128,7 @@ test('A9: a short body has its time, a long one must make progress, and a slow r
   await reading;
 });
 
-test('A9: one address has its share; this machine and trusted proxies are not counted', async () => {
+test('one address has its share; this machine and trusted proxies are not counted', async () => {
   const { connections, ended, passed, request, connected } = bench({ perAddress: 10 });
   for (let i = 0; i < 15; i++) connected('203.0.113.5', 100 + i);
   for (let i = 0; i < 30; i++) connected('127.0.0.1', 200 + i);
@@ -145,7 +145,7 @@ test('A9: one address has its share; this machine and trusted proxies are not co
   expect(ended).toHaveLength(7);
 });
 
-test('A9: when descriptors run short the oldest idle connections go first, of whoever has most', async () => {
+test('when descriptors run short the oldest idle connections go first, of whoever has most', async () => {
   const { ended, passed, connected, others } = bench({ perAddress: 1000 }, 512);
   for (let i = 0; i < 300; i++) connected('127.0.0.1', 1000 - i);
   await passed(1000);
@@ -159,7 +159,7 @@ test('A9: when descriptors run short the oldest idle connections go first, of wh
   expect(ended.every((port) => port <= 1000)).toBe(true);
 });
 
-test('A9: the system’s own word on limits and connections', async () => {
+test('the system’s own word on limits and connections', async () => {
   const descriptors = openDescriptors();
   const server = Bun.serve({ port: 0, hostname: '::', fetch: () => new Response() });
   const clients = await Promise.all(

@@ -62,7 +62,7 @@ function ask(path: string, headers: string): Promise<string> {
 test.each([
   ['/api/user/login', 'control hello'],
   ['/v1/chat/completions', 'relay hello'],
-])('A12: two equal lengths of %s are one', async (path, said) => {
+])('two equal lengths of %s are one', async (path, said) => {
   for (const headers of ['Content-Length: 5\r\n', 'Content-Length: 5\r\ncontent-length: 5\r\n']) {
     const answer = await ask(path, headers);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
@@ -75,7 +75,7 @@ test.each([
   'Content-Length: 5, 5\r\n',
   'Content-Length: +5\r\n',
   'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n',
-])('A12: %j is refused by the listener', async (headers) => {
+])('%j is refused by the listener', async (headers) => {
   for (const path of ['/api/user/login', '/v1/chat/completions']) {
     expect(await ask(path, headers)).toMatch(/^HTTP\/1\.1 400 /);
   }

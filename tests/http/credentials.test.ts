@@ -75,7 +75,7 @@ const nothingButKey = {
   key: true,
 };
 
-test('A5: a new password needs the present one where the login is old, and guesses are slow', async () => {
+test('a new password needs the present one where the login is old, and guesses are slow', async () => {
   clock += 15 * 60_000;
   expect(await put({ password: 'password2' })).toMatchObject({ success: false, code: 'login_again_needed' });
   expect(await put({ password: 'password2', original_password: 'wrong' })).toMatchObject({
@@ -91,7 +91,7 @@ test('A5: a new password needs the present one where the login is old, and guess
   await api.login('ann', 'password2');
 });
 
-test('A5: a code of the second factor does as well', async () => {
+test('a code of the second factor does as well', async () => {
   const { secret } = (await api.send('POST', '/api/user/2fa', {}, ann.headers)).body.data as { secret: string };
   const code = () =>
     new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 }).generate({ timestamp: clock });
@@ -101,7 +101,7 @@ test('A5: a code of the second factor does as well', async () => {
   expect(await put({ password: 'password2', code: code() })).toMatchObject({ success: true });
 });
 
-test('A5: a password that nobody knows is replaced after a new login alone', async () => {
+test('a password that nobody knows is replaced after a new login alone', async () => {
   await columns({ password_made: 1 });
   clock += 15 * 60_000;
   expect(await put({ password: 'password2' })).toMatchObject({ code: 'login_again_needed' });
@@ -123,7 +123,7 @@ test('a new password alone is enough right after a login, unless a second factor
   expect(await put({ password: 'password3', original_password: 'password2' }, fresh)).toMatchObject({ success: true });
 });
 
-test('A5: a change ends everything else that opens the account, unless told otherwise', async () => {
+test('a change ends everything else that opens the account, unless told otherwise', async () => {
   const ways = await waysIn();
   expect(await ways.open()).toEqual(all);
   expect(await put({ password: 'password2', original_password: 'password1', end_all: false })).toMatchObject({
@@ -144,14 +144,14 @@ test.each([
         document: { version: 1, users: [{ username: 'ann', password: 'password2' }] },
       }),
   ],
-])('A5: a reset %s ends every credential', async (_by, reset) => {
+])('a reset %s ends every credential', async (_by, reset) => {
   const ways = await waysIn();
   await reset();
   expect(await ways.open()).toEqual(nothingButKey);
   await api.login('ann', 'password2');
 });
 
-test('A5: nobody resets a password above, beside or of oneself', async () => {
+test('nobody resets a password above, beside or of oneself', async () => {
   const admin = await api.addUser('admin', 10);
   const other = await api.addUser('other', 10);
   const reset = async (id: number, as: Headers) =>
@@ -164,7 +164,7 @@ test('A5: nobody resets a password above, beside or of oneself', async () => {
   expect(await reset(admin.id, root.headers)).toMatchObject({ success: true });
 });
 
-test('A5: a login that began with the old password does not end inside', async () => {
+test('a login that began with the old password does not end inside', async () => {
   const { secret } = (await api.send('POST', '/api/user/2fa', {}, ann.headers)).body.data as { secret: string };
   const code = () =>
     new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 }).generate({ timestamp: clock });
@@ -181,7 +181,7 @@ test('A5: a login that began with the old password does not end inside', async (
   await expect(services.sessions.open(seen, visitor)).rejects.toMatchObject({ code: 'ticket_late' });
 });
 
-test('A5: an old session makes itself no way in that lasts', async () => {
+test('an old session makes itself no way in that lasts', async () => {
   clock += 15 * 60_000;
   const attempts = [
     ['POST', '/api/oauth/email/bind', { email: 'thief@people.example', code: 'AAAAAA' }],
@@ -208,7 +208,7 @@ interface Listed {
 const list = async (as: Headers) =>
   (await api.send('GET', '/api/user/session/', undefined, as)).body.data as readonly Listed[];
 
-test('A5: sessions are listed and ended one by one or all others together', async () => {
+test('sessions are listed and ended one by one or all others together', async () => {
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
   const enter = async () => {
     const { headers } = await api.send(
@@ -249,7 +249,7 @@ test('A5: sessions are listed and ended one by one or all others together', asyn
   expect([await status(ann.headers), await status(desk)]).toEqual([401, 200]);
 });
 
-test('A5: administrators see and end sessions of those below them alone', async () => {
+test('administrators see and end sessions of those below them alone', async () => {
   const admin = await api.addUser('admin', 10);
   const of = (id: number, method = 'GET') =>
     api.send(method, `/api/user/sessions/${id}`, undefined, admin.headers).then(({ body }) => body);
@@ -260,7 +260,7 @@ test('A5: administrators see and end sessions of those below them alone', async 
   expect(await status(ann.headers)).toBe(401);
 });
 
-test('A5: a session that nobody uses ends, one that is used goes on until its month is over', async () => {
+test('a session that nobody uses ends, one that is used goes on until its month is over', async () => {
   const day = 24 * 3600_000;
   clock += 6 * day;
   expect(await status(ann.headers)).toBe(200);

@@ -96,7 +96,7 @@ const clients: Readonly<Record<string, (model: string) => Promise<void>>> = {
 };
 
 test.each(Object.keys(clients).flatMap((client) => dialects.map((dialect) => [client, dialect] as const)))(
-  'G5: %s notices that %s broke off',
+  '%s notices that %s broke off',
   async (client, dialect) => {
     chunks = 0;
     await expect(clients[client]?.(dialect)).rejects.toBeTruthy();
@@ -104,7 +104,7 @@ test.each(Object.keys(clients).flatMap((client) => dialects.map((dialect) => [cl
   },
 );
 
-test('G5: clients that read events as they come see the cut of a Gemini stream itself', async () => {
+test('clients that read events as they come see the cut of a Gemini stream itself', async () => {
   const address = `${site.url}/v1beta/models/gemini-generate:streamGenerateContent?alt=sse`;
   const response = await fetch(address, {
     method: 'POST',

@@ -203,7 +203,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'P6: a used-up token is filled by its whole record, status 4 and all',
+    'a used-up token is filled by its whole record, status 4 and all',
     async () => {
       const { id } = await token({ remain_quota: 0 });
       const used = (await works('GET', `/api/token/${id}`, undefined, plain)) as Json;
@@ -325,7 +325,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     async () => expect((await list('/api/option/')).every(({ value }) => typeof value === 'string')).toBe(true),
   ],
   [
-    'F3: an option without a value stays as it is',
+    'an option without a value stays as it is',
     async () => {
       await works('PUT', '/api/option/', { key: 'RetryTimes', value: '2' });
       await works('PUT', '/api/option/', { key: 'RetryTimes' });
@@ -334,7 +334,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'F3: a secret without a value stays stored',
+    'a secret without a value stays stored',
     async () => {
       await works('PUT', '/api/option/', { key: 'TelegramBotToken', value: '1:abc' });
       await works('PUT', '/api/option/', { key: 'TelegramBotToken' });
@@ -349,7 +349,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'F5: the old chat links',
+    'the old chat links',
     async () => {
       await works('PUT', '/api/option/', { key: 'ChatLink', value: 'https://chat.example/{key}' });
       await works('PUT', '/api/option/', { key: 'ChatLink2', value: '' });
@@ -396,7 +396,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'F5: log rows by a part of the model’s name',
+    'log rows by a part of the model’s name',
     async () => {
       await consumed();
       const found = async (name: string) =>
@@ -408,7 +408,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'F5: log rows after choosing no group',
+    'log rows after choosing no group',
     async () => {
       await consumed();
       const rows = (await works('GET', '/api/log/self/?p=1&page_size=10&group=null', undefined, plain)) as {
@@ -418,7 +418,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'F5: log search',
+    'log search',
     async () => {
       await consumed();
       expect((await list('/api/log/search?keyword=gpt-4o-mini')).length).toBeGreaterThan(0);
@@ -427,7 +427,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'F5: search of one’s own log',
+    'search of one’s own log',
     async () => {
       await consumed();
       const rows = await list('/api/log/self/search?keyword=spender', plain);
@@ -616,14 +616,14 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
       expect(await list('/api/task/self?p=0&task_id=&start_timestamp=1&end_timestamp=NaN', plain)).toEqual([]),
   ],
   [
-    'F5: a payment callback where nothing is set up',
+    'a payment callback where nothing is set up',
     async () => {
       const response = await fetch(`${api.base}/api/user/epay/notify?out_trade_no=1`);
       expect([response.status, await response.text()]).toEqual([200, 'fail']);
     },
   ],
   [
-    'F5: edits are answered, not forgotten',
+    'edits are answered, not forgotten',
     async () => {
       const response = await relay('POST', '/v1/edits', `sk-${(await token()).key}`, {
         model: 'x',
@@ -634,7 +634,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'F5: drawings by mode',
+    'drawings by mode',
     async () => {
       const type = providerBySlug('midjourney')?.type ?? 0;
       await addChannel({ ...fields, type, name: 'mj', base_url: upstream.url, models: 'mj_imagine', key: 'sk-mj' });
@@ -662,7 +662,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'F5: a report of a drawing without its proof',
+    'a report of a drawing without its proof',
     async () => {
       const response = await relay('POST', '/mj/notify', `sk-${(await token()).key}`, { id: '77', status: 'FAILURE' });
       expect([response.status, await response.json()]).toEqual([403, expect.objectContaining({ code: 4 })]);

@@ -246,7 +246,7 @@ test('Telegram’s signature is checked, and its date', async () => {
     expect((await telegramLogin(query)).message).toBe('无效的请求');
 });
 
-test('A12: a Telegram link opens once', async () => {
+test('a Telegram link opens once', async () => {
   await withTelegram();
   const { headers, id } = await api.addUser('person', 1);
   const journey = await leaveForTelegram(headers);
@@ -263,7 +263,7 @@ test('A12: a Telegram link opens once', async () => {
   expect((await telegramLogin(signed())).data).toMatchObject({ id });
 });
 
-test('A12: somebody else’s Telegram link binds nothing to whoever follows it', async () => {
+test('somebody else’s Telegram link binds nothing to whoever follows it', async () => {
   await withTelegram();
   const victim = await api.addUser('victim', 1);
   const mine = await leaveForTelegram();
@@ -408,7 +408,7 @@ test('OIDC against a real provider: discovery, code, token, profile, for console
   }
 });
 
-test('A12: a provider that insists on PKCE is content, and a code serves only the browser that left for it', async () => {
+test('a provider that insists on PKCE is content, and a code serves only the browser that left for it', async () => {
   real = true;
   const provider = await openProvider(() => ({ sub: 'ann-sub', email: 'ann@idp.example' }), true);
   try {
@@ -433,7 +433,7 @@ test('A12: a provider that insists on PKCE is content, and a code serves only th
   }
 });
 
-test('A12: the same subject of another issuer is another person; early bindings find their issuer', async () => {
+test('the same subject of another issuer is another person; early bindings find their issuer', async () => {
   real = true;
   const person = { sub: 'ann-sub', email: 'ann@idp.example' };
   const first = await openProvider(() => person, true);
@@ -463,7 +463,7 @@ test('A12: the same subject of another issuer is another person; early bindings 
   }
 });
 
-test('A12: the rules for addresses and registration hold for people of other services too', async () => {
+test('the rules for addresses and registration hold for people of other services too', async () => {
   real = true;
   const person: { sub: string; email: string; verified: boolean } = {
     sub: 'sub-1',
@@ -510,7 +510,7 @@ test.each([
   ['no issuer', { iss: undefined }],
   ['an end in the past', { exp: 1 }],
   ['another subject', { sub: 'somebody' }],
-])('A12: an ID token with %s opens nothing', async (_what, change) => {
+])('an ID token with %s opens nothing', async (_what, change) => {
   const idp = 'https://idp.example';
   for (const [key, value] of Object.entries({
     'oidc.client_id': 'gateway',
@@ -545,7 +545,7 @@ test.each([
   expect(await enter({})).toMatchObject({ success: true });
 });
 
-test('A12: GitHub gets a challenge, and the verifier with the code', async () => {
+test('GitHub gets a challenge, and the verifier with the code', async () => {
   const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'github' });
   const url = new URL((startedOf.body.data as { url: string }).url);
   expect(`${url.origin}${url.pathname}`).toBe('https://github.com/login/oauth/authorize');
@@ -556,7 +556,7 @@ test('A12: GitHub gets a challenge, and the verifier with the code', async () =>
   expect(createHash('sha256').update(verifier).digest('base64url')).toBe(url.searchParams.get('code_challenge'));
 });
 
-test('A12: binding takes a login of a moment ago, by the person who left for it', async () => {
+test('binding takes a login of a moment ago, by the person who left for it', async () => {
   const person = await api.addUser('person', 1);
   const other = await api.addUser('other', 1);
   const requested = await api.send('GET', '/api/oauth/state', undefined, person.headers);
@@ -578,7 +578,7 @@ test('A12: binding takes a login of a moment ago, by the person who left for it'
   expect(anew.headers.get('set-cookie')).toContain('session=');
 });
 
-test('A12: bindings from before issuers were asked for are marked with where their codes were exchanged', async () => {
+test('bindings from before issuers were asked for are marked with where their codes were exchanged', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-migrate-'));
   const database = openOld(join(dir, 'gateway.db'), '0003-live-tokens');
   try {

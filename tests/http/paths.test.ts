@@ -58,7 +58,7 @@ const programs = [
   'http://other.example?x=/api/status',
 ];
 
-test.each(programs)('A12: %s is never a page', async (target) => {
+test.each(programs)('%s is never a page', async (target) => {
   if (!/other\.example($|\?)/.test(target)) {
     const { status, type, body } = await ask('GET', target);
     expect([target, type, status === 200 && !body.includes('"success":true')]).toEqual([
@@ -78,7 +78,7 @@ test.each(programs)('A12: %s is never a page', async (target) => {
   }
 });
 
-test('A12: another spelling of a call is not the call', async () => {
+test('another spelling of a call is not the call', async () => {
   for (const target of ['/API/status', '//api/status', '/%61pi/status', '/api%2fstatus', '/api;x/status'])
     expect([target, (await ask('GET', target)).status]).toEqual([target, 404]);
   expect((await ask('GET', '/api/Status')).status).toBe(404);
@@ -97,12 +97,12 @@ test.each([
   '/user/edit/1',
   '/v10',
   '/a/api/b',
-])('A12: %s is a page', async (target) => {
+])('%s is a page', async (target) => {
   expect(placeOf(target)).toBe('console');
   expect((await ask('GET', target)).type).toBe('text/html');
 });
 
-test('A12: browsers learn to come back over TLS where TLS is certain, and nowhere else', async () => {
+test('browsers learn to come back over TLS where TLS is certain, and nowhere else', async () => {
   const told = async (target: string, headers: readonly string[]) =>
     /strict-transport-security: max-age=\d{8}/.test((await ask('GET', target, headers)).headers);
   const both = async (headers: readonly string[]) => [await told('/', headers), await told('/api/status', headers)];

@@ -66,7 +66,7 @@ const row = async () => {
 const sound = (seconds: number) => new Uint8Array(48_000 * seconds);
 const words = (count: number) => 'word '.repeat(count);
 
-test('M5: whoever leaves before the end of an answer pays what the upstream says it cost', async () => {
+test('whoever leaves before the end of an answer pays what the upstream says it cost', async () => {
   upstream.script({ answer: (answer) => answer.print(words(5000)), cancelled: realtimeUsage(40, 5200) });
   const { send, told, leave } = await converse();
   send(ask);
@@ -81,7 +81,7 @@ test('M5: whoever leaves before the end of an answer pays what the upstream says
   expect(upstream.heard.at(-1)).toEqual({ type: 'response.cancel' });
 });
 
-test('M5: where the upstream does not say, what was delivered is counted: words, sound, calls and what was asked', async () => {
+test('where the upstream does not say, what was delivered is counted: words, sound, calls and what was asked', async () => {
   upstream.script({
     answer(answer) {
       answer.print(words(50));
@@ -108,7 +108,7 @@ test('M5: where the upstream does not say, what was delivered is counted: words,
   expect(JSON.parse(log?.other ?? '')).toMatchObject({ audio_input: 20, audio_output: 60 });
 });
 
-test('M5: an upstream that goes without a word has its delivered answer charged', async () => {
+test('an upstream that goes without a word has its delivered answer charged', async () => {
   upstream.script({ answer: (answer) => answer.print(words(100)) });
   const { send, told, closed } = await converse();
   send(ask);
@@ -122,7 +122,7 @@ test('M5: an upstream that goes without a word has its delivered answer charged'
   });
 });
 
-test('M5: finished and open answers of one conversation are charged together', async () => {
+test('finished and open answers of one conversation are charged together', async () => {
   let turn = 0;
   upstream.script({
     answer(answer) {
@@ -146,7 +146,7 @@ test('M5: finished and open answers of one conversation are charged together', a
   expect(JSON.parse(log?.other ?? '')).toMatchObject({ input: 103, cache_tokens: 224 });
 });
 
-test('M5: an answer the client cancels is charged by its own end', async () => {
+test('an answer the client cancels is charged by its own end', async () => {
   upstream.script({ answer: (answer) => answer.print(words(30)), cancelled: realtimeUsage(5, 33) });
   const { send, told, leave, heard: received } = await converse();
   send(ask);
@@ -158,7 +158,7 @@ test('M5: an answer the client cancels is charged by its own end', async () => {
   expect(await row()).toMatchObject({ prompt_tokens: 5, completion_tokens: 33, end_reason: 'completed' });
 });
 
-test('M5: a crash in the middle of an answer charges what was delivered', async () => {
+test('a crash in the middle of an answer charges what was delivered', async () => {
   await close();
   // A copy of the file is what a killed process leaves behind.
   await open({ engine: 'sqlite' });
@@ -189,7 +189,7 @@ test('M5: a crash in the middle of an answer charges what was delivered', async 
   await ended();
 });
 
-test('M5: who cannot carry on is told in the protocol’s own form, and pays for no more than there was', async () => {
+test('who cannot carry on is told in the protocol’s own form, and pays for no more than there was', async () => {
   const poor = await gateway.token({ unlimited_quota: false, remain_quota: 20_000 });
   let stop = false;
   upstream.script({
@@ -220,7 +220,7 @@ test('M5: who cannot carry on is told in the protocol’s own form, and pays for
 /** Holds and balances in whole seconds of speech: 2,000 each. */
 const poorKey = async (quota: number) => (await gateway.token({ unlimited_quota: false, remain_quota: quota })).key;
 
-test('M1: an answer that the balance does not carry is asked for shorter, in the words of the session', async () => {
+test('an answer that the balance does not carry is asked for shorter, in the words of the session', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
   const { send, told, leave } = await converse(await poorKey(50_000));
   send({ type: 'response.create', response: { instructions: 'be kind' } });
@@ -242,7 +242,7 @@ test('M1: an answer that the balance does not carry is asked for shorter, in the
   await ended();
 });
 
-test('M1: an answer of which nothing is carried is not asked for; the one before it is paid by its own end', async () => {
+test('an answer of which nothing is carried is not asked for; the one before it is paid by its own end', async () => {
   upstream.script({ answer: (answer) => answer.speak(sound(1)), cancelled: realtimeUsage(0, 20, { spoken: 20 }) });
   const { send, told, closed, heard: received } = await converse(await poorKey(8_000));
   send(ask);
@@ -254,7 +254,7 @@ test('M1: an answer of which nothing is carried is not asked for; the one before
   expect(await row()).toMatchObject({ quota: 2000, end_reason: 'quota_cut', usage_source: 'reported' });
 });
 
-test('M1: where answers begin unasked, the session is told what is carried before the sound goes on', async () => {
+test('where answers begin unasked, the session is told what is carried before the sound goes on', async () => {
   const { send, told, closed, heard: received } = await converse(await poorKey(50_000));
   const audio = (seconds: number) => Buffer.from(sound(seconds)).toString('base64');
   send({ type: 'input_audio_buffer.append', audio: audio(1) });
@@ -272,7 +272,7 @@ test('M1: where answers begin unasked, the session is told what is carried befor
   expect(await row()).toMatchObject({ quota: 0 });
 });
 
-test('M1: what costs as much as there is goes on, one quota more ends it', async () => {
+test('what costs as much as there is goes on, one quota more ends it', async () => {
   await gateway.option('ModelRatio', JSON.stringify({ [model]: 1 }));
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(8000, 0)) });
   const { send, told, closed, heard: received } = await converse(await poorKey(8000));
@@ -292,7 +292,7 @@ test('M1: what costs as much as there is goes on, one quota more ends it', async
   expect(await row()).toMatchObject({ prompt_tokens: 8001, end_reason: 'quota_cut' });
 });
 
-test('M5: what listening along costs is charged at the price of the model that listens', async () => {
+test('what listening along costs is charged at the price of the model that listens', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
   const { send, told, leave } = await converse();
   send({
@@ -323,7 +323,7 @@ test('M5: what listening along costs is charged at the price of the model that l
   expect(logs.find((log) => log.model_name === model)).toMatchObject({ prompt_tokens: 10, completion_tokens: 10 });
 });
 
-test('M5: listening along without a price of its own is charged at the conversation’s', async () => {
+test('listening along without a price of its own is charged at the conversation’s', async () => {
   const { told, leave } = await converse();
   upstream.send({
     type: 'conversation.item.input_audio_transcription.completed',
@@ -343,7 +343,7 @@ test('M5: listening along without a price of its own is charged at the conversat
   expect(await row()).toMatchObject({ prompt_tokens: 13, completion_tokens: 9, quota: 13 * 20 * 2.5 + 9 * 4 * 2.5 });
 });
 
-test('M5: a usage that contradicts itself keeps its totals', async () => {
+test('a usage that contradicts itself keeps its totals', async () => {
   const usage = { ...realtimeUsage(10, 5), input_token_details: { cached_tokens: 40, audio_tokens: 90 } };
   upstream.script({ answer: (answer) => answer.done(usage) });
   const { send, told, leave } = await converse();
@@ -378,7 +378,7 @@ test.each<[string, () => Promise<unknown>, string]>([
     () => changeToken({ model_limits_enabled: true, model_limits: 'gpt-4o-mini' }),
     'model_not_allowed',
   ],
-])('A10: whoever %s is shown out of an open conversation, and pays for what was said', async (_what, change, code) => {
+])('whoever %s is shown out of an open conversation, and pays for what was said', async (_what, change, code) => {
   upstream.script({ answer: (answer) => answer.print(words(20)), cancelled: realtimeUsage(3, 21) });
   const { send, told, closed, heard: received } = await converse();
   send(ask);
@@ -396,7 +396,7 @@ const changeToken = (fields: Record<string, unknown>) =>
   gateway.services.tokens.update(tokenId(), gateway.userId, fields as never, false);
 const removeToken = () => gateway.services.tokens.remove(tokenId(), gateway.userId);
 
-test('A10: a key whose time runs out speaks no further turn', async () => {
+test('a key whose time runs out speaks no further turn', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
   const { send, told, closed } = await converse();
   send(ask);
@@ -416,7 +416,7 @@ test.each<[string, string]>([
   ['an event', '{"type":"session.update","model":"gpt-4o-mini"}'],
   ['a session that folds', '{"type":"session.update","\\u017fession":{"MODEL":"gpt-4o-mini"}}'],
   ['a session, as a list', '{"type":"session.update","session":{"model":["gpt-4o-mini"]}}'],
-])('A10: another model for %s goes no further', async (_what, event) => {
+])('another model for %s goes no further', async (_what, event) => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
   const { send, told, leave, heard: received } = await converse();
   send(JSON.parse(event) as Record<string, unknown>);
@@ -430,7 +430,7 @@ test.each<[string, string]>([
   await ended();
 });
 
-test('A10: a model that listens along must be one the key may use', async () => {
+test('a model that listens along must be one the key may use', async () => {
   await changeToken({ model_limits_enabled: true, model_limits: model });
   await gateway.sync();
   const { send, told, heard: received, leave } = await converse();
@@ -442,7 +442,7 @@ test('A10: a model that listens along must be one the key may use', async () => 
   await ended();
 });
 
-test('A10: every turn counts as a request where requests are limited', async () => {
+test('every turn counts as a request where requests are limited', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)), cancelled: realtimeUsage(1, 0) });
   await gateway.option('ModelRequestRateLimitEnabled', 'true');
   await gateway.option('ModelRequestRateLimitDurationMinutes', '1');
@@ -465,7 +465,7 @@ test('A10: every turn counts as a request where requests are limited', async () 
   await ended();
 });
 
-test('A10: unwanted words are found in frames of bytes too, and frames nobody can read go no further', async () => {
+test('unwanted words are found in frames of bytes too, and frames nobody can read go no further', async () => {
   await gateway.option('CheckSensitiveEnabled', 'true');
   await gateway.option('CheckSensitiveOnPromptEnabled', 'true');
   await gateway.option('SensitiveWords', 'forbidden-fruit');

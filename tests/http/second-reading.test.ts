@@ -46,14 +46,14 @@ test.each([
   ['a soft hyphen', 'ro­ot'],
   ['a filler', 'roㅤot'],
   ['a tab', 'ro\tot'],
-])('P8: a username with %s is refused, and the message says why', async (_name, username) => {
+])('a username with %s is refused, and the message says why', async (_name, username) => {
   const answer = await register(username);
   expect([answer.success, answer.message]).toEqual([false, '输入不合法：用户名不能包含不可见或控制字符']);
   const english = await register(username, { 'accept-language': 'en' });
   expect(english.message).toContain('the username must not contain invisible or control characters');
 });
 
-test('P8: names that read alike are one name', async () => {
+test('names that read alike are one name', async () => {
   expect((await register('Caf\u00e9')).success).toBe(true);
   expect((await register('Cafe\u0301')).code).toBe('username_taken');
   expect((await register('caf\u00e9')).code).toBe('username_taken');
@@ -61,7 +61,7 @@ test('P8: names that read alike are one name', async () => {
   expect((await register('李雷')).success).toBe(true);
 });
 
-test('P8: an address of mail is one address in any case, also as a username', async () => {
+test('an address of mail is one address in any case, also as a username', async () => {
   const { users } = api.gateway.services;
   const email = 'New2@x.co';
   await users.create({ username: 'mailed', password: 'password1', displayName: '', role: 1, quota: 0, email });
@@ -69,7 +69,7 @@ test('P8: an address of mail is one address in any case, also as a username', as
   expect((await register('NEW2@X.CO')).code).toBe('username_taken');
 });
 
-test('P8: what a validator finds is said in the caller’s language', async () => {
+test('what a validator finds is said in the caller’s language', async () => {
   expect((await ask('PUT', '/api/user/', { id: plainId, quota: 1.5 })).message).toBe('无效的参数：quota 必须是整数');
   expect((await ask('PUT', '/api/user/', { id: plainId, quota: 1.5 }, root, 'en')).message).toBe(
     'Invalid parameters: quota must be a whole number',
@@ -80,7 +80,7 @@ test('P8: what a validator finds is said in the caller’s language', async () =
   expect((await ask('GET', '/api/channel/99999', undefined, root, 'en')).message).toBe('channel 99999 does not exist');
 });
 
-test('P8: who changes the own name is told that it does not go', async () => {
+test('who changes the own name is told that it does not go', async () => {
   await refuses('self_username', 'PUT', '/api/user/self', { username: 'other' }, plain);
   await works('PUT', '/api/user/self', { username: 'plain', display_name: 'P', role: 100, quota: 9 }, plain);
   expect(await works('GET', '/api/user/self', undefined, plain)).toMatchObject({
@@ -90,7 +90,7 @@ test('P8: who changes the own name is told that it does not go', async () => {
   });
 });
 
-test('P8: a picture has its address and is one; a file that is not there is no page', async () => {
+test('a picture has its address and is one; a file that is not there is no page', async () => {
   const assets = createConsoleAssets(() => ({ botCheck: false, payAddress: '' }));
   const get = (path: string) => assets(new Request(`http://gateway${path}`), path);
   expect([get('/nothing.png')?.status, get('/favicon.ico')?.status]).toEqual([404, 404]);
@@ -98,7 +98,7 @@ test('P8: a picture has its address and is one; a file that is not there is no p
   expect(bytes.subarray(1, 4).toString()).toBe('PNG');
 });
 
-test('P11: a payment gateway without TLS may be sent the form, and no other', () => {
+test('a payment gateway without TLS may be sent the form, and no other', () => {
   const policy = (payAddress: string) =>
     createConsoleAssets(() => ({ botCheck: false, payAddress }))(new Request('http://gateway/'), '/')?.headers.get(
       'content-security-policy',
@@ -121,15 +121,15 @@ test.each([
   ['claude.default_max_tokens', '{"default":0}'],
   ['gemini.safety_settings', '{"default":1}'],
   ['gemini.supported_imagine_models', '[1]'],
-])('P9: %s is not %s', (key, value) => refuses('option_invalid', 'PUT', '/api/option/', { key, value }));
+])('%s is not %s', (key, value) => refuses('option_invalid', 'PUT', '/api/option/', { key, value }));
 
-test('P9: what fits is kept', async () => {
+test('what fits is kept', async () => {
   await set('ContextTiers', '{"x":[{"above":200000,"input":2,"output":1.5}]}');
   await set('Chats', '[{"a":"https://chat.example/#{key}"}]');
   await set('claude.model_headers_settings', '{"claude":{"anthropic-beta":["a","b"],"x-one":"1"}}');
 });
 
-test('P9: drawing and tasks that are off take no orders and tell no lists', async () => {
+test('drawing and tasks that are off take no orders and tell no lists', async () => {
   await set('DrawingEnabled', 'false');
   await set('TaskEnabled', 'false');
   await refuses('drawing_closed', 'GET', '/api/mj/self', undefined, plain);
@@ -153,7 +153,7 @@ test('P9: drawing and tasks that are off take no orders and tell no lists', asyn
   }
 });
 
-test('P9: which ways in are open is told to everybody', async () => {
+test('which ways in are open is told to everybody', async () => {
   await set('PasswordRegisterEnabled', 'false');
   await set('RegisterEnabled', 'false');
   expect(await works('GET', '/api/status', undefined, {})).toMatchObject({
@@ -163,7 +163,7 @@ test('P9: which ways in are open is told to everybody', async () => {
   });
 });
 
-test('P9: a model that is asked to think has a limit of its own', async () => {
+test('a model that is asked to think has a limit of its own', async () => {
   const id = await api.gateway.channel(upstream.url, { type: 14, models: 'claude-sonnet-4-5' });
   expect(id).toBeGreaterThan(0);
   await api.gateway.option(
@@ -180,7 +180,7 @@ test('P9: a model that is asked to think has a limit of its own', async () => {
   expect([await limitOf('claude-sonnet-4-5'), await limitOf('claude-sonnet-4-5-thinking')]).toEqual([4096, 10_000]);
 });
 
-test('P11: an empty tag is refused where a tag is set, in the document’s words', async () => {
+test('an empty tag is refused where a tag is set, in the document’s words', async () => {
   const id = await api.gateway.channel(upstream.url, { tag: 'blue' });
   const empty = await ask('POST', '/api/channel/batch/tag', { ids: [id], tag: '' });
   expect([empty.success, empty.message]).toEqual([false, '标签不能为空！']);
@@ -194,23 +194,23 @@ test.each([
   [{ weight: 'much' }, '权重必须是非负整数！'],
   [{ priority: 1.5 }, '优先级必须是整数！'],
   [{ priority: 'high' }, '优先级必须是整数！'],
-])('P11: a tag with %j is refused in the document’s words', async (change, message) => {
+])('a tag with %j is refused in the document’s words', async (change, message) => {
   await api.gateway.channel(upstream.url, { tag: 'blue' });
   const answer = await ask('PUT', '/api/channel/tag', { tag: 'blue', ...change });
   expect([answer.success, answer.message]).toEqual([false, message]);
 });
 
-test('P11: a type with a version of its own stores the usual one where none is given', async () => {
+test('a type with a version of its own stores the usual one where none is given', async () => {
   const [made] = (await works('POST', '/api/channel/', { ...channel, type: 18 })) as { other: string }[];
   expect(made?.other).toBe('v2.1');
 });
 
-test('P11: a provider without such a list says so in the caller’s language', async () => {
+test('a provider without such a list says so in the caller’s language', async () => {
   const { message } = await ask('POST', '/api/channel/fetch_models', { type: 18, key: 'a|b|c', base_url: '' });
   expect(message).not.toMatch(/[a-z]{4}/);
 });
 
-test('P11: a channel test is labelled and in nobody’s sums', async () => {
+test('a channel test is labelled and in nobody’s sums', async () => {
   const id = await api.gateway.channel(upstream.url);
   expect(await ask('GET', `/api/channel/test/${id}`)).toMatchObject({ success: true });
   await api.gateway.ledger.drain();
@@ -219,7 +219,7 @@ test('P11: a channel test is labelled and in nobody’s sums', async () => {
   expect(await works('GET', '/api/log/self/stat', undefined, plain)).toEqual({ quota: 0, rpm: 0, tpm: 0 });
 });
 
-test('P11: a token cannot be put into a group that its user may not use', async () => {
+test('a token cannot be put into a group that its user may not use', async () => {
   await set('GroupRatio', '{"default":1,"vip":0.5,"open":1}');
   await set('UserUsableGroups', '{"default":"d","open":"o"}');
   const made = (await works('POST', '/api/token/', { name: 't', group: 'open' }, plain)) as { id: number };
@@ -229,13 +229,13 @@ test('P11: a token cannot be put into a group that its user may not use', async 
   await works('PUT', '/api/token/', { id: made.id, group: 'open', name: 'still' }, plain);
 });
 
-test('P11: a token has one of four states', async () => {
+test('a token has one of four states', async () => {
   const { id } = (await works('POST', '/api/token/', { name: 't' }, plain)) as { id: number };
   for (const status of [0, 3, 4, 9, -1])
     await refuses('params_invalid', 'PUT', '/api/token/?status_only=true', { id, status }, plain);
 });
 
-test('P11: online payment is offered where a payment can be told to us', async () => {
+test('online payment is offered where a payment can be told to us', async () => {
   for (const [key, value] of [
     ['PayAddress', 'http://pay.example'],
     ['EpayId', '1'],

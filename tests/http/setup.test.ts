@@ -78,7 +78,7 @@ const forms: readonly (readonly [name: string, headers: readonly string[], targe
   ['trailing slash', ['Host: localhost'], '/api/setup/'],
 ];
 
-test('A1: without the code nobody sets up, in whatever form, directly, through a proxy or a forwarder', async () => {
+test('without the code nobody sets up, in whatever form, directly, through a proxy or a forwarder', async () => {
   const ways = { direct: site.port, proxy: await openProxy(), forwarder: await openForwarder() };
   for (const [way, port] of Object.entries(ways)) {
     for (const [name, headers, target] of forms) {
@@ -91,14 +91,14 @@ test('A1: without the code nobody sets up, in whatever form, directly, through a
   }
 });
 
-test('A1: every caller over HTTP is told that the code is needed', async () => {
+test('every caller over HTTP is told that the code is needed', async () => {
   for (const [, headers] of forms) {
     const { body } = await sendRaw(site.port, ['GET /api/setup HTTP/1.1', ...headers]);
     expect(body).toContain('"code_required":true');
   }
 });
 
-test('A1: with the printed link it works through a proxy that says nothing, once', async () => {
+test('with the printed link it works through a proxy that says nothing, once', async () => {
   const port = await openProxy();
   const link = setupLink('http://0.0.0.0:3000', 'code');
   expect(link).toBe('http://127.0.0.1:3000/setup#code=code');
@@ -108,7 +108,7 @@ test('A1: with the printed link it works through a proxy that says nothing, once
   expect((await post(port, ['Host: localhost'], { code })).body).toContain('setup_done');
 });
 
-test('A1: strangers who guess do not keep the owner out', async () => {
+test('strangers who guess do not keep the owner out', async () => {
   const codes: unknown[] = [];
   const ask = async (more: object) =>
     (JSON.parse((await post(site.port, ['Host: localhost'], more)).body) as { code?: unknown }).code;
@@ -120,7 +120,7 @@ test('A1: strangers who guess do not keep the owner out', async () => {
   expect(await roots()).toBe(1);
 });
 
-test('A1: nobody registers before there is an administrator', async () => {
+test('nobody registers before there is an administrator', async () => {
   const register = () =>
     sendRaw(
       site.port,
@@ -133,7 +133,7 @@ test('A1: nobody registers before there is an administrator', async () => {
   expect((await register()).body).toContain('"success":true');
 });
 
-test('A1: the owner of the data directory is shown the code as long as it opens something', async () => {
+test('the owner of the data directory is shown the code as long as it opens something', async () => {
   const overview = () => site.gateway.call('status.overview', {});
   expect(await overview()).toMatchObject({ setup: false, setup_code: 'code' });
   const actor = { via: 'session', userId: 1, username: 'boss', role: 100, group: 'default' } as const;
@@ -142,12 +142,12 @@ test('A1: the owner of the data directory is shown the code as long as it opens 
   expect(await overview()).not.toHaveProperty('setup_code');
 });
 
-test('A1: a link says nothing where it has no code', () => {
+test('a link says nothing where it has no code', () => {
   for (const fragment of ['', '#', '#code=', '#other=1']) expect(codeIn(fragment)).toBe('');
   expect(codeIn('#code=0123456789abcdef')).toBe('0123456789abcdef');
 });
 
-test('A1: nobody signs up through another service before there is an administrator', async () => {
+test('nobody signs up through another service before there is an administrator', async () => {
   const answer = (async () => Response.json({ success: true, data: 'their-id' })) as unknown as typeof fetch;
   const other = await createSite({ fetch: answer, guardedFetch: answer });
   for (const [key, value] of [

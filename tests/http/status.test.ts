@@ -35,7 +35,7 @@ test('every field is there, none is null: consoles keep them as text', async () 
   });
 });
 
-test('R15: how storage stands is told to administrators alone', async () => {
+test('how storage stands is told to administrators alone', async () => {
   const admin = await api.addUser('admin', 10);
   const user = await api.addUser('plain', 1);
   const told = async (headers: Headers) =>
@@ -90,7 +90,7 @@ test('the option list has every key that is no secret, the details have all', as
   );
 });
 
-test('M13: whoever may edit the model ratios may reset them, and nothing else is reset', async () => {
+test('whoever may edit the model ratios may reset them, and nothing else is reset', async () => {
   const { headers } = await api.addUser('admin', 10);
   const text = (key: string) => api.gateway.services.options.list().find((row) => row.key === key)?.value;
   for (const [key, value] of [

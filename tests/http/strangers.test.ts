@@ -51,14 +51,14 @@ const bodies: readonly (readonly [name: string, headers: readonly string[], body
   ['too much', [json], `"${'x'.repeat(1_100_000)}"`],
 ];
 
-test.each(bodies)('A12: %s is refused at every public route', async (name, headers, body) => {
+test.each(bodies)('%s is refused at every public route', async (name, headers, body) => {
   for (const row of posts) {
     if (row.body === 'text') continue;
     expectRefused(`${row.id}: ${name}`, await send(row.method, row.path, headers, body));
   }
 });
 
-test('A12: where a body is read as text, what cannot be read is refused too', async () => {
+test('where a body is read as text, what cannot be read is refused too', async () => {
   for (const row of posts.filter(({ body }) => body === 'text'))
     for (const [name, headers, body] of bodies.filter(
       ([, headers]) => headers.length > 1 || /set/.test(headers[0] ?? ''),
@@ -68,7 +68,7 @@ test('A12: where a body is read as text, what cannot be read is refused too', as
     }
 });
 
-test('A12: the relay’s own paths, without a key', async () => {
+test('the relay’s own paths, without a key', async () => {
   const targets = [
     '/v1/chat/completions',
     '/v1/messages',
@@ -138,7 +138,7 @@ function expectNoFault(what: string, { status, body }: Raw): void {
   expect([what, /at .*\.ts:\d|node_modules/.test(body)]).toEqual([what, false]);
 }
 
-test('A12: whole bodies that are no forms', async () => {
+test('whole bodies that are no forms', async () => {
   for (const row of posts)
     for (const body of [
       '',
@@ -157,7 +157,7 @@ test('A12: whole bodies that are no forms', async () => {
       expectNoFault(`${row.id} ${body}`, await send(row.method, path(row), [json], body));
 });
 
-test('A12: every field of every public form, with every strange value', async () => {
+test('every field of every public form, with every strange value', async () => {
   for (const row of posts) {
     const fields = fieldsOf(row);
     for (const value of values) {
@@ -186,7 +186,7 @@ const queries = [
   '\u00ff',
 ];
 
-test('A12: queries and paths with strange numbers and broken percent signs', async () => {
+test('queries and paths with strange numbers and broken percent signs', async () => {
   for (const row of publicRows) {
     for (const value of queries) {
       const fields = fieldsOf(row);
@@ -203,7 +203,7 @@ test('A12: queries and paths with strange numbers and broken percent signs', asy
   }
 });
 
-test('A12: headers that are read', async () => {
+test('headers that are read', async () => {
   const headers = [
     'Cookie: session=%; oauth_state=%ff; __Host-session=',
     `Cookie: session=${'x'.repeat(5000)}`,
@@ -231,7 +231,7 @@ test('A12: headers that are read', async () => {
       );
 });
 
-test('A12: noise', async () => {
+test('noise', async () => {
   const random = randomOf(12);
   const chunks = [
     '{',

@@ -26,7 +26,7 @@ const bare = /^[A-Za-z0-9]{48}$/;
 const ask = async (method: string, path: string, body?: unknown) =>
   (await api.send(method, path, body, root)).body.data;
 
-test('F1: every answer of the API carries the key without sk-', async () => {
+test('every answer of the API carries the key without sk-', async () => {
   const made = (await ask('POST', '/api/token/', { name: 'laptop', unlimited_quota: true })) as Row;
   const rows: Readonly<Record<string, unknown>> = {
     create: made,
@@ -48,13 +48,13 @@ test('F1: every answer of the API carries the key without sk-', async () => {
   expect(rotated.key).not.toBe(made.key);
 });
 
-test('F1: a key of one’s own may be given with any number of sk-', async () => {
+test('a key of one’s own may be given with any number of sk-', async () => {
   const key = 'canaryOwnKey0123456789';
   const made = (await ask('POST', '/api/token/', { name: 'own', key: `sk-sk-${key}` })) as Row;
   expect(made.key).toBe(key);
 });
 
-test.each(['', 'sk-', 'sk-sk-', 'sk-sk-sk-'])('F1: the relay takes a key with %j in front', async (prefix) => {
+test.each(['', 'sk-', 'sk-sk-', 'sk-sk-sk-'])('the relay takes a key with %j in front', async (prefix) => {
   const { gateway } = api;
   await gateway.channel(upstream.url);
   await gateway.option('SelfUseModeEnabled', 'true');

@@ -61,7 +61,7 @@ async function connect() {
   };
 }
 
-test('R8: nothing is kept of who is turned away, and the connection serves on, whatever was sent over it', async () => {
+test('nothing is kept of who is turned away, and the connection serves on, whatever was sent over it', async () => {
   const { key } = await gateway.token({});
   const body = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'x'.repeat(20_000) }] });
   const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer sk-${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
@@ -82,7 +82,7 @@ test('R8: nothing is kept of who is turned away, and the connection serves on, w
   line.end();
 });
 
-test('R8: the console is not turned away with the rest', async () => {
+test('the console is not turned away with the rest', async () => {
   crowd = true;
   const response = await fetch(`http://127.0.0.1:${door.port}/api/status`);
   // Nobody is behind this door, and that is what is told.

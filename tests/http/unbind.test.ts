@@ -87,7 +87,7 @@ test('passwords are not guessed here', async () => {
   expect((await unbind('myspace')).code).toBe('params_invalid');
 });
 
-test('A12: a service that is switched off, letters that cannot be sent and a password nobody knows are no way in', async () => {
+test('a service that is switched off, letters that cannot be sent and a password nobody knows are no way in', async () => {
   const option = (key: string, value: string) => api.gateway.services.options.set(key, value, 100);
   await set({ github_id: 'g', telegram_id: 't', email: 'me@people.example' });
   await option('SMTPServer', '');
@@ -103,7 +103,7 @@ test('A12: a service that is switched off, letters that cannot be sent and a pas
   expect(await unbind('telegram')).toMatchObject({ code: 'oauth_only' });
 });
 
-test('A12: the last passkey of an account without a password stays', async () => {
+test('the last passkey of an account without a password stays', async () => {
   await set({ password_made: 1 });
   await api.gateway.database.query
     .insertInto('passkeys')

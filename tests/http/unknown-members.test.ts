@@ -17,7 +17,7 @@ test.each([
   ['POST', '/api/channel/', { name: 'c', key: 'k', models: 'm', modles: 'm' }, 'modles', 'models'],
   ['PUT', '/api/option/', { key: 'SystemName', value: 'x', vlaue: 'y' }, 'vlaue', 'value'],
   ['POST', '/api/redemption/', { name: 'r', quota: 1, cuont: 2 }, 'cuont', 'count'],
-] as const)('G11: %s %s %j', async (method, path, body, name, nearest) => {
+] as const)('%s %s %j', async (method, path, body, name, nearest) => {
   const { status, body: told } = await api.send(method, path, body, headers);
   expect(status).toBe(400);
   expect(told).toMatchObject({ success: false, code: 'member_unknown' });
@@ -25,7 +25,7 @@ test.each([
   expect(told.message).toContain(nearest);
 });
 
-test('G11: rows may be sent back as they were read, older and newer ones of the family too', async () => {
+test('rows may be sent back as they were read, older and newer ones of the family too', async () => {
   const made = await api.send('POST', '/api/token/', { name: 't', unlimited_quota: true }, headers);
   expect(made.body.success).toBe(true);
   const row = made.body.data as Record<string, unknown>;

@@ -51,7 +51,7 @@ function handClient() {
   };
 }
 
-test('R14: paid work stops when the oldest settlement waits for more than a second, and goes on by itself', async () => {
+test('paid work stops when the oldest settlement waits for more than a second, and goes on by itself', async () => {
   const { client, pass, answer } = handClient();
   const told: boolean[] = [];
   client.onHealth(({ ok }) => told.push(ok));
@@ -72,14 +72,14 @@ test('R14: paid work stops when the oldest settlement waits for more than a seco
   expect(told).toEqual([false, true]);
 });
 
-test('R14: a thread that did not turn for ten seconds does not take its own sleep for a slow disk', () => {
+test('a thread that did not turn for ten seconds does not take its own sleep for a slow disk', () => {
   const { client, pass } = handClient();
   void client.execute(settle('a', 1, 10));
   pass(10_000, 10_000);
   expect(client.healthy().ok).toBe(true);
 });
 
-test('R8: how long the oldest has waited is told to the millisecond, sleep or not', () => {
+test('how long the oldest has waited is told to the millisecond, sleep or not', () => {
   const { client, pass, answer } = handClient();
   expect(client.waitedMs()).toBe(0);
   void client.execute(settle('a', 1, 10));
@@ -93,7 +93,7 @@ test('R8: how long the oldest has waited is told to the millisecond, sleep or no
   expect(client.waitedMs()).toBe(0);
 });
 
-test('R2: when the ledger is gone, what was asked is refused, what is owed is kept, later ends too, until it is written elsewhere', async () => {
+test('when the ledger is gone, what was asked is refused, what is owed is kept, later ends too, until it is written elsewhere', async () => {
   const { client } = handClient();
   const before = client.execute(settle('before', 1, 10));
   const requested = client.execute(grant('asked', 1, 10));

@@ -210,7 +210,7 @@ test.each([
   'SQLITE_IOERR_FSYNC',
   'SQLITE_ERROR',
 ])(
-  'R1: %s never drops a settlement: paid work stops with the first failed commit, and what is owed is written when that is over',
+  '%s never drops a settlement: paid work stops with the first failed commit, and what is owed is written when that is over',
   async (code) => {
     let broken = true;
     const { engine, healths, results, submit } = await failing(() => (broken ? driverError(code) : null));
@@ -230,7 +230,7 @@ test.each([
   },
 );
 
-test('R1: a settlement that the schema turns down is kept and stops paid work, the others are written', async () => {
+test('a settlement that the schema turns down is kept and stops paid work, the others are written', async () => {
   let broken = true;
   const { engine, results, submit } = await failing((commands) =>
     broken && commands.some(({ ref }) => ref === 'bad') ? driverError('SQLITE_CONSTRAINT_CHECK') : null,
@@ -247,7 +247,7 @@ test('R1: a settlement that the schema turns down is kept and stops paid work, t
   expect(engine.health()).toEqual({ ok: true });
 });
 
-test('R4: trouble that ends while nobody may ask is noticed by a write of our own', async () => {
+test('trouble that ends while nobody may ask is noticed by a write of our own', async () => {
   let broken = true;
   const { engine, submit } = await failing(() => (broken ? driverError('SQLITE_FULL') : null));
   submit(grant('refused', 1, 10));

@@ -36,7 +36,7 @@ const unpaid = async (id: number) =>
 const balance = (id: number) => state.balance(id);
 const each = <Value>(...values: readonly Promise<Value>[]) => Promise.all(values);
 
-test('M2: what a settlement costs beyond the balance goes to overrun; the user stops at 0 and the log says both', async () => {
+test('what a settlement costs beyond the balance goes to overrun; the user stops at 0 and the log says both', async () => {
   await apply(grant('g', 1, 1010));
   const { results, events } = await state.apply(settle('r', 1, 1013));
   expect(results).toEqual([{ status: 'done' }]);
@@ -49,7 +49,7 @@ test('M2: what a settlement costs beyond the balance goes to overrun; the user s
   expect(JSON.parse(row?.other ?? '{}')).toMatchObject({ overrun: 3, input: 1013 });
 });
 
-test('M2: a repeated settlement is a duplicate at whatever balance it comes again; another amount is a conflict', async () => {
+test('a repeated settlement is a duplicate at whatever balance it comes again; another amount is a conflict', async () => {
   for (const [n, before] of [1000, 40, 0].entries()) {
     const ref = `same${n}`;
     const rest = await balance(1);
@@ -64,7 +64,7 @@ test('M2: a repeated settlement is a duplicate at whatever balance it comes agai
   }
 });
 
-test('M2: overrun is taken from whatever the user is credited next, once, and never more than there is', async () => {
+test('overrun is taken from whatever the user is credited next, once, and never more than there is', async () => {
   await apply(settle('r', 1, 100));
   expect(await unpaid(1)).toBe(100);
   const { events } = await state.apply(grant('g', 1, 30));
@@ -77,7 +77,7 @@ test('M2: overrun is taken from whatever the user is credited next, once, and ne
   expect(await each(unpaid(1), balance(1), balance(Account.overrun))).toEqual([0, 30, 0]);
 });
 
-test('M2: several settlements of one commit share what is there', async () => {
+test('several settlements of one commit share what is there', async () => {
   await apply(grant('g', 1, 100));
   expect(await apply(settle('a', 1, 60), settle('b', 1, 60), grant('h', 1, 5), settle('c', 1, 7))).toEqual(
     Array(4).fill('done'),
@@ -104,7 +104,7 @@ test('a crash charges the house for what the house had begun', async () => {
   expect(await each(balance(1), balance(Account.house))).toEqual([0, -25]);
 });
 
-test('M17: no balance grows past what a number can say, and one that large can be taken back', async () => {
+test('no balance grows past what a number can say, and one that large can be taken back', async () => {
   const max = 10 ** 15;
   for (let n = 0; n < 9; n++) expect(await apply(grant(`g${n}`, 1, max))).toEqual(['done']);
   expect((await state.apply(grant('more', 1, max))).results).toMatchObject([
@@ -117,7 +117,7 @@ test('M17: no balance grows past what a number can say, and one that large can b
   expect(await balance(1)).toBe(0);
 });
 
-test('M2: books that were below zero are brought to zero by the upgrade', async () => {
+test('books that were below zero are brought to zero by the upgrade', async () => {
   const old = openOld(':memory:', '0004-sign-in');
   addUsers(old.raw, 1, 2);
   old.raw.exec(`INSERT INTO postings (ref, debit, credit, amount, kind, at) VALUES ('r', 1, -2, 3, 'settle', 5);

@@ -25,7 +25,7 @@ const state = async () => {
   return { database, store };
 };
 
-test('R13: what is owed goes to the next place when the first is full, and is settled once whatever of it was written before', async () => {
+test('what is owed goes to the next place when the first is full, and is settled once whatever of it was written before', async () => {
   const { database, store } = await state();
   const places = [{ dir: join(dir, 'not there'), name: 'gateway.owed-' }, place('other')];
   const path = await writePending(places, '1', [settle('a', 1, 10), settle('b', 1, 20), reserve('c', 1, 5)]);
@@ -41,7 +41,7 @@ test('R13: what is owed goes to the next place when the first is full, and is se
   await database.close();
 });
 
-test('R13: a settlement that the rules turn down is told and its line is kept', async () => {
+test('a settlement that the rules turn down is told and its line is kept', async () => {
   const { database, store } = await state();
   const places = [place('one')];
   const path = await writePending(places, '1', [settle('a', 1, 10), settle('b', 1, 20)]);
@@ -56,7 +56,7 @@ test('R13: a settlement that the rules turn down is told and its line is kept', 
   await database.close();
 });
 
-test('R13: a file that others could have written is not read', () => {
+test('a file that others could have written is not read', () => {
   const one = place('one');
   const path = join(one.dir, 'gateway.owed-1.jsonl');
   writeFileSync(path, '', { mode: 0o600 });

@@ -16,7 +16,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 const grant = (n: number) => ({ type: 'grant', ref: `g${n}`, userId: 1, amount: 5, at: 1, log: null }) as const;
 
-test('R10: a byte flipped inside of the log is told by how many postings are missing', async () => {
+test('a byte flipped inside of the log is told by how many postings are missing', async () => {
   const file = join(dir, 'gateway.db');
   const database = await openMigrated(file);
   database.raw.exec('INSERT INTO accounts (id) VALUES (1)');

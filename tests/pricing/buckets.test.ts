@@ -37,7 +37,7 @@ const pricesWith = (over: Partial<Record<PriceOptionKey, unknown>>) => {
 const plain = pricesWith({ ModelRatio: { [model]: 10 } });
 const one = (name: BucketName, tokens = 1) => ({ ...emptyUsage, [name]: tokens });
 
-test.each(bucketNames)('M14: a token of %s alone is charged, told in the log row and explained', (name) => {
+test.each(bucketNames)('a token of %s alone is charged, told in the log row and explained', (name) => {
   const usage = one(name);
   const quota = quotaOf(usage, plain);
   expect(quota).toBeGreaterThan(0);
@@ -49,7 +49,7 @@ test.each(bucketNames)('M14: a token of %s alone is charged, told in the log row
   expect(quote(usage, plain)).toMatchObject({ quota, lines: bill?.lines });
 });
 
-test.each(bucketNames)('M14: a hold covers what is counted as %s', (name) => {
+test.each(bucketNames)('a hold covers what is counted as %s', (name) => {
   const { side, reservedAs } = bucketRow(name);
   const dear = Object.fromEntries(bucketOptions.map(({ key }, at) => [key, { [model]: 2 + at }]));
   for (const prices of [plain, pricesWith({ ...dear, ModelRatio: { [model]: 10 } })]) {
@@ -64,7 +64,7 @@ test.each(bucketNames)('M14: a hold covers what is counted as %s', (name) => {
   }
 });
 
-test.each(bucketOptions)('M14: $key is an option like others and moves a price', ({ key, table }) => {
+test.each(bucketOptions)('$key is an option like others and moves a price', ({ key, table }) => {
   expect(options[key]).toMatchObject({ panel: 'pricing', role: 10 });
   expect(optionRow(key).help.zh).not.toBe('');
   expect(() => JSON.parse(defaultPriceText(key))).not.toThrow();
@@ -77,7 +77,7 @@ test.each(bucketOptions)('M14: $key is an option like others and moves a price',
   expect(name === undefined ? 0 : quotaOf(one(name), set)).toBeGreaterThan(quotaOf(one('input'), set));
 });
 
-test('M14: what a row refers to is a row', () => {
+test('what a row refers to is a row', () => {
   for (const name of bucketNames) {
     const { price, includes } = bucketRow(name);
     const against = price !== null && 'relativeTo' in price ? price.relativeTo : undefined;
@@ -144,7 +144,7 @@ const former: readonly string[] = [
   'audioOutput',
 ];
 
-test('M14: the rows give the log row and the sums that were written out by hand', () => {
+test('the rows give the log row and the sums that were written out by hand', () => {
   fc.assert(
     fc.property(sparse, (counts) => {
       const usage = { ...emptyUsage, ...counts };
@@ -161,7 +161,7 @@ test('M14: the rows give the log row and the sums that were written out by hand'
   );
 });
 
-test('M14: ratios that no table names follow the family’s rules', () => {
+test('ratios that no table names follow the family’s rules', () => {
   const unset = (name: string) => ratiosOf(name, () => undefined);
   expect(unset('gpt-4o')).toMatchObject({ completionRatio: 4, audioRatio: 1, audioCompletionRatio: 4, imageRatio: 1 });
   expect(unset('gpt-4o-audio-preview')).toMatchObject({ audioRatio: 40, audioCompletionRatio: 2 });
@@ -171,7 +171,7 @@ test('M14: ratios that no table names follow the family’s rules', () => {
 
 const begins = { audioInput: 'ID3', imageInput: 'GIF89a', videoInput: '\0\0\u0001\u00ba' } as const;
 
-test.each(mediaBuckets)('M14: what a prompt carries of %s is bounded before it runs', (name) => {
+test.each(mediaBuckets)('what a prompt carries of %s is bounded before it runs', (name) => {
   const data = Buffer.concat([Buffer.from(begins[name], 'latin1'), Buffer.alloc(3000)]).toString('base64');
   const url = `data:${bucketRow(name).line.detail}/any;base64,${data}`;
   const { bound } = readPrompt({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });

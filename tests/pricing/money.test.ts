@@ -18,11 +18,11 @@ test.each([
   [5_000_000, 500_000, 'whole', '$10'],
   [100_000, 500_000, 'whole', '$0.20'],
   [1, 10_000_000, 'exact', '$0.0000001'],
-] as const)('P1: %i quota at %i a unit, %s', (quota, unit, form, text) => {
+] as const)('%i quota at %i a unit, %s', (quota, unit, form, text) => {
   expect(formatQuota(quota, on(unit), form)).toBe(text);
 });
 
-test.each([1000, 500_000, 1_000_000])('P1: without currency a unit of %i changes nothing', (unit) => {
+test.each([1000, 500_000, 1_000_000])('without currency a unit of %i changes nothing', (unit) => {
   for (const form of ['whole', 'cents', 'short', 'exact'] as const) {
     expect(formatQuota(2_500_000, off(unit), form)).toBe('2.5M');
     expect(formatQuota(12_345, off(unit), form)).toBe('12.3k');
@@ -30,7 +30,7 @@ test.each([1000, 500_000, 1_000_000])('P1: without currency a unit of %i changes
   }
 });
 
-test('A9: what stands below each other has one form, and adds up', () => {
+test('what stands below each other has one form, and adds up', () => {
   const amounts = [370, 1941, 13_499, 500_000];
   const form = formOfColumn(amounts, on(500_000));
   const shown = amounts.map((quota) => Number(formatQuota(quota, on(500_000), form).slice(1)));

@@ -21,7 +21,7 @@ const written = (usage: { output: number; reasoning: number; audioOutput: number
   usage.output + usage.reasoning + usage.audioOutput;
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('M10: OpenAI’s totals hold whatever the details say', () => {
+test('OpenAI’s totals hold whatever the details say', () => {
   const inner = details(
     'cached_tokens',
     'cache_write_tokens',
@@ -55,7 +55,7 @@ test('M10: OpenAI’s totals hold whatever the details say', () => {
   );
 });
 
-test('M10: Google’s totals hold whatever the details say', () => {
+test('Google’s totals hold whatever the details say', () => {
   const list = fc.array(fc.record({ modality: fc.constantFrom('TEXT', 'AUDIO', 'IMAGE', 7), tokenCount: odd }), {
     maxLength: 4,
   });
@@ -75,7 +75,7 @@ test('M10: Google’s totals hold whatever the details say', () => {
   );
 });
 
-test('M10: Anthropic’s input and output hold whatever stands beside them', () => {
+test('Anthropic’s input and output hold whatever stands beside them', () => {
   fc.assert(
     fc.property(
       total,
@@ -120,51 +120,48 @@ function* usagesIn(value: unknown): Generator<Record<string, unknown>> {
   }
 }
 
-test.skipIf(!existsSync(recordings))(
-  'M8, M10: recorded usages are read whole, their iterations summed, and recomputed',
-  () => {
-    const prices = resolvePrices(compilePriceTables(defaultPriceText), 'claude-sonnet-4-6', {
-      group: 'default',
-      userGroup: 'default',
-    });
-    if (prices === null) throw new Error('no prices');
-    let seen = 0;
-    let several = 0;
-    for (const name of readdirSync(recordings, { recursive: true, encoding: 'utf8' })) {
-      if (!/\.(json|chunks\.txt)$/.test(name)) continue;
-      const texts = readFileSync(join(recordings, name), 'utf8');
-      for (const text of name.endsWith('.json') ? [texts] : texts.split('\n')) {
-        if (!text.includes('"usage"')) continue;
-        for (const told of usagesIn(parseJson(text))) {
-          const isAnthropic = name.startsWith('anthropic');
-          const isOpenAi = /^(openai|azure|groq|deepseek|mistral|moonshotai|perplexity|alibaba)/.test(name);
-          const input = Number(told.prompt_tokens ?? told.input_tokens ?? 0);
-          const output = Number(told.completion_tokens ?? told.output_tokens ?? 0);
-          if (!(isAnthropic || isOpenAi) || input + output === 0) continue;
-          const { upstream } = codecs[isAnthropic ? 'anthropic-messages' : 'openai-chat'];
-          const usage = upstream.readUsage({ usage: told });
-          if (usage === null) throw new Error(`${name}: ${JSON.stringify(told)}`);
-          const listed = Array.isArray(told.iterations) ? (told.iterations as Record<string, number>[]) : [];
-          const sum = (key: string, min: number) =>
-            Math.max(
-              min,
-              listed.reduce((all, one) => all + (one[key] ?? 0), 0),
-            );
-          const cache = isAnthropic
-            ? Number(told.cache_read_input_tokens ?? 0) + Number(told.cache_creation_input_tokens ?? 0)
-            : 0;
-          expect([name, promptTokensOf(usage), written(usage)]).toEqual([
-            name,
-            sum('input_tokens', input) + cache,
-            sum('output_tokens', output),
-          ]);
-          expect(recompute(priceFields(usage, prices))?.quota).toBe(quotaOf(usage, prices));
-          seen++;
-          if (listed.length > 1) several++;
-        }
+test.skipIf(!existsSync(recordings))('recorded usages are read whole, their iterations summed, and recomputed', () => {
+  const prices = resolvePrices(compilePriceTables(defaultPriceText), 'claude-sonnet-4-6', {
+    group: 'default',
+    userGroup: 'default',
+  });
+  if (prices === null) throw new Error('no prices');
+  let seen = 0;
+  let several = 0;
+  for (const name of readdirSync(recordings, { recursive: true, encoding: 'utf8' })) {
+    if (!/\.(json|chunks\.txt)$/.test(name)) continue;
+    const texts = readFileSync(join(recordings, name), 'utf8');
+    for (const text of name.endsWith('.json') ? [texts] : texts.split('\n')) {
+      if (!text.includes('"usage"')) continue;
+      for (const told of usagesIn(parseJson(text))) {
+        const isAnthropic = name.startsWith('anthropic');
+        const isOpenAi = /^(openai|azure|groq|deepseek|mistral|moonshotai|perplexity|alibaba)/.test(name);
+        const input = Number(told.prompt_tokens ?? told.input_tokens ?? 0);
+        const output = Number(told.completion_tokens ?? told.output_tokens ?? 0);
+        if (!(isAnthropic || isOpenAi) || input + output === 0) continue;
+        const { upstream } = codecs[isAnthropic ? 'anthropic-messages' : 'openai-chat'];
+        const usage = upstream.readUsage({ usage: told });
+        if (usage === null) throw new Error(`${name}: ${JSON.stringify(told)}`);
+        const listed = Array.isArray(told.iterations) ? (told.iterations as Record<string, number>[]) : [];
+        const sum = (key: string, min: number) =>
+          Math.max(
+            min,
+            listed.reduce((all, one) => all + (one[key] ?? 0), 0),
+          );
+        const cache = isAnthropic
+          ? Number(told.cache_read_input_tokens ?? 0) + Number(told.cache_creation_input_tokens ?? 0)
+          : 0;
+        expect([name, promptTokensOf(usage), written(usage)]).toEqual([
+          name,
+          sum('input_tokens', input) + cache,
+          sum('output_tokens', output),
+        ]);
+        expect(recompute(priceFields(usage, prices))?.quota).toBe(quotaOf(usage, prices));
+        seen++;
+        if (listed.length > 1) several++;
       }
     }
-    expect(seen).toBeGreaterThan(100);
-    expect(several).toBeGreaterThan(3);
-  },
-);
+  }
+  expect(seen).toBeGreaterThan(100);
+  expect(several).toBeGreaterThan(3);
+});

@@ -178,7 +178,7 @@ test('names of the many models that share one price', () => {
   expect(listedName('gpt-4')).toBe('gpt-4');
 });
 
-test('M11: a completion ratio that is set counts for every model, the family’s rules fill the gaps', () => {
+test('a completion ratio that is set counts for every model, the family’s rules fill the gaps', () => {
   for (const model of [
     'gpt-4o',
     'gpt-4o-mini',
@@ -261,7 +261,7 @@ const uniqueNames = (list: readonly { readonly name: string; readonly ratio: num
   ...new Map(list.map((item) => [item.name, item])).values(),
 ];
 
-test('M7, M8: so can a charge of several calls, other models and dearer terms, and each line is a call’s own', () => {
+test('so can a charge of several calls, other models and dearer terms, and each line is a call’s own', () => {
   const part = fc.record({
     ...counts,
     kind: fc.constantFrom('message', 'compaction'),
@@ -287,7 +287,7 @@ test('M7, M8: so can a charge of several calls, other models and dearer terms, a
   );
 });
 
-test('M7: a factor multiplies tokens and prices per call, and leaves tools alone', () => {
+test('a factor multiplies tokens and prices per call, and leaves tools alone', () => {
   // $2 in and $8 out for a million, twice that, plus a search for a cent.
   const twice = withModifiers(
     prices({ modelRatio: 1, completionRatio: 4, toolPrices: new Map([['web_search', 0.01]]) }),

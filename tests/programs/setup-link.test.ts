@@ -36,7 +36,7 @@ async function serve(last: RegExp, more: readonly string[] = []) {
   return { text, child };
 }
 
-test('A1: the link is logged once, shown by status, and opens the site once', async () => {
+test('the link is logged once, shown by status, and opens the site once', async () => {
   const logged = await serve(/"event":"ready".*\n/, ['--json-logs']);
   const { url: first, setup_link: link } = JSON.parse(logged.text) as Record<string, string>;
   expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/setup#code=[0-9a-f]{16}$/);

@@ -12,7 +12,7 @@ const streamed = (chunks: readonly Record<string, unknown>[], done = true) => {
   return [...events, ...(done ? reader.feed({ event: '', data: '[DONE]' }) : []), ...reader.end()];
 };
 
-test('W3: words that stand in text and in delta are told once', () => {
+test('words that stand in text and in delta are told once', () => {
   const chunk = (words: string, more: Record<string, unknown> = {}) => ({
     choices: [{ index: 0, text: words, delta: { token_id: 1, role: 'assistant', content: words }, ...more }],
   });
@@ -23,12 +23,12 @@ test('W3: words that stand in text and in delta are told once', () => {
   expect(meaning(streamed([thinking, chunk('Hi')]))).toMatchObject({ text: 'Hi', thoughts: 'hm' });
 });
 
-test('W3: words that stand in text alone are told too', () => {
+test('words that stand in text alone are told too', () => {
   const chunk = (words: string, delta?: Record<string, unknown>) => ({ choices: [{ index: 0, text: words, delta }] });
   expect(meaning(streamed([chunk('a'), chunk('b', {})])).text).toBe('ab');
 });
 
-test('W7: a whole answer with a message and an empty delta says what the message says', () => {
+test('a whole answer with a message and an empty delta says what the message says', () => {
   const answer = (delta: Record<string, unknown>) => ({
     id: 'c',
     choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Paris' }, delta }],
@@ -38,7 +38,7 @@ test('W7: a whole answer with a message and an empty delta says what the message
     expect(meaning(upstream.decodeResponse(answer(delta)))).toMatchObject({ text: 'Paris', output: 2 });
 });
 
-test('W7: in a stream the message beside a delta repeats what was said', () => {
+test('in a stream the message beside a delta repeats what was said', () => {
   const chunk = (delta: string, message: string) => ({
     choices: [{ index: 0, delta: { content: delta }, message: { role: 'assistant', content: message } }],
   });
@@ -54,11 +54,11 @@ test.each([
     '{"detail":[{"loc":["body","messages",0],"msg":"Field required"},{"loc":["body","seed"],"msg":"Bad"}]}',
     'body.messages.0: Field required; body.seed: Bad',
   ],
-])('W2: what a validator found wrong is told: %s', (body, message) =>
+])('what a validator found wrong is told: %s', (body, message) =>
   expect(upstream.decodeError(422, body)).toMatchObject({ status: 422, message }),
 );
 
-test('W8: why a stream was stopped early is told', () => {
+test('why a stream was stopped early is told', () => {
   const events = streamed(
     [
       { choices: [{ index: 0, delta: { content: 'a' } }] },
@@ -69,7 +69,7 @@ test('W8: why a stream was stopped early is told', () => {
   expect(events.at(-1)).toMatchObject({ type: 'error', error: { message: 'over capacity' } });
 });
 
-test('W8: an error inside of a stream keeps its status', () => {
+test('an error inside of a stream keeps its status', () => {
   const error = {
     message: 'Failed to call a function',
     type: 'invalid_request_error',
@@ -105,7 +105,7 @@ const answerOf = (dialect: 'openai-chat' | 'anthropic-messages' | 'gemini-genera
   );
 
 test.each(['openai-chat', 'anthropic-messages', 'gemini-generate'] as const)(
-  'W14: a picture that a response made reaches a client of %s',
+  'a picture that a response made reaches a client of %s',
   (dialect) => {
     const drawn = {
       type: 'image_generation_call',
@@ -120,7 +120,7 @@ test.each(['openai-chat', 'anthropic-messages', 'gemini-generate'] as const)(
   },
 );
 
-test('W14: a cited file is told by its name and id where a dialect wants an address', () => {
+test('a cited file is told by its name and id where a dialect wants an address', () => {
   const text = {
     type: 'output_text',
     text: 'As it says.',

@@ -49,14 +49,14 @@ const expected = [
   { hot: false },
 ];
 
-test('W14: arguments in pieces are one call with all of them', () => {
+test('arguments in pieces are one call with all of them', () => {
   const { calls, finish } = meaning(eventsOf(streamed));
   expect(calls.map(({ name, input }) => [name, input])).toEqual(expected.map((input) => ['cook', input]));
   expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
   expect(finish).toBe('tool_calls');
 });
 
-test('W14: the AI SDK reads the same of the same frames', async () => {
+test('the AI SDK reads the same of the same frames', async () => {
   const body = streamed.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
   const fetched = (async () =>
     new Response(body, { headers: { 'content-type': 'text/event-stream' } })) as unknown as typeof fetch;
@@ -79,17 +79,17 @@ test.each([
     [piece('$.__proto__.x', { numberValue: 1 })],
     JSON.parse('{"__proto__":{"x":1}}'),
   ],
-])('W14: %s', (_name, partialArgs, input) => {
+])('%s', (_name, partialArgs, input) => {
   const { calls } = meaning(eventsOf([frame([{ name: 'f', partialArgs }], { finishReason: 'STOP' })]));
   expect(JSON.stringify(calls[0]?.input)).toBe(JSON.stringify(input));
 });
 
-test('W14: a call that breaks off is told as far as it came', () => {
+test('a call that breaks off is told as far as it came', () => {
   const { calls } = meaning(eventsOf(streamed.slice(0, 3)));
   expect(calls.map(({ input }) => input)).toEqual([{ recipe: { name: 'Lasagne "x"' } }]);
 });
 
-test('W14: an empty function_call is no call', () => {
+test('an empty function_call is no call', () => {
   const reader = codecs['openai-chat'].upstream.reader();
   const chunk = (delta: Record<string, unknown>, finish: string | null) =>
     reader.feed({
@@ -104,7 +104,7 @@ test('W14: an empty function_call is no call', () => {
   expect(meaning(events)).toMatchObject({ text: 'hi', calls: [], finish: 'stop' });
 });
 
-test('W14: ids that are made up differ between the answers of one conversation', () => {
+test('ids that are made up differ between the answers of one conversation', () => {
   const ids = ['r1', 'r2'].map(
     (responseId) =>
       meaning(eventsOf([{ ...frame([{ name: 'f', args: {} }], { finishReason: 'STOP' }), responseId }])).calls[0]?.id,

@@ -48,7 +48,7 @@ const chunks = (text: string) =>
     .map((frame) => JSON.parse(frame.slice(6)) as { choices: { delta: { tool_calls?: Record<string, unknown>[] } }[] });
 const pieces = (text: string) => chunks(text).flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
 
-test('G1: the signature stands on the first piece of its call, beside id and name', () => {
+test('the signature stands on the first piece of its call, beside id and name', () => {
   const [first, ...others] = pieces(signedCalls);
   expect(first).toMatchObject({
     index: 0,
@@ -61,7 +61,7 @@ test('G1: the signature stands on the first piece of its call, beside id and nam
   expect(pieces(signedCalls).every((chunk) => typeof chunk.function === 'object')).toBe(true);
 });
 
-test('G1: a signature that is known late comes in a piece that every client can read', () => {
+test('a signature that is known late comes in a piece that every client can read', () => {
   const writer = codecs['openai-chat'].translation.writer(context);
   const text = [
     { type: 'tool-call-start', index: 0, id: 'c1', name: 'weather' },
@@ -77,7 +77,7 @@ test('G1: a signature that is known late comes in a piece that every client can 
   });
 });
 
-test("G1: OpenAI's own client gathers signed calls, in its loop and in its stream", async () => {
+test("OpenAI's own client gathers signed calls, in its loop and in its stream", async () => {
   const client = new OpenAI({ apiKey: 'k', baseURL: 'http://gateway/v1', fetch: answering(signedCalls) });
   const messages = [{ role: 'user' as const, content: 'hi' }];
   const names: string[] = [];
@@ -97,7 +97,7 @@ test("G1: OpenAI's own client gathers signed calls, in its loop and in its strea
   ]);
 });
 
-test('G1: the AI SDK gathers signed calls', async () => {
+test('the AI SDK gathers signed calls', async () => {
   const provider = createOpenAI({ apiKey: 'k', baseURL: 'http://gateway/v1', fetch: answering(signedCalls) });
   const result = streamText({
     model: provider.chat('m'),

@@ -58,12 +58,12 @@ describe('words for effort', () => {
     ['high', ['none'], null],
     ['high', [], null],
     ['ultra', ['low', 'high', 'max'], 'high'],
-  ])('W9: of %s, %j the nearest is %s', (word, words, near) => {
+  ])('of %s, %j the nearest is %s', (word, words, near) => {
     expect(nearestEffort(word, words)).toBe(near);
   });
 });
 
-describe('W1: sampling', () => {
+describe('sampling', () => {
   const sampling = { temperature: 0.3, topP: 0.9, topK: 5 };
   const claude = ['temperature', 'top_p', 'top_k'];
 
@@ -107,7 +107,7 @@ describe('W1: sampling', () => {
   });
 });
 
-describe('W9: efforts and limits', () => {
+describe('efforts and limits', () => {
   test.each([
     ['groq', 'qwen/qwen3-32b', 'xhigh', 'default'],
     ['groq', 'qwen/qwen3-32b', 'none', 'none'],
@@ -149,7 +149,7 @@ describe('W9: efforts and limits', () => {
   });
 });
 
-describe('W13: an answer without a limit is as long as the model can write', () => {
+describe('an answer without a limit is as long as the model can write', () => {
   test.each([
     ['claude-opus-5-5', null, 128_000],
     ['claude-opus-5-5', effort('high'), 128_000],
@@ -296,7 +296,7 @@ test.each([
   expect(JSON.parse(JSON.stringify({ reasoning, thinking, think }))).toEqual(expected);
 });
 
-test('W14: a call in the history bears a signature wherever one is wanted', () => {
+test('a call in the history bears a signature wherever one is wanted', () => {
   const call = { type: 'tool-call', id: 'a', name: 'f', arguments: '{}' } as const;
   const messages = [hi, { role: 'assistant', parts: [call] }] as const;
   const signed = (model: string) =>

@@ -34,9 +34,9 @@ test.each([
   ['claude-opus-9-20300101', 'me-central-1', 'global.anthropic.claude-opus-9-20300101-v1:0'],
   ['amazon.nova-pro-v1:0', 'us-east-1', 'amazon.nova-pro-v1:0'],
   ['eu.anthropic.claude-opus-4-6-v1', 'us-east-1', 'eu.anthropic.claude-opus-4-6-v1'],
-])('W5: %s in %s is %s', (model, region, id) => expect(bedrockModel(model, region)).toBe(id));
+])('%s in %s is %s', (model, region, id) => expect(bedrockModel(model, region)).toBe(id));
 
-test('W5: every model of the list has a row', () => {
+test('every model of the list has a row', () => {
   const named = new Set(bedrockModels.flatMap(({ names }) => names));
   const listed = providers.find(({ slug }) => slug === 'aws')?.models ?? [];
   expect(listed.filter((model) => !named.has(model))).toEqual([]);
@@ -140,7 +140,7 @@ function refusals(model: string, body: Record<string, unknown>): string[] {
 
 const models = ['claude-opus-4-7', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-3-5-haiku-20241022'];
 test.each(bodies.flatMap(([name, body]) => models.map((model) => [name, model, body] as const)))(
-  'W4: a request of Claude Code, %s, to %s on Bedrock is not refused, and says what it lost',
+  'a request of Claude Code, %s, to %s on Bedrock is not refused, and says what it lost',
   (_name, model, body) => {
     const dropped: string[] = [];
     const made = shaped(bedrock, call('aws', model, body, dropped));
@@ -154,7 +154,7 @@ test.each(bodies.flatMap(([name, body]) => models.map((model) => [name, model, b
   },
 );
 
-test('W4: of tools that all run elsewhere nothing is left', () => {
+test('of tools that all run elsewhere nothing is left', () => {
   const elsewhere = [{ type: 'web_search_20250305', name: 'web_search' }];
   const dropped: string[] = [];
   const requested = { ...own, tools: elsewhere, tool_choice: { type: 'auto' } };
@@ -169,7 +169,7 @@ test('W4: of tools that all run elsewhere nothing is left', () => {
   expect(some?.body).toMatchObject({ tools: own.tools.slice(0, 1), tool_choice: { type: 'auto' } });
 });
 
-test('W4: what Bedrock takes stays', () => {
+test('what Bedrock takes stays', () => {
   const dropped: string[] = [];
   const made = shaped(bedrock, call('aws', 'claude-opus-4-5', own, dropped));
   expect(made?.body).toMatchObject({
@@ -183,7 +183,7 @@ test('W4: what Bedrock takes stays', () => {
   );
 });
 
-test('W4: Bedrock is told of no scope, wherever a cache has one', () => {
+test('Bedrock is told of no scope, wherever a cache has one', () => {
   const cache_control = { type: 'ephemeral', scope: 'global' };
   const said = { type: 'text', text: 'hi', cache_control };
   const requested = {
@@ -203,12 +203,12 @@ test.each([
   ['claude-3-5-sonnet-20241022', 'claude-3-5-sonnet-v2@20241022'],
   ['claude-3-5-sonnet-20240620', 'claude-3-5-sonnet@20240620'],
   ['claude-opus-4-6', 'claude-opus-4-6'],
-])('W14: Vertex calls %s %s', (model, id) => {
+])('Vertex calls %s %s', (model, id) => {
   const url = vertex.endpoint?.(call('vertex', model, own, []).place)?.url;
   expect(typeof url === 'function' ? url(account) : url).toContain(`/models/${id}:streamRawPredict`);
 });
 
-test('W4: Vertex knows both features of computer use, and none that was made up', () => {
+test('Vertex knows both features of computer use, and none that was made up', () => {
   const betas = 'computer-use-2025-01-24,computer-use-2025-11-24,computer-use-1999-01-01';
   const requested = call('vertex', 'claude-opus-4-5', own, []);
   const made = shaped(vertex, { ...requested, details: { ...requested.details, betas } });
@@ -216,7 +216,7 @@ test('W4: Vertex knows both features of computer use, and none that was made up'
   expect(told).toEqual(['computer-use-2025-01-24', 'computer-use-2025-11-24']);
 });
 
-test('W4: Vertex is told only of features that it knows', () => {
+test('Vertex is told only of features that it knows', () => {
   const dropped: string[] = [];
   const made = shaped(vertex, call('vertex', 'claude-opus-4-5', own, dropped));
   expect(made?.headers?.['anthropic-beta']?.split(',').toSorted()).toEqual([

@@ -55,7 +55,7 @@ function refusals({ messages, toolConfig }: Sent): string[] {
   return faults;
 }
 
-test('W6: what the wire has no place for is declared, every member by its name', () => {
+test('what the wire has no place for is declared, every member by its name', () => {
   const { dropped } = encode(
     decode({
       messages: [user],
@@ -77,7 +77,7 @@ test('W6: what the wire has no place for is declared, every member by its name',
     expect(dropped.map((line) => line.split(':')[0])).toContain(`/${member}`);
 });
 
-test('W6: tools stand beside a history that has calls, whoever offers them now', () => {
+test('tools stand beside a history that has calls, whoever offers them now', () => {
   const history = [user, called(), { role: 'tool', tool_call_id: 't1', content: '' }, user];
   const tools = [{ type: 'function', function: { name: 'now', parameters: { type: 'object' } } }];
   for (const more of [{}, { tools, tool_choice: 'none' }, { tools }]) {
@@ -88,7 +88,7 @@ test('W6: tools stand beside a history that has calls, whoever offers them now',
   expect(encode(decode({ messages: [user], tools, tool_choice: 'none' })).body.toolConfig).toBeUndefined();
 });
 
-test('W6: a lost result is told as lost, and results come first', () => {
+test('a lost result is told as lost, and results come first', () => {
   const { body } = encode(decode({ messages: [user, called(), user] }));
   expect(refusals(body)).toEqual([]);
   expect(Object.keys(body.messages[2]?.content[0] ?? {})).toEqual(['toolResult']);
@@ -111,7 +111,7 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-test('W6: no limit is made up for a request that names none', async () => {
+test('no limit is made up for a request that names none', async () => {
   await gateway.channel(upstream.url, { type: 33, models: 'amazon.nova-pro-v1:0', key: 'A|S|us-east-1' });
   await gateway.option('ModelRatio', JSON.stringify({ 'amazon.nova-pro-v1:0': 1 }));
   const { key } = await gateway.token();
@@ -130,7 +130,7 @@ const recorded = (existsSync(folder) ? readdirSync(folder) : []).flatMap((file) 
   return [[file, route.protocol, body as Record<string, unknown>] as const];
 });
 
-test('W6: recorded requests of real clients are not refused', () => {
+test('recorded requests of real clients are not refused', () => {
   const rejected = recorded.flatMap(([file, dialect, body]) =>
     refusals(encode(decode(body, dialect)).body).map((error) => `${file}: ${error}`),
   );

@@ -83,7 +83,7 @@ describe('targets', () => {
     ['anthropic', 'claude-sonnet-4-6', false],
     ['anthropic', 'claude-haiku-4-5-20251001', false],
     ['anthropic', 'claude-3-5-sonnet-20241022', false],
-  ])('W1: %s %s refuses sampling: %s', (provider, model, refuses) => {
+  ])('%s %s refuses sampling: %s', (provider, model, refuses) => {
     const target = targetFor(provider, model);
     for (const member of sampling) expect(target.unsupported.has(member)).toBe(refuses);
   });
@@ -107,7 +107,7 @@ describe('targets', () => {
     ['gemini', 'gemini-3-pro-preview', ['low', 'high']],
     ['gemini', 'gemini-3.5-flash', ['minimal', 'low', 'medium', 'high']],
     ['deepseek', 'deepseek-v4-pro', ['low', 'high', 'max']],
-  ])('W9: %s %s takes these words for effort', (provider, model, efforts) => {
+  ])('%s %s takes these words for effort', (provider, model, efforts) => {
     expect(targetFor(provider, model).efforts).toEqual(efforts);
   });
 
@@ -119,7 +119,7 @@ describe('targets', () => {
     expect(targetFor(provider, model)).toMatchObject({ thinkingRequired: thinks, thinkingByDefault: thinks });
   });
 
-  test('W14: calls of every current Gemini model must be signed, whatever its name says', () => {
+  test('calls of every current Gemini model must be signed, whatever its name says', () => {
     for (const model of ['gemini-3-pro-preview', 'gemini-flash-latest', 'models/gemini-pro-latest'])
       expect(targetFor('gemini', model).signedCalls).toBe(true);
     for (const model of ['gemini-2.5-pro', 'gemini-2.0-flash'])
@@ -207,7 +207,7 @@ describe('provider rules', () => {
     ]);
   });
 
-  test('W2: Mistral gets what it takes, and ids of calls in its shape on both sides', () => {
+  test('Mistral gets what it takes, and ids of calls in its shape on both sides', () => {
     const id = 'toolu_01A09q90qw90lq917835lq9';
     const { within, dropped } = applied('mistral', {
       model: 'mistral-large-latest',
@@ -238,7 +238,7 @@ describe('provider rules', () => {
     ]);
   });
 
-  test('W8: thoughts of the history stay where they are wanted alone', () => {
+  test('thoughts of the history stay where they are wanted alone', () => {
     const messages = [{ role: 'assistant', content: 'a', reasoning_content: 'hm' }];
     const [groq, cerebras, deepseek, moonshot] = ['groq', 'cerebras', 'deepseek', 'moonshot'].map(
       (provider) => (applied(provider, { messages }).within.messages as object[])[0],

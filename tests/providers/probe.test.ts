@@ -21,7 +21,7 @@ const unlisted = new Set(['ollama', 'tencent', 'jina', 'moka', 'volcengine', 'ba
 const listed = providers.filter(({ models }) => models.length > 0);
 
 test.each(listed.map((provider) => [provider.slug, provider] as const))(
-  'W16: a test of %s asks one cheap question of a model of its list',
+  'a test of %s asks one cheap question of a model of its list',
   (slug, provider) => {
     const model = probeModel(provider, provider.models);
     if (orders.has(slug)) return void expect(model).toBeNull();
@@ -36,7 +36,7 @@ test.each(listed.map((provider) => [provider.slug, provider] as const))(
   },
 );
 
-test('W16: the table of what is asked and what it costs at list', () => {
+test('the table of what is asked and what it costs at list', () => {
   const table = listed.map((provider) => {
     const model = probeModel(provider, provider.models);
     const price = model === null ? null : probePrice(provider, model);
@@ -46,7 +46,7 @@ test('W16: the table of what is asked and what it costs at list', () => {
   expect(table).toHaveLength(listed.length);
 });
 
-test('W16: pictures, films, research runs and retired models are asked only by name', () => {
+test('pictures, films, research runs and retired models are asked only by name', () => {
   const { models } = providerOf('openai');
   const picked = new Set<string>();
   for (let left = models; ; ) {
@@ -84,15 +84,15 @@ test.each([
   ['siliconflow', 'BAAI/bge-reranker-v2-m3', '/v1/rerank', {}],
   ['siliconflow', 'netease-youdao/bce-embedding-base_v1', '/v1/embeddings', {}],
   ['siliconflow', 'black-forest-labs/FLUX.1-schnell', '/v1/images/generations', {}],
-])('W16: %s %s is asked by %s with %j', (slug, model, path, body) =>
+])('%s %s is asked by %s with %j', (slug, model, path, body) =>
   expect(requested(slug, model)).toMatchObject({ path, body: { model, ...body } }),
 );
 
-test.each(['gpt-4o-realtime-preview', 'whisper-1', 'sora-2'])('W16: %s cannot be asked in one small request', (model) =>
+test.each(['gpt-4o-realtime-preview', 'whisper-1', 'sora-2'])('%s cannot be asked in one small request', (model) =>
   expect(requested('openai', model)).toBeNull(),
 );
 
-test('W16: what counts is what a name is mapped to', () => {
+test('what counts is what a name is mapped to', () => {
   const names = ['cheap', 'fine'];
   const upstream = (name: string) => (name === 'cheap' ? 'gpt-image-1.5' : 'gpt-4.1-nano');
   expect(probeModel(providerOf('openai'), names, upstream)).toBe('fine');

@@ -48,28 +48,25 @@ const dialects: readonly ProtocolId[] = [
   'ollama-chat',
 ];
 
-test.each(dialects)(
-  'G9: two turns with different suffixes are the same bytes for an upstream of %s',
-  async (dialect) => {
-    await gateway.channel(upstream.url, { type: 199, models: 'm', setting: JSON.stringify({ dialect }) });
-    const first = await sentFor([{ type: 'text', text: line('0a8', '36ee5') }, instructions]);
-    const second = await sentFor([{ type: 'text', text: line('0f7', '0aaa9') }, instructions]);
-    expect(first).toContain('You are an agent.');
-    expect(first).not.toContain('billing-header');
-    expect(second).toBe(first);
-    const [log] = await gateway.logs();
-    expect(log?.other).not.toBe('');
-  },
-);
+test.each(dialects)('two turns with different suffixes are the same bytes for an upstream of %s', async (dialect) => {
+  await gateway.channel(upstream.url, { type: 199, models: 'm', setting: JSON.stringify({ dialect }) });
+  const first = await sentFor([{ type: 'text', text: line('0a8', '36ee5') }, instructions]);
+  const second = await sentFor([{ type: 'text', text: line('0f7', '0aaa9') }, instructions]);
+  expect(first).toContain('You are an agent.');
+  expect(first).not.toContain('billing-header');
+  expect(second).toBe(first);
+  const [log] = await gateway.logs();
+  expect(log?.other).not.toBe('');
+});
 
-test('G9: as a text of several lines, and where nothing else is said', async () => {
+test('as a text of several lines, and where nothing else is said', async () => {
   await gateway.channel(upstream.url, { type: 14, models: 'm' });
   expect(await sentFor(`${line('0a8', '1')}\nYou are an agent.`)).toBe(JSON.stringify(bodyOf('You are an agent.')));
   const { system: _, ...alone } = bodyOf(null);
   expect(await sentFor([{ type: 'text', text: line('0a8', '1') }])).toBe(JSON.stringify(alone));
 });
 
-test('G9: what only mentions it stays', async () => {
+test('what only mentions it stays', async () => {
   await gateway.channel(upstream.url, { type: 14, models: 'm' });
   for (const system of [
     [instructions, { type: 'text', text: line('0a8', '1') }],
@@ -79,7 +76,7 @@ test('G9: what only mentions it stays', async () => {
     expect(await sentFor(system)).toBe(JSON.stringify(bodyOf(system)));
 });
 
-test('G9: its maker gets it', () => {
+test('its maker gets it', () => {
   expect(unreadAgentLines('anthropic-messages', 'https://api.anthropic.com')).toEqual([]);
   expect(unreadAgentLines('anthropic-messages', 'https://api.anthropic.com.example.net')).toHaveLength(1);
   expect(unreadAgentLines('anthropic-messages', 'https://bedrock-runtime.us-east-1.amazonaws.com')).toHaveLength(1);

@@ -124,7 +124,7 @@ test('a refund gives the balance and the key’s quota back, once', () => {
   expect(balances.account(1, 0).available()).toBe(1000);
 });
 
-test('M2: credits that come out of the order of their versions all count, once', () => {
+test('credits that come out of the order of their versions all count, once', () => {
   const balances = new Balances();
   balances.money.accounts.observeUser(user(1, 100));
   const credit = (version: number, delta: number) =>
@@ -143,7 +143,7 @@ test('M2: credits that come out of the order of their versions all count, once',
   expect(balances.account(1, 0).available()).toBe(190);
 });
 
-test('M2: a user or key that is removed and comes back while requests run has not got their money twice', () => {
+test('a user or key that is removed and comes back while requests run has not got their money twice', () => {
   const balances = new Balances();
   balances.money.accounts.observeUser(user(1, 100));
   balances.money.accounts.observeToken(token(7, 90));

@@ -50,7 +50,7 @@ test('what the upstream says is told, without its key', async () => {
   expect(result.message).not.toContain('sk-upstream');
 });
 
-test('W16: without a name the cheapest suitable model is asked, and a picture is never bought', async () => {
+test('without a name the cheapest suitable model is asked, and a picture is never bought', async () => {
   const both = await gateway.channel(practice.url, { type: 199, models: 'dall-e-3,o3-deep-research,gpt-4.1-nano' });
   expect(await gateway.services.channels.test(both, '', false)).toMatchObject({ ok: true });
   const images = await gateway.channel(practice.url, { type: 199, models: 'dall-e-3' });

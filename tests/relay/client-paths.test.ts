@@ -38,7 +38,7 @@ beforeEach(() => upstream.script(fallback));
 const base = () => `http://127.0.0.1:${door.port}`;
 const messages = [{ role: 'user' as const, content: 'hi' }];
 
-test("W14: OpenAI's client at Google's address for it", async () => {
+test("OpenAI's client at Google's address for it", async () => {
   const client = new OpenAI({ apiKey: key, baseURL: `${base()}/v1beta/openai/`, maxRetries: 0 });
   const answer = await client.chat.completions.create({ model: 'gpt-4o', messages });
   expect(answer.choices[0]?.message.content).toBe('hello world');
@@ -48,7 +48,7 @@ test("W14: OpenAI's client at Google's address for it", async () => {
   await expect(rejected).rejects.toThrow(/nobody-has-it/);
 });
 
-test("W14: Azure's client, deployments with dots and all", async () => {
+test("Azure's client, deployments with dots and all", async () => {
   const client = new AzureOpenAI({ apiKey: key, endpoint: base(), apiVersion: '2024-12-01-preview', maxRetries: 0 });
   const answer = await client.chat.completions.create({ model: 'gpt-4.1', messages });
   expect(answer.choices[0]?.message.content).toBe('hello world');
@@ -62,7 +62,7 @@ test("W14: Azure's client, deployments with dots and all", async () => {
   expect((await gateway.logs())[0]).toMatchObject({ model_name: 'text-embedding-3-small' });
 });
 
-test('W14: a deployment is the model, whatever the body says or leaves out', async () => {
+test('a deployment is the model, whatever the body says or leaves out', async () => {
   const ask = (body: object) =>
     fetch(`${base()}/openai/deployments/gpt-4.1/chat/completions?api-version=2024-12-01-preview`, {
       method: 'POST',
@@ -79,12 +79,12 @@ test('W14: a deployment is the model, whatever the body says or leaves out', asy
   expect(noop.status).toBe(401);
 });
 
-test("W14: Azure's undated address", async () => {
+test("Azure's undated address", async () => {
   const client = new OpenAI({ apiKey: key, baseURL: `${base()}/openai/v1/`, maxRetries: 0 });
   expect((await client.chat.completions.create({ model: 'gpt-4o', messages })).choices).toHaveLength(1);
 });
 
-test('W14: a Live socket of Gemini is refused; no page opens it', async () => {
+test('a Live socket of Gemini is refused; no page opens it', async () => {
   const path = '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent';
   const socket = await fetch(`${base()}${path}?key=${key}`, {
     headers: { upgrade: 'websocket', connection: 'upgrade' },
@@ -128,7 +128,7 @@ const anthropic = (headers: Record<string, string> = {}) =>
     body: JSON.stringify({ model: 'claude', max_tokens: 5, messages }),
   });
 
-test('W14: who asks and in which session is told upstream, and our own library is not', async () => {
+test('who asks and in which session is told upstream, and our own library is not', async () => {
   const session = '860ade1d-24b6-428f-ac42-1e585dafb63d';
   await anthropic({
     'user-agent': 'claude-cli/2.1.329 (external, cli)',
@@ -169,7 +169,7 @@ test('W14: who asks and in which session is told upstream, and our own library i
   expect(upstream.requests.at(-1)?.headers['user-agent']).toBe('gateway');
 });
 
-test('W14: an overloaded upstream is 529 to clients that know the status, 503 to all others', async () => {
+test('an overloaded upstream is 529 to clients that know the status, 503 to all others', async () => {
   const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
   upstream.script((response) => sendJson(response, overloaded, 529));
   const told = await anthropic();

@@ -43,7 +43,7 @@ const listening = (stream: boolean, headers: Record<string, string> = {}) => {
   return { heard: received, over };
 };
 
-test('R3: a stream gets signs of life and not its last frame, which comes with the commit', async () => {
+test('a stream gets signs of life and not its last frame, which comes with the commit', async () => {
   pragma('query_only = ON');
   const { heard: received, over } = listening(true);
   await expect.poll(() => received.text.match(/^: /gm)?.length ?? 0, { timeout: 10_000 }).toBeGreaterThan(1);
@@ -55,7 +55,7 @@ test('R3: a stream gets signs of life and not its last frame, which comes with t
   expect(await gateway.verify()).toEqual([]);
 });
 
-test('R3: a whole answer goes ahead but for its last byte', async () => {
+test('a whole answer goes ahead but for its last byte', async () => {
   pragma('query_only = ON');
   const { heard: received, over } = listening(false);
   await expect.poll(() => received.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
@@ -80,7 +80,7 @@ test('exactness 6: whoever ends what a dead thread had open finds a request unti
   expect(open.free()).toBe(rows);
 });
 
-test('R3: an operator who prefers speed sets a ceiling; ends before their bill are counted', async () => {
+test('an operator who prefers speed sets a ceiling; ends before their bill are counted', async () => {
   const quick = await createTestGateway({ engine: 'sqlite', limits: { maxCommitWaitMs: 50 } });
   await quick.channel(upstream.url);
   const token = await quick.token();
@@ -93,7 +93,7 @@ test('R3: an operator who prefers speed sets a ceiling; ends before their bill a
   await quick.close();
 });
 
-test('R1: a settlement that the rules turn down is not passed over in silence', async () => {
+test('a settlement that the rules turn down is not passed over in silence', async () => {
   const { relay } = gateway;
   // Another charge took the request's name before: the same reference with another amount is a conflict.
   const settled = gateway.ledger.execute;

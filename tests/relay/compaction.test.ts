@@ -115,7 +115,7 @@ const lastBody = (): string => upstream.requests.at(-1)?.body.toString() ?? '';
 const detailsOf = async (): Promise<readonly Record<string, unknown>[]> =>
   (await gateway.logs()).map(({ other }) => JSON.parse(other || '{}') as Record<string, unknown>);
 
-describe.each(dialects)('G8: %s', (dialect) => {
+describe.each(dialects)('%s', (dialect) => {
   test.each([
     ['ignores', plain],
     ['refuses', strict],
@@ -152,7 +152,7 @@ describe.each(dialects)('G8: %s', (dialect) => {
   });
 });
 
-test('G8: what was made on one dialect is read on every other one', async () => {
+test('what was made on one dialect is read on every other one', async () => {
   await gateway.option('SelfUseModeEnabled', 'true');
   for (const dialect of dialects) await channel(dialect, dialect);
   for (const from of dialects) {
@@ -165,7 +165,7 @@ test('G8: what was made on one dialect is read on every other one', async () => 
   }
 });
 
-test('G8: the summary is sealed, survives a restart with the same key, and is worthless without it', async () => {
+test('the summary is sealed, survives a restart with the same key, and is worthless without it', async () => {
   await channel('anthropic-messages');
   const item = await compactedByItem(history);
   expect(String(item.encrypted_content)).not.toContain('Hello');
@@ -214,7 +214,7 @@ const native = (response: ServerResponse, { path }: Received): unknown => {
   response.end(nativeStream);
 };
 
-test('G8: an upstream that knows how gets the bytes as they came, and its answer comes back as it is', async () => {
+test('an upstream that knows how gets the bytes as they came, and its answer comes back as it is', async () => {
   upstream.script(native);
   await channel('openai-responses');
   const item = `{"model":"m",  "input":${JSON.stringify([...history, trigger])}, "stream":true}`;
@@ -235,7 +235,7 @@ test('G8: an upstream that knows how gets the bytes as they came, and its answer
   ]);
 });
 
-test('G8: an upstream that knew nothing of it is not asked natively again, until its channel is edited', async () => {
+test('an upstream that knew nothing of it is not asked natively again, until its channel is edited', async () => {
   const id = await channel('openai-responses');
   await compactedByItem(history);
   expect(upstream.requests).toHaveLength(2);
@@ -248,14 +248,14 @@ test('G8: an upstream that knew nothing of it is not asked natively again, until
   expect(await detailsOf()).toHaveLength(3);
 });
 
-test('G8: a key in trouble is no sign that it is not known', async () => {
+test('a key in trouble is no sign that it is not known', async () => {
   upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 401));
   await channel('openai-responses');
   await ask('/v1/responses', { model: 'm', input: [...history, trigger], stream: true });
   expect(upstream.requests).toHaveLength(1);
 });
 
-test('G8: a mistake of the caller’s is told as it is and is no sign either', async () => {
+test('a mistake of the caller’s is told as it is and is no sign either', async () => {
   const tooLong = {
     error: { message: 'too many tokens', type: 'invalid_request_error', code: 'context_length_exceeded' },
   };
@@ -269,7 +269,7 @@ test('G8: a mistake of the caller’s is told as it is and is no sign either', a
   expect(again.text).toBe(nativeStream);
 });
 
-test('G8: what another provider sealed is left out where nobody can open it, and the row says so', async () => {
+test('what another provider sealed is left out where nobody can open it, and the row says so', async () => {
   await channel('anthropic-messages');
   expect((await ask('/v1/responses', { model: 'm', input: [nativeItem, user('go on')] })).status).toBe(200);
   expect(lastBody()).not.toContain('gAAAA-not-ours');

@@ -43,7 +43,7 @@ async function count(path: string, body: unknown, headers: Record<string, string
   return { status: response.status, told, sent: upstream.requests.slice(before) };
 }
 
-test('W12: Anthropic counts for its clients, byte for byte, and nobody is charged', async () => {
+test('Anthropic counts for its clients, byte for byte, and nobody is charged', async () => {
   upstream.script(counting);
   const balance = await gateway.balance();
   const body = '{ "model":"claude", "messages":[{"role":"user","content":"hi"}] }';
@@ -65,7 +65,7 @@ test.each([
     'totalTokens',
   ],
   ['/v1/responses/input_tokens', { model: 'gpt', input: 'hi' }, '/v1/responses/input_tokens', 'input_tokens'],
-])('W12: %s is asked upstream', async (path, body, requested, member) => {
+])('%s is asked upstream', async (path, body, requested, member) => {
   upstream.script(counting);
   const { told, sent } = await count(path, body);
   expect(told[member]).toBe(4711);
@@ -82,7 +82,7 @@ const failures: readonly (readonly [string, Script, number])[] = [
   ['breaks off', (response) => void response.destroy(), 2],
 ];
 test.each(failures)(
-  'W12: the count is made here when the upstream %s, and the channel stays in use',
+  'the count is made here when the upstream %s, and the channel stays in use',
   async (_name, script, requested) => {
     upstream.script(script);
     const { status, told } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
@@ -101,7 +101,7 @@ test.each([
     '/v1/responses/input_tokens',
     { model: 'gpt', input: 'one two three', previous_response_id: 'resp_1' },
   ],
-])('W12: %s is counted here', async (_name, path, body) => {
+])('%s is counted here', async (_name, path, body) => {
   upstream.script(counting);
   const { told, sent } = await count(path, body);
   expect(sent).toEqual([]);
@@ -113,7 +113,7 @@ const counters: Script = (response, { path }) =>
     ? sendJson(response, { access_token: 'bought', expires_in: 3600 })
     : counting(response, { path } as Parameters<Script>[1]);
 
-test('W12: Bedrock counts by the model itself, whatever profile answers', async () => {
+test('Bedrock counts by the model itself, whatever profile answers', async () => {
   upstream.script((response) => sendJson(response, { inputTokens: 4711 }));
   await gateway.channel(upstream.url, { type: 33, models: 'claude-sonnet-4-5-20250929,nova', key: 'ak|sk|us-east-1' });
   const { told, sent } = await count('/v1/messages/count_tokens', { model: 'claude-sonnet-4-5-20250929', messages });
@@ -130,7 +130,7 @@ test('W12: Bedrock counts by the model itself, whatever profile answers', async 
   expect((await count('/v1/messages/count_tokens', { model: 'nova', messages })).sent).toEqual([]);
 });
 
-test('W12: Vertex counts for both of its families', async () => {
+test('Vertex counts for both of its families', async () => {
   upstream.script(counters);
   const { json } = makeServiceAccount(`${upstream.url}/token`);
   await gateway.channel(upstream.url, { type: 41, models: 'claude-opus-4-8,gemini-3-flash-preview', key: json });
@@ -150,7 +150,7 @@ test('W12: Vertex counts for both of its families', async () => {
   expect((await count('/v1beta/models/gemini-3-flash-preview:countTokens', wrapped)).sent).toEqual([]);
 });
 
-test('W12: where a channel is pinned behind the key, that one counts and no other', async () => {
+test('where a channel is pinned behind the key, that one counts and no other', async () => {
   upstream.script(counting);
   const own = await gateway.channel(`${upstream.url}/own`, { type: 14, models: 'twice', priority: 1 });
   await gateway.channel(`${upstream.url}/other`, { type: 14, models: 'twice', priority: 9 });
@@ -164,7 +164,7 @@ test('W12: where a channel is pinned behind the key, that one counts and no othe
   expect(await sent(`-${own}`)).toEqual(['/own/v1/messages/count_tokens']);
 });
 
-test('W12: words that may not go upstream do not go there to be counted', async () => {
+test('words that may not go upstream do not go there to be counted', async () => {
   upstream.script(counting);
   await gateway.option('CheckSensitiveEnabled', 'true');
   await gateway.option('CheckSensitiveOnPromptEnabled', 'true');
@@ -173,7 +173,7 @@ test('W12: words that may not go upstream do not go there to be counted', async 
   expect((await count('/v1/messages/count_tokens', body)).sent).toEqual([]);
 });
 
-test('W12: turns, and the names in tools, are part of a count that is made here', async () => {
+test('turns, and the names in tools, are part of a count that is made here', async () => {
   const counted = async (body: object) =>
     Number((await count('/v1/messages/count_tokens', { model: 'gpt', ...body })).told.input_tokens);
   const turns = ['one', 'two', 'three'].map((content) => ({ role: 'user', content }));

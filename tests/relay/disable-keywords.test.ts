@@ -51,7 +51,7 @@ const overQuota = {
 test.each([
   ['a 400', lowCredit],
   ['a 429', overQuota],
-])('W17: %s with a keyword is trouble of the key, and another channel is tried', async (_name, given) => {
+])('%s with a keyword is trouble of the key, and another channel is tried', async (_name, given) => {
   answer = given;
   const id = await gateway.channel(poor.url, { models: 'm', priority: 5 });
   const other = await gateway.channel(rich.url, { models: 'm' });
@@ -68,7 +68,7 @@ test.each([
   await gateway.sync();
 });
 
-test('W17: a caller cannot disable a channel with words that the upstream repeats', async () => {
+test('a caller cannot disable a channel with words that the upstream repeats', async () => {
   answer = lowCredit;
   const id = await gateway.channel(poor.url, { models: 'm' });
   gateway.troubles.length = 0;
@@ -80,7 +80,7 @@ test('W17: a caller cannot disable a channel with words that the upstream repeat
   await gateway.sync();
 });
 
-test('W17: other words of a client mistake stay a client mistake', () => {
+test('other words of a client mistake stay a client mistake', () => {
   const failure = {
     class: 'client',
     status: 400,
@@ -94,7 +94,7 @@ test('W17: other words of a client mistake stay a client mistake', () => {
 test.each([
   [0, []],
   [1, [1]],
-])('W18: a channel with auto_ban %s that is slow is disabled: %j', async (auto_ban, expected) => {
+])('a channel with auto_ban %s that is slow is disabled: %j', async (auto_ban, expected) => {
   const disabled: number[] = [];
   const channels = {
     choose: async () => [{ id: 1, name: 'a', status: 1, auto_ban }],

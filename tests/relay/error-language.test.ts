@@ -43,7 +43,7 @@ test.each(
   ['/v1/chat/completions', '/v1/messages', '/mj/submit/imagine'].flatMap((path) =>
     refusals.map(([what, credential, model]) => [path, what, credential, model] as const),
   ),
-)('A10: %s, %s: one language for whoever names one', async (path, _what, credential, model) => {
+)('%s, %s: one language for whoever names one', async (path, _what, credential, model) => {
   const requested = credential === '' ? `sk-${key}` : credential;
   for (const language of ['en-US,en;q=0.9', 'fr, en;q=0.5']) {
     const text = await told(path, language, requested, model);
@@ -58,7 +58,7 @@ test.each(
   }
 });
 
-test('A10: the log row of a refusal reads in the reader’s language', async () => {
+test('the log row of a refusal reads in the reader’s language', async () => {
   await told('/v1/chat/completions', null, `sk-${key}`, 'gpt-4o');
   const row = (await gateway.logs()).find(({ type }) => type === 5);
   const content = row?.content ?? '';

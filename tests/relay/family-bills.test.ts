@@ -1,4 +1,4 @@
-/** F2: what the family's consoles make of our log rows is what was charged. */
+/** What the family's consoles make of our log rows is what was charged. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -142,29 +142,26 @@ const kinds: Readonly<Record<string, () => Promise<Row>>> = {
 const rounds = 29;
 let compared = 0;
 let differing = 0;
-test.each(Object.keys(kinds))(
-  `F2: ${rounds} rows of %s cost by the family’s formula what was charged`,
-  async (kind) => {
-    const differ: unknown[] = [];
-    for (let round = 0; round < rounds; round++) {
-      const row = await kinds[kind]?.();
-      if (row === undefined) throw new Error(kind);
-      const shown = Math.round(Number((familyCost(row) * 500_000).toFixed(6)));
-      if (row.quota === 0 || shown !== row.quota) differ.push({ shown, ...row });
-    }
-    compared += rounds;
-    differing += differ.length;
-    expect(differ).toEqual([]);
-  },
-);
+test.each(Object.keys(kinds))(`${rounds} rows of %s cost by the family’s formula what was charged`, async (kind) => {
+  const differ: unknown[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const row = await kinds[kind]?.();
+    if (row === undefined) throw new Error(kind);
+    const shown = Math.round(Number((familyCost(row) * 500_000).toFixed(6)));
+    if (row.quota === 0 || shown !== row.quota) differ.push({ shown, ...row });
+  }
+  compared += rounds;
+  differing += differ.length;
+  expect(differ).toEqual([]);
+});
 
-test('F2: there are two hundred', () => {
+test('there are two hundred', () => {
   expect(compared).toBeGreaterThanOrEqual(200);
   figure(`${compared} bills by the family’s formula (${Object.keys(kinds).join(', ')}), ${differing} differ`);
   expect(differing).toBe(0);
 });
 
-test('F2: the row says how much was to be thought', async () => {
+test('the row says how much was to be thought', async () => {
   const effort = { reasoning_effort: 'low' };
   const row = await ask(
     '/v1/chat/completions',

@@ -51,7 +51,7 @@ const shapes: Readonly<Record<keyof typeof asks, unknown>> = {
 };
 
 test.each(Object.keys(asks) as (keyof typeof asks)[])(
-  'G4: %s: a model that is configured nowhere is not found',
+  '%s: a model that is configured nowhere is not found',
   async (dialect) => {
     const { key } = await gateway.token();
     const [path, body] = asks[dialect]('nobody-has-it');
@@ -61,7 +61,7 @@ test.each(Object.keys(asks) as (keyof typeof asks)[])(
   },
 );
 
-test('G4: a model whose channels are switched off for now may be asked for again', async () => {
+test('a model whose channels are switched off for now may be asked for again', async () => {
   const { key } = await gateway.token();
   await gateway.channel(upstream.url, { models: 'resting', status: 2 });
   const [path, body] = asks['openai-chat']('resting');
@@ -71,7 +71,7 @@ test('G4: a model whose channels are switched off for now may be asked for again
   expect(await ask(path, { ...body, model: 'elsewhere' }, key)).toMatchObject({ status: 404, retry: 'false' });
 });
 
-test('G4: a wrong key, no quota, a forbidden model and a bad request are final', async () => {
+test('a wrong key, no quota, a forbidden model and a bad request are final', async () => {
   const good = await gateway.token();
   const [path, body] = asks['openai-chat']('gpt-4o-mini');
   expect(await ask(path, body, 'no-such-key')).toMatchObject({ status: 401, retry: 'false' });
@@ -84,7 +84,7 @@ test('G4: a wrong key, no quota, a forbidden model and a bad request are final',
   expect(await ask(path, body, daily.key)).toMatchObject({ status: 429, retry: 'false' });
 });
 
-test('G4: what the upstream may do better the next time is left to the client', async () => {
+test('what the upstream may do better the next time is left to the client', async () => {
   const { key } = await gateway.token();
   const [path, body] = asks['openai-chat']('gpt-4o-mini');
   for (const [status, retry] of [
@@ -98,14 +98,14 @@ test('G4: what the upstream may do better the next time is left to the client', 
   }
 });
 
-test('G4: a window that reopens may be waited for', async () => {
+test('a window that reopens may be waited for', async () => {
   const { key } = await gateway.token({ rpm_limit: 1 });
   const [path, body] = asks['openai-chat']('gpt-4o-mini');
   expect((await ask(path, body, key)).status).toBe(200);
   expect(await ask(path, body, key)).toMatchObject({ status: 429, retry: null });
 });
 
-test('G4: the official SDKs ask once', async () => {
+test('the official SDKs ask once', async () => {
   const { key } = await gateway.token();
   let requested = 0;
   const counted = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {

@@ -88,7 +88,7 @@ const thinking = (signature: string | null) =>
 const words = '{"type":"text","text":"it is \\u0031" }';
 const call = '{"type":"tool_use","id":"toolu_1","name":"f","input":{"a":1.0}}';
 
-test('G2: what this upstream signed goes back byte for byte', async () => {
+test('what this upstream signed goes back byte for byte', async () => {
   const body = turns([thinking(sealed), `{"type":"redacted_thinking","data":"${sealed}"}`, words, call]);
   expect(await sent('/v1/messages', body)).toEqual({ body, dropped: [] });
 });
@@ -98,7 +98,7 @@ test.each([
   ['signed by a Gemini upstream', 'gw1.g.CiQB'],
   ['with an empty signature', ''],
   ['without a signature', null],
-])('G2: a thought %s goes, and is declared; every other byte stays', async (_name, signature) => {
+])('a thought %s goes, and is declared; every other byte stays', async (_name, signature) => {
   expect(await sent('/v1/messages', turns([thinking(signature), words, thinking(sealed), call]))).toEqual({
     body: turns([words, thinking(sealed), call]),
     dropped: ["/messages/1/content/0: a thought without this provider's signature"],
@@ -106,7 +106,7 @@ test.each([
   expect((await sent('/v1/messages', turns([words, thinking(signature)]))).body).toBe(turns([words]));
 });
 
-test('G2: a turn that was nothing but a foreign thought goes as a whole', async () => {
+test('a turn that was nothing but a foreign thought goes as a whole', async () => {
   const { body } = await sent('/v1/messages', turns([thinking('gw1.g.x')]));
   expect(JSON.parse(body).messages).toEqual([
     { role: 'user', content: 'hi' },
@@ -114,7 +114,7 @@ test('G2: a turn that was nothing but a foreign thought goes as a whole', async 
   ]);
 });
 
-test('G2: a budget for thinking goes where the call it would stand before has lost its thought', async () => {
+test('a budget for thinking goes where the call it would stand before has lost its thought', async () => {
   const requested = '"thinking":{"type":"enabled","budget_tokens":2000},';
   const clearing =
     '"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919"}]},';
@@ -126,7 +126,7 @@ test('G2: a budget for thinking goes where the call it would stand before has lo
   expect(JSON.parse((await sent('/v1/messages', adaptive)).body)).toMatchObject({ thinking: { type: 'adaptive' } });
 });
 
-test('G2: a call that another upstream made without a thought takes the budget away too', async () => {
+test('a call that another upstream made without a thought takes the budget away too', async () => {
   const requested = '"thinking":{"type":"enabled","budget_tokens":2000},';
   const { body, dropped } = await sent('/v1/messages', turns(['{"type":"text","text":"I look"}', call], requested));
   expect(JSON.parse(body)).not.toHaveProperty('thinking');
@@ -138,7 +138,7 @@ const items = (list: readonly string[]) => `{"model":"gpt","store":false,"input"
 const said = '{"type":"message","role":"user","content":"hi" }';
 const own = '{"type":"reasoning","id":"rs_68af01c2","summary":[],"encrypted_content":"gAAAAABqYUYA"}';
 
-test('G2: items of a Responses history that another upstream sealed go; its own stay', async () => {
+test('items of a Responses history that another upstream sealed go; its own stay', async () => {
   const anonymous = [
     '{"type":"reasoning","id":"rs_1_0","summary":[],"encrypted_content":"gw1.a.EqoB"}',
     '{"type":"reasoning","id":"rs_20261122_1","summary":[{"type":"summary_text","text":"hm"}]}',
@@ -153,7 +153,7 @@ test('G2: items of a Responses history that another upstream sealed go; its own 
   expect(await sent('/v1/responses', kept)).toEqual({ body: kept, dropped: [] });
 });
 
-test('G2: seals of other dialects leave a chat history', async () => {
+test('seals of other dialects leave a chat history', async () => {
   const message = (details: string) =>
     `{"model":"gpt","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"x"${details}},{"role":"user","content":"go"}]}`;
   const foreign = '{"type":"reasoning.text","text":"hm","signature":"gw1.a.EqoB"}';
@@ -164,7 +164,7 @@ test('G2: seals of other dialects leave a chat history', async () => {
   );
 });
 
-test('G2: a Gemini history loses foreign thoughts, and foreign calls get the documented stand-in', async () => {
+test('a Gemini history loses foreign thoughts, and foreign calls get the documented stand-in', async () => {
   const parts = (list: readonly unknown[]) => ({
     contents: [
       { role: 'user', parts: [{ text: 'hi' }] },
@@ -216,7 +216,7 @@ test.each([
   ).toBe(expected),
 );
 
-test('G2: at its own host a provider is shown the form of signature that it makes alone', () => {
+test('at its own host a provider is shown the form of signature that it makes alone', () => {
   const goes = (provider: string, host: string, signature: string) =>
     codecFor('anthropic-messages').foreignBlocks?.(
       {
@@ -273,7 +273,7 @@ test.each([
     },
   ],
 ])(
-  'G2: what %s signed is refused once, and the conversation goes on without it',
+  'what %s signed is refused once, and the conversation goes on without it',
   async (_name, path, body, expected, refusal) => {
     const fallback = upstream.requests.length;
     let rejected = 0;
@@ -293,7 +293,7 @@ test.each([
   },
 );
 
-test('G2: who refuses without end is not asked without end', async () => {
+test('who refuses without end is not asked without end', async () => {
   const before = upstream.requests.length;
   upstream.script((response) =>
     sendJson(

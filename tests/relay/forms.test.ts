@@ -56,7 +56,7 @@ const ask = (path: string, body: string) =>
 const transcribe = (body: string) => ask('/v1/audio/transcriptions', body);
 const codeOf = async (response: Response) => ((await response.json()) as { error: { code: string } }).error.code;
 
-describe('M3: a fault behind 9 MiB', () => {
+describe('a fault behind 9 MiB', () => {
   const faults: Readonly<Record<string, string>> = {
     'a second model': field('model', 'dear') + end,
     'a second model, told with a token': part('name=model', 'dear') + end,
@@ -113,7 +113,7 @@ describe('M3: a fault behind 9 MiB', () => {
   });
 });
 
-test('M3: the recording that is paid for is the one that is sent', async () => {
+test('the recording that is paid for is the one that is sent', async () => {
   await gateway.channel(upstream.url, { models });
   const before = await gateway.balance();
   // 160,000 bytes in no known format are 214 s at the least rate that speech takes, of 1000 tokens a minute.
@@ -122,7 +122,7 @@ test('M3: the recording that is paid for is the one that is sent', async () => {
   expect(before - (await gateway.balance())).toBe(3567);
 });
 
-test('M3: the model we assume is the model we ask for', async () => {
+test('the model we assume is the model we ask for', async () => {
   await gateway.channel(upstream.url, { models });
   expect((await transcribe(file('file', 'x') + end)).status).toBe(200);
   const form = await new Response(new Uint8Array(upstream.requests[0]?.body ?? []), {
@@ -141,7 +141,7 @@ test('the model we assume is put before an empty line that was in front of the f
   expect(upstream.requests[0]?.body.toString()).toMatch(new RegExp(`^${own}`));
 });
 
-test('M3: a mapped model keeps a part that names its length true', async () => {
+test('a mapped model keeps a part that names its length true', async () => {
   await gateway.channel(upstream.url, { models, model_mapping: '{"cheap":"a-longer-name"}' });
   const told = `--${mark}\r\nContent-Disposition: form-data; name="model"\r\nContent-Length: 5\r\n\r\ncheap\r\n`;
   expect((await transcribe(told + file('file', 'x') + end)).status).toBe(200);

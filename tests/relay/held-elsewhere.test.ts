@@ -41,7 +41,7 @@ const server = () => {
   return balances;
 };
 
-test('R16: what requests of the server before hold, and may come to hold, cannot be spent by the one after it', () => {
+test('what requests of the server before hold, and may come to hold, cannot be spent by the one after it', () => {
   const before = server();
   expect(before.account(1, 7).reserve(100, { max: 600 }).ok).toBe(true);
   const after = server();
@@ -54,7 +54,7 @@ test('R16: what requests of the server before hold, and may come to hold, cannot
   expect(before.account(1, 7).reserve(500, { max: 0 }).ok).toBe(true);
 });
 
-test('R16: what has ended there comes free here, and what it cost is gone', () => {
+test('what has ended there comes free here, and what it cost is gone', () => {
   const before = server();
   before.account(1, 7).reserve(600);
   before.account(1, 0).reserve(300);

@@ -611,7 +611,7 @@ async function mixtures(
 }
 
 describe('thousands of mixtures of parallel requests', () => {
-  test('M1: exact, nobody is below nothing and nothing runs over', async () => {
+  test('exact, nobody is below nothing and nothing runs over', async () => {
     const count = often(2400, 8000);
     const told = await mixtures(count, 20_261_122);
     figure(`${saidOf(told)}, balances below zero ${lows().length}`);

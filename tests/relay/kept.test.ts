@@ -66,7 +66,7 @@ const ask = (key: string, body: object, path = '/v1/responses') =>
     { ip: () => '127.0.0.1' },
   );
 
-describe('A12: what another tenant’s upstream keeps', () => {
+describe('what another tenant’s upstream keeps', () => {
   test.each([false, true])('a response goes on for its owner alone (stream: %s)', async (stream) => {
     if (stream) {
       upstream.script((answer) =>
@@ -121,7 +121,7 @@ describe('A12: what another tenant’s upstream keeps', () => {
   });
 });
 
-describe('A12: names in addresses', () => {
+describe('names in addresses', () => {
   const badNames = ['..', '../../x', 'a/../b', 'a\\..\\b', './x', 'x/..', 'a\u0000b', 'a\nb', 'x\ud800'];
 
   test.each(badNames)('a model called %j is refused', async (model) => {

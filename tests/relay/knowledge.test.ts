@@ -27,7 +27,7 @@ const messagesAnswer = {
 const print = (answer: unknown) => bench.script((response) => sendJson(response, answer));
 const droppedOf = async () => ((await bench.log()).other.dropped ?? []) as string[];
 
-test('W1: the temperature of a chat client does not reach a model that refuses it', async () => {
+test('the temperature of a chat client does not reach a model that refuses it', async () => {
   const key = await bench.channel('anthropic', 'claude-opus-4-8');
   print(messagesAnswer);
   const response = await bench.post('/v1/chat/completions', key, {
@@ -45,7 +45,7 @@ test('W1: the temperature of a chat client does not reach a model that refuses i
   expect(await droppedOf()).toEqual(['/temperature: not taken by this model', '/top_p: not taken by this model']);
 });
 
-test('W2: a chat client’s own stream reaches Mistral without what it refuses, and is billed by what it reports', async () => {
+test('a chat client’s own stream reaches Mistral without what it refuses, and is billed by what it reports', async () => {
   const key = await bench.channel('mistral', 'mistral-large-latest');
   const chunk = (delta: object, more: object = {}) => ({
     id: 'c-1',
@@ -84,7 +84,7 @@ test('W2: a chat client’s own stream reaches Mistral without what it refuses, 
   expect(await droppedOf()).toEqual(['/user: not taken by the upstream']);
 });
 
-test('W2: a body that Mistral takes as it is passes byte for byte', async () => {
+test('a body that Mistral takes as it is passes byte for byte', async () => {
   const key = await bench.channel('mistral', 'mistral-large-latest');
   print(chatAnswer);
   const requested = { temperature: 0.5, model: 'mistral-large-latest', messages: [...hi], safe_prompt: true };
@@ -118,7 +118,7 @@ test.each([
   ['groq', 'qwen/qwen3-32b'],
   ['cerebras', 'gpt-oss-120b'],
   ['deepseek', 'deepseek-v4-pro'],
-] as const)('W8, W9: the second turn of an agent at %s', async (slug, model) => {
+] as const)('the second turn of an agent at %s', async (slug, model) => {
   const key = await bench.channel(slug, model);
   print(chatAnswer);
   const response = await bench.post('/v1/messages', key, agentBody(model));
@@ -162,7 +162,7 @@ test.each([
   expect(dropped.some((loss) => loss.startsWith('/max_tokens'))).toBe(expected.most < 128_000);
 });
 
-test('W13: a Responses client without a limit gets as much as the model writes', async () => {
+test('a Responses client without a limit gets as much as the model writes', async () => {
   const key = await bench.channel('anthropic', 'claude-opus-5-5');
   print(messagesAnswer);
   await bench.post('/v1/responses', key, { model: 'claude-opus-5-5', input: 'hi', reasoning: { effort: 'high' } });
@@ -290,7 +290,7 @@ const listed = async (path: string, key: string, headers: Record<string, string>
   >;
 };
 
-test('W14: lists of models tell the limits of each, and none that nobody knows', async () => {
+test('lists of models tell the limits of each, and none that nobody knows', async () => {
   await bench.channel('gemini', 'gemini-2.5-pro,gemini-2.0-flash');
   const key = await bench.channel('anthropic', 'claude-sonnet-4-5,nobody-knows-me', {
     model_mapping: JSON.stringify({ 'claude-sonnet-4-5': 'claude-opus-4-8' }),

@@ -42,7 +42,7 @@ const asks: Readonly<Record<string, Record<string, unknown>>> = {
   '/v1/completions': { model, prompt: 'hi' },
 };
 
-describe('M9: work in the background', () => {
+describe('work in the background', () => {
   for (const [path, body] of Object.entries(asks)) {
     for (const [member, value] of [
       ['background', true],

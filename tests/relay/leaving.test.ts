@@ -247,7 +247,7 @@ const table = dialects.flatMap((spoken) =>
 const price = (read: number, written: number) => Math.round((read + 4 * written) * 0.075);
 
 test.each(table)(
-  'M6: an upstream that speaks %s, a client that hears %s and leaves after: %s',
+  'an upstream that speaks %s, a client that hears %s and leaves after: %s',
   async (spoken, received, point) => {
     await gateway.channel(upstream.url, channels[spoken]);
     const wire = wires[spoken];
@@ -295,7 +295,7 @@ test.each(table)(
   },
 );
 
-test('M6: the end waits for its bill, and goes out with it before anything else follows', async () => {
+test('the end waits for its bill, and goes out with it before anything else follows', async () => {
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
@@ -316,7 +316,7 @@ test('M6: the end waits for its bill, and goes out with it before anything else 
   expect(text()).toBe(wire.begin + wire.first + wire.finish + wire.terminal);
 });
 
-test('M6: an answer that comes with its end in one frame waits as well', async () => {
+test('an answer that comes with its end in one frame waits as well', async () => {
   await gateway.channel(upstream.url);
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
@@ -333,7 +333,7 @@ test('M6: an answer that comes with its end in one frame waits as well', async (
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
 });
 
-test('M6: a bill that never comes is not waited for longer than is granted', async () => {
+test('a bill that never comes is not waited for longer than is granted', async () => {
   await gateway.close();
   await door.stop(100);
   gateway = await createTestGateway({ limits: { billMs: 200 } });
@@ -352,7 +352,7 @@ test('M6: a bill that never comes is not waited for longer than is granted', asy
   await expect.poll(() => upstream.requests[0]?.closed, { timeout: 2000 }).toBe(true);
 });
 
-test('M6: of several choices one may end before the others: they go on', async () => {
+test('of several choices one may end before the others: they go on', async () => {
   await gateway.channel(upstream.url);
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
@@ -374,7 +374,7 @@ test('M6: of several choices one may end before the others: they go on', async (
   expect(text()).toContain('"length"');
 });
 
-test('M6: whoever leaves between two blocks is not read on for when the next one begins', async () => {
+test('whoever leaves between two blocks is not read on for when the next one begins', async () => {
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const wire = wires['anthropic-messages'];
   const stream = playing();
@@ -392,7 +392,7 @@ test('M6: whoever leaves between two blocks is not read on for when the next one
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 2, end_reason: 'client_gone' });
 });
 
-test('M6: thoughts the client saw are counted once, also where a part of the usage was reported', async () => {
+test('thoughts the client saw are counted once, also where a part of the usage was reported', async () => {
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
@@ -418,7 +418,7 @@ test('M6: thoughts the client saw are counted once, also where a part of the usa
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 5, usage_source: 'partial' });
 });
 
-test('M6: whoever leaves before the first word pays for what the upstream read', async () => {
+test('whoever leaves before the first word pays for what the upstream read', async () => {
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const stream = playing();
   const { path, body } = featuresIn['anthropic-messages'](true);
@@ -437,7 +437,7 @@ test('M6: whoever leaves before the first word pays for what the upstream read',
   });
 });
 
-test('M6: an answer in one piece that is on its way is paid for, whoever leaves', async () => {
+test('an answer in one piece that is on its way is paid for, whoever leaves', async () => {
   await gateway.channel(upstream.url);
   const whole = JSON.stringify({
     id: 'chatcmpl-1',
@@ -461,7 +461,7 @@ test('M6: an answer in one piece that is on its way is paid for, whoever leaves'
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 7, end_reason: 'client_gone' });
 });
 
-test('M6: an answer that is gathered for the client is read to its bill when only that is left', async () => {
+test('an answer that is gathered for the client is read to its bill when only that is left', async () => {
   await gateway.channel(upstream.url, channels['openai-chat']);
   const wire = wires['openai-chat'];
   const stream = playing();
@@ -482,7 +482,7 @@ test('M6: an answer that is gathered for the client is read to its bill when onl
   });
 });
 
-test('M6: sound that nobody waited for is paid for', async () => {
+test('sound that nobody waited for is paid for', async () => {
   await gateway.channel(upstream.url, { models: 'tts-1' });
   upstream.script((answer) => {
     answer.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -499,7 +499,7 @@ test('M6: sound that nobody waited for is paid for', async () => {
   expect(await row()).toMatchObject({ prompt_tokens: 5, end_reason: 'client_gone', type: 2 });
 });
 
-test('M6: pictures whose maker answered are paid for by the piece', async () => {
+test('pictures whose maker answered are paid for by the piece', async () => {
   await gateway.channel(upstream.url, { models: 'dall-e-3' });
   const { asked: bought } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
   upstream.script((answer) => sendJson(answer, { created: 1, data: [{ url: 'http://127.0.0.1/cat.png' }] }));
@@ -534,7 +534,7 @@ function byHand(version: string) {
   return { socket, heard: () => received };
 }
 
-test.each(['1.0', '1.1'])('M6: a client of HTTP %s that closes before the bill', async (version) => {
+test.each(['1.0', '1.1'])('a client of HTTP %s that closes before the bill', async (version) => {
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
@@ -551,7 +551,7 @@ test.each(['1.0', '1.1'])('M6: a client of HTTP %s that closes before the bill',
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
 });
 
-test('M6: a client that closes its half has left, and pays for what it got', async () => {
+test('a client that closes its half has left, and pays for what it got', async () => {
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
@@ -565,7 +565,7 @@ test('M6: a client that closes its half has left, and pays for what it got', asy
   socket.destroy();
 });
 
-test('M6: whoever leaves before the first word of a stream that is read on leaves no hold behind', async () => {
+test('whoever leaves before the first word of a stream that is read on leaves no hold behind', async () => {
   await gateway.channel(upstream.url, { setting: '{"drain":true}' });
   const wire = wires['openai-chat'];
   const stream = playing();
@@ -581,7 +581,7 @@ test('M6: whoever leaves before the first word of a stream that is read on leave
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, end_reason: 'client_gone' });
 });
 
-test('M6: speech in a stream is counted by its length where nobody tells what it cost', async () => {
+test('speech in a stream is counted by its length where nobody tells what it cost', async () => {
   await gateway.channel(upstream.url, { models: 'gpt-4o-audio-preview' });
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
@@ -604,7 +604,7 @@ test('M6: speech in a stream is counted by its length where nobody tells what it
   expect(JSON.parse(log?.other ?? '')).toMatchObject({ audio_output: 40 });
 });
 
-test('M6: usage in the middle of a stream is no bill', async () => {
+test('usage in the middle of a stream is no bill', async () => {
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();

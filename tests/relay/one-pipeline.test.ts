@@ -52,7 +52,7 @@ const triedIn = async () => {
   return JSON.parse(log?.other ?? '{}').admin_info;
 };
 
-test('H2: a drawing whose first channel fails is ordered at the next, and both are told of', async () => {
+test('a drawing whose first channel fails is ordered at the next, and both are told of', async () => {
   const [first, second] = await pair(drawing, 'mj_imagine', good.url);
   const before = await gateway.balance();
   expect(await draw()).toMatchObject({ status: 200, body: { code: 1, result: 'mj-1' } });
@@ -67,14 +67,14 @@ test('H2: a drawing whose first channel fails is ordered at the next, and both a
   expect((await gateway.services.tasks.drawings(gateway.userId, ['mj-1']))[0]).toMatchObject({ channel_id: second });
 });
 
-test('H2: a song goes to the next channel too', async () => {
+test('a song goes to the next channel too', async () => {
   await pair(36, 'suno_music', good.url);
   good.script((response) => sendJson(response, { code: 'success', data: 'song-1' }));
   expect(await submit('/suno/submit/music', { prompt: 'x' })).toMatchObject({ status: 200, body: { data: 'song-1' } });
   expect((await gateway.logs())[0]).toMatchObject({ quota: 50_000, channel: 2 });
 });
 
-test('H2: work that may have begun is ordered nowhere else, and nobody pays for it', async () => {
+test('work that may have begun is ordered nowhere else, and nobody pays for it', async () => {
   const [first] = await pair(drawing, 'mj_imagine', good.url);
   bad.script((response) => void response.end('<html>'));
   const before = await gateway.balance();
@@ -84,7 +84,7 @@ test('H2: work that may have begun is ordered nowhere else, and nobody pays for 
   expect((await gateway.logs())[0]).toMatchObject({ type: 5, quota: 0, channel: first, end_reason: 'upstream_failed' });
 });
 
-test('H2: a caller’s mistake keeps the upstream’s words and is tried once', async () => {
+test('a caller’s mistake keeps the upstream’s words and is tried once', async () => {
   await pair(drawing, 'mj_imagine', good.url);
   bad.script((response) => sendJson(response, { code: 24, description: 'banned prompt' }, 400));
   const told = await draw();
@@ -93,7 +93,7 @@ test('H2: a caller’s mistake keeps the upstream’s words and is tried once', 
   expect(good.requests).toEqual([]);
 });
 
-test('H2: a key that is refused cools down, and the channel’s next key draws', async () => {
+test('a key that is refused cools down, and the channel’s next key draws', async () => {
   const keys = 'sk-first-secret\nsk-second-secret';
   await gateway.channel(good.url, { type: drawing, models: 'mj_imagine', key: keys, setting: '{"key_mode":"turn"}' });
   good.script((response, { headers }) =>
@@ -125,7 +125,7 @@ const receive = (conversation: Conversation) => {
   return received;
 };
 
-test('H2: a conversation whose first channel refuses the socket is held at the next', async () => {
+test('a conversation whose first channel refuses the socket is held at the next', async () => {
   // A refused socket has cost nothing: it needs no leave to ask the next.
   await gateway.option('RetryTimes', '0');
   const [first, second] = await pair(1, model, speaking.url);
@@ -143,7 +143,7 @@ test('H2: a conversation whose first channel refuses the socket is held at the n
   });
 });
 
-test('H2: nobody opens a socket: the caller is told in its own form, and the row names who was asked', async () => {
+test('nobody opens a socket: the caller is told in its own form, and the row names who was asked', async () => {
   const [first] = await pair(1, model, bad.url);
   const refusal = (await open()) as Response;
   expect(refusal.status).toBe(502);
@@ -152,7 +152,7 @@ test('H2: nobody opens a socket: the caller is told in its own form, and the row
   expect((await triedIn()).use_channel[0]).toBe(String(first));
 });
 
-test('H2: a refused key of a conversation waits, however it was refused', async () => {
+test('a refused key of a conversation waits, however it was refused', async () => {
   const [first = 0] = await pair(1, model, speaking.url);
   bad.script((response) => sendJson(response, { error: { message: 'no', code: 'invalid_api_key' } }, 401));
   const conversation = (await open()) as Conversation;
@@ -163,7 +163,7 @@ test('H2: a refused key of a conversation waits, however it was refused', async 
   expect(gateway.troubles).toMatchObject([{ channelId: first, kind: 'key', status: 401 }]);
 });
 
-test('H2: whatever fails at a channel counts towards its ejection', async () => {
+test('whatever fails at a channel counts towards its ejection', async () => {
   const channel = await gateway.channel(bad.url, { models: `gpt-4o-mini,mj_imagine,${model}` });
   await gateway.option('RetryTimes', '0');
   await gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'x' }] });

@@ -186,7 +186,7 @@ const p99Of = (values: readonly number[]): number => {
 };
 
 test.each([1.2, 1.5, 2, 3])(
-  'R8: as it is shipped, %s times as much as can be served: who is let in waits at most twice as long',
+  'as it is shipped, %s times as much as can be served: who is let in waits at most twice as long',
   async (factor) => {
     const { play } = playing();
     const calm = await play({ factor: 0.5, ms: 4000 });
@@ -209,7 +209,7 @@ test.each([1.2, 1.5, 2, 3])(
 );
 
 test.each([0.3, 0.4])(
-  'R8: bills of %s ms each that wait are a queue as well, however seldom the loop is late',
+  'bills of %s ms each that wait are a queue as well, however seldom the loop is late',
   async (eachBillMs) => {
     const { play } = playing({ eachBillMs });
     const calm = await play({ factor: 0.3, ms: 4000 });
@@ -287,13 +287,13 @@ async function beginning(delayMs: number, { slow, withinMs }: { readonly slow: n
 const slowly = [1, 4, 8, 12].flatMap((slow) => [50, 500, 1500].map((withinMs) => ({ slow, withinMs })));
 
 test.each(slowly)(
-  'R8: as it is shipped, 200 streams within $withinMs ms on a machine $slow times as slow all begin',
+  'as it is shipped, 200 streams within $withinMs ms on a machine $slow times as slow all begin',
   async (load) => {
     expect(await beginning(shipped, load)).toBe(0);
   },
 );
 
-test('R8: with less the slow machine turns away whom it could serve, with more the crowd is noticed too late', async () => {
+test('with less the slow machine turns away whom it could serve, with more the crowd is noticed too late', async () => {
   const rejected = await Promise.all(slowly.map((load) => beginning(100, load)));
   expect(rejected.some((count) => count > 0)).toBe(true);
   const { play } = playing({ delayMs: 500 });
@@ -301,7 +301,7 @@ test('R8: with less the slow machine turns away whom it could serve, with more t
   expect((await play({ factor: 1.2, ms: 6000 })).firstRefusal).toBeGreaterThan(2000);
 });
 
-test('R8: what can just be served is not turned away, nor is a crowd that comes once; and then the clock rests', async () => {
+test('what can just be served is not turned away, nor is a crowd that comes once; and then the clock rests', async () => {
   const { play, rests } = playing();
   expect(rests()).toBe(true);
   expect((await play({ factor: 0.9, ms: 3000 })).refused).toBe(0);
@@ -345,14 +345,14 @@ const timedOut = (beatsTogether: number) => {
   return { letIn };
 };
 
-test('R8: beats that were missed and come together do not hide that the loop is late; few are never a crowd', () => {
+test('beats that were missed and come together do not hide that the loop is late; few are never a crowd', () => {
   expect(timedOut(2).letIn(5000)).toBeLessThan(30);
   expect(timedOut(2).letIn(64)).toBe(1000);
   // All in time.
   expect(timedOut(15).letIn(5000)).toBe(1000);
 });
 
-test('R8: the line is taken up in its order, for so long in each turn, while all others have theirs', async () => {
+test('the line is taken up in its order, for so long in each turn, while all others have theirs', async () => {
   let now = 0;
   const turns = createTurns();
   const line = createAdmissionQueue({ now: () => now, afterTurn: turns.after });
@@ -381,7 +381,7 @@ test('R8: the line is taken up in its order, for so long in each turn, while all
   expect(taken.at(-1)).toBe(6);
 });
 
-test('R8: nobody waits while the loop comes round; who came before is not overtaken', async () => {
+test('nobody waits while the loop comes round; who came before is not overtaken', async () => {
   let now = 0;
   let beat: () => void = () => undefined;
   const turns = createTurns();
@@ -416,7 +416,7 @@ test('R8: nobody waits while the loop comes round; who came before is not overta
   expect(meet()).toBe(null);
 });
 
-test('R8: who waits in the line is under way since they came, and is told when the server stops meanwhile', async () => {
+test('who waits in the line is under way since they came, and is told when the server stops meanwhile', async () => {
   let take: () => void = () => undefined;
   let now = Date.now();
   const upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
@@ -451,7 +451,7 @@ test('R8: who waits in the line is under way since they came, and is told when t
 test.each([
   ['in every turn', 1],
   ['in one of many turns, some', 25],
-])('R8: a few who come late %s do not keep it busy for ever', async (_how, every) => {
+])('a few who come late %s do not keep it busy for ever', async (_how, every) => {
   let now = 0;
   let beat: () => void = () => undefined;
   const turns = createTurns();
@@ -488,7 +488,7 @@ test.each([
   expect(rejectedAt.at(-1)).toBeLessThan(2000);
 });
 
-test('R8: there are never more open than descriptors carry', () => {
+test('there are never more open than descriptors carry', () => {
   const overload = createOverload(
     { delayMs: 30, maxOpen: 3 },
     { now: () => 0, afterTurn: () => undefined, open: () => 0, billMs: () => 0, every: () => () => undefined },
@@ -507,7 +507,7 @@ test.each([
   ['/v1/messages', { type: 'error', error: { type: 'api_error' } }],
   ['/v1beta/models/gpt-4o-mini:generateContent', { error: { code: 503, status: 'UNAVAILABLE' } }],
   ['/mj/submit/imagine', { type: 'new_api_error' }],
-])('R8: %s is told to come back, before anybody looks who it is', async (path, told) => {
+])('%s is told to come back, before anybody looks who it is', async (path, told) => {
   gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const { relay } = gateway;
   const request = new Request(`http://gateway${path}`, { method: 'POST', body: 'not even JSON' });
@@ -521,7 +521,7 @@ test.each([
   expect(relay.stats().refusals).toMatchObject({ overloaded: 1 });
 });
 
-test('R8: asking what there is costs nearly nothing, and a list that is missing stops whole programs', async () => {
+test('asking what there is costs nearly nothing, and a list that is missing stops whole programs', async () => {
   gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const ask = (path: string) => gateway?.relay.reject(new Request(`http://gateway${path}`), path, peer);
   expect(['/v1/models', '/v1beta/models', '/v1/dashboard/billing/usage', '/mj/task/1/fetch'].map(ask)).toEqual([
@@ -534,7 +534,7 @@ test('R8: asking what there is costs nearly nothing, and a list that is missing 
   expect(list.status).toBe(401);
 });
 
-test('R8: a newcomer who is let in is asked about once', async () => {
+test('a newcomer who is let in is asked about once', async () => {
   const requested: number[] = [];
   gateway = await createTestGateway({
     relay: {
@@ -562,7 +562,7 @@ const tellings = [
   ['/v1beta/models/gpt-4o-mini:streamGenerateContent', '?alt=sse&key=secret', {}],
 ] as const;
 
-test.each(tellings)('R8: %s%s %o: thousands are told what one alone is told', async (path, query, headers) => {
+test.each(tellings)('%s%s %o: thousands are told what one alone is told', async (path, query, headers) => {
   gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const ids = new Set<string>();
   for (let n = 0; n < 7; n++) {
@@ -580,7 +580,7 @@ test.each(tellings)('R8: %s%s %o: thousands are told what one alone is told', as
   expect(ids.size).toBe(7);
 });
 
-test('R8: the id that somebody was told when turned away is found among the log', async () => {
+test('the id that somebody was told when turned away is found among the log', async () => {
   gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const path = '/v1/chat/completions';
   const { key } = await gateway.token({ name: 'mine' });
@@ -590,7 +590,7 @@ test('R8: the id that somebody was told when turned away is found among the log'
   expect(await gateway.logs()).toMatchObject([{ request_id: requestId, type: 5, end_reason: 'refused' }]);
 });
 
-test('R12: that descriptors ran out is said once a minute', () => {
+test('that descriptors ran out is said once a minute', () => {
   const said: string[] = [];
   let now = 0;
   const exhausted = createExhaustionWatch(

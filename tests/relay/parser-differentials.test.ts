@@ -66,7 +66,7 @@ async function viewsOf(form: FormBody): Promise<Readonly<Record<string, FormView
 
 const small = (form: FormBody): boolean => form.body.length < 1 << 20;
 
-describe('M3: forms', () => {
+describe('forms', () => {
   test('the recordings are of these bodies', () => expect(told.digest).toBe(digest()));
 
   test.each(forms.map((form) => [form.name, form] as const))('%s', async (_, form) => {
@@ -114,7 +114,7 @@ describe('M3: forms', () => {
       body: Buffer.from(body, 'base64').toString('latin1'),
     })),
   ];
-  test.each(written.map((form) => [form.name, form] as const))('M3: %s passes byte for byte', async (_, form) => {
+  test.each(written.map((form) => [form.name, form] as const))('%s passes byte for byte', async (_, form) => {
     for (const path of [edits, '/v1/audio/transcriptions']) {
       const parsed = await gate(path, form.type, bytesOf(form));
       if (parsed === null) throw new Error('refused');
@@ -141,7 +141,7 @@ function agreesOn(view: Readonly<Record<string, unknown>>, { body }: ParsedReque
   );
 }
 
-describe('M4: JSON', () => {
+describe('JSON', () => {
   const ask = ({ body }: JsonBody) => gate(chat, 'application/json', body);
 
   test.each(jsonBodies.map((item) => [item.name, item] as const))('%s', async (_, item) => {

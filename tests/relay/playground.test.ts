@@ -46,7 +46,7 @@ function asThePlayerReads(text: string): string {
   return words;
 }
 
-test.each([0, null])('P7: a limit of %s is none', async (limit) => {
+test.each([0, null])('a limit of %s is none', async (limit) => {
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(`${frame('hi')}data: [DONE]\n\n`);
@@ -56,12 +56,12 @@ test.each([0, null])('P7: a limit of %s is none', async (limit) => {
   expect(JSON.parse(upstream.requests[0]?.body.toString() ?? '')).not.toHaveProperty('max_tokens');
 });
 
-test('P7: a limit that is one is kept', async () => {
+test('a limit that is one is kept', async () => {
   await play({ max_tokens: 7, stream: false });
   expect(JSON.parse(upstream.requests[0]?.body.toString() ?? '')).toMatchObject({ max_tokens: 7, temperature: 0 });
 });
 
-test('F4: signs of life lose the player no word', async () => {
+test('signs of life lose the player no word', async () => {
   await gateway.option('general_setting.ping_interval_enabled', 'true');
   await gateway.option('general_setting.ping_interval_seconds', '1');
   upstream.script(async (response) => {

@@ -67,7 +67,7 @@ test.each([
   ['gpt-4.1', '{"gpt-4.1":"my.gpt-41"}', 'my.gpt-41'],
   ['gpt-3.5-turbo', '', 'gpt-35-turbo'],
   ['gpt-3.5-turbo', '{"gpt-3.5-turbo":"gpt-3.5"}', 'gpt-3.5'],
-])('W10: Azure, %s with the mapping "%s" is the deployment %s', async (model, model_mapping, deployment) => {
+])('Azure, %s with the mapping "%s" is the deployment %s', async (model, model_mapping, deployment) => {
   const key = await channel('azure', model, { model_mapping });
   expect(await textOf(await gateway.chat(key, ask(model)))).toBe('hello world');
   expect(sent().path).toContain(`/openai/deployments/${deployment}/chat/completions?`);
@@ -76,7 +76,7 @@ test.each([
 test.each([
   ['bot-20250101-abc', '/api/v3/bots/chat/completions'],
   ['ep-20250101-abc', '/api/v3/chat/completions'],
-])('W14: VolcEngine, %s is asked at %s', async (model, path) => {
+])('VolcEngine, %s is asked at %s', async (model, path) => {
   const key = await channel('volcengine', model, {});
   expect(await textOf(await gateway.chat(key, ask(model)))).toBe('hello world');
   expect(sent().path).toBe(path);

@@ -68,7 +68,7 @@ const types: readonly (readonly [string, string])[] = [
   ['application/octet-stream', bytes],
 ];
 
-describe('A7: the type of an answer', () => {
+describe('the type of an answer', () => {
   test.each(types)('%s is told as %s', async (given, shown) => {
     upstream.script((response) => {
       response.writeHead(200, { 'content-type': given, 'set-cookie': 'session=evil', 'x-upstream': 'who' });
@@ -111,7 +111,7 @@ describe('A7: the type of an answer', () => {
   });
 });
 
-test('A7: every answer of the relay is sealed', async () => {
+test('every answer of the relay is sealed', async () => {
   await gateway.channel(upstream.url, { models });
   const ask = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
   const answers = {
@@ -143,7 +143,7 @@ test('A7: every answer of the relay is sealed', async () => {
   expectSealed(socket);
 });
 
-test('A7: a stream is sealed and stays a stream', async () => {
+test('a stream is sealed and stays a stream', async () => {
   await gateway.channel(upstream.url, { models });
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'set-cookie': 'a=b' });

@@ -49,18 +49,18 @@ test.each([
   ['ali', '', 'qwen-plus', 'https://dashscope.aliyuncs.com/apps/anthropic/v1/messages'],
   ['ali', '', 'deepseek-v3', null],
   ['openrouter', '', 'anthropic/claude-opus-4.6', 'https://openrouter.ai/api/v1/messages'],
-])('W11: messages of %s at "%s" for %s go to %s', (slug, base, model, expected) =>
+])('messages of %s at "%s" for %s go to %s', (slug, base, model, expected) =>
   expect(address(slug, 'messages', model, base)).toBe(expected),
 );
 
-test('W11: the chat of these providers stays where it is', () => {
+test('the chat of these providers stays where it is', () => {
   for (const { provider } of secondDialects) {
     const row = providerBySlug(provider);
     expect(address(provider, 'chat', 'm')).toBe(`${row?.baseUrl}${row?.paths.chat}`);
   }
 });
 
-test('W11: cache marks of an agent reach a provider that takes them, byte for byte', async () => {
+test('cache marks of an agent reach a provider that takes them, byte for byte', async () => {
   // The host is asked through a proxy, which is the double.
   const setting = JSON.stringify({ proxy: upstream.url });
   await gateway.channel('http://openrouter.ai/api', { type: 20, models: 'anthropic/claude-opus-4.6', setting });
@@ -130,7 +130,7 @@ test('a channel behind an address of its own may declare that it takes cache mar
   });
 });
 
-test('W11: a channel may be held to either dialect', async () => {
+test('a channel may be held to either dialect', async () => {
   const types = (await gateway.call('channel.types', {})) as { slug: string; dialects: string[] }[];
   for (const { provider } of secondDialects)
     expect(types.find(({ slug }) => slug === provider)?.dialects).toContain('anthropic-messages');
@@ -157,7 +157,7 @@ const post = async (key: string, path: string, body: unknown) => {
   return { status: response.status, path: sent?.path, members: Object.keys(told).toSorted() };
 };
 
-test('G10: a full chat address gets chats, whatever its clients speak', async () => {
+test('a full chat address gets chats, whatever its clients speak', async () => {
   const key = await full('/deep/v3/chat/completions', 'own-a');
   expect(await post(key, '/v1/responses', { model: 'own-a', input: 'hi' })).toEqual({
     status: 200,
@@ -170,7 +170,7 @@ test('G10: a full chat address gets chats, whatever its clients speak', async ()
   ).toBe('/deep/v3/chat/completions');
 });
 
-test('G10: what is no chat goes beside it, or nowhere', async () => {
+test('what is no chat goes beside it, or nowhere', async () => {
   const key = await full('/deep/v3/chat/completions?tenant=1', 'own-b');
   expect(await post(key, '/v1/embeddings', { model: 'own-b', input: 'hi' })).toMatchObject({
     status: 200,
@@ -183,7 +183,7 @@ test('G10: what is no chat goes beside it, or nowhere', async () => {
   expect(rejected.status).toBeGreaterThanOrEqual(400);
 });
 
-test('G10: a full address of another operation is that operation alone', async () => {
+test('a full address of another operation is that operation alone', async () => {
   const key = await full('/api/v2/embeddings', 'own-d');
   expect((await post(key, '/v1/embeddings', { model: 'own-d', input: 'hi' })).path).toBe('/api/v2/embeddings');
   expect((await post(key, '/v1/responses', { model: 'own-d', input: 'hi' })).path).toBe('/api/v2/responses');

@@ -37,7 +37,7 @@ const ask = async (path: string, body: unknown): Promise<{ status: number; text:
 const sent = (): Record<string, unknown> =>
   JSON.parse(upstream.requests.at(-1)?.body.toString() ?? '{}') as Record<string, unknown>;
 
-describe('M1: a limit is written where none was named and the balance has less than the model’s longest answer', () => {
+describe('a limit is written where none was named and the balance has less than the model’s longest answer', () => {
   test.each([
     // Half of 1,000 quota at 0.3 a token, and at 1 a token where the floor of 4,096 would not fit.
     ['/v1/chat/completions', { model: 'gpt-4o-mini', messages: words }, {}, 'max_tokens', 1000, 1640],
@@ -133,7 +133,7 @@ test('below the floor of a thinking model it is refused, although a shorter answ
   expect(sent()).toEqual(body);
 });
 
-test('M17: wishes beyond all numbers are wishes like others', async () => {
+test('wishes beyond all numbers are wishes like others', async () => {
   await open(1000);
   for (const limit of ['1e308', '-1e308', '999999999999999999999999'])
     expect(
@@ -148,7 +148,7 @@ test('M17: wishes beyond all numbers are wishes like others', async () => {
   expect((await ask('/v1/chat/completions', body)).status).toBeLessThan(500);
 });
 
-test('M2: an honest answer that costs more than was foreseen leaves the balance at nothing and the books in order', async () => {
+test('an honest answer that costs more than was foreseen leaves the balance at nothing and the books in order', async () => {
   await open(1000);
   upstream.script((response) => sendJson(response, completion(12_000, 1000)));
   expect((await ask('/v1/chat/completions', { model: 'gpt-4o-mini', messages: words })).status).toBe(200);
@@ -172,7 +172,7 @@ test('M2: an honest answer that costs more than was foreseen leaves the balance 
   ]).toEqual([4800, 0]);
 });
 
-test('M17: an administrator cannot push a balance beyond what a number can say, and can set a large one back', async () => {
+test('an administrator cannot push a balance beyond what a number can say, and can set a large one back', async () => {
   await open(0);
   const max = Number.MAX_SAFE_INTEGER;
   const { display_name: before } = (await gateway.call('user.get', { id: gateway.userId })) as { display_name: string };

@@ -52,8 +52,8 @@ const ask = async (content: string, stream = true): Promise<boolean> => {
 };
 
 test.each([
-  ['R5: distinct conversations leave a channel that breaks every stream', (n: number) => `talk ${n}`],
-  ['R5: one conversation leaves a channel that breaks every stream', () => 'the same'],
+  ['distinct conversations leave a channel that breaks every stream', (n: number) => `talk ${n}`],
+  ['one conversation leaves a channel that breaks every stream', () => 'the same'],
 ])('%s', async (_name, content) => {
   const broken = await gateway.channel(bad.url, { name: 'broken' });
   await gateway.channel(good.url, { name: 'sound' });
@@ -67,13 +67,13 @@ test.each([
   expect(['ejected', 'up']).toContain(status?.condition);
 });
 
-test('R5: gathered streams that break count as well', async () => {
+test('gathered streams that break count as well', async () => {
   const broken = await gateway.channel(bad.url, { type: 199 });
   for (let n = 0; n < 3; n++) expect(await ask(`talk ${n}`, false)).toBe(false);
   expect(gateway.relay.channelStatuses([broken])).toMatchObject([{ condition: 'ejected' }]);
 });
 
-test('R5: an error inside of a stream that is the request’s own does not harm its channel', async () => {
+test('an error inside of a stream that is the request’s own does not harm its channel', async () => {
   const channel = await gateway.channel(bad.url);
   bad.script((response) => {
     fourChunks(response);
@@ -83,7 +83,7 @@ test('R5: an error inside of a stream that is the request’s own does not harm 
   expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
 });
 
-test('R5: clients that leave do not harm a channel, and a stream that ended well heals it', async () => {
+test('clients that leave do not harm a channel, and a stream that ended well heals it', async () => {
   const channel = await gateway.channel(bad.url);
   for (let turn = 0; turn < 4; turn++) {
     bad.script(brokenOff);
@@ -104,7 +104,7 @@ test('R5: clients that leave do not harm a channel, and a stream that ended well
   expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
 });
 
-test('R6: a conversation leaves a channel that refused it, and finds another by itself', async () => {
+test('a conversation leaves a channel that refused it, and finds another by itself', async () => {
   bad.script((response) => sendJson(response, { error: { message: 'down' } }, 502));
   good.script((response) => sendJson(response, completion(3, 2)));
   await gateway.channel(bad.url);
@@ -124,7 +124,7 @@ const withClock = () => {
   return { clock, health, troubles: failures };
 };
 
-test('R5: a probe whose client left, or that nobody heard of again, does not keep a channel away for ever', () => {
+test('a probe whose client left, or that nobody heard of again, does not keep a channel away for ever', () => {
   const { clock, health } = withClock();
   for (let n = 0; n < 5; n++) health.failed(channel, 0, failure);
   clock.now = 30_000;
@@ -141,14 +141,14 @@ test('R5: a probe whose client left, or that nobody heard of again, does not kee
   expect(health.waitMs(channel)).toBe(60_000);
 });
 
-test('R5: what was under way when a host was ejected does not eject it again', () => {
+test('what was under way when a host was ejected does not eject it again', () => {
   const { health, troubles: failures } = withClock();
   for (let n = 0; n < 200; n++) health.failed(channel, 0, failure);
   expect(health.waitMs(channel)).toBe(30_000);
   expect(failures).toEqual([]);
 });
 
-test('R6: a host that fails every other time is ejected though it never fails in a row; one that fails rarely is not', () => {
+test('a host that fails every other time is ejected though it never fails in a row; one that fails rarely is not', () => {
   const { health } = withClock();
   for (let n = 0; n < 600; n++) {
     if (n % 20 === 0) health.failed(channel, 0, failure);
@@ -169,7 +169,7 @@ test('R6: a host that fails every other time is ejected though it never fails in
   expect(health.condition(channel)).toBe('up');
 });
 
-test('R6: a busy key gives way to another key, a missing model to another channel; a caller’s mistake is told at once', async () => {
+test('a busy key gives way to another key, a missing model to another channel; a caller’s mistake is told at once', async () => {
   await gateway.channel(bad.url, {
     priority: 9,
     key: 'sk-first-key\nsk-second-key',
@@ -193,14 +193,14 @@ test('R6: a busy key gives way to another key, a missing model to another channe
   expect((await gateway.logs()).filter(({ type }) => type === 2)).toHaveLength(2);
 });
 
-test('R6: one more try is all that nobody asked for, and a single channel gets none', async () => {
+test('one more try is all that nobody asked for, and a single channel gets none', async () => {
   bad.script((response) => sendJson(response, { error: { message: 'down' } }, 502));
   for (let n = 0; n < 3; n++) await gateway.channel(bad.url);
   expect(await ask('once', false)).toBe(false);
   expect(bad.requests).toHaveLength(2);
 });
 
-test('R10: tries that are granted are used up on the one channel there is', async () => {
+test('tries that are granted are used up on the one channel there is', async () => {
   await gateway.channel(bad.url);
   await gateway.option('RetryTimes', '2');
   let requested = 0;
@@ -212,7 +212,7 @@ test('R10: tries that are granted are used up on the one channel there is', asyn
   expect((await gateway.logs()).filter(({ type }) => type === 2)).toHaveLength(1);
 });
 
-test('R10: nobody is asked again, and nothing turns in circles, once the client has gone', async () => {
+test('nobody is asked again, and nothing turns in circles, once the client has gone', async () => {
   await gateway.channel(bad.url, { setting: '{"drain":true}' });
   await gateway.option('RetryTimes', '5');
   const leave = new AbortController();

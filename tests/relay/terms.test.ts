@@ -64,7 +64,7 @@ const asClaude = (fields = {}) =>
 const allowed = { setting: '{"allow_tiers":true}' };
 const hello = { messages: [{ role: 'user', content: 'hi' }] };
 
-test('M7: a dearer tier is taken out of the request by default, declared, and nothing else is touched', async () => {
+test('a dearer tier is taken out of the request by default, declared, and nothing else is touched', async () => {
   await asOpenAi();
   upstream.script((response) => sendJson(response, completion({ service_tier: 'default' })));
   const text = '{ "model":"gpt-4.1", "service_tier":"priority",\n "messages":[{"role":"user","content":"hi"}] }';
@@ -78,7 +78,7 @@ test('M7: a dearer tier is taken out of the request by default, declared, and no
   expect(quota).toBe(dollars([10_000, 2], [2_000, 8]));
 });
 
-test('M7: values that cost what nothing costs stay where they are, byte for byte', async () => {
+test('values that cost what nothing costs stay where they are, byte for byte', async () => {
   await asOpenAi();
   upstream.script((response) => sendJson(response, completion()));
   for (const value of ['auto', 'default', 'standard']) {
@@ -95,7 +95,7 @@ test.each([
   ['an answer that does not say', 'priority', undefined, dollars([10_000, 3.5], [2_000, 14])],
   ['nobody asked, the project has it by default', undefined, 'priority', dollars([10_000, 3.5], [2_000, 14])],
 ])(
-  'M7: where the channel allows it, a tier costs what the provider takes: %s',
+  'where the channel allows it, a tier costs what the provider takes: %s',
   async (_name, requested, told, expected) => {
     await asOpenAi(allowed);
     upstream.script((response) => sendJson(response, completion(told === undefined ? {} : { service_tier: told })));
@@ -110,7 +110,7 @@ test.each([
   },
 );
 
-test('M7: the bill says which factor held', async () => {
+test('the bill says which factor held', async () => {
   await asOpenAi(allowed);
   upstream.script((response) => sendJson(response, completion({ service_tier: 'priority' })));
   await ask('/v1/chat/completions', { model: 'gpt-4.1', service_tier: 'priority', ...hello });
@@ -119,7 +119,7 @@ test('M7: the bill says which factor held', async () => {
   expect(recompute(other)?.prices.surcharges).toEqual([{ name: 'service_tier:priority', ratio: 1.75 }]);
 });
 
-test('M7: a discount needs the channel’s word, an echo is not enough', async () => {
+test('a discount needs the channel’s word, an echo is not enough', async () => {
   await gateway.option('TierRatio', '{"gpt-4.1":{"service_tier:flex":0.5}}');
   const id = await asOpenAi();
   upstream.script((response) => sendJson(response, completion({ service_tier: 'flex' })));
@@ -136,7 +136,7 @@ test('M7: a discount needs the channel’s word, an echo is not enough', async (
   expect((await lastLog()).quota).toBe(dollars([10_000, 1], [2_000, 4]));
 });
 
-test('M7: a tier without a price never goes upstream; one that is reported all the same stands in the row', async () => {
+test('a tier without a price never goes upstream; one that is reported all the same stands in the row', async () => {
   await asOpenAi(allowed);
   upstream.script((response) => sendJson(response, completion({ service_tier: 'warp' })));
   await ask('/v1/chat/completions', { model: 'gpt-4.1', service_tier: 'warp', ...hello });
@@ -147,7 +147,7 @@ test('M7: a tier without a price never goes upstream; one that is reported all t
 });
 
 test.each(['Service_Tier', 'serviceTier', 'SERVICE_TIER', '\u017fervice_tier'])(
-  'M7: no spelling that an upstream may fold gets past: %s',
+  'no spelling that an upstream may fold gets past: %s',
   async (name) => {
     await asOpenAi();
     upstream.script((response) => sendJson(response, completion()));
@@ -157,7 +157,7 @@ test.each(['Service_Tier', 'serviceTier', 'SERVICE_TIER', '\u017fervice_tier'])(
   },
 );
 
-test('M7: fast speed and a region of Claude: six times, and a tenth more', async () => {
+test('fast speed and a region of Claude: six times, and a tenth more', async () => {
   const id = await asClaude();
   const usage = { input_tokens: 10_000, output_tokens: 1_000, speed: 'fast', inference_geo: 'us' };
   const body = { model: 'claude-opus-4-6', max_tokens: 2_000, speed: 'fast', inference_geo: 'us', ...hello };
@@ -180,7 +180,7 @@ test('M7: fast speed and a region of Claude: six times, and a tenth more', async
   expect((await lastLog()).quota).toBe(dollars([10_000, 33], [1_000, 165]));
 });
 
-test('M7: a request cannot name other models to be served by', async () => {
+test('a request cannot name other models to be served by', async () => {
   const id = await asOpenAi();
   upstream.script((response) => sendJson(response, completion()));
   const body = {
@@ -198,7 +198,7 @@ test('M7: a request cannot name other models to be served by', async () => {
   expect(Object.keys(sent())).toEqual(['model', 'fallbacks', 'messages']);
 });
 
-test('M7: what a translation cannot carry is not charged as if it had', async () => {
+test('what a translation cannot carry is not charged as if it had', async () => {
   await asOpenAi(allowed);
   upstream.script((response) => sendJson(response, completion()));
   await gateway.option('TierRatio', '{"gpt-4.1":{"speed:fast":6,"service_tier:priority":1.75}}');
@@ -207,7 +207,7 @@ test('M7: what a translation cannot carry is not charged as if it had', async ()
   expect((await lastLog()).quota).toBe(dollars([10_000, 2], [2_000, 8]));
 });
 
-test('M7: a pass-through channel passes what has a price, and the operator’s own override is charged', async () => {
+test('a pass-through channel passes what has a price, and the operator’s own override is charged', async () => {
   const id = await asOpenAi({ setting: '{"pass_through":true}' });
   upstream.script((response) => sendJson(response, completion()));
   await ask('/v1/chat/completions', { model: 'gpt-4.1', service_tier: 'priority', speed: 'warp', ...hello });
@@ -220,7 +220,7 @@ test('M7: a pass-through channel passes what has a price, and the operator’s o
   expect((await lastLog()).quota).toBe(dollars([10_000, 3.5], [2_000, 14]));
 });
 
-test('M7: what the operator’s own override makes dearer is held for', async () => {
+test('what the operator’s own override makes dearer is held for', async () => {
   const id = await asOpenAi();
   const heldNow = async () => {
     let held = 0;
@@ -239,7 +239,7 @@ test('M7: what the operator’s own override makes dearer is held for', async ()
   expect((await heldNow()) / fallback).toBeCloseTo(1.75, 2);
 });
 
-test('M7: in a stream the tier is read where it is told', async () => {
+test('in a stream the tier is read where it is told', async () => {
   await asOpenAi(allowed);
   upstream.script((response) => {
     const chunk = (more: object) =>
@@ -255,7 +255,7 @@ test('M7: in a stream the tier is read where it is told', async () => {
   expect((await lastLog()).quota).toBe(dollars([10_000, 3.5], [2_000, 14]));
 });
 
-test('M7: Gemini’s tier, in the request and in the answer', async () => {
+test('Gemini’s tier, in the request and in the answer', async () => {
   await gateway.channel(upstream.url, { type: 24, models: 'gemini-2.5-flash', ...allowed });
   upstream.script((response) =>
     sendJson(response, {
@@ -270,7 +270,7 @@ test('M7: Gemini’s tier, in the request and in the answer', async () => {
   expect((await lastLog()).quota).toBe(dollars([10_000, 0.54], [1_000, 4.5]));
 });
 
-test('M7: a channel of one region is charged as one', async () => {
+test('a channel of one region is charged as one', async () => {
   await gateway.option('TierRatio', '{"gpt-4.1":{"region:eu":1.1}}');
   await asOpenAi({ setting: '{"region":"eu"}' });
   upstream.script((response) => sendJson(response, completion()));
@@ -278,7 +278,7 @@ test('M7: a channel of one region is charged as one', async () => {
   expect((await lastLog()).quota).toBe(dollars([10_000, 2.2], [2_000, 8.8]));
 });
 
-test('M7: what is held covers the dearest terms', async () => {
+test('what is held covers the dearest terms', async () => {
   await asOpenAi(allowed);
   const held: number[] = [];
   upstream.script((response) => {
@@ -293,7 +293,7 @@ test('M7: what is held covers the dearest terms', async () => {
   expect((dear - (ordinary.quota ?? 0)) / plain).toBeCloseTo(1.75, 1);
 });
 
-test('M7: `speed` of speech is how fast somebody talks', async () => {
+test('`speed` of speech is how fast somebody talks', async () => {
   await gateway.channel(upstream.url, { models: 'tts-1' });
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -312,7 +312,7 @@ const compacted = {
   ],
 };
 
-test('M8: every iteration of an answer is billed and shown', async () => {
+test('every iteration of an answer is billed and shown', async () => {
   await asClaude();
   upstream.script((response) => sendJson(response, message(compacted)));
   await ask('/v1/messages', { model: 'claude-opus-4-6', max_tokens: 2_000, ...hello });
@@ -327,7 +327,7 @@ test('M8: every iteration of an answer is billed and shown', async () => {
   ]);
 });
 
-test('M8: in a stream the iterations come with the end', async () => {
+test('in a stream the iterations come with the end', async () => {
   await asClaude();
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -345,7 +345,7 @@ test('M8: in a stream the iterations come with the end', async () => {
   expect((await lastLog()).quota).toBe(dollars([61_067, 5], [1_912, 25]));
 });
 
-test('M8: an adviser’s work costs what the adviser’s model costs', async () => {
+test('an adviser’s work costs what the adviser’s model costs', async () => {
   await asClaude();
   upstream.script((response) =>
     sendJson(
@@ -374,7 +374,7 @@ test('M8: an adviser’s work costs what the adviser’s model costs', async () 
   });
 });
 
-test('M10: more cached than there is to read is cut to the prompt; the totals hold', async () => {
+test('more cached than there is to read is cut to the prompt; the totals hold', async () => {
   await asOpenAi();
   const usage = {
     prompt_tokens: 30,
@@ -433,14 +433,14 @@ test.each([
     [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }, { type: 'mcp_call' }],
     0,
   ],
-])('M15: tools of a response: %s', async (_name, output, extra) => {
+])('tools of a response: %s', async (_name, output, extra) => {
   await asOpenAi();
   upstream.script((response) => sendJson(response, responses(output)));
   await ask('/v1/responses', { model: 'gpt-4.1', input: 'hi' });
   expect((await lastLog()).quota).toBe(tokensOnly + extra);
 });
 
-test('M15: what a drawing model read and wrote is charged at its own prices', async () => {
+test('what a drawing model read and wrote is charged at its own prices', async () => {
   await asOpenAi();
   const image_gen = {
     input_tokens: 300,
@@ -461,7 +461,7 @@ test('M15: what a drawing model read and wrote is charged at its own prices', as
   expect((await lastLog()).quota).toBe(dollars([1_000, 2], [100, 8], [100, 5], [200, 10], [1_056, 40]));
 });
 
-test('M15: tools without a price are charged as the dearest and stand in the row', async () => {
+test('tools without a price are charged as the dearest and stand in the row', async () => {
   await asOpenAi();
   upstream.script((response) => sendJson(response, responses([{ type: 'teleport_call' }])));
   await ask('/v1/responses', { model: 'gpt-4.1', input: 'hi' });
@@ -470,7 +470,7 @@ test('M15: tools without a price are charged as the dearest and stand in the row
   expect(other.unpriced).toEqual(['tool:teleport']);
 });
 
-test('M15: xAI’s own count of what its agents did', async () => {
+test('xAI’s own count of what its agents did', async () => {
   await gateway.option('ModelRatio', '{"grok-4":1.5}');
   await gateway.option('CompletionRatio', '{"grok-4":5}');
   await gateway.channel(upstream.url, { models: 'grok-4' });
@@ -486,7 +486,7 @@ test('M15: xAI’s own count of what its agents did', async () => {
 test.each([
   ['gemini-2.5-flash', 0.035, dollars([1_000, 0.3], [100, 2.5])],
   ['gemini-3-pro-preview', 3 * 0.014, dollars([1_000, 2], [100, 12])],
-])('M15: grounding is sold by the prompt or by the query: %s', async (model, price, tokens) => {
+])('grounding is sold by the prompt or by the query: %s', async (model, price, tokens) => {
   await gateway.channel(upstream.url, { type: 24, models: model });
   upstream.script((response) =>
     sendJson(response, {
@@ -505,7 +505,7 @@ test.each([
   expect((await lastLog()).quota).toBe(Math.round(tokens + price * 500_000 + 0.025 * 500_000));
 });
 
-test('M12: a second of speech costs a second', async () => {
+test('a second of speech costs a second', async () => {
   await gateway.channel(upstream.url, { models: 'whisper-1' });
   upstream.script((response) => sendJson(response, { text: 'hi' }));
   const { key } = await gateway.token();
@@ -531,7 +531,7 @@ test('M12: a second of speech costs a second', async () => {
   expect((await lastLog()).quota).toBe(255);
 });
 
-test('F2: rows of Claude say so, and their prompt is without the cache', async () => {
+test('rows of Claude say so, and their prompt is without the cache', async () => {
   await asClaude();
   const usage = {
     input_tokens: 100,

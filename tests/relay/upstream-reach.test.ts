@@ -41,7 +41,7 @@ const ask = (body: object = chat) => gateway.chat(key, body);
 const answer = JSON.stringify(completion(3, 2));
 const whole = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
 
-test('R6: a connection that its upstream ends at the moment of reuse costs no request', async () => {
+test('a connection that its upstream ends at the moment of reuse costs no request', async () => {
   let requested = 0;
   const url = await bare((socket) => {
     let answered = false;
@@ -61,7 +61,7 @@ test('R6: a connection that its upstream ends at the moment of reuse costs no re
   expect(new Set(logs.map(({ quota }) => quota)).size).toBe(1);
 });
 
-test('R6: an upstream that resets what it was never asked before is not asked twice', async () => {
+test('an upstream that resets what it was never asked before is not asked twice', async () => {
   let requested = 0;
   const url = await bare((socket) =>
     socket.on('data', () => {
@@ -74,7 +74,7 @@ test('R6: an upstream that resets what it was never asked before is not asked tw
   expect(requested).toBe(1);
 });
 
-test('R6: an order of work is never placed twice, however its connection ended', async () => {
+test('an order of work is never placed twice, however its connection ended', async () => {
   const orders: string[] = [];
   const serve = (name: string) => (socket: Socket) =>
     socket.on('data', () => {
@@ -98,7 +98,7 @@ test('R6: an order of work is never placed twice, however its connection ended',
 test.each([
   ['a whole answer', false],
   ['a stream', true],
-])('R9: %s that does not begin is asked for elsewhere', async (_name, stream) => {
+])('%s that does not begin is asked for elsewhere', async (_name, stream) => {
   const hanging = await bare((socket) => void socket.on('data', () => undefined));
   await gateway.option('general_setting.first_event_seconds', '1');
   await gateway.option('general_setting.first_answer_seconds', '1');
@@ -111,7 +111,7 @@ test.each([
   expect(JSON.parse(String(log?.other))).toMatchObject({ admin_info: { attempts: [{ reason: 'timeout' }, {}] } });
 });
 
-test('R9: who has nobody else waits on, unless the channel says how long', async () => {
+test('who has nobody else waits on, unless the channel says how long', async () => {
   let begin: () => void = () => undefined;
   const startedOf = new Promise<void>((resolve) => {
     begin = resolve;
@@ -131,7 +131,7 @@ test('R9: who has nobody else waits on, unless the channel says how long', async
   expect((await ask({ ...chat, model: 'gpt-4o' })).status).toBe(504);
 });
 
-test('R9: models that think take their time', async () => {
+test('models that think take their time', async () => {
   upstream.script(async (response) => {
     await Bun.sleep(1500);
     sendJson(response, completion(3, 2));
@@ -142,12 +142,12 @@ test('R9: models that think take their time', async () => {
   expect(upstream.requests).toHaveLength(1);
 });
 
-test('R9: an upstream that falls silent in the middle is cut after the silence that the operator allows', async () => {
+test('an upstream that falls silent in the middle is cut after the silence that the operator allows', async () => {
   await gateway.option('general_setting.upstream_idle_seconds', '5');
   expect(gateway.state.settings.idleMs).toBe(5000);
 });
 
-test('R12: our own shortage is ours: 503, nobody else is asked, and no channel is blamed', async () => {
+test('our own shortage is ours: 503, nobody else is asked, and no channel is blamed', async () => {
   await gateway.close();
   gateway = await createTestGateway({ relay: { exhausted: () => true } });
   key = (await gateway.token()).key;
@@ -164,7 +164,7 @@ test('R12: our own shortage is ours: 503, nobody else is asked, and no channel i
 test.each([
   ['refused', 'http://127.0.0.1:1', /ECONNREFUSED/],
   ['an unknown name', 'http://upstream.invalid', /ENOTFOUND/],
-])('R17: %s is named to whoever runs the channel and to nobody else', async (_name, url, cause) => {
+])('%s is named to whoever runs the channel and to nobody else', async (_name, url, cause) => {
   const channel = await gateway.channel(url);
   const told = await (await ask()).text();
   expect(told).not.toMatch(cause);
@@ -177,7 +177,7 @@ test.each([
   expect(tested).toMatchObject({ ok: false, message: expect.stringMatching(cause) });
 });
 
-test('R17: TLS to a plain port is told as that', async () => {
+test('TLS to a plain port is told as that', async () => {
   const plain = await bare((socket) => socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
   const channel = await gateway.channel(plain.replace('http:', 'https:'));
   const tested = await gateway.services.channels.test(channel, 'gpt-4o-mini', false);

@@ -32,14 +32,14 @@ const write = (path: string, text: string): void => {
 };
 const fullName = (one: Component): string => (one.group === undefined ? one.name : `${one.group}/${one.name}`);
 
-test('A13: the bill of materials is CycloneDX 1.6 by its own schema', async () => {
+test('the bill of materials is CycloneDX 1.6 by its own schema', async () => {
   const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6);
   expect(await validator.validate(documents.sbom)).toBeNull();
   // The judge can say no.
   expect(await validator.validate(documents.sbom.replace('"library"', '"no such type"'))).not.toBeNull();
 });
 
-test('A13: it lists what server, command line and console are made of, Bun with its parts, SQLite and foreign data', () => {
+test('it lists what server, command line and console are made of, Bun with its parts, SQLite and foreign data', () => {
   const names = components.map(fullName);
   for (const name of ['express', 'kysely', 'ink', '@simplewebauthn/server', 'react-dom', 'uplot', '@headlessui/react'])
     expect(names).toContain(name);
@@ -52,7 +52,7 @@ test('A13: it lists what server, command line and console are made of, Bun with 
     expect(names).not.toContain(name);
 });
 
-test('A13: versions and sums are those of the lock file', () => {
+test('versions and sums are those of the lock file', () => {
   const lock = readFileSync(join(root, 'bun.lock'), 'utf8');
   const packages = components.filter((one) => one.hashes !== undefined);
   expect(packages.length).toBeGreaterThan(100);
@@ -62,7 +62,7 @@ test('A13: versions and sums are those of the lock file', () => {
   }
 });
 
-test('A13: every package is followed by its licence, and those of the runtime are there in full', () => {
+test('every package is followed by its licence, and those of the runtime are there in full', () => {
   for (const one of components.filter((other) => other.hashes !== undefined)) {
     expect(one.licenses).toHaveLength(1);
     expect(documents.licences).toContain(`\n${fullName(one)} ${one.version} (`);
@@ -73,7 +73,7 @@ test('A13: every package is followed by its licence, and those of the runtime ar
   expect(documents.licences).toContain('Mozilla Public License');
 });
 
-test('A13: the same sources give the same bytes, without a trace of the machine or the time', async () => {
+test('the same sources give the same bytes, without a trace of the machine or the time', async () => {
   expect(await documentsOf(root)).toEqual(documents);
   for (const text of [documents.sbom, documents.licences]) {
     expect(text).not.toContain(root);
@@ -81,7 +81,7 @@ test('A13: the same sources give the same bytes, without a trace of the machine 
   }
 });
 
-test('A13: a package without a licence text is refused by its name', () => {
+test('a package without a licence text is refused by its name', () => {
   const manifest = (name: string) => JSON.stringify({ name, version: '1.2.3', license: 'MIT' });
   write('node_modules/good/package.json', manifest('good'));
   write('node_modules/good/LICENCE.md', 'Do what you like.');
@@ -98,7 +98,7 @@ test('A13: a package without a licence text is refused by its name', () => {
   ]);
 });
 
-test('A13: new versions of packages ripen before they are installed', () => {
+test('new versions of packages ripen before they are installed', () => {
   const settings = Bun.TOML.parse(readFileSync(join(root, 'bunfig.toml'), 'utf8')) as {
     install: { minimumReleaseAge: number };
   };

@@ -128,7 +128,7 @@ test('a key that the API has created or deleted is known to every relay thread w
   await ends(serving);
 });
 
-test('R2: terminate ledger: both relays end their streams, and the next start bills them', async () => {
+test('terminate ledger: both relays end their streams, and the next start bills them', async () => {
   const serving = await site.serve(['--relays', '2']);
   const open = Array.from({ length: 8 }, () => chat(serving.url, key, true));
   await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(8);

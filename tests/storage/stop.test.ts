@@ -28,7 +28,7 @@ const opened = async (url: string, count: number) => {
   return open;
 };
 
-test('R7: while open streams end, whoever comes is told to come back, in the own protocol and with the connection closed', async () => {
+test('while open streams end, whoever comes is told to come back, in the own protocol and with the connection closed', async () => {
   const serving = await site.serve(['--grace', '60']);
   const open = await opened(serving.url, 3);
   serving.child.kill('SIGTERM');
@@ -80,7 +80,7 @@ const cutShort = async (told: readonly Heard[]) => {
   expect((await site.run(['ledger', 'verify'])).code).toBe(0);
 };
 
-test("R7: at the grace's end open streams get an error frame and are billed for what was delivered", async () => {
+test("at the grace's end open streams get an error frame and are billed for what was delivered", async () => {
   const serving = await site.serve([], { GATEWAY_GRACE: '1' });
   const open = await opened(serving.url, 20);
   serving.child.kill('SIGTERM');
@@ -89,7 +89,7 @@ test("R7: at the grace's end open streams get an error frame and are billed for 
   await cutShort(told);
 });
 
-test('R7: a second signal ends 300 open streams with an error frame, all billed, within seconds', async () => {
+test('a second signal ends 300 open streams with an error frame, all billed, within seconds', async () => {
   const serving = await site.serve(['--grace', '600']);
   const open = await opened(serving.url, 300);
   serving.child.kill('SIGTERM');
@@ -103,14 +103,14 @@ test('R7: a second signal ends 300 open streams with an error frame, all billed,
   await cutShort(told);
 });
 
-test.each(['-1', '601', 'soon'])('R7: a grace of %s is a usage error', async (grace) => {
+test.each(['-1', '601', 'soon'])('a grace of %s is a usage error', async (grace) => {
   const ran = await site.run(['serve', '--grace', grace, '--port', '0']);
   expect(ran.code).toBe(2);
   expect(ran.err).toContain('--grace');
 });
 
 test.each(['1', '2'])(
-  'R7: before it stops it serves on with %s relays, while balancers are told to go elsewhere',
+  'before it stops it serves on with %s relays, while balancers are told to go elsewhere',
   async (relayThreads) => {
     const serving = await site.serve(['--stop-delay', '600', '--relays', relayThreads]);
     const ready = () => fetch(`${serving.url}/readyz`);
@@ -132,7 +132,7 @@ test.each(['1', '2'])(
   },
 );
 
-test('R7: when the delay is over it stops by itself', async () => {
+test('when the delay is over it stops by itself', async () => {
   const serving = await site.serve([], { GATEWAY_STOP_DELAY: '1' });
   const told = performance.now();
   serving.child.kill('SIGTERM');
@@ -140,7 +140,7 @@ test('R7: when the delay is over it stops by itself', async () => {
   expect(performance.now() - told).toBeGreaterThanOrEqual(1000);
 });
 
-test('R7: a delay that is none is a usage error', async () => {
+test('a delay that is none is a usage error', async () => {
   const ran = await site.run(['serve', '--stop-delay', 'soon', '--port', '0']);
   expect([ran.code, ran.err]).toEqual([2, expect.stringContaining('--stop-delay')]);
 });

@@ -44,7 +44,7 @@ const writers = async (serving: readonly Serving[]): Promise<number[]> => {
 };
 
 test.each([['1'], ['2']])(
-  'R16: with %s relays, a new process takes the place of one under load: nobody is refused, streams end, all is billed once',
+  'with %s relays, a new process takes the place of one under load: nobody is refused, streams end, all is billed once',
   async (relayThreads) => {
     const first = await site.serve(['--relays', relayThreads]);
     const open = Array.from({ length: 20 }, () => chat(first.url, key, true));
@@ -86,7 +86,7 @@ test.each([['1'], ['2']])(
   120_000,
 );
 
-test('R16: a server that cannot start leaves the place to the one before, which goes on as if nothing had been', async () => {
+test('a server that cannot start leaves the place to the one before, which goes on as if nothing had been', async () => {
   const first = await site.serve();
   const open = chat(first.url, key, true);
   await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(1);
@@ -104,7 +104,7 @@ test('R16: a server that cannot start leaves the place to the one before, which 
   await verified();
 });
 
-test('R16: a third follows the second while the first still ends its streams', async () => {
+test('a third follows the second while the first still ends its streams', async () => {
   const first = await site.serve();
   const early = chat(first.url, key, true);
   await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(1);

@@ -23,7 +23,7 @@ const rejected = (received: Heard | null) =>
   received === null || (received.status === 503 && received.retryAfter !== null);
 
 test.each(['throw ledger', 'terminate ledger'])(
-  'R2: %s: nothing more is sold, open streams end with an error frame and are billed, the process ends with its code and one line why',
+  '%s: nothing more is sold, open streams end with an error frame and are billed, the process ends with its code and one line why',
   async (blow) => {
     const serving = await site.serve();
     const before = await chat(serving.url, key);
@@ -58,7 +58,7 @@ test.each(['throw ledger', 'terminate ledger'])(
 );
 
 test.each(['throw control', 'terminate control'])(
-  'R2: %s: the relay serves on, the thread is started again and the console is back',
+  '%s: the relay serves on, the thread is started again and the console is back',
   async (blow) => {
     const serving = await site.serve();
     expect((await chat(serving.url, key)).status).toBe(200);
@@ -84,7 +84,7 @@ test.each(['throw control', 'terminate control'])(
   60_000,
 );
 
-test('R2: a control thread that dies again and again ends the process with its code', async () => {
+test('a control thread that dies again and again ends the process with its code', async () => {
   const serving = await site.serve();
   const blows = setInterval(() => {
     serving.child.stdin.write('terminate control\n');

@@ -22,7 +22,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const [first = '', second = '', third = ''] = sqliteMigrations.map(({ name }) => name);
 
-test('R18: a database of a newer version is refused with both versions, and says what helps', async () => {
+test('a database of a newer version is refused with both versions, and says what helps', async () => {
   const database = await openBooks(join(dir, 'gateway.db'));
   database.raw.prepare("INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', 'now')").run();
   await expect(migrate(database)).rejects.toMatchObject({
@@ -188,7 +188,7 @@ test('a start that upgrades says so: what it copies, what it applies, and the wa
   }
 });
 
-test('R18: a backup restored without its key is told at the restore and at the start, and no other key is made', async () => {
+test('a backup restored without its key is told at the restore and at the start, and no other key is made', async () => {
   const site = createSite();
   const upstream = await startUpstream((response) => sendJson(response, {}));
   try {
@@ -216,7 +216,7 @@ test('R18: a backup restored without its key is told at the restore and at the s
   }
 });
 
-test('R18: a wall clock that is put back a day does not keep a key cooling', async () => {
+test('a wall clock that is put back a day does not keep a key cooling', async () => {
   const gateway = await createTestGateway();
   const upstream = await startUpstream((response) => sendJson(response, {}, 429, { 'retry-after': '1' }));
   try {

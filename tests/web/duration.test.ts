@@ -7,6 +7,6 @@ test.each([
   [3600, '1 h'],
   [7260, '2 h 1 min'],
   [194_415.8, '2 d 6 h'],
-])('A15: %d seconds read as %s', (seconds, text) => {
+])('%d seconds read as %s', (seconds, text) => {
   expect(duration(seconds)).toBe(text);
 });

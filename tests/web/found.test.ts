@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { logColumns } from '../../web/features/logs/log-columns.tsx';
 import { isRequestId, modelsNamed } from '../../web/shell/palette-entries.ts';
 
-test('A14: the palette knows the id of a request, and models by a part of their name', () => {
+test('the palette knows the id of a request, and models by a part of their name', () => {
   expect(isRequestId('20261122191341221s6j4c5n5')).toBe(true);
   expect(isRequestId(' 20261122191341221s6j4c5n5 ')).toBe(true);
   for (const other of ['gpt-4o', '2026', '20261122191341', 'laptop 20261122191341221s6'])
@@ -18,7 +18,7 @@ test('A14: the palette knows the id of a request, and models by a part of their 
   ).toHaveLength(5);
 });
 
-test('A14: time, model, duration, tokens and cost of the log may be sorted', () => {
+test('time, model, duration, tokens and cost of the log may be sorted', () => {
   const columns = logColumns({
     t: ((key: string) => key) as unknown as TFunction,
     money: String as never,

@@ -196,7 +196,7 @@ test('no text says what the glossary replaced', () => {
   expect(wrong).toEqual([]);
 });
 
-test('A11: English has the apostrophe that every font has', () => {
+test('English has the apostrophe that every font has', () => {
   expect(texts.filter(([language, , text]) => language === 'en' && text.includes('’'))).toEqual([]);
 });
 

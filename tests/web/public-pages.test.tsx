@@ -40,7 +40,7 @@ test('registration leads to the login and to other services', async () => {
   for (const name of ['GitHub', 'OIDC', 'Linux DO', '微信', 'Telegram']) expect(page).toContain(name);
 });
 
-test('P9: registration that is closed has no form', async () => {
+test('registration that is closed has no form', async () => {
   const closed = await register({ register_enabled: false, ...everyWay });
   expect([fieldsIn(closed), closed.includes('管理员关闭了新用户注册'), closed.includes('GitHub')]).toEqual([
     [],
@@ -63,7 +63,7 @@ test('the login has a button for each service that is switched on, and no other'
   expect(await login({ github_oauth: true })).not.toContain('OIDC');
 });
 
-test('P9: a login by password that is off has no form', async () => {
+test('a login by password that is off has no form', async () => {
   const page = await login({ password_login_enabled: false, github_oauth: true });
   expect([fieldsIn(page), page.includes('管理员关闭了密码登录'), page.includes('GitHub')]).toEqual([[], true, true]);
 });

@@ -10,7 +10,7 @@ const sources = [...new Bun.Glob('{app,components,features,lib,shell}/**/*.{ts,t
 const holding = (pattern: RegExp): readonly string[] =>
   sources.filter(([, text]) => pattern.test(text)).map(([path]) => path);
 
-test('P2: the query library is asked in one place', () => {
+test('the query library is asked in one place', () => {
   expect(holding(/\buse(Suspense)?(Infinite)?Quer(y|ies)\b(?!Client)/)).toEqual(['lib/read.ts']);
 });
 
@@ -18,12 +18,12 @@ test('the network is used in one place, but for a file and the question whether 
   expect([...holding(/(?<![.\w])fetch\(/)].sort()).toEqual(['lib/api.ts', 'lib/code-error.ts', 'lib/download.ts']);
 });
 
-test('P2: what is not known is not made a zero', () => {
+test('what is not known is not made a zero', () => {
   const known = /\b(money|compact\.format)\([^)]*\?\? 0/;
   expect(holding(known)).toEqual([]);
   expect(holding(/total=\{[^}]*\?\? 0\}/)).toEqual([]);
 });
 
-test('P1: nobody but the options knows how much quota a unit is', () => {
+test('nobody but the options knows how much quota a unit is', () => {
   expect(holding(/500_?000/)).toEqual([]);
 });

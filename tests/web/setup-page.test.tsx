@@ -22,11 +22,11 @@ const pageAt = async (hash: string, needed = true): Promise<string> => {
 };
 const codeField = (page: string): string | undefined => /<input[^>]*name="code"[^>]*>/.exec(page)?.[0];
 
-test('A1: the link fills in the code, so that nothing is left to copy', async () => {
+test('the link fills in the code, so that nothing is left to copy', async () => {
   expect(codeField(await pageAt('#code=0123456789abcdef'))).toContain('value="0123456789abcdef"');
 });
 
-test('A1: without the link the code is asked for', async () => {
+test('without the link the code is asked for', async () => {
   expect(codeField(await pageAt(''))).toContain('value=""');
   expect(codeField(await pageAt('', false))).toBeUndefined();
 });

@@ -15,7 +15,7 @@ const details = {
   model: 'gpt-4o',
 };
 
-test.each(Object.keys(storedTexts) as (keyof typeof storedTexts)[])('A10: %s is read in English', (name) => {
+test.each(Object.keys(storedTexts) as (keyof typeof storedTexts)[])('%s is read in English', (name) => {
   const stored = storedText(name, details);
   expect(storedIn(stored, 'zh')).toBe(stored);
   const english = storedIn(stored, 'en');
@@ -24,7 +24,7 @@ test.each(Object.keys(storedTexts) as (keyof typeof storedTexts)[])('A10: %s is 
   expect(english).not.toBe(stored);
 });
 
-test('A10: amounts, reasons and other people’s words', () => {
+test('amounts, reasons and other people’s words', () => {
   expect(storedIn('管理员将用户额度从 ＄0.020000 额度 修改为 500 点额度，原因：退款', 'en')).toBe(
     'An administrator changed the quota from $0.020000 to 500 quota: 退款',
   );

@@ -7,7 +7,7 @@ import type { Token } from '../../server/contract/entities.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
-test('G3: each agent is a button, and the lines name this site, the key and a model of the user’s', async () => {
+test('each agent is a button, and the lines name this site, the key and a model of the user’s', async () => {
   vi.stubGlobal('location', { origin: 'https://gw.example' });
   vi.stubGlobal('localStorage', { getItem: () => 'en', setItem: () => undefined });
   vi.stubGlobal('document', { documentElement: {} });
