@@ -92,13 +92,13 @@ const box = (name: string, ...content: Buffer[]) => {
   return Buffer.concat([be(body.length + 8), text(name), body]);
 };
 const aacPackets = Math.ceil((60 * 44_100) / 1024);
-/** AAC of 44.1 kHz. @param named milliseconds. */
-const mp4: Recording = (named) => {
+/** AAC of 44.1 kHz. @param named milliseconds. @param decoder what its decoder is set up with. */
+const mp4With = (named: number | null, decoder: readonly [number, number]): Buffer => {
   const duration = named ?? Math.round((aacPackets * 1024 * 1000) / 44_100);
   const config = Buffer.concat([
     Buffer.from([3, 25, 0, 0, 0, 4, 17, 0x40, 0x15]),
     Buffer.alloc(11),
-    Buffer.from([5, 2, 0x12, 0x10]),
+    Buffer.from([5, 2, ...decoder]),
   ]);
   const entry = box(
     'mp4a',
@@ -137,6 +137,7 @@ const mp4: Recording = (named) => {
   );
   return Buffer.concat([box('ftyp', text('M4A '), be(0)), movie, box('mdat', Buffer.alloc(200 * aacPackets))]);
 };
+const mp4: Recording = (named) => mp4With(named, [0x12, 0x10]);
 
 const element = (id: readonly number[], content: Buffer) =>
   Buffer.concat([
@@ -233,4 +234,8 @@ test.each([
   expect(mediaIn(data, place)?.bucket).toBe('audioInput');
   const shifted = Buffer.concat([Buffer.alloc(1), recording(null)]).toString('base64');
   expect(mediaIn(shifted, { ...place, owner: { data: shifted } })?.bucket).not.toBe('audioInput');
+});
+
+test('an MP4 whose decoder is set up for 96 kHz is as long as its track of 44.1 kHz', () => {
+  expect(seconds(mp4With(1, [0x10, 0x10]))).toBeCloseTo((aacPackets * 1024) / 44_100, 3);
 });

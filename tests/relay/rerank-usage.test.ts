@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import type { Prices } from '../../server/contract/pricing/price.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
-import { countLocally, reportedUsage } from '../../server/relay/admission/meter.ts';
+import { countLocally, estimate, reportedUsage } from '../../server/relay/admission/meter.ts';
 import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
+import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { deliveredTextOf } from '../../server/relay/shared/delivered-text.ts';
 
 const told = (operation: string, total: unknown) =>
@@ -32,4 +34,21 @@ test.each([
     input,
     output: 0,
   });
+});
+
+const prices: Prices = {
+  ...{ modelRatio: 1, modelPrice: null, priceFactor: 1, completionRatio: 1, cacheRatio: 1, cacheWriteRatio: 1 },
+  ...{ cacheWrite1hRatio: 1, imageRatio: 1, videoRatio: 1, audioRatio: 1, audioCompletionRatio: 1, groupRatio: 1 },
+  ...{ userGroupRatio: null, tiers: [], toolPrices: new Map(), quotaPerUnit: 500_000 },
+};
+
+test('each document of a ranking is reserved for together with the question', () => {
+  const promptTokens = (query: string, documents: number) => {
+    const body = { model: 'm', query, documents: Array<string>(documents).fill('a text') };
+    const parsed = { operation: 'rerank', model: 'm', body, json: null, prompt: readPrompt(body) };
+    return estimate(parsed as unknown as ParsedRequest, { prices } as Parameters<typeof estimate>[1], 0).promptTokens;
+  };
+  const once = promptTokens('q'.repeat(1000), 1);
+  expect(promptTokens('q'.repeat(1000), 11) - once).toBeGreaterThanOrEqual(10 * 3000);
+  expect(promptTokens('', 11) - promptTokens('', 1)).toBeLessThan(1000);
 });
