@@ -252,3 +252,11 @@ test('a request that is shorter than a second says so, and so does the time to i
   expect((await logCell('seconds', row)).replace(/<[^>]*>/g, '')).toBe('0.08 s');
   expect((await logCell('ttft', row)).replace(/<[^>]*>/g, '')).toBe('0.05');
 });
+
+test('an order that is refused says why, one that is accepted says nothing', async () => {
+  const { refusalIn } = await import('../../web/features/wallet/top-up.tsx');
+  expect(refusalIn({ message: 'success', data: 'https://pay.example' }, 'failed')).toBeNull();
+  expect(refusalIn({ message: 'error', data: 'too small' }, 'failed')).toBe('too small');
+  expect(refusalIn({ message: 'no way to pay' }, 'failed')).toBe('no way to pay');
+  expect(refusalIn({}, 'failed')).toBe('failed');
+});

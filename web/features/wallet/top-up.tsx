@@ -22,6 +22,13 @@ export const methodName = (t: TFunction, method: string): string =>
 /** A larger payment is a slip of the finger. */
 const mostAmount = 1_000_000_000;
 
+/** As the family answers an order. */
+interface PayAnswer {
+  readonly message?: string;
+  readonly data?: unknown;
+  readonly url?: string;
+}
+
 /** The payment gateway wants its fields as a form that the browser sends. */
 function submitForm(address: string, fields: Readonly<Record<string, unknown>>): void {
   const form = document.createElement('form');
@@ -45,6 +52,10 @@ export const topUpTerms = (least: number, inCurrency: boolean) => ({
   max: mostAmount,
   ...(inCurrency ? { currency: 'usd' } : {}),
 });
+
+/** @returns why there is nothing to pay, in the words of who refused; null = the payment goes on. */
+export const refusalIn = (answer: PayAnswer, otherwise: string): string | null =>
+  answer.message === 'success' ? null : String(answer.data ?? answer.message ?? otherwise);
 
 /** What this site can be paid by. */
 export function useWaysToPay(): readonly Method[] {
@@ -84,12 +95,9 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
       : call('wallet.pay', { amount: wanted, payment_method: by })
     ).catch((failure: unknown) => ({
       message: isAnswered(failure) ? failure.message : t('wallet.failed'),
-    }))) as {
-      message?: string;
-      data?: unknown;
-      url?: string;
-    };
-    if (answer.message !== 'success') return setError(String(answer.data ?? answer.message ?? t('wallet.failed')));
+    }))) as PayAnswer;
+    const refusal = refusalIn(answer, t('wallet.failed'));
+    if (refusal !== null) return setError(refusal);
     if (typeof answer.url === 'string' && typeof answer.data === 'object' && answer.data !== null)
       submitForm(answer.url, answer.data as Record<string, unknown>);
     else if (typeof answer.data === 'string') location.assign(answer.data);
