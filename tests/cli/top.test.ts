@@ -60,6 +60,14 @@ test('channels and models stand in one table each, with figures or a dash', () =
   expect(topLines(top, context('zh'), money, 200)[1]).toContain('失败');
 });
 
+test('where a line is short, the speed goes before how long the balance lasts, and both before anything else', () => {
+  const heads = (room: number): string => topLines(top, context('en'), money, room)[0] ?? '';
+  const widths = Array.from({ length: 100 }, (_, at) => 110 - at);
+  const gone = (name: string): number => widths.find((room) => !heads(room).toLowerCase().includes(name)) ?? 0;
+  expect(gone('tok/s')).toBeGreaterThan(gone('lasts'));
+  expect(gone('lasts')).toBeGreaterThan(gone('today'));
+});
+
 test('a gateway without channels or requests says so', () => {
   expect(topLines({ channels: [], models: [] }, context('en'), money, 80)).toEqual([
     'no channels yet: gateway channel add',

@@ -157,4 +157,25 @@ export const equivalents: readonly Equivalent[] = [
     after: '(8)',
     reason: 'the next cell of the place is as free as this one',
   },
+  {
+    file: 'cli/commands/logs/logs.ts',
+    line: 'const followMs = 500;',
+    before: '500',
+    after: '(499)',
+    reason: 'who follows a log does not see a thousandth of a second',
+  },
+  {
+    file: 'cli/parts/top.ts',
+    line: "{ name: say('余额可用', 'lasts'), right: true, spare: 1 },",
+    before: '1',
+    after: '(0)',
+    reason: 'the last column is left out first among equals',
+  },
+  {
+    file: 'db/postgres/kept-items.ts',
+    line: 'if (now() - sweptMs >= cleanupMs) await cleanup();',
+    before: '>=',
+    after: '>',
+    reason: 'what is cleared each hour may be cleared a millisecond later',
+  },
 ];
