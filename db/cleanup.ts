@@ -9,7 +9,7 @@ import { keepPrivate } from './private-file.ts';
 export interface DatabaseCheck {
   /** Name of the newest migration. */
   readonly schema: string;
-  readonly problems: readonly string[];
+  readonly issues: readonly string[];
 }
 
 export function schemaOf({ raw }: SqliteDatabase): string {
@@ -22,22 +22,22 @@ export function checkDatabase(database: SqliteDatabase): DatabaseCheck {
   const strays = raw.prepare<{ table: string }>('PRAGMA foreign_key_check').all();
   return {
     schema: schemaOf(database),
-    problems: [...found.filter((line) => line !== 'ok'), ...strays.map((row) => `foreign key: ${row.table}`)],
+    issues: [...found.filter((line) => line !== 'ok'), ...strays.map((row) => `foreign key: ${row.table}`)],
   };
 }
 
-const maxProblems = 5;
+const maxIssues = 5;
 
 /** Pages and records only. @returns what is damaged; empty = nothing. */
-export const quickDamageOf = ({ raw }: SqliteDatabase): readonly string[] =>
+export const quickCheck = ({ raw }: SqliteDatabase): readonly string[] =>
   raw
-    .prepare<string>(`PRAGMA quick_check(${maxProblems})`)
+    .prepare<string>(`PRAGMA quick_check(${maxIssues})`)
     .pluck()
     .all()
     .filter((line) => line !== 'ok');
 
 /** Indexes too, one table at a time: a look at all of them at once would keep the log from being folded in. */
-export function damageOf({ raw }: SqliteDatabase): readonly string[] {
+export function fullCheck({ raw }: SqliteDatabase): readonly string[] {
   const tables = raw.prepare<string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
   return tables.flatMap((table) =>
     raw
@@ -45,7 +45,7 @@ export function damageOf({ raw }: SqliteDatabase): readonly string[] {
       .pluck()
       .all()
       .filter((line) => line !== 'ok')
-      .slice(0, maxProblems),
+      .slice(0, maxIssues),
   );
 }
 
@@ -64,7 +64,7 @@ export function copyDatabase({ raw }: SqliteDatabase, file: string): void {
   raw.prepare('VACUUM INTO ?').run(file);
 }
 
-const keptCopies = 2;
+const maxBackups = 2;
 /** Builds before this one copied the plain file. */
 const copyName = /^before-(.+)-from-(.+)\.(?:backup|db)$/;
 
@@ -92,7 +92,7 @@ export function planCopy({ raw }: SqliteDatabase, schema: string, next: string):
  * newest copies stay.
  * @param version of this build. @throws AppError backup_unwritable
  */
-export async function copyAside(
+export async function writeMigrationBackup(
   database: SqliteDatabase,
   { file, drafts }: CopyPlan,
   header: { readonly schema: string; readonly version: string },
@@ -117,7 +117,7 @@ export async function copyAside(
     .filter((name) => copyNamed(name) !== null)
     .map((name) => join(folder, name))
     .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
-  for (const old of copies.slice(keptCopies)) rmSync(old);
+  for (const old of copies.slice(maxBackups)) rmSync(old);
 }
 
 /** Puts everything into the one file, so that it can be moved. */

@@ -10,7 +10,7 @@ export interface Dialect {
   /** LIKE without regard to the case of ASCII letters. @param mark what takes a wildcard literally, '' = nothing does. */
   like(column: string, pattern: string, mark: '\\' | ''): RawBuilder<boolean>;
   /** The column in a condition for which its index is not to be used: one engine knows which value is rare, the other does not. */
-  unindexed(column: string): RawBuilder<unknown>;
+  withoutIndex(column: string): RawBuilder<unknown>;
   /** Where the part begins in the text, from 1; 0 = it is not in it. */
   position(text: RawBuilder<string>, part: string | RawBuilder<string>): RawBuilder<number>;
   /** A number that is a member of the JSON object in this column. */
@@ -33,5 +33,5 @@ export interface Dialect {
     drop(query: Kysely<Schema>, before: number): Promise<number>;
   } | null;
   /** From here to the end of the transaction nobody else writes the table; called before anything is read. */
-  alone(transaction: Kysely<Schema>, table: 'audit'): Promise<void>;
+  exclusive(transaction: Kysely<Schema>, table: 'audit'): Promise<void>;
 }

@@ -3,17 +3,17 @@ import { isOptionKey, optionRow } from '../server/contract/options.ts';
 import type { SqliteDatabase } from './open.ts';
 
 /** Says which key a value is sealed anew under. @throws when it cannot be read. */
-export type Renew = (purpose: string, sealed: string) => Renewed;
+export type Rotate = (purpose: string, encrypted: string) => RotatedValue;
 
-export interface Renewed {
-  readonly sealed: string;
+export interface RotatedValue {
+  readonly encrypted: string;
   /** What the value is looked up by, where it is. */
   readonly hmac: string;
 }
 
-export interface SealedSample {
+export interface EncryptedSample {
   readonly purpose: string;
-  readonly sealed: string;
+  readonly encrypted: string;
 }
 
 interface Place {
@@ -22,15 +22,15 @@ interface Place {
   readonly column: string;
   readonly purpose: string;
   /** The column `key_hmac` of the same row belongs to the value. */
-  readonly lookedUp: boolean;
+  readonly hasHmac: boolean;
 }
 
-export const sealedPlaces: readonly Place[] = [
-  { table: 'channels', id: 'id', column: 'key_sealed', purpose: 'channel-key', lookedUp: false },
-  { table: 'tokens', id: 'id', column: 'key_sealed', purpose: 'token-key', lookedUp: true },
-  { table: 'redemptions', id: 'id', column: 'key_sealed', purpose: 'redemption-key', lookedUp: true },
-  { table: 'second_factors', id: 'user_id', column: 'secret_sealed', purpose: 'second-factor', lookedUp: false },
-  { table: 'webhook_secrets', id: 'user_id', column: 'secret_sealed', purpose: 'webhook-secret', lookedUp: false },
+export const encryptedColumns: readonly Place[] = [
+  { table: 'channels', id: 'id', column: 'key_sealed', purpose: 'channel-key', hasHmac: false },
+  { table: 'tokens', id: 'id', column: 'key_sealed', purpose: 'token-key', hasHmac: true },
+  { table: 'redemptions', id: 'id', column: 'key_sealed', purpose: 'redemption-key', hasHmac: true },
+  { table: 'second_factors', id: 'user_id', column: 'secret_sealed', purpose: 'second-factor', hasHmac: false },
+  { table: 'webhook_secrets', id: 'user_id', column: 'secret_sealed', purpose: 'webhook-secret', hasHmac: false },
 ];
 
 /** Something every machine of a site has to be able to open; it is carried along when a site is moved. */
@@ -39,16 +39,16 @@ export const keyProof = { key: 'key_proof', purpose: 'key-proof' };
 /** Sealed columns nobody thought of here: what stands in them would be lost with the old key. @param columns all that are called so, with their tables. @throws */
 export function rejectUnlisted(columns: readonly (readonly [table: string, column: string])[]): void {
   const [unknown] = columns.filter(
-    ([table, column]) => !sealedPlaces.some((place) => place.table === table && place.column === column),
+    ([table, column]) => !encryptedColumns.some((place) => place.table === table && place.column === column),
   );
   if (unknown !== undefined) throw new Error(`${unknown.join('.')} is sealed and not among those renewed`);
 }
 
 /** Purpose of an option's text, null where it is no secret. */
-export const sealedOption = (key: string, text: string): string | null =>
+export const optionPurpose = (key: string, text: string): string | null =>
   isOptionKey(key) && optionRow(key).secret && text !== '' ? `option:${key}` : null;
 
-function sealedColumns(raw: SqliteDatabase['raw']): [string, string][] {
+function readEncryptedColumns(raw: SqliteDatabase['raw']): [string, string][] {
   return raw
     .prepare<[string, string]>(
       `SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name LIKE '%\\_sealed' ESCAPE '\\'`,
@@ -58,12 +58,12 @@ function sealedColumns(raw: SqliteDatabase['raw']): [string, string][] {
 }
 
 /** Something that is sealed, to see whether a key opens it; null = nothing is. */
-export function sealedSample({ raw }: SqliteDatabase): SealedSample | null {
-  for (const { table, column, purpose } of sealedPlaces) {
+export function encryptedSample({ raw }: SqliteDatabase): EncryptedSample | null {
+  for (const { table, column, purpose } of encryptedColumns) {
     const there = raw.prepare<string>('SELECT name FROM sqlite_master WHERE name = ?').pluck().get(table);
     if (there === undefined) continue;
-    const sealed = raw.prepare<string>(`SELECT ${column} FROM ${table} WHERE ${column} <> '' LIMIT 1`).pluck().get();
-    if (sealed !== undefined) return { purpose, sealed };
+    const encrypted = raw.prepare<string>(`SELECT ${column} FROM ${table} WHERE ${column} <> '' LIMIT 1`).pluck().get();
+    if (encrypted !== undefined) return { purpose, encrypted };
   }
   return null;
 }
@@ -79,33 +79,35 @@ export const keyMark = ({ raw }: SqliteDatabase): string =>
   raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(markName) ?? '';
 
 /** All or nothing. @throws when a value cannot be read, or the schema has sealed columns unknown here. @returns how many values there were. */
-export function renewSealed({ raw }: SqliteDatabase, mark: string, renew: Renew): number {
-  rejectUnlisted(sealedColumns(raw));
+export function rotateSecrets({ raw }: SqliteDatabase, mark: string, rotate: Rotate): number {
+  rejectUnlisted(readEncryptedColumns(raw));
   // What was sealed under the former key does not stay in freed pages.
   raw.pragma('secure_delete = ON');
   return raw
     .transaction(() => {
       let count = 0;
-      for (const { table, id, column, purpose, lookedUp } of sealedPlaces) {
+      for (const { table, id, column, purpose, hasHmac } of encryptedColumns) {
         const rows = raw.prepare<[number, string]>(`SELECT ${id}, ${column} FROM ${table}`).raw().all();
-        const set = lookedUp ? `${column} = ?, key_hmac = ?` : `${column} = ?`;
+        const set = hasHmac ? `${column} = ?, key_hmac = ?` : `${column} = ?`;
         const write = raw.prepare(`UPDATE ${table} SET ${set} WHERE ${id} = ?`);
         for (const [key, text] of rows) {
-          const { sealed, hmac } = renew(purpose, text);
-          write.run(...(lookedUp ? [sealed, hmac, key] : [sealed, key]));
+          const { encrypted, hmac } = rotate(purpose, text);
+          write.run(...(hasHmac ? [encrypted, hmac, key] : [encrypted, key]));
         }
         count += rows.length;
       }
       const write = raw.prepare('UPDATE options SET value = ? WHERE key = ?');
       for (const [key, text] of raw.prepare<[string, string]>('SELECT key, value FROM options').raw().all()) {
-        const purpose = sealedOption(key, text);
+        const purpose = optionPurpose(key, text);
         if (purpose === null) continue;
-        write.run(renew(purpose, text).sealed, key);
+        write.run(rotate(purpose, text).encrypted, key);
         count += 1;
       }
       const proof = raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(keyProof.key);
       if (proof !== undefined)
-        raw.prepare('UPDATE meta SET value = ? WHERE key = ?').run(renew(keyProof.purpose, proof).sealed, keyProof.key);
+        raw
+          .prepare('UPDATE meta SET value = ? WHERE key = ?')
+          .run(rotate(keyProof.purpose, proof).encrypted, keyProof.key);
       // Old keys are looked up under the former master key: nobody could present them any more.
       raw.exec(endOldKeys);
       raw.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(markName, mark);

@@ -60,7 +60,7 @@ export function createImportTarget({ query, raw }: SqliteDatabase) {
         raw.prepare('UPDATE accounts SET request_count = ? WHERE id = ?').run(count, id);
     },
     /** Balances and spent quota of all users. */
-    wealth: (): number =>
+    totalBalance: (): number =>
       Number(
         raw.prepare<number>('SELECT coalesce(sum(balance + used_quota), 0) FROM accounts WHERE id > 0').pluck().get(),
       ),

@@ -1,9 +1,9 @@
 /** Brings the schema to this build's version; the migrations are part of the executable. */
 import { AppError } from '../server/contract/errors.ts';
-import { type CopyPlan, copyAside, planCopy } from './cleanup.ts';
+import { type CopyPlan, planCopy, writeMigrationBackup } from './cleanup.ts';
 import type { SqliteDatabase } from './open.ts';
 import { sqliteSchema } from './schema/create.ts';
-import { knowsSchema, type Migration, newestSqlite, sqliteMigrations } from './schema/migrations.ts';
+import { hasSchema, type Migration, newestSqlite, sqliteMigrations } from './schema/migrations.ts';
 
 /** Looking writes nothing: every command would wait for a durable write. */
 function appliedIn({ raw }: SqliteDatabase): string[] {
@@ -37,7 +37,7 @@ export async function migrate(database: SqliteDatabase, watch: MigrationWatch = 
   const { version = '', report = () => undefined } = watch;
   const applied = appliedIn(database);
   const schema = applied.at(-1) ?? '';
-  if (!applied.every(knowsSchema)) throw new AppError('database_newer', { schema, newest: newestSqlite });
+  if (!applied.every(hasSchema)) throw new AppError('database_newer', { schema, newest: newestSqlite });
   const missing = sqliteMigrations.filter(({ name }) => !applied.includes(name));
   if (missing.length === 0) return [];
   const names = missing.map(({ name }) => name);
@@ -48,7 +48,7 @@ export async function migrate(database: SqliteDatabase, watch: MigrationWatch = 
   const plan = database.raw.name === inMemory ? null : planCopy(database, schema, newestSqlite);
   if (plan !== null) {
     report({ kind: 'copy', from: schema, to: newestSqlite, ...plan });
-    await copyAside(database, plan, { schema, version });
+    await writeMigrationBackup(database, plan, { schema, version });
   }
   apply(database, steps(missing, report), names);
   report({ kind: 'done', to: newestSqlite, copy: plan?.file ?? '' });

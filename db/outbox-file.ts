@@ -69,7 +69,7 @@ export function openOutboxFile(file: string, nativeBinding?: string): OutboxFile
 }
 
 /** About as much as a batch of some dozen requests takes. */
-const roomBytes = 65_536;
+const initialBytes = 65_536;
 
 /** @param maxPages of 4 KiB; default: as many as the disk has. @throws the driver's error. */
 export function openAcknowledgedFile(file: string, nativeBinding?: string, maxPages?: number): AcknowledgedFile {
@@ -98,7 +98,7 @@ export function openAcknowledgedFile(file: string, nativeBinding?: string, maxPa
     newest: () => newest.get()?.at ?? 0,
     deleteBefore: (at) => void deleteOld.run(at),
     check() {
-      insert.run(0, '', 0, 0, ' '.repeat(roomBytes));
+      insert.run(0, '', 0, 0, ' '.repeat(initialBytes));
       remove.run(0, '', 0);
     },
     close: () => void raw.close(),

@@ -12,7 +12,7 @@ export interface ServerStatus {
   readonly standbys: number;
   readonly syncStandbys: number;
   /** Their state is shown to others alone. */
-  readonly unseenStandbys: number;
+  readonly hiddenStandbys: number;
   readonly maxConnections: number;
   readonly connections: number;
   readonly ownConnections: number;
@@ -20,7 +20,7 @@ export interface ServerStatus {
   readonly local: boolean;
   readonly bytes: number;
   /** By which this machine's clock is ahead of the server's. */
-  readonly aheadMs: number;
+  readonly clockLeadMs: number;
   /** What one connection says reaches another that listens. */
   readonly isListening: boolean;
   /** There is an address that goes around a pooler. */
@@ -28,7 +28,7 @@ export interface ServerStatus {
   /** Partitions of the log for this month and the next. */
   readonly monthsMissing: readonly string[];
   /** Log rows that lie in no month, counted up to 1,000. */
-  readonly strayLogs: number;
+  readonly unassignedLogs: number;
   readonly liveNodes: number;
   readonly versions: number;
   /** Whoever has kept a transaction that writes open for longest. */

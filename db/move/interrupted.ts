@@ -3,7 +3,7 @@ import { AppError } from '../../server/contract/errors.ts';
 import { isConnectionLost } from '../postgres/failures.ts';
 
 /** @throws AppError move_interrupted where the connection was lost; else what `work` throws. */
-export async function sayingInterrupted<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function withInterruptNote<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -31,7 +31,7 @@ type Key = readonly (string | number | null)[];
 const keyOf = (table: MovedTable, row: MovedRow): Key => table.key.map((column) => row[column] ?? null);
 
 /** A table and the columns that both places have. */
-interface Carried {
+interface CopyResult {
   readonly table: MovedTable;
   readonly columns: readonly string[];
   readonly batch: number;
@@ -40,17 +40,17 @@ interface Carried {
 interface TableSummary {
   readonly rows: number;
   readonly hash: string;
-  readonly sums: Readonly<Record<string, bigint>>;
+  readonly totals: Readonly<Record<string, bigint>>;
 }
 
 /** All rows of a table in the order of their key. */
 async function summarize(
   end: MoveEnd,
-  { table, columns, batch }: Carried,
+  { table, columns, batch }: CopyResult,
   report: (rows: number) => void,
 ): Promise<TableSummary> {
   const hash = createHash('sha256');
-  const sums: Record<string, bigint> = {};
+  const totals: Record<string, bigint> = {};
   let rows = 0;
   let after: Key | null = null;
   for (;;) {
@@ -59,21 +59,21 @@ async function summarize(
       hash.update(`${JSON.stringify(columns.map((column) => row[column]))}\n`);
       for (const column of columns) {
         const value = row[column];
-        if (Number.isSafeInteger(value)) sums[column] = (sums[column] ?? 0n) + BigInt(value as number);
+        if (Number.isSafeInteger(value)) totals[column] = (totals[column] ?? 0n) + BigInt(value as number);
       }
     }
     rows += some.length;
     const last = some.at(-1);
     if (last !== undefined) after = keyOf(table, last);
     report(rows);
-    if (some.length < batch) return { rows, hash: hash.digest('hex'), sums };
+    if (some.length < batch) return { rows, hash: hash.digest('hex'), totals };
   }
 }
 
 /** @returns rows in the target, and how many of them were there before. */
 async function copy(
   { from, to, progress }: MoveOrder,
-  { table, columns, batch }: Carried,
+  { table, columns, batch }: CopyResult,
   known: Cursor | undefined,
 ): Promise<{ rows: number; continued: number }> {
   const of = await from.count(table.name);
@@ -90,18 +90,18 @@ async function copy(
   }
 }
 
-async function compare({ from, to, progress }: MoveOrder, carried: Carried): Promise<TableSummary> {
-  const { table } = carried;
+async function compare({ from, to, progress }: MoveOrder, copied: CopyResult): Promise<TableSummary> {
+  const { table } = copied;
   const of = await from.count(table.name);
   const report = (rows: number) => progress?.({ step: 'compared', table: table.name, rows, of });
-  const one = await summarize(from, carried, () => undefined);
-  const other = await summarize(to, carried, report);
-  const sums = [...new Set([...Object.keys(one.sums), ...Object.keys(other.sums)])];
-  const wrong = sums.find((column) => one.sums[column] !== other.sums[column]);
+  const one = await summarize(from, copied, () => undefined);
+  const other = await summarize(to, copied, report);
+  const totals = [...new Set([...Object.keys(one.totals), ...Object.keys(other.totals)])];
+  const wrong = totals.find((column) => one.totals[column] !== other.totals[column]);
   if (one.rows !== other.rows || wrong !== undefined || one.hash !== other.hash)
     throw new AppError('move_differs', {
       table: table.name,
-      detail: `${one.rows} / ${other.rows}${wrong === undefined ? '' : `, ${wrong}: ${one.sums[wrong]} / ${other.sums[wrong]}`}`,
+      detail: `${one.rows} / ${other.rows}${wrong === undefined ? '' : `, ${wrong}: ${one.totals[wrong]} / ${other.totals[wrong]}`}`,
     });
   return one;
 }
@@ -114,19 +114,19 @@ export async function moveSite(order: MoveOrder): Promise<MovedReport> {
   await to.rejectBusy();
   const mark = await from.mark();
   const cursors = await to.prepare(`${from.name} ${mark}`);
-  const all: Carried[] = [];
+  const all: CopyResult[] = [];
   let continued = 0;
   for (const table of movedTables) {
     const theirs = new Set(await to.columns(table.name));
     const columns = (await from.columns(table.name)).filter((column) => theirs.has(column)).sort();
-    const carried = { table, columns, batch };
-    all.push(carried);
-    continued += (await copy(order, carried, cursors.get(table.name))).continued;
+    const copied = { table, columns, batch };
+    all.push(copied);
+    continued += (await copy(order, copied, cursors.get(table.name))).continued;
   }
   const tables: { name: string; rows: number; hash: string }[] = [];
-  for (const carried of all) {
-    const { rows, hash } = await compare(order, carried);
-    tables.push({ name: carried.table.name, rows, hash });
+  for (const copied of all) {
+    const { rows, hash } = await compare(order, copied);
+    tables.push({ name: copied.table.name, rows, hash });
   }
   await from.rejectBusy();
   if ((await from.mark()) !== mark) throw new AppError('move_changed', { name: from.name });

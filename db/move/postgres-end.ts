@@ -14,13 +14,13 @@ const parts = (table: string, column: string, of: string): string =>
   `(${of}."${column}" + coalesce((SELECT sum(p."${column}") FROM ${table} p WHERE p.${of === 'channels' ? 'channel_id' : 'account_id'} = ${of}.id), 0))::bigint AS "${column}"`;
 
 /** What nodes count for themselves is one number in a file. */
-const summed: Readonly<Record<string, string>> = {
+const totalColumns: Readonly<Record<string, string>> = {
   'accounts.balance': parts('account_parts', 'balance', 'accounts'),
   'accounts.version': parts('account_parts', 'version', 'accounts'),
   'channels.used_quota': parts('channel_parts', 'used_quota', 'channels'),
 };
 const selected = (table: string, columns: readonly string[]): string =>
-  columns.map((column) => summed[`${table}.${column}`] ?? `"${column}"`).join(', ');
+  columns.map((column) => totalColumns[`${table}.${column}`] ?? `"${column}"`).join(', ');
 
 /** Where rows are written; the hours are read through a view. */
 const writtenTo = (table: string): string => (table === 'usage_hours' ? 'usage_hour_parts' : table);
@@ -28,7 +28,7 @@ const keptForNodes = ['account_parts', 'channel_parts', 'usage_hour_parts', 'lea
 
 /** Months that a log may honestly lie in; the rest of the rows stay in the rest. */
 const earliestMonth = Date.UTC(2015, 0, 1) / 1000;
-const latestAhead = 62 * 86_400;
+const maxFutureSeconds = 62 * 86_400;
 
 /** What makes an end count once, from what is known of ends so far. */
 const fillEnds = `INSERT INTO ends (ref, asked, paid, epoch, at)
@@ -39,7 +39,7 @@ const fillEnds = `INSERT INTO ends (ref, asked, paid, epoch, at)
   ON CONFLICT DO NOTHING`;
 
 /** Rows that are brought from elsewhere are no news. */
-const quiet = "SET LOCAL gateway.quiet = 'on'";
+const withoutTriggers = "SET LOCAL gateway.quiet = 'on'";
 
 type Ask = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
 
@@ -65,11 +65,11 @@ export const postgresSource = (name: string, rowsOf: Ask): MoveEnd => ({
   },
   async numbers() {
     const given = new Map<string, number>();
-    for (const { name: table, numbered } of movedTables) {
-      if (numbered === null) continue;
+    for (const { name: table, idColumn } of movedTables) {
+      if (idColumn === null) continue;
       const [row] = await rowsOf<{ last: number | null }>(
         `SELECT last_value AS last FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename) = pg_get_serial_sequence($1, $2)`,
-        [table, numbered],
+        [table, idColumn],
       );
       given.set(table, row?.last ?? 0);
     }
@@ -108,13 +108,13 @@ export function postgresEnd(database: PostgresDatabase, one: OneTransaction | nu
     (await (one?.client ?? pool).query<Row>(text, values)).rows;
   const inTransaction = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
     if (one !== null) {
-      await one.client.query(quiet);
+      await one.client.query(withoutTriggers);
       return work(one.client);
     }
     const client = await pool.connect();
     try {
       await client.query('BEGIN');
-      await client.query(quiet);
+      await client.query(withoutTriggers);
       const result = await work(client);
       await client.query('COMMIT');
       client.release();
@@ -126,7 +126,7 @@ export function postgresEnd(database: PostgresDatabase, one: OneTransaction | nu
   };
   const madeMonths = new Set<string>();
   const makeMonths = async (rows: readonly MovedRow[]): Promise<void> => {
-    const latest = Date.now() / 1000 + latestAhead;
+    const latest = Date.now() / 1000 + maxFutureSeconds;
     for (const { created_at: at } of rows) {
       if (typeof at !== 'number' || at < earliestMonth || at > latest) continue;
       const { table } = monthOf(at);
@@ -180,7 +180,7 @@ export function postgresEnd(database: PostgresDatabase, one: OneTransaction | nu
       await inTransaction(async (client) => {
         await client.query(fillEnds);
         for (const [table, last] of numbers)
-          if (last > 0 && movedTables.some((one) => one.name === table && one.numbered !== null))
+          if (last > 0 && movedTables.some((one) => one.name === table && one.idColumn !== null))
             await client.query("SELECT setval(pg_get_serial_sequence($1, 'id'), $2)", [table, last]);
         // Holds of the file's last run belong to a run that has ended.
         await client.query(

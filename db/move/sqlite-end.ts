@@ -36,9 +36,9 @@ export function sqliteEnd(database: SqliteDatabase, busy: () => boolean = () => 
     },
     async numbers() {
       const given = new Map(raw.prepare<[string, number]>('SELECT name, seq FROM sqlite_sequence').raw().all());
-      for (const { name, numbered } of movedTables)
-        if (numbered !== null)
-          given.set(name, Math.max(given.get(name) ?? 0, number(`SELECT max("${numbered}") FROM ${name}`)));
+      for (const { name, idColumn } of movedTables)
+        if (idColumn !== null)
+          given.set(name, Math.max(given.get(name) ?? 0, number(`SELECT max("${idColumn}") FROM ${name}`)));
       return given;
     },
     mark: async () =>

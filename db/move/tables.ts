@@ -7,14 +7,14 @@ export interface MovedTable {
   /** Names each row; rows are read in its order. */
   readonly key: readonly string[];
   /** Column whose numbers are given out one after the other. */
-  readonly numbered: string | null;
+  readonly idColumn: string | null;
 }
 
 export const movedTables: readonly MovedTable[] = Object.entries<Table>(tables).flatMap(([name, one]) => {
   if (one.left !== undefined) return [];
   const key = keyOf(one);
   const [first = ''] = key;
-  return [{ name, key, numbered: /^(serial|rowid)$/.test(one.columns[first]?.type ?? '') ? first : null }];
+  return [{ name, key, idColumn: /^(serial|rowid)$/.test(one.columns[first]?.type ?? '') ? first : null }];
 });
 
 export type MovedRow = Readonly<Record<string, string | number | null>>;

@@ -26,7 +26,7 @@ const here = `SELECT pg_current_snapshot() AS snapshot, extract(epoch FROM pg_po
   pg_is_in_recovery() AS standby`;
 
 /** One statement, so that it is one snapshot which says what is visible and where the next question begins. */
-const unseen = `SELECT here.snapshot::text AS snapshot, here.server, here.standby,
+const newChanges = `SELECT here.snapshot::text AS snapshot, here.server, here.standby,
     feed.forgotten > pg_snapshot_xmin($1::pg_snapshot) AS behind, news.entity, news.entity_id
   FROM (${here}) here CROSS JOIN feed LEFT JOIN (
     SELECT DISTINCT entity, entity_id FROM changes
@@ -53,17 +53,17 @@ export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atO
   let number = 0;
   let cursor: Cursor | null = null;
   /** What was told and not acted on yet; the cursor moves when the last of it has been. */
-  let told: { readonly parts: FeedChanges[]; readonly next: Cursor } | null = null;
+  let read: { readonly parts: FeedChanges[]; readonly next: Cursor } | null = null;
 
   const everything = (): FeedChanges => ({ seq: ++number, changes: null });
 
   const acted = (seq: number): FeedChanges | null => {
-    if (told === null) return null;
-    while (told.parts[0] !== undefined && told.parts[0].seq <= seq) told.parts.shift();
-    const [rest] = told.parts;
+    if (read === null) return null;
+    while (read.parts[0] !== undefined && read.parts[0].seq <= seq) read.parts.shift();
+    const [rest] = read.parts;
     if (rest !== undefined) return rest;
-    cursor = told.next;
-    told = null;
+    cursor = read.next;
+    read = null;
     return null;
   };
 
@@ -75,14 +75,14 @@ export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atO
       );
       const [found] = rows;
       if (found === undefined) throw new Error('the server does not say where it is');
-      told = { parts: [{ seq: ++number, changes: null }], next: whole(found) };
+      read = { parts: [{ seq: ++number, changes: null }], next: whole(found) };
       return number;
     },
     async after(seq) {
       const rest = acted(seq);
       if (rest !== null) return rest;
       if (cursor === null) return everything();
-      const { rows } = await pool.query<Found>(unseen, [cursor.snapshot]);
+      const { rows } = await pool.query<Found>(newChanges, [cursor.snapshot]);
       const [first] = rows;
       if (first === undefined) return everything();
       const next = whole(first);
@@ -97,10 +97,10 @@ export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atO
       const parts: FeedChanges[] = [];
       for (let from = 0; from < changes.length; from += atOnce)
         parts.push({ seq: ++number, changes: changes.slice(from, from + atOnce) });
-      told = { parts, next };
+      read = { parts, next };
       return parts[0] ?? null;
     },
-    follows: () => cursor?.snapshot.split(':')[0] ?? null,
+    position: () => cursor?.snapshot.split(':')[0] ?? null,
     async trim() {
       await pool.query(deleteOld);
     },

@@ -8,7 +8,7 @@ const number = '^-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?';
 export const postgresDialect: Dialect = {
   like: (column, pattern, mark) => sql<boolean>`${sql.ref(column)} ILIKE ${pattern} ESCAPE ${sql.lit(mark)}`,
   // It has counted which values are rare.
-  unindexed: (column) => sql`${sql.ref(column)}`,
+  withoutIndex: (column) => sql`${sql.ref(column)}`,
   position: (text, part) => sql<number>`strpos(${text}, ${part})`,
   // Not as json: a text with \u0000 in any member is refused there, and SQLite takes it. A pattern on the whole text takes five times as long.
   jsonNumber(column, member) {
@@ -26,7 +26,7 @@ export const postgresDialect: Dialect = {
         AND logs.created_at BETWEEN ${sql.lit(from)} AND ${sql.lit(to)} LIMIT 1) AS one)`,
   channelUse: sql<number>`channels.used_quota + coalesce((SELECT sum(parts.used_quota) FROM channel_parts AS parts WHERE parts.channel_id = channels.id), 0)`,
   months: { prepare: prepareMonths, drop: dropMonths },
-  async alone(transaction, table) {
+  async exclusive(transaction, table) {
     await sql`LOCK TABLE ${sql.table(table)} IN SHARE ROW EXCLUSIVE MODE`.execute(transaction);
   },
 };

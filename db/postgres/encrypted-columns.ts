@@ -1,28 +1,28 @@
 /** What is sealed in a database of PostgreSQL: something to see whether a key opens it, and all of it renewed. */
 import type { PoolClient } from 'pg';
 import {
+  type EncryptedSample,
+  encryptedColumns,
   endOldKeys,
   keyProof,
   markName,
-  type Renew,
+  optionPurpose,
+  type Rotate,
   rejectUnlisted,
-  type SealedSample,
-  sealedOption,
-  sealedPlaces,
 } from '../encrypted-columns.ts';
 import { placeName } from '../place.ts';
 import { texts } from './arrays.ts';
-import { standAlone } from './exclusive.ts';
+import { requireExclusive } from './exclusive.ts';
 import type { PostgresDatabase } from './open.ts';
 
 /** @returns null = nothing is. */
-export async function sealedSampleOn({ pool }: PostgresDatabase): Promise<SealedSample | null> {
-  for (const { table, column, purpose } of sealedPlaces) {
+export async function encryptedSampleOn({ pool }: PostgresDatabase): Promise<EncryptedSample | null> {
+  for (const { table, column, purpose } of encryptedColumns) {
     const { rows } = await pool.query<{ sealed: string }>(
       `SELECT ${column} AS sealed FROM ${table} WHERE ${column} <> '' LIMIT 1`,
     );
     const [row] = rows;
-    if (row !== undefined) return { purpose, sealed: row.sealed };
+    if (row !== undefined) return { purpose, encrypted: row.sealed };
   }
   return null;
 }
@@ -41,8 +41,12 @@ const columns = `SELECT c.table_name AS name, c.column_name AS of FROM informati
 const rowsAtOnce = 2000;
 
 /** @returns how many rows it has. */
-async function renewTable(client: PoolClient, place: (typeof sealedPlaces)[number], renew: Renew): Promise<number> {
-  const { table, id, column, purpose, lookedUp } = place;
+async function rotateTable(
+  client: PoolClient,
+  place: (typeof encryptedColumns)[number],
+  rotate: Rotate,
+): Promise<number> {
+  const { table, id, column, purpose, hasHmac } = place;
   let count = 0;
   for (let after = 0; ; ) {
     const { rows } = await client.query<{ id: number; sealed: string }>(
@@ -51,14 +55,14 @@ async function renewTable(client: PoolClient, place: (typeof sealedPlaces)[numbe
     );
     const last = rows.at(-1);
     if (last === undefined) return count;
-    const renewed = rows.map(({ sealed }) => renew(purpose, sealed));
+    const rotated = rows.map(({ sealed: encrypted }) => rotate(purpose, encrypted));
     await client.query(
-      `UPDATE ${table} t SET ${column} = v.sealed${lookedUp ? ', key_hmac = v.hmac' : ''}
+      `UPDATE ${table} t SET ${column} = v.sealed${hasHmac ? ', key_hmac = v.hmac' : ''}
         FROM unnest($1::bigint[], $2::text[], $3::text[]) AS v(id, sealed, hmac) WHERE t.${id} = v.id`,
       [
         `{${rows.map((row) => row.id).join()}}`,
-        texts(renewed.map(({ sealed }) => sealed)),
-        texts(renewed.map(({ hmac }) => hmac)),
+        texts(rotated.map(({ encrypted }) => encrypted)),
+        texts(rotated.map(({ hmac }) => hmac)),
       ],
     );
     count += rows.length;
@@ -67,26 +71,26 @@ async function renewTable(client: PoolClient, place: (typeof sealedPlaces)[numbe
 }
 
 /** @returns how many secrets there are. */
-async function renewOptions(client: PoolClient, renew: Renew): Promise<number> {
+async function rotateOptions(client: PoolClient, rotate: Rotate): Promise<number> {
   let count = 0;
   const { rows } = await client.query<{ key: string; value: string }>('SELECT key, value FROM options');
   for (const { key, value } of rows) {
-    const purpose = sealedOption(key, value);
+    const purpose = optionPurpose(key, value);
     if (purpose === null) continue;
-    await client.query('UPDATE options SET value = $1 WHERE key = $2', [renew(purpose, value).sealed, key]);
+    await client.query('UPDATE options SET value = $1 WHERE key = $2', [rotate(purpose, value).encrypted, key]);
     count += 1;
   }
   return count;
 }
 
-async function renewAll(client: PoolClient, mark: string, renew: Renew): Promise<number> {
-  let count = await renewOptions(client, renew);
-  for (const place of sealedPlaces) count += await renewTable(client, place, renew);
+async function rotateAll(client: PoolClient, mark: string, rotate: Rotate): Promise<number> {
+  let count = await rotateOptions(client, rotate);
+  for (const place of encryptedColumns) count += await rotateTable(client, place, rotate);
   await client.query(endOldKeys);
   const { rows } = await client.query<{ value: string }>(readMeta, [keyProof.key]);
   for (const { value } of rows)
     await client.query('UPDATE meta SET value = $1 WHERE key = $2', [
-      renew(keyProof.purpose, value).sealed,
+      rotate(keyProof.purpose, value).encrypted,
       keyProof.key,
     ]);
   await client.query(
@@ -100,20 +104,20 @@ async function renewAll(client: PoolClient, mark: string, renew: Renew): Promise
  * All or nothing, while no node lives: one that starts meanwhile waits, and then finds that its key opens nothing.
  * @throws AppError nodes_live; when a value cannot be read, or the schema has sealed columns unknown here. @returns how many values there were.
  */
-export async function renewSealedOn(
+export async function rotateSecretsOn(
   { pool, place }: Pick<PostgresDatabase, 'pool' | 'place'>,
   mark: string,
-  renew: Renew,
+  rotate: Rotate,
 ): Promise<number> {
   const client = await pool.connect();
   try {
     await client.query('BEGIN');
-    await standAlone(client, placeName(place));
+    await requireExclusive(client, placeName(place));
     const { rows } = await client.query<{ name: string; of: string }>(columns);
     rejectUnlisted(rows.map(({ name, of }) => [name, of]));
     // Nobody follows.
     await client.query("SET LOCAL gateway.quiet = 'on'");
-    const count = await renewAll(client, mark, renew);
+    const count = await rotateAll(client, mark, rotate);
     await client.query('COMMIT');
     client.release();
     return count;

@@ -12,7 +12,7 @@ export async function rejectLive(client: Pick<PoolClient, 'query'>, name: string
 }
 
 /** From here to the end of the transaction no node begins: it waits. @throws AppError nodes_live */
-export async function standAlone(client: PoolClient, name: string): Promise<void> {
+export async function requireExclusive(client: PoolClient, name: string): Promise<void> {
   await client.query("SET LOCAL lock_timeout = '10s'");
   await client.query('LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE');
   await rejectLive(client, name);

@@ -32,14 +32,14 @@ export function errorFor(error: unknown, place: PostgresPlace): AppError {
   const name = placeName(place);
   const code = codeOf(error);
   const detail = error instanceof Error && error.message !== '' ? error.message : code;
-  const told = { name, detail };
-  if (/no encryption|SSL off|requires? SSL/i.test(detail)) return new AppError('database_tls_required', told, error);
+  const params = { name, detail };
+  if (/no encryption|SSL off|requires? SSL/i.test(detail)) return new AppError('database_tls_required', params, error);
   if (/does not support SSL/i.test(detail) || certificate.test(`${code} ${detail}`))
-    return new AppError('database_tls', told, error);
+    return new AppError('database_tls', params, error);
   if (wrongPassword.includes(code) || /SASL|password/i.test(detail))
-    return new AppError('database_password', told, error);
-  if (code === noDatabase) return new AppError('database_absent', told, error);
-  if (tooMany.includes(code)) return new AppError('database_full', told, error);
-  if (starting.includes(code)) return new AppError('database_starting', told, error);
-  return new AppError('database_unreachable', told, error);
+    return new AppError('database_password', params, error);
+  if (code === noDatabase) return new AppError('database_absent', params, error);
+  if (tooMany.includes(code)) return new AppError('database_full', params, error);
+  if (starting.includes(code)) return new AppError('database_starting', params, error);
+  return new AppError('database_unreachable', params, error);
 }

@@ -9,7 +9,7 @@ const ownerDays = 30;
 const cleanupMs = 60_000;
 
 /** Losing the last of them costs a client an error, and no money: nobody waits for a disk. */
-const quickly = 'SET LOCAL synchronous_commit = off';
+const withoutSync = 'SET LOCAL synchronous_commit = off';
 
 const trim = (where: string, max: string) => `DELETE FROM kept_items WHERE number IN (SELECT number FROM
   (SELECT number, sum(size) OVER (ORDER BY number DESC) AS sofar FROM kept_items ${where}) rows WHERE sofar > ${max})`;
@@ -40,7 +40,7 @@ export function createPostgresKeptItems(
     const client = await pool.connect();
     try {
       await client.query('BEGIN');
-      await client.query(quickly);
+      await client.query(withoutSync);
       await client.query(text, [...values]);
       await client.query('COMMIT');
     } catch (error) {

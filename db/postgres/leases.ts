@@ -7,26 +7,26 @@ import { numbers } from './arrays.ts';
 import type { Answer, Statement } from './line.ts';
 import { begunOf } from './period.ts';
 
-interface Funds {
+interface Available {
   /** Balance, or the least of what is not spent of a token's limit and budgets. */
   readonly left: number;
   readonly bound: Grant['tokenBound'];
   leased: number;
 }
 
-interface Holding {
+interface LeaseRow {
   readonly kind: LeaseKind;
   readonly subject: number;
   readonly epoch: number;
 }
 
-interface KnownFunds {
+interface KnownLeases {
   /** Of nodes that live. */
-  readonly holdings: readonly Holding[];
+  readonly leaseRows: readonly LeaseRow[];
   /** By `leaseKey`. */
   readonly leases: ReadonlyMap<string, number>;
-  readonly accounts: ReadonlyMap<number, Funds>;
-  readonly tokens: ReadonlyMap<number, Funds>;
+  readonly accounts: ReadonlyMap<number, Available>;
+  readonly tokens: ReadonlyMap<number, Available>;
 }
 
 /** A balance below so many times the need is small. */
@@ -44,23 +44,23 @@ const leftOf = (period: Period): string =>
 const bounds = ['limit', 'day', 'month'] as const;
 
 /** @param row null = without such a bound. */
-function fundsOf(
+function availableOf(
   row: Readonly<Record<(typeof bounds)[number], number | null | undefined>> & { leased: number },
-): Funds {
-  let funds: Funds = { left: Number.MAX_SAFE_INTEGER, bound: 'limit', leased: row.leased };
+): Available {
+  let available: Available = { left: Number.MAX_SAFE_INTEGER, bound: 'limit', leased: row.leased };
   for (const bound of bounds) {
-    const left = row[bound] ?? funds.left;
-    if (left < funds.left) funds = { ...funds, left, bound };
+    const left = row[bound] ?? available.left;
+    if (left < available.left) available = { ...available, left, bound };
   }
-  return funds;
+  return available;
 }
 
-export function readsForMoves(
+export function readsForLeases(
   moves: readonly LeaseMove[],
   epoch: number,
 ): {
   readonly statements: readonly Statement[];
-  readonly read: (answers: readonly Answer[]) => KnownFunds;
+  readonly read: (answers: readonly Answer[]) => KnownLeases;
 } {
   const accounts: number[] = [];
   const tokens: number[] = [];
@@ -70,8 +70,8 @@ export function readsForMoves(
       if (move.token > 0) tokens.push(move.token);
     } else (move.kind === 'account' ? accounts : tokens).push(move.subject);
   }
-  const fundsById = (answer: Answer | undefined) =>
-    new Map((answer?.rows ?? []).map((row) => [row.id as number, fundsOf(row)]));
+  const availableById = (answer: Answer | undefined) =>
+    new Map((answer?.rows ?? []).map((row) => [row.id as number, availableOf(row)]));
   return {
     statements: [
       {
@@ -91,17 +91,17 @@ export function readsForMoves(
       },
     ],
     read: ([first, second, third]) => ({
-      accounts: fundsById(first),
-      tokens: fundsById(second),
+      accounts: availableById(first),
+      tokens: availableById(second),
       leases: new Map((third?.rows ?? []).map((row) => [leaseKey(row.kind, row.subject, row.epoch), row.amount])),
-      holdings: (third?.rows ?? []).filter((row) => row.lives === 1 && row.epoch !== epoch),
+      leaseRows: (third?.rows ?? []).filter((row) => row.lives === 1 && row.epoch !== epoch),
     }),
   };
 }
 
-export function decideMoves(
+export function decideLeases(
   moves: readonly LeaseMove[],
-  known: KnownFunds,
+  known: KnownLeases,
   epoch: number,
 ): { readonly value: MoveOutcome; readonly statements: readonly Statement[] } {
   const changes = new Map<string, LeaseChange>();
@@ -110,17 +110,18 @@ export function decideMoves(
     if (by === 0) return;
     const key = leaseKey(kind, subject, epoch);
     changes.set(key, { kind, subject, epoch, by: (changes.get(key)?.by ?? 0) + by });
-    const funds = (kind === 'account' ? known.accounts : known.tokens).get(subject);
-    if (funds !== undefined) funds.leased += by;
+    const available = (kind === 'account' ? known.accounts : known.tokens).get(subject);
+    if (available !== undefined) available.leased += by;
   };
-  const free = (funds: Funds | undefined): number => (funds === undefined ? 0 : funds.left - funds.leased);
+  const free = (available: Available | undefined): number =>
+    available === undefined ? 0 : available.left - available.leased;
   /** A share of what is free for some seconds to come; where there is little, for this one request alone. */
-  const grant = (funds: Funds | undefined, need: number, { use, nodes, partial = false }: Acquire): number => {
+  const grant = (available: Available | undefined, need: number, { use, nodes, partial = false }: Acquire): number => {
     if (need <= 0) return 0;
-    const room = free(funds);
-    const share = (funds?.left ?? 0) < smallFor * need ? 0 : Math.min(use, Math.floor(room / (2 * nodes)));
+    const unused = free(available);
+    const share = (available?.left ?? 0) < smallFor * need ? 0 : Math.min(use, Math.floor(unused / (2 * nodes)));
     const want = Math.max(need, share);
-    return room >= want ? want : room >= need ? need : partial ? Math.max(0, room) : 0;
+    return unused >= want ? want : unused >= need ? need : partial ? Math.max(0, unused) : 0;
   };
 
   for (const move of moves) {
@@ -138,7 +139,7 @@ export function decideMoves(
     change('token', token, tokenGranted);
     const max = known.accounts.get(account)?.left ?? 0;
     const limit = known.tokens.get(token);
-    const holders = known.holdings.filter(
+    const holders = known.leaseRows.filter(
       ({ kind, subject }) =>
         (kind === 'account' && subject === account && granted < move.need) ||
         (kind === 'token' && subject === token && tokenGranted < move.tokenNeed),

@@ -26,7 +26,7 @@ export interface Line {
 
 const connectWithinMs = 5000;
 /** A server that says nothing for so long is not waited for any more. */
-const silenceMs = 15_000;
+const idleTimeoutMs = 15_000;
 const inFailedTransaction = '25P02';
 /** "The transaction has already committed locally, but might not have been replicated to the standby." */
 const localOnly = /waiting? for synchronous replication|committed locally/i;
@@ -79,7 +79,7 @@ export async function openLine(
 
   return {
     async send(statements) {
-      const timer = setTimeout(close, silenceMs);
+      const timer = setTimeout(close, idleTimeoutMs);
       const isKept = !isStale && isOwn();
       const sent = statements.map(({ text, values = [] }) =>
         client.query({ text, values: [...values], ...(isKept && keptAs(text)) }),

@@ -85,7 +85,7 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
       );
     },
     /** What this node says of itself. The ledger's own writes to the row wait for no disk because of it. */
-    async report(node: string, follows: string, stats: string): Promise<void> {
+    async report(node: string, position: string, stats: string): Promise<void> {
       const client = await pool.connect();
       try {
         await client.query('BEGIN');
@@ -93,7 +93,7 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
         await client.query(
           `UPDATE nodes SET follows = $2::xid8, figures = $3
            WHERE epoch = (SELECT max(epoch) FROM nodes WHERE node = $1) AND state <> 'expired'`,
-          [node, follows, stats],
+          [node, position, stats],
         );
         await client.query('COMMIT');
       } catch (error) {

@@ -17,19 +17,19 @@ interface Applied {
 /** Any number that nobody else takes in this database. */
 const lockNumber = 4_747_201_116;
 
-interface There {
-  readonly ours: boolean;
+interface SchemaState {
+  readonly isOwn: boolean;
   /** A move into it has begun and not ended. */
-  readonly moving: boolean;
-  readonly others: number;
+  readonly isMoving: boolean;
+  readonly tableCount: number;
 }
 
-async function there(db: Kysely<Schema>): Promise<There> {
-  const { rows } = await sql<There>`
-    SELECT coalesce(bool_or(relname = 'gateway_migrations'), false) AS ours,
-      coalesce(bool_or(relname = 'move_cursor'), false) AS moving, count(*) AS others
+async function schemaState(db: Kysely<Schema>): Promise<SchemaState> {
+  const { rows } = await sql<SchemaState>`
+    SELECT coalesce(bool_or(relname = 'gateway_migrations'), false) AS "isOwn",
+      coalesce(bool_or(relname = 'move_cursor'), false) AS "isMoving", count(*) AS "tableCount"
     FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')`.execute(db);
-  return rows[0] ?? { ours: false, moving: false, others: 0 };
+  return rows[0] ?? { isOwn: false, isMoving: false, tableCount: 0 };
 }
 
 const appliedIn = async (db: Kysely<Schema>): Promise<readonly Applied[]> =>
@@ -37,7 +37,7 @@ const appliedIn = async (db: Kysely<Schema>): Promise<readonly Applied[]> =>
 
 /** @returns name of the newest migration, '' = none. */
 export async function postgresSchemaOf({ query }: PostgresDatabase): Promise<string> {
-  if (!(await there(query)).ours) return '';
+  if (!(await schemaState(query)).isOwn) return '';
   return (await appliedIn(query)).at(-1)?.name ?? '';
 }
 
@@ -48,36 +48,37 @@ function rejectNewer(applied: readonly Applied[], known: readonly string[]): voi
   throw new AppError('database_newer', { schema: applied.at(-1)?.name ?? '', newest: known.at(-1) ?? '' });
 }
 
-/** @param moving whoever fills it may have begun before. @param report told of a database that is there already. @returns names applied. @throws AppError database_foreign, database_newer, move_unfinished. */
+/** @param isMoving whoever fills it may have begun before. @param report told of a database that is there already. @returns names applied. @throws AppError database_foreign, database_newer, move_unfinished. */
 export async function migratePostgres(
   database: PostgresDatabase,
   migrations: readonly Migration[] = postgresMigrations,
-  moving = false,
+  isMoving = false,
   report: (step: MigrationStep) => void = () => undefined,
 ): Promise<string[]> {
   const known = migrations.map(({ name }) => name);
   // Looking takes no lock: nearly every start finds nothing to do.
-  const before = await there(database.query);
-  if (before.moving && !moving) throw new AppError('move_unfinished', { name: placeName(database.place) });
-  if (before.ours) {
+  const before = await schemaState(database.query);
+  if (before.isMoving && !isMoving) throw new AppError('move_unfinished', { name: placeName(database.place) });
+  if (before.isOwn) {
     const applied = await appliedIn(database.query);
     rejectNewer(applied, known);
     if (known.every((name) => applied.some((one) => one.name === name))) return [];
   }
   const applied = await database.query.transaction().execute(async (transaction) => {
     await sql`SELECT pg_advisory_xact_lock(${sql.lit(lockNumber)})`.execute(transaction);
-    const found = await there(transaction);
-    if (!found.ours && found.others > 0) throw new AppError('database_foreign', { name: placeName(database.place) });
-    if (!found.ours)
+    const found = await schemaState(transaction);
+    if (!found.isOwn && found.tableCount > 0)
+      throw new AppError('database_foreign', { name: placeName(database.place) });
+    if (!found.isOwn)
       await sql`CREATE TABLE gateway_migrations (name text COLLATE "C" PRIMARY KEY, breaks bigint NOT NULL, at timestamptz NOT NULL DEFAULT now())`.execute(
         transaction,
       );
-    if (found.ours) return applyMissing(transaction, migrations, known, report);
+    if (found.isOwn) return applyMissing(transaction, migrations, known, report);
     for (const statement of postgresSchema()) await sql.raw(statement).execute(transaction);
     for (const migration of migrations) await note(migration, transaction);
     return known;
   });
-  if (before.ours) report({ kind: 'done', to: known.at(-1) ?? '', copy: '' });
+  if (before.isOwn) report({ kind: 'done', to: known.at(-1) ?? '', copy: '' });
   await prepareMonths(database.query);
   return applied;
 }

@@ -31,7 +31,7 @@ function monthsBetween(from: number, to: number): Month[] {
 }
 
 /** Asked of the catalogue itself: `to_regclass` may answer from what the connection remembers. */
-const there = async (db: Kysely<Schema>, table: string): Promise<boolean> =>
+const hasTable = async (db: Kysely<Schema>, table: string): Promise<boolean> =>
   (
     await sql<{ there: boolean }>`SELECT EXISTS (SELECT 1 FROM pg_class
       WHERE relname = ${table} AND relnamespace = current_schema()::regnamespace) AS there`.execute(db)
@@ -44,7 +44,7 @@ const lockNumber = 4_747_201_117;
 const createMonth = ({ table, from, to }: Month, db: Kysely<Schema>): Promise<void> =>
   db.transaction().execute(async (transaction) => {
     await sql`SELECT pg_advisory_xact_lock(${sql.lit(lockNumber)})`.execute(transaction);
-    if (await there(transaction, table)) return;
+    if (await hasTable(transaction, table)) return;
     const [month, start, end] = [sql.table(table), sql.lit(from), sql.lit(to)];
     // Whoever writes into the rest meanwhile would write into what is taken out of it.
     await sql`LOCK TABLE logs_rest IN ACCESS EXCLUSIVE MODE`.execute(transaction);
@@ -56,16 +56,16 @@ const createMonth = ({ table, from, to }: Month, db: Kysely<Schema>): Promise<vo
 
 /** Every month in which one of the two times lies, and those between. @param from epoch seconds. */
 export async function ensureMonths(db: Kysely<Schema>, from: number, to: number): Promise<void> {
-  for (const month of monthsBetween(from, to)) if (!(await there(db, month.table))) await createMonth(month, db);
+  for (const month of monthsBetween(from, to)) if (!(await hasTable(db, month.table))) await createMonth(month, db);
 }
 
-const aheadSeconds = 62 * 86_400;
+const futureSeconds = 62 * 86_400;
 
 /** This month and those that come next, by the database's clock. */
 export async function prepareMonths(db: Kysely<Schema>): Promise<void> {
   const { rows } = await sql<{ now: number }>`SELECT extract(epoch FROM now())::bigint AS now`.execute(db);
   const now = rows[0]?.now ?? 0;
-  await ensureMonths(db, now, now + aheadSeconds);
+  await ensureMonths(db, now, now + futureSeconds);
 }
 
 /** Nobody who writes or reads the log waits longer for this; what was not dropped is dropped the next time. */

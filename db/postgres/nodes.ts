@@ -37,14 +37,14 @@ const settings: Statement = {
 };
 
 /** By the database's clock; the node itself stops three seconds earlier by its own. */
-const lifeOf = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter})`;
+const expiryIn = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter})`;
 
 /** The last of its answers has no row when the node may not write, or when the number has been used. @param leaseSeconds until its leases end. */
-export const beginning = ({ epoch, run }: Fence, seq: number, leaseSeconds: number): readonly Statement[] => [
+export const startNode = ({ epoch, run }: Fence, seq: number, leaseSeconds: number): readonly Statement[] => [
   { text: 'BEGIN' },
   settings,
   {
-    text: `UPDATE nodes SET seq = $1, expires_at = ${lifeOf('$4')} WHERE epoch = $2 AND run = $3 AND state <> 'expired' AND seq = $1 - 1 RETURNING seq`,
+    text: `UPDATE nodes SET seq = $1, expires_at = ${expiryIn('$4')} WHERE epoch = $2 AND run = $3 AND state <> 'expired' AND seq = $1 - 1 RETURNING seq`,
     values: [seq, epoch, run, leaseSeconds],
   },
 ];
@@ -61,7 +61,7 @@ export async function inspect(line: Line, { epoch, run }: Fence, leaseSeconds: n
     { text: 'BEGIN' },
     settings,
     {
-      text: `UPDATE nodes SET expires_at = CASE state WHEN 'expired' THEN expires_at ELSE ${lifeOf('$3')} END WHERE epoch = $1 AND run = $2 RETURNING seq, state`,
+      text: `UPDATE nodes SET expires_at = CASE state WHEN 'expired' THEN expires_at ELSE ${expiryIn('$3')} END WHERE epoch = $1 AND run = $2 RETURNING seq, state`,
       values: [epoch, run, leaseSeconds],
     },
     { text: 'COMMIT' },
@@ -90,7 +90,7 @@ export async function begin(
 ): Promise<{ readonly epoch: number; readonly behind: readonly SeqMark[] }> {
   const [inserted, found] = await line.send([
     {
-      text: `INSERT INTO nodes (node, run, version, schema, expires_at, started_at) VALUES ($1, $2, $3, $4, ${lifeOf('$6')}, $5) RETURNING epoch`,
+      text: `INSERT INTO nodes (node, run, version, schema, expires_at, started_at) VALUES ($1, $2, $3, $4, ${expiryIn('$6')}, $5) RETURNING epoch`,
       values: [name, run, version, schema, now, leaseSeconds],
     },
     {
@@ -244,7 +244,7 @@ const watchMs = 4500;
 const checkMs = 250;
 
 /** @returns whether a process reports heartbeats under that name: its row changes while it is watched. */
-export async function reportsElsewhere(line: Line, name: string): Promise<boolean> {
+export async function runsElsewhere(line: Line, name: string): Promise<boolean> {
   const first = new Map<number, string>();
   for (let waited = 0; waited <= watchMs; waited += checkMs) {
     const [answer] = await line.send([

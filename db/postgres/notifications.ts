@@ -7,7 +7,7 @@ import type { PostgresPlace } from '../place.ts';
 import { readAsLibpq } from './open.ts';
 
 /** What a session of the driver is used for here. */
-export interface EarLine {
+export interface ListenerConnection {
   query(text: string): Promise<unknown>;
   onNotice(received: (channel: string, payload: string) => void): void;
   onEnd(ended: () => void): void;
@@ -20,8 +20,8 @@ export interface NotificationListener {
   close(): void;
 }
 
-export interface EarDeps {
-  readonly connect: () => Promise<EarLine>;
+export interface ListenerDeps {
+  readonly connect: () => Promise<ListenerConnection>;
   /** Over another connection, as others would. */
   readonly notify: (channel: string, payload: string) => Promise<void>;
   readonly channels: readonly string[];
@@ -40,11 +40,11 @@ const timeoutMs = 2000;
 const firstAgainMs = 250;
 const maxRetryMs = 30_000;
 
-export function createNotificationListener(deps: EarDeps): NotificationListener {
+export function createNotificationListener(deps: ListenerDeps): NotificationListener {
   const own = `gateway_ear_${deps.name}`;
   let hearing = false;
   let closed = false;
-  let line: EarLine | null = null;
+  let line: ListenerConnection | null = null;
   const end = Promise.withResolvers<void>();
 
   const provenOn = async (ended: Promise<void>, receivedOwn: () => Promise<void>): Promise<boolean> => {
@@ -108,7 +108,7 @@ export function createNotificationListener(deps: EarDeps): NotificationListener 
 }
 
 /** @throws the driver's error. */
-export async function openEarLine(place: PostgresPlace): Promise<EarLine> {
+export async function openListenerConnection(place: PostgresPlace): Promise<ListenerConnection> {
   const client = new Client({
     connectionString: readAsLibpq(place.direct ?? place.url),
     connectionTimeoutMillis: 5000,

@@ -20,7 +20,7 @@ const settings = `SELECT current_setting('server_version') AS version, current_s
   pg_database_size(current_database()) AS bytes`;
 
 const months = `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'logs'::regclass`;
-const strays = 'SELECT count(*) AS n FROM (SELECT 1 FROM logs_rest LIMIT 1000) rest';
+const unassignedLogsQuery = 'SELECT count(*) AS n FROM (SELECT 1 FROM logs_rest LIMIT 1000) rest';
 const nodes = `SELECT count(*) FILTER (WHERE state = 'live') AS live,
   count(DISTINCT version) FILTER (WHERE state = 'live') AS versions FROM nodes`;
 const oldest = `SELECT pid, coalesce(application_name, '') AS name, coalesce(datname, '') AS database,
@@ -55,7 +55,15 @@ async function isListening({ pool, place }: PostgresDatabase): Promise<boolean> 
 
 type Settings = Omit<
   ServerStatus,
-  'isListening' | 'direct' | 'monthsMissing' | 'strayLogs' | 'liveNodes' | 'versions' | 'oldest' | 'schema' | 'aheadMs'
+  | 'isListening'
+  | 'direct'
+  | 'monthsMissing'
+  | 'unassignedLogs'
+  | 'liveNodes'
+  | 'versions'
+  | 'oldest'
+  | 'schema'
+  | 'clockLeadMs'
 >;
 
 export async function serverStatus(database: PostgresDatabase, now: number): Promise<ServerStatus> {
@@ -65,7 +73,7 @@ export async function serverStatus(database: PostgresDatabase, now: number): Pro
   const found = await one<Settings & { clockMs: number }>(settings);
   if (found === undefined) throw new Error('the server does not say what it is');
   // The answer was on its way for half of the time, as far as anybody knows.
-  const aheadMs = now + (performance.now() - askedAt) / 2 - found.clockMs;
+  const clockLeadMs = now + (performance.now() - askedAt) / 2 - found.clockMs;
   const there = new Set((await database.pool.query<{ name: string }>(months)).rows.map(({ name }) => name));
   const seconds = Math.floor(found.clockMs / 1000);
   const wanted = [monthOf(seconds), monthOf(seconds + monthSeconds)].map(({ table }) => table);
@@ -73,11 +81,11 @@ export async function serverStatus(database: PostgresDatabase, now: number): Pro
   const { clockMs: _clock, ...rest } = found;
   return {
     ...rest,
-    aheadMs,
+    clockLeadMs,
     isListening: await isListening(database),
     direct: database.place.direct !== undefined,
     monthsMissing: wanted.filter((name) => !there.has(name)),
-    strayLogs: (await one<{ n: number }>(strays))?.n ?? 0,
+    unassignedLogs: (await one<{ n: number }>(unassignedLogsQuery))?.n ?? 0,
     liveNodes: living?.live ?? 0,
     versions: living?.versions ?? 0,
     oldest: (await one<NonNullable<ServerStatus['oldest']>>(oldest)) ?? null,

@@ -34,16 +34,16 @@ const answerWithinMs = 5000;
 /** What is said arrives within this time or never. */
 const timeoutMs = 2000;
 /** Between two questions whether it still hears. */
-const proveMs = 10_000;
+const checkMs = 10_000;
 /** As seldom as two questions are unanswered, nobody is told of it. */
-const missesTold = 2;
+const maxMisses = 2;
 const readMs = 250;
 
 const recent = "clock_timestamp() - interval '5 s'";
 const written = `SELECT text FROM node_messages WHERE at > ${recent}`;
 /** A sign of life that leaves nothing behind which nobody reads any more. */
 const ping = `DELETE FROM node_messages WHERE at <= ${recent}`;
-const told = 'WITH kept AS (INSERT INTO node_messages (text) VALUES ($2)) SELECT pg_notify($1, $2)';
+const notifyQuery = 'WITH kept AS (INSERT INTO node_messages (text) VALUES ($2)) SELECT pg_notify($1, $2)';
 
 const cut = (client: Client): void =>
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
@@ -51,7 +51,7 @@ const cut = (client: Client): void =>
 /** Connects by itself, again and again. */
 export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): Wire {
   const isNew = createSeen();
-  const hearing = createHearing(deps);
+  const selfCheck = createSelfCheck(deps);
   const received = (text: string) => {
     if (isNew(text)) receive(text);
   };
@@ -66,9 +66,9 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
     }, ms);
     timers.add(timer);
   };
-  const prove = async (on: Client): Promise<void> => {
-    const again = await hearing.prove(() => client === on);
-    if (client === on) after(again, () => void prove(on));
+  const check = async (on: Client): Promise<void> => {
+    const again = await selfCheck.check(() => client === on);
+    if (client === on) after(again, () => void check(on));
   };
 
   const connect = async () => {
@@ -83,22 +83,22 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
       if (gone) return;
       gone = true;
       if (client === fresh) client = null;
-      hearing.lost();
+      selfCheck.lost();
       fresh.end().catch(() => undefined);
       if (!closed) after(againMs, () => void connect());
     };
     fresh.on('error', lost);
     fresh.on('end', lost);
     fresh.on('notification', (notice) => {
-      if (notice.channel === hearing.channel) hearing.heard();
+      if (notice.channel === selfCheck.channel) selfCheck.onReceived();
       else received(notice.payload ?? '');
     });
     try {
       await fresh.connect();
-      for (const one of [channel, hearing.channel]) await fresh.query(`LISTEN "${one}"`);
+      for (const one of [channel, selfCheck.channel]) await fresh.query(`LISTEN "${one}"`);
       if (closed) return lost();
       client = fresh;
-      void prove(fresh);
+      void check(fresh);
     } catch {
       lost();
     }
@@ -115,15 +115,15 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
     );
   }, pingMs);
   const readings = setInterval(() => {
-    if (hearing.hears()) reader.rest();
+    if (selfCheck.isListening()) reader.rest();
     else if (client !== null) void reader.read(client);
   }, readMs);
 
   return {
     send(text) {
-      client?.query(told, [channel, text]).catch(() => undefined);
+      client?.query(notifyQuery, [channel, text]).catch(() => undefined);
     },
-    isListening: hearing.hears,
+    isListening: selfCheck.isListening,
     close() {
       closed = true;
       for (const timer of timers) clearTimeout(timer);
@@ -135,27 +135,27 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
 }
 
 /** Whether what is said arrives. */
-function createHearing({ print, changed, name }: Omit<WireDeps, 'receive'>) {
+function createSelfCheck({ print, changed, name }: Omit<WireDeps, 'receive'>) {
   const own = `gateway_wire_${name}`;
-  let hearing = false;
+  let isListening = false;
   /** Questions in a row that nobody heard. */
   let misses = 0;
   let received: () => void = () => undefined;
   const judge = (arrives: boolean) => {
-    if (arrives && misses >= missesTold) changed(true);
+    if (arrives && misses >= maxMisses) changed(true);
     misses = arrives ? 0 : misses + 1;
-    if (misses === missesTold) changed(false);
-    hearing = arrives;
+    if (misses === maxMisses) changed(false);
+    isListening = arrives;
   };
   return {
     channel: own,
-    hears: () => hearing,
-    heard: () => received(),
+    isListening: () => isListening,
+    onReceived: () => received(),
     lost() {
-      hearing = false;
+      isListening = false;
     },
     /** @param holds the connection on which it listens is the same as before. @returns milliseconds until it is to be asked again. */
-    async prove(holds: () => boolean): Promise<number> {
+    async check(holds: () => boolean): Promise<number> {
       const self = Promise.withResolvers<boolean>();
       received = () => self.resolve(true);
       const isPresent = await print(own, '').then(
@@ -167,7 +167,7 @@ function createHearing({ print, changed, name }: Omit<WireDeps, 'receive'>) {
       clearTimeout(timedOut);
       // Where nothing was said, or nobody listened, nothing is known.
       if (isPresent && holds()) judge(arrives);
-      return hearing || misses >= missesTold ? proveMs : againMs;
+      return isListening || misses >= maxMisses ? checkMs : againMs;
     },
   };
 }

@@ -10,15 +10,15 @@ export interface AlertCandidate {
   readonly balance: number;
 }
 
-export interface Expiring {
+export interface ExpiringItem {
   readonly id: string;
-  readonly what: string;
+  readonly label: string;
   /** Epoch seconds. */
   readonly expiresAt: number;
 }
 
 /** What operators are told of belongs to nobody. */
-const noop = 0;
+const operators = 0;
 const hourSeconds = 3600;
 const baselineHours = 7 * 24;
 const minRole = 10;
@@ -61,7 +61,7 @@ export function createAlertsRepository({ query }: Database) {
       return { spent: Math.max(last.quota, current.quota), baseline: hours < 24 ? 0 : week.quota / hours };
     },
     /** Access tokens and API keys of administrators that end between two times. */
-    expiring: async (from: number, to: number): Promise<Expiring[]> => {
+    expiring: async (from: number, to: number): Promise<ExpiringItem[]> => {
       const rows = await query
         .selectFrom((keys) =>
           keys
@@ -87,29 +87,29 @@ export function createAlertsRepository({ query }: Database) {
         .execute();
       return rows.map(({ id, name, username, expires_at: expiresAt, kind }) => ({
         id: `${kind}${id}`,
-        what: `${username} / ${name}`,
+        label: `${username} / ${name}`,
         expiresAt,
       }));
     },
     /** What operators were told of, and when. */
-    told: () =>
-      query.selectFrom('alerts').select(['kind', 'sent_at']).where('user_id', '=', noop).orderBy('kind').execute(),
+    history: () =>
+      query.selectFrom('alerts').select(['kind', 'sent_at']).where('user_id', '=', operators).orderBy('kind').execute(),
     /** As if it had been told at that time. */
     postpone: async (kind: string, at: number): Promise<void> => {
       await query
         .updateTable('alerts')
         .set({ sent_at: at })
-        .where('user_id', '=', noop)
+        .where('user_id', '=', operators)
         .where('kind', '=', kind)
         .execute();
     },
     /** All but those that begin so, up to the target's name behind the last `@`. */
     deleteOld: async (kept: readonly string[]): Promise<void> => {
       const keep = new Set(kept);
-      const rows = await query.selectFrom('alerts').select('kind').where('user_id', '=', noop).execute();
+      const rows = await query.selectFrom('alerts').select('kind').where('user_id', '=', operators).execute();
       const over = rows.map(({ kind }) => kind).filter((kind) => !keep.has(kind.slice(0, kind.lastIndexOf('@'))));
       for (const kind of over)
-        await query.deleteFrom('alerts').where('user_id', '=', noop).where('kind', '=', kind).execute();
+        await query.deleteFrom('alerts').where('user_id', '=', operators).where('kind', '=', kind).execute();
     },
     /** Takes the turn to alert. @returns false when the last alert of this kind is younger than `quietSeconds`. */
     claim: async (userId: number, kind: string, now: number, quietSeconds: number): Promise<boolean> =>

@@ -15,7 +15,7 @@ export function createAuditRepository(
   return {
     append: (entry: AuditEntry): Promise<void> =>
       query.transaction().execute(async (transaction) => {
-        await dialect.alone(transaction, 'audit');
+        await dialect.exclusive(transaction, 'audit');
         const last = await transaction
           .selectFrom('audit')
           .select('hash')

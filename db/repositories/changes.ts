@@ -21,7 +21,7 @@ export interface Feed {
   /** @param seq up to where the follower has acted; what it was told and has not acted on is told again. @returns null = nothing. */
   after(seq: number): Promise<FeedChanges | null>;
   /** What may be forgotten on its behalf; null where nobody needs to know. */
-  follows(): string | null;
+  position(): string | null;
   /** Forgets what every follower has long seen. */
   trim(): Promise<void>;
 }

@@ -6,7 +6,7 @@ export interface Replacement {
   /** Hash of the session that stays, '' = none. */
   readonly keepSession: string;
   /** Access tokens and passkeys end too. */
-  readonly everything: boolean;
+  readonly all: boolean;
 }
 
 export function createCredentialsRepository({ query }: Database) {
@@ -15,12 +15,12 @@ export function createCredentialsRepository({ query }: Database) {
     replace: (
       userId: number,
       seenHash: string | null,
-      { passwordHash, keepSession, everything }: Replacement,
+      { passwordHash, keepSession, all }: Replacement,
     ): Promise<boolean> =>
       query.transaction().execute(async (transaction) => {
         const { numUpdatedRows } = await transaction
           .updateTable('users')
-          .set({ password_hash: passwordHash, password_made: 0, ...(everything ? { access_token_hash: null } : {}) })
+          .set({ password_hash: passwordHash, password_made: 0, ...(all ? { access_token_hash: null } : {}) })
           .where('id', '=', userId)
           .where('deleted_at', 'is', null)
           .$if(seenHash !== null, (q) => q.where('password_hash', '=', seenHash ?? ''))
@@ -31,7 +31,7 @@ export function createCredentialsRepository({ query }: Database) {
           .where('user_id', '=', userId)
           .where('id_hash', '<>', keepSession)
           .execute();
-        if (!everything) return true;
+        if (!all) return true;
         await transaction.deleteFrom('access_tokens').where('user_id', '=', userId).execute();
         await transaction.deleteFrom('passkeys').where('user_id', '=', userId).execute();
         return true;

@@ -4,5 +4,5 @@ import type { Dialect } from '../dialect.ts';
 export const escapeLike = (text: string): string => text.replace(/[%]/g, '_');
 
 /** The column begins with this text, wildcards taken literally. */
-export const beginsWith = (dialect: Dialect, column: string, text: string) =>
+export const startsWith = (dialect: Dialect, column: string, text: string) =>
   dialect.like(column, `${text.replace(/[\\%_]/g, '\\$&')}%`, '\\');

@@ -2,14 +2,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import { errorStatuses, type LogFacet } from '../../server/contract/log-status.ts';
 import type { Database } from '../open.ts';
-import { createLogFilters, exceptional, type LogFilter, type LogQuery } from './log-filter.ts';
+import { createLogFilters, isNotSuccess, type LogFilter, type LogQuery } from './log-filter.ts';
 
 export interface LogCounts {
   /** Epoch seconds of the first bucket's beginning, and seconds of each. */
   readonly from: number;
   readonly step: number;
   /** The numbers are estimates. */
-  readonly sampled: boolean;
+  readonly isSample: boolean;
   /** By number of the bucket; those without rows are absent. */
   readonly buckets: readonly { readonly bucket: number; readonly rows: number; readonly errors: number }[];
   readonly values: readonly { readonly by: LogFacet; readonly value: string; readonly rows: number }[];
@@ -22,7 +22,7 @@ export interface LogCountsQuery {
   /** Epoch seconds, where the filter has no end. */
   readonly now: number;
   /** Rows that are looked at for one answer, roughly. */
-  readonly lookedAt?: number;
+  readonly checkedRows?: number;
 }
 
 interface Counted {
@@ -55,11 +55,11 @@ export function createLogFacets(database: Database) {
       .limit(1)
       .executeTakeFirst();
 
-  return async (filter: LogFilter, { by, stepOf, now, lookedAt = 10_000 }: LogCountsQuery): Promise<LogCounts> => {
+  return async (filter: LogFilter, { by, stepOf, now, checkedRows = 10_000 }: LogCountsQuery): Promise<LogCounts> => {
     const [first, last] = [await endOf(filter, 'asc'), await endOf(filter, 'desc')];
     const from = filter.from ?? first?.created_at ?? now;
     const step = stepOf(Math.max(1, (filter.to ?? now) - from));
-    if (first === undefined || last === undefined) return { from, step, sampled: false, buckets: [], values: [] };
+    if (first === undefined || last === undefined) return { from, step, isSample: false, buckets: [], values: [] };
 
     const rowsOf = (q: LogQuery<unknown>, weight: number) =>
       q.select([
@@ -68,22 +68,22 @@ export function createLogFacets(database: Database) {
         statusSql(filter.retries === true).as('status'),
         ...by.flatMap((one) => (one === 'status' ? [] : [columns[one].as(one)])),
       ]);
-    const { rows, narrow, sift } = await sized(filter, lookedAt + 1);
+    const { rows, narrow, filtered } = await sized(filter, checkedRows + 1);
     const all = query.selectFrom('logs') as LogQuery<unknown>;
-    const sampled = rows > lookedAt;
+    const isSample = rows > checkedRows;
     const parts: RawBuilder<unknown>[] = [];
     const part = (q: LogQuery<unknown>, weight: number) => sql`SELECT * FROM ${rowsOf(q, weight)} AS part`;
-    if (!sampled) parts.push(part(narrow(all), 1));
+    if (!isSample) parts.push(part(narrow(all), 1));
     else {
       const ids = { first: Math.min(first.id, last.id), last: Math.max(first.id, last.id) };
-      const share = Math.max(1, Math.ceil((ids.last - ids.first + 1) / lookedAt));
+      const share = Math.max(1, Math.ceil((ids.last - ids.first + 1) / checkedRows));
       const some = dialect.spread({ ...ids, step: share }, first.created_at, last.created_at).as('logs');
-      const spread = sift(query.selectFrom(some) as unknown as LogQuery<unknown>);
+      const spread = filtered(query.selectFrom(some) as unknown as LogQuery<unknown>);
       // What went wrong is rare and what one looks for: all of it is counted where that can be done.
-      const rare = await sized(filter, lookedAt + 1, true);
-      const whole = rare.rows <= lookedAt;
+      const rare = await sized(filter, checkedRows + 1, true);
+      const whole = rare.rows <= checkedRows;
       parts.push(
-        part(whole ? spread.where(sql<boolean>`NOT ${exceptional(dialect)}`) : spread, share),
+        part(whole ? spread.where(sql<boolean>`NOT ${isNotSuccess(dialect)}`) : spread, share),
         ...(whole ? [part(rare.narrow(all), 1)] : []),
       );
     }
@@ -103,7 +103,7 @@ export function createLogFacets(database: Database) {
     return {
       from,
       step,
-      sampled,
+      isSample,
       buckets: ordered.flatMap(({ kind, value, n, errors }) =>
         kind === 'bucket' ? [{ bucket: Number(value), rows: n, errors }] : [],
       ),

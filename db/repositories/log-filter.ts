@@ -35,18 +35,18 @@ export interface LogFilter {
 /** Totals beyond this are not counted: the number would cost more than it tells. */
 export const maxCounted = 10_000;
 
-/** Column and value of a filter; `exceptional` is none, and stands for an index. */
+/** Column and value of a filter; `isNotSuccess` is none, and stands for an index. */
 type Equal = readonly [keyof LogsTable | 'exceptional', string | number];
 /** Everything but plain successes, as its index says it. */
-export const exceptional = (dialect: Dialect) =>
+export const isNotSuccess = (dialect: Dialect) =>
   sql<boolean>`(logs.type <> 2 OR logs.end_reason NOT IN ('completed', 'imported', '') OR ${dialect.position(sql`logs.other`, sql.lit(attemptsMember))} > 0)`;
 
 /** More would let one question be asked in exponentially many ways. */
-const mostWildcards = 4;
+const maxWildcards = 4;
 const isPattern = (model: string | undefined): boolean => model?.includes('%') === true;
 const patternOf = (model: string): string => {
   const parts = model.replace(/[\\_]/g, '\\$&').split(/%+/);
-  return parts.length > mostWildcards + 1 ? `${parts.slice(0, mostWildcards).join('%')}%` : parts.join('%');
+  return parts.length > maxWildcards + 1 ? `${parts.slice(0, maxWildcards).join('%')}%` : parts.join('%');
 };
 
 export type LogQuery<O> = SelectQueryBuilder<Schema, 'logs', O>;
@@ -128,11 +128,11 @@ export function createLogFilters({ query, dialect }: Database) {
     let narrowed = q;
     for (const one of equal) {
       if (one[0] === 'exceptional') {
-        if (one === lead) narrowed = narrowed.where(exceptional(dialect));
+        if (one === lead) narrowed = narrowed.where(isNotSuccess(dialect));
         continue;
       }
       const name = `logs.${one[0]}`;
-      const column = one === lead ? sql.ref(name) : dialect.unindexed(name);
+      const column = one === lead ? sql.ref(name) : dialect.withoutIndex(name);
       narrowed = narrowed.where(sql<boolean>`${column} = ${one[1]}`);
       // Said as the index says it.
       if (one === lead && one[0] === 'type') narrowed = narrowed.where(sql<boolean>`logs.type <> 2`);
@@ -190,9 +190,9 @@ export function createLogFilters({ query, dialect }: Database) {
     return {
       rows: await countOn(filter, lead, atMost),
       narrow: <O>(q: LogQuery<O>): LogQuery<O> =>
-        where(inRange(q, filter), equal, lead).$if(rare, (one) => one.where(exceptional(dialect))),
+        where(inRange(q, filter), equal, lead).$if(rare, (one) => one.where(isNotSuccess(dialect))),
       /** On no index of the log. */
-      sift: <O>(q: LogQuery<O>): LogQuery<O> => where(inRange(q, filter), equal, undefined),
+      filtered: <O>(q: LogQuery<O>): LogQuery<O> => where(inRange(q, filter), equal, undefined),
     };
   };
 

@@ -111,7 +111,7 @@ export function createLogsRepository(database: Database) {
     },
     after: (id: number, type: number | undefined, limit: number): Promise<LogRow[]> =>
       rows()
-        .$if(type !== undefined, (q) => q.where(sql<boolean>`${dialect.unindexed('logs.type')} = ${type}`))
+        .$if(type !== undefined, (q) => q.where(sql<boolean>`${dialect.withoutIndex('logs.type')} = ${type}`))
         .where('logs.id', '>', id)
         .orderBy('logs.id')
         .limit(limit)
@@ -144,7 +144,7 @@ export function createLogsRepository(database: Database) {
             .executeTakeFirst()
         ).numDeletedRows,
       ),
-    sums: async (filter: LogFilter, by: LogSumBy): Promise<LogSum[]> =>
+    totals: async (filter: LogFilter, by: LogSumBy): Promise<LogSum[]> =>
       (await plan({ ...filter, type: LogType.consume }))(
         query
           .selectFrom('logs')

@@ -10,7 +10,7 @@ import {
 import { fieldOf, isDescending, type redemptionSorts, type Sort } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { RedemptionsTable, Schema } from '../schema/tables.ts';
-import { beginsWith } from './like.ts';
+import { startsWith } from './like.ts';
 
 export type RedemptionRow = Selectable<RedemptionsTable>;
 
@@ -37,7 +37,7 @@ export function createRedemptionsRepository({ query, dialect }: Database) {
       .$if(keyword !== '', (q) =>
         q.where((eb) =>
           eb.or([
-            beginsWith(dialect, 'name', keyword),
+            startsWith(dialect, 'name', keyword),
             ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
           ]),
         ),

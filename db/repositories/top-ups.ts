@@ -68,8 +68,8 @@ export function createTopUpsRepository({ query }: Database) {
         .executeTakeFirstOrThrow();
     },
     /** Callbacks kept but not worked on: the process ended in between. */
-    unfinished: (): Promise<CallbackRow[]> => callbacks('new').selectAll().orderBy('id').execute(),
-    conclude: async (id: number, outcome: string): Promise<void> => {
+    pending: (): Promise<CallbackRow[]> => callbacks('new').selectAll().orderBy('id').execute(),
+    finish: async (id: number, outcome: string): Promise<void> => {
       await query.updateTable('callbacks').set({ outcome }).where('id', '=', id).where('outcome', '=', 'new').execute();
     },
     callbackPage: async (

@@ -175,7 +175,7 @@ export function createTrafficRepository({ query }: Database) {
           .where('last_ip', '<>', ip)
           .execute();
     },
-    sums: async (filter: TrafficFilter, by: readonly TrafficGroup[]): Promise<TrafficSum[]> => {
+    totals: async (filter: TrafficFilter, by: readonly TrafficGroup[]): Promise<TrafficSum[]> => {
       const rows = await rowsOf(query, filter)
         .select(by)
         .select((eb) => trafficCounters.map((name) => eb.fn.sum<number>(name).as(name)))
@@ -191,7 +191,7 @@ export function createTrafficRepository({ query }: Database) {
       );
     },
     /** The groups with the most of something, which alone is added up: all counters of many keys take their time. */
-    largest: async (
+    top: async (
       filter: TrafficFilter,
       {
         by,
@@ -280,7 +280,7 @@ export function createTrafficRepository({ query }: Database) {
         .orderBy('tokens.id')
         .execute(),
     /** Deletes windows that began before a time of their span, one after the other, so that others write meanwhile. */
-    sweep: async (before: Readonly<Record<TrafficSpan, number>>): Promise<void> => {
+    deleteOld: async (before: Readonly<Record<TrafficSpan, number>>): Promise<void> => {
       for (const span of trafficSpans)
         for (const kind of trafficKinds)
           for (;;) {

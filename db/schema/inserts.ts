@@ -6,19 +6,19 @@ type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : Name;
 type Stored<Value> = Value extends number ? number | boolean : Value;
-type Renames = Readonly<Record<string, string>>;
-type FieldOf<Name, Other extends Renames> = Name extends keyof Other
+type ColumnAliases = Readonly<Record<string, string>>;
+type FieldOf<Name, Other extends ColumnAliases> = Name extends keyof Other
   ? Other[Name]
   : Name extends string
     ? Camel<Name>
     : never;
 
-type FieldsOf<Row, Other extends Renames> = {
+type FieldsOf<Row, Other extends ColumnAliases> = {
   readonly [Column in keyof Row as FieldOf<Column, Other>]: Stored<Row[Column]>;
 };
 
 /** What a row is made of; numbers that the table gives out are its own. */
-export type EntryOf<Name extends keyof Schema, Other extends Renames> = FieldsOf<
+export type EntryOf<Name extends keyof Schema, Other extends ColumnAliases> = FieldsOf<
   Omit<Insertable<Schema[Name]>, 'id'>,
   Other
 >;
@@ -32,7 +32,7 @@ export interface InsertColumn<Entry> {
 const camel = (name: string): string => name.replace(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
 
 /** @param other fields that have another name than their column. */
-export function insertColumns<Name extends keyof Schema, const Other extends Renames = Record<never, never>>(
+export function insertColumns<Name extends keyof Schema, const Other extends ColumnAliases = Record<never, never>>(
   name: Name,
   other?: Other,
 ): readonly InsertColumn<EntryOf<Name, Other>>[] {
@@ -53,4 +53,4 @@ export const namesOf = (columns: readonly { readonly name: string }[]): string =
   columns.map(({ name }) => name).join(', ');
 
 /** Of the log: what the ledger writes for a request, domain code for an event. */
-export const logRenames = { group_name: 'group', model_name: 'model' } as const;
+export const logAliases = { group_name: 'group', model_name: 'model' } as const;

@@ -43,7 +43,7 @@ const trafficCountersAt7 = [
 const shared: readonly SharedMigration[] = [
   {
     name: '0007-traffic',
-    statements: ({ integer, text, rowless }) => [
+    statements: ({ integer, text, rowless: withoutRowid }) => [
       `CREATE TABLE traffic (
   span ${integer} NOT NULL,
   kind ${text} NOT NULL,
@@ -58,7 +58,7 @@ const shared: readonly SharedMigration[] = [
   words ${text} NOT NULL DEFAULT '',
   ${trafficCountersAt7.map((name) => `${name} ${integer} NOT NULL DEFAULT 0`).join(',\n  ')},
   PRIMARY KEY (span, kind, at, subject_id, user_id, part)
-)${rowless}`,
+)${withoutRowid}`,
       "CREATE INDEX traffic_subject ON traffic (span, kind, subject_id, at) WHERE part <> ''",
       "CREATE INDEX traffic_part ON traffic (span, kind, part, at) WHERE part <> ''",
       'CREATE INDEX traffic_user ON traffic (span, kind, user_id, at) WHERE user_id <> 0',
@@ -84,8 +84,8 @@ const shared: readonly SharedMigration[] = [
   {
     // What is not a plain success is looked for and counted without reading everything else.
     name: '0009-exceptional-log',
-    statements: ({ position, rowless }) => [
-      `CREATE INDEX logs_exceptional ON logs (created_at${rowless === '' ? ', id' : ''})
+    statements: ({ position, rowless: withoutRowid }) => [
+      `CREATE INDEX logs_exceptional ON logs (created_at${withoutRowid === '' ? ', id' : ''})
   WHERE (type <> 2 OR end_reason NOT IN ('completed', 'imported', '') OR ${position}(other, '"attempts":[') > 0)`,
     ],
   },
@@ -232,7 +232,7 @@ export const postgresMigrations: readonly Migration[] = [
 ];
 
 /** @param schema name of a file's newest migration. */
-export const knowsSchema = (schema: string): boolean => sqliteMigrations.some(({ name }) => name === schema);
+export const hasSchema = (schema: string): boolean => sqliteMigrations.some(({ name }) => name === schema);
 
 /** Names of the schemas that this build makes. */
 export const newestSqlite: string = sqliteMigrations.at(-1)?.name ?? '';

@@ -8,7 +8,7 @@ export const sqliteDialect: Dialect = {
       ? sql<boolean>`${sql.ref(column)} LIKE ${pattern}`
       : sql<boolean>`${sql.ref(column)} LIKE ${pattern} ESCAPE ${sql.lit(mark)}`,
   // The unary plus makes an expression of it.
-  unindexed: (column) => sql`+${sql.ref(column)}`,
+  withoutIndex: (column) => sql`+${sql.ref(column)}`,
   position: (text, part) => sql<number>`instr(${text}, ${part})`,
   jsonNumber: (column, member) =>
     sql<number | null>`json_extract(nullif(${sql.ref(column)}, ''), ${sql.lit(`$.${member}`)})`,
@@ -19,7 +19,7 @@ export const sqliteDialect: Dialect = {
     SELECT logs.* FROM pick CROSS JOIN logs ON logs.id = ${first} + n * ${step} + ${placeIn('n', step)})`,
   channelUse: null,
   months: null,
-  async alone(transaction, table) {
+  async exclusive(transaction, table) {
     // Writes nothing, but takes the write lock before anything is read; a read first could not be followed by a write while
     // another connection writes.
     await transaction.deleteFrom(table).where('id', '<', 0).execute();

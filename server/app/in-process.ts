@@ -1,7 +1,7 @@
 /** The services in the caller's own process: how the CLI works when no server runs on the data directory. */
 
 import { randomBytes } from 'node:crypto';
-import { sealedSample } from '../../db/encrypted-columns.ts';
+import { encryptedSample } from '../../db/encrypted-columns.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
@@ -111,7 +111,7 @@ async function openFileParts(
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const database = openDatabase(files.database, { nativeBinding });
   await migrate(database, { version, report });
-  const vault = vaultFor(files.secretKey, env, sealedSample(database));
+  const vault = vaultFor(files.secretKey, env, encryptedSample(database));
   if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(database.raw), files.pending);
   const ledger = createDirectLedger(database);
   return {
@@ -190,7 +190,7 @@ export async function openDirect(dataDir: string, env: Environment, reader: Dire
     if (reading === null) throw error;
     const { database, close } = reading;
     try {
-      const sample = sealedSample(database);
+      const sample = encryptedSample(database);
       const services = await createServices({
         database,
         vault: sample === null ? createVault(randomBytes(32)) : vaultFor(dataDirFiles(dataDir).secretKey, env, sample),

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { foldLog } from '../../db/cleanup.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { migrate } from '../../db/migrate.ts';
-import { sayingInterrupted } from '../../db/move/interrupted.ts';
+import { withInterruptNote } from '../../db/move/interrupted.ts';
 import { type MovedReport, type MoveProgress, moveSite } from '../../db/move/move.ts';
 import { openTarget } from '../../db/move/open-target.ts';
 import { postgresEnd } from '../../db/move/postgres-end.ts';
@@ -49,7 +49,7 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
       if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(source.raw), files.pending);
       const target = await openTarget(order.server);
       try {
-        return await sayingInterrupted(() => moveSite({ ...order, from: sqliteEnd(source), to: target.end }));
+        return await withInterruptNote(() => moveSite({ ...order, from: sqliteEnd(source), to: target.end }));
       } finally {
         await target.close();
       }
@@ -75,7 +75,7 @@ export async function moveToFile(order: SiteMove): Promise<MovedReport> {
       let report: MovedReport;
       try {
         await migrate(target);
-        report = await sayingInterrupted(() =>
+        report = await withInterruptNote(() =>
           moveSite({ ...order, from: postgresEnd(source), to: sqliteEnd(target) }),
         );
         foldLog(target);

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type BackupHeader, readHeader } from '../../db/backup-file.ts';
 import { schemaOf } from '../../db/cleanup.ts';
-import type { SealedSample } from '../../db/encrypted-columns.ts';
+import type { EncryptedSample } from '../../db/encrypted-columns.ts';
 import { migrate } from '../../db/migrate.ts';
 import { namesIn } from '../../db/names.ts';
 import { type Database, openDatabase, type SqliteDatabase } from '../../db/open.ts';
@@ -12,9 +12,9 @@ import { progressFile } from '../billing/ledger/progress.ts';
 import { AppError } from '../contract/errors.ts';
 import { type BackupFile, backupFiles, backupNamed } from '../domain/backup/files.ts';
 import { type Restored, restoreBackup, restoreToServer } from '../domain/backup/restore.ts';
-import { proveKey } from '../domain/secrets/key-check.ts';
-import { endRotation, type Rotated, rotate, rotationStamp } from '../domain/secrets/rotation.ts';
-import { createVault, givenKey, loadMasterKey, vaultFor } from '../domain/secrets/vault.ts';
+import { verifyKey } from '../domain/secrets/key-check.ts';
+import { endRotation, type RotateResult, rotate, rotationStamp } from '../domain/secrets/rotation.ts';
+import { createVault, environmentKey, loadMasterKey, vaultFor } from '../domain/secrets/vault.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { acquireLock, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
@@ -57,7 +57,7 @@ export async function restore(
 }
 
 /** The backup never holds the key: whoever restores it elsewhere has to bring that along. */
-function failureWith(file: string, env: Environment, sample: SealedSample): AppError | null {
+function failureWith(file: string, env: Environment, sample: EncryptedSample): AppError | null {
   try {
     vaultFor(file, env, sample);
     return null;
@@ -97,7 +97,7 @@ export function existingNames(dataDir: string, noun: string, env: Environment = 
 }
 
 /** True when the master key comes from the environment and not from the data directory. */
-export const keyIsGiven = (env: Environment): boolean => givenKey(env) !== '';
+export const hasEnvironmentKey = (env: Environment): boolean => environmentKey(env) !== '';
 
 /** @param to the new key, '' = made up. @throws AppError data_dir_locked when a server runs here, nodes_live when one runs elsewhere, secret_unreadable. */
 export async function rotateMasterKey(order: {
@@ -105,7 +105,7 @@ export async function rotateMasterKey(order: {
   readonly env: Environment;
   readonly to: string;
   readonly keepOld: boolean;
-}): Promise<Rotated> {
+}): Promise<RotateResult> {
   const { env } = order;
   const files = ensureDataDir(order.dataDir);
   const place = databasePlace(files, env);
@@ -117,8 +117,8 @@ export async function rotateMasterKey(order: {
     const database = place.engine === 'sqlite' ? await openFile(place, nativeBinding) : await openServer(place);
     try {
       const from = loadMasterKey(files.secretKey, env);
-      if (database.engine === 'postgres') await proveKey(database, createVault(from));
-      return await rotate(files.secretKey, database, { ...order, from, inFile: !keyIsGiven(env), stamp });
+      if (database.engine === 'postgres') await verifyKey(database, createVault(from));
+      return await rotate(files.secretKey, database, { ...order, from, inFile: !hasEnvironmentKey(env), stamp });
     } finally {
       await database.close();
     }

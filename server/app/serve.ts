@@ -1,6 +1,6 @@
 /** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
-import type { SealedSample } from '../../db/encrypted-columns.ts';
+import type { EncryptedSample } from '../../db/encrypted-columns.ts';
 import type { MigrationStep } from '../../db/migrate.ts';
 import type { DatabasePlace } from '../../db/place.ts';
 import { controlName, type LedgerClient } from '../billing/ledger/client.ts';
@@ -220,7 +220,7 @@ function orderOf(
   { host, port, env, metrics = null, log = defaultLogSettings, traces = null }: GatewayOptions,
   files: DataDirFiles,
   before: TakenOver | null,
-  sample: SealedSample | null,
+  sample: EncryptedSample | null,
 ): ServingOrder {
   return {
     ...{ host, env, log, traces, sample, sharesPort, shared: false, mark: '' },

@@ -1,7 +1,7 @@
 /** One command of the terminal on a site's PostgreSQL: a node of its own for as long as it runs, registered only when it moves money. */
 import { openDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
-import { sealedSampleOn } from '../../db/postgres/encrypted-columns.ts';
+import { encryptedSampleOn } from '../../db/postgres/encrypted-columns.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
 import { newestPostgres } from '../../db/schema/migrations.ts';
@@ -9,7 +9,7 @@ import type { DataDirFiles } from '../app/data-dir.ts';
 import type { Ledger, LedgerResult } from '../billing/ledger/commands.ts';
 import { pendingFiles } from '../billing/ledger/pending.ts';
 import { AppError } from '../contract/errors.ts';
-import { proveKey } from '../domain/secrets/key-check.ts';
+import { verifyKey } from '../domain/secrets/key-check.ts';
 import { type Vault, vaultFor } from '../domain/secrets/vault.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
@@ -34,8 +34,8 @@ export async function openCliNode(
   const database = await openDatabase(place, { connections });
   try {
     await migratePostgres(database);
-    const vault = vaultFor(files.secretKey, env, await sealedSampleOn(database));
-    await proveKey(database, vault);
+    const vault = vaultFor(files.secretKey, env, await encryptedSampleOn(database));
+    await verifyKey(database, vault);
     const ledger = createVisitingLedger(() => {
       const order = nodeOrder(place, files, env, {
         nativeBinding: nativeBindingFor(files.dir, addonPath),

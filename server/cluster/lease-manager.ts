@@ -28,7 +28,7 @@ export interface LeaseManagerDeps {
   readonly leaseStore: NodeLeaseStore;
   readonly nodeLease: NodeLease;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
-  readonly isUnresolved: (error: unknown) => boolean;
+  readonly isUncertain: (error: unknown) => boolean;
   /** The database cannot be asked. */
   readonly unavailable: () => boolean;
   /** For so long a lease lasts without the database: what is likely to be used until then is leased. */
@@ -46,7 +46,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
   const leases = createLeases({
     leaseStore,
     move: deps.move,
-    isUncertain: deps.isUnresolved,
+    isUncertain: deps.isUncertain,
     recall: messages.recall,
     answer: messages.answer,
     nodes: deps.nodes,

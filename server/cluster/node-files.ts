@@ -14,10 +14,10 @@ export interface Acknowledged {
   /** To be called before the batch is committed. @throws when the disk refuses: then the batch must not be committed. */
   keep(mark: BatchMark, commands: readonly LedgerCommand[]): void;
   /** The batch was not committed. */
-  retract(mark: BatchMark): void;
+  discard(mark: BatchMark): void;
   since(mark: BatchMark): LedgerCommand[];
   /** Everything later than that is on its way to the books again, and will be kept under its new number. */
-  resent(mark: BatchMark): void;
+  markResent(mark: BatchMark): void;
   /** The last of each run. */
   marks(): BatchMark[];
   /** @throws when the disk would refuse a batch now. */
@@ -104,7 +104,7 @@ export function openNodeFiles(
           // The next insertion says whether the disk is in trouble.
         }
       },
-      retract(mark) {
+      discard(mark) {
         try {
           batches.remove(mark);
         } catch {
@@ -112,7 +112,7 @@ export function openNodeFiles(
         }
       },
       since: batches.since,
-      resent(mark) {
+      markResent(mark) {
         try {
           batches.removeSince(mark);
         } catch {

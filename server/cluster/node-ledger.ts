@@ -1,15 +1,15 @@
 /** The ledger of one node of several on PostgreSQL: its number there, its heartbeat, its leases, and the settlements it has not written yet. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import type { SealedSample } from '../../db/encrypted-columns.ts';
+import type { EncryptedSample } from '../../db/encrypted-columns.ts';
 import type { BatchOutcome } from '../../db/ledger/postgres/batch.ts';
 import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import type { MigrationStep } from '../../db/migrate.ts';
 import type { PostgresPlace } from '../../db/place.ts';
-import { sealedSampleOn } from '../../db/postgres/encrypted-columns.ts';
+import { encryptedSampleOn } from '../../db/postgres/encrypted-columns.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
-import { reportsElsewhere } from '../../db/postgres/nodes.ts';
+import { runsElsewhere } from '../../db/postgres/nodes.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { openWire, type Wire } from '../../db/postgres/wire.ts';
 import { postgresMigrations } from '../../db/schema/migrations.ts';
@@ -49,7 +49,7 @@ export interface NodeReport {
   readonly recovery: RecoveryReport;
   readonly pending: PendingReport;
   readonly migrated: readonly string[];
-  readonly sample: SealedSample | null;
+  readonly sample: EncryptedSample | null;
 }
 
 export interface NodeLedger {
@@ -100,7 +100,7 @@ async function prepare(place: PostgresPlace, migrating: NodeLedgerListeners['mig
   const database = await openPostgres(directPlace(place), { connections: 1, name: 'gateway ledger' });
   try {
     const migrated = await migratePostgres(database, postgresMigrations, false, migrating);
-    return { migrated, sample: await sealedSampleOn(database), schema: await postgresSchemaOf(database) };
+    return { migrated, sample: await encryptedSampleOn(database), schema: await postgresSchemaOf(database) };
   } finally {
     await database.close();
   }
@@ -144,7 +144,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
       leaseStore,
       nodeLease,
       move: store.move,
-      isUnresolved: store.isUnresolved,
+      isUncertain: store.isUncertain,
       unavailable: store.unavailable,
       leaseMs: order.leaseSeconds * 1000,
       epoch: store.epoch,
@@ -229,7 +229,7 @@ async function rejectTwin({ place, name, dir }: NodeOrder, files: NodeFiles): Pr
   if (files.before === 'gone') return;
   try {
     const line = await openLine(directPlace(place), { name: 'gateway ledger' });
-    const isTwin = await reportsElsewhere(line, name).finally(line.close);
+    const isTwin = await runsElsewhere(line, name).finally(line.close);
     if (isTwin) throw new AppError('node_copied', { dir });
   } catch (error) {
     files.close();

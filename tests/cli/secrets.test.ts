@@ -37,10 +37,10 @@ async function fill(on: Runner): Promise<void> {
   await on.run(['redemption', 'create', '--quota', '1usd', '--name', 'gift', '--count', '3']);
   await on.run(['option', 'set', `SMTPToken=@${file('mail', 'canary-mail')}`]);
   const database = openDatabase(join(data, 'gateway.db'));
-  const sealed = createVault(loadMasterKey(keyFile, on.env)).seal('second-factor', 'canary-totp');
+  const sealed = createVault(loadMasterKey(keyFile, on.env)).encrypt('second-factor', 'canary-totp');
   const row = { user_id: 1, secret_sealed: sealed, enabled_at: 1, last_step: 0 };
   await database.query.insertInto('second_factors').values(row).execute();
-  const webhook = createVault(loadMasterKey(keyFile, on.env)).seal('webhook-secret', 'canary-webhook');
+  const webhook = createVault(loadMasterKey(keyFile, on.env)).encrypt('webhook-secret', 'canary-webhook');
   await database.query.insertInto('webhook_secrets').values({ user_id: 1, secret_sealed: webhook }).execute();
   await database.close();
 }
@@ -108,7 +108,7 @@ test('what proves the key to other machines is renewed too: a site that was move
   const database = openDatabase(file);
   await database.query
     .insertInto('meta')
-    .values({ key: name, value: createVault(keyOf()).seal(purpose, name) })
+    .values({ key: name, value: createVault(keyOf()).encrypt(purpose, name) })
     .execute();
   await runner.run(['secrets', 'rotate', '--yes']);
   const { value } = await database.query

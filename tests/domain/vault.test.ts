@@ -15,14 +15,14 @@ const unreadable = expect.objectContaining({ code: 'secret_unreadable' });
 test('a seal opens for its purpose, with its key, unharmed', () => {
   const vault = createVault(Buffer.from('a master key'));
   for (const text of ['', 'sk-1', '密钥 🔑', 'x'.repeat(100_000)]) {
-    const sealed = vault.seal('channel-key', text);
+    const sealed = vault.encrypt('channel-key', text);
     expect(vault.open('channel-key', sealed)).toBe(text);
     expect(() => vault.open('token-key', sealed)).toThrow(unreadable);
     expect(() => createVault(Buffer.from('another key')).open('channel-key', sealed)).toThrow(unreadable);
   }
-  const sealed = vault.seal('channel-key', 'sk-canary');
+  const sealed = vault.encrypt('channel-key', 'sk-canary');
   expect(sealed).not.toContain('canary');
-  expect(vault.seal('channel-key', 'sk-canary')).not.toBe(sealed);
+  expect(vault.encrypt('channel-key', 'sk-canary')).not.toBe(sealed);
   const bytes = Buffer.from(sealed.slice(3), 'base64url');
   for (let at = 0; at < bytes.length; at++) {
     const bent = Buffer.from(bytes);

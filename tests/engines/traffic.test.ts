@@ -48,7 +48,7 @@ test.each(engines)('windows are added up by hour and day, each request once in e
   await keeper.flush();
   const repository = createTrafficRepository(database);
   const sums = async (span: 300 | 3600 | 86_400) =>
-    (await repository.sums({ span, kind: 'all', from: 0, to: day * 2 }, ['at'])).map((row) => [
+    (await repository.totals({ span, kind: 'all', from: 0, to: day * 2 }, ['at'])).map((row) => [
       row.at - day,
       row.requests,
       row.charge,
@@ -71,7 +71,7 @@ test.each(engines)('windows are added up by hour and day, each request once in e
   ]);
   // Each way to read them has the same sum.
   for (const kind of ['channel', 'model', 'route', 'token', 'use'] as const) {
-    const [row] = await repository.sums({ span: 86_400, kind, from: 0, to: day * 2 }, []);
+    const [row] = await repository.totals({ span: 86_400, kind, from: 0, to: day * 2 }, []);
     expect([kind, row?.requests, row?.charge]).toEqual([kind, 10, 50]);
   }
 });
@@ -83,7 +83,10 @@ test.each(engines)('several nodes that write at once add into the same rows ($na
     for (const keeper of keepers) keeper.add([window(day), window(day + 300)]);
     await Promise.all(keepers.map((keeper) => keeper.flush()));
   }
-  const [row] = await createTrafficRepository(database).sums({ span: 3600, kind: 'route', from: day, to: day + 1 }, []);
+  const [row] = await createTrafficRepository(database).totals(
+    { span: 3600, kind: 'route', from: day, to: day + 1 },
+    [],
+  );
   expect([row?.requests, row?.charge, row?.attempts]).toEqual([60, 300, 90]);
   expect(await rowsOf(database, "SELECT count(*) AS n FROM traffic WHERE span = 3600 AND kind = 'route'")).toEqual([
     { n: 1 },
@@ -118,7 +121,7 @@ test.each(engines)('a write whose end is unknown is repeated and counts once ($n
   keeper.add([window(day)]);
   await expect(keeper.flush()).rejects.toThrow('connection lost');
   await keeper.flush();
-  const [row] = await createTrafficRepository(database).sums({ span: 300, kind: 'all', from: day, to: day + 1 }, []);
+  const [row] = await createTrafficRepository(database).totals({ span: 300, kind: 'all', from: day, to: day + 1 }, []);
   expect(row?.requests).toBe(4);
 });
 

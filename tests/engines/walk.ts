@@ -196,8 +196,8 @@ export async function signingIn(repositories: Repositories): Promise<void> {
   await webhookSecrets.find(2);
   await webhookSecrets.find(3);
   await webhookSecrets.readable();
-  await credentials.replace(2, 'wrong', { passwordHash: 'n', keepSession: '', everything: false });
-  await credentials.replace(2, null, { passwordHash: 'n', keepSession: '', everything: true });
+  await credentials.replace(2, 'wrong', { passwordHash: 'n', keepSession: '', all: false });
+  await credentials.replace(2, null, { passwordHash: 'n', keepSession: '', all: true });
   await users.close(3, 10, start + day);
   await users.close(3, 10, start + day);
   await users.page({}, 0, 10);
@@ -370,8 +370,8 @@ export async function paper(repositories: Repositories): Promise<void> {
   const callback = { source: 'epay', event_id: 'e', trade_no: 't1', received_at: start, facts: '{}', body: 'b' };
   await topUps.receive(callback);
   await topUps.receive(callback);
-  await topUps.unfinished();
-  await topUps.conclude(1, 'credited');
+  await topUps.pending();
+  await topUps.finish(1, 'credited');
   await topUps.callbackPage('credited', 0, 10);
   const entry = { at: start, actor_id: 1, actor: 'Ann', ip: '', target: '', detail: '' };
   await Promise.all(['a', 'b', 'c'].map((action) => audit.append({ ...entry, action: `${action.length}` })));
@@ -394,10 +394,10 @@ export async function paper(repositories: Repositories): Promise<void> {
   await alerts.claim(0, 'disk@here', start + 50, 100);
   await alerts.claim(0, 'disk@here', start + 100, 100);
   await alerts.postpone('disk@here', start - 5);
-  await alerts.told();
+  await alerts.history();
   await alerts.claim(0, 'old@x', start, 100);
   await alerts.deleteOld(['disk']);
-  await alerts.told();
+  await alerts.history();
   await alerts.expiring(start, start + 1000);
   const drawing = {
     code: 1,
@@ -564,7 +564,7 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
       by: logFacets,
       stepOf: (seconds) => Math.ceil(seconds / 10),
       now: start + 40 * day,
-      lookedAt: 150,
+      checkedRows: 150,
     });
   }
   await logs.channelNames();
@@ -572,7 +572,7 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
   await logs.refunds({});
   await logs.days({ from: start + day, to: start + 3 * day });
   for (const by of ['channel', 'model', 'user'] as const) {
-    const sums = await logs.sums({ from: start }, by);
+    const sums = await logs.totals({ from: start }, by);
     sums.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.channel_id - b.channel_id));
   }
   await logs.after(395, undefined, 10);
@@ -617,16 +617,16 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
   await traffic.add(rows, { writer: '', work: 'one:1' });
   await traffic.add(rows.toReversed(), { writer: 'other', work: 'two:1' });
   const range = { from: at, to: at + 600 };
-  await traffic.sums({ span: 300, kind: 'all', ...range }, ['at']);
-  await traffic.sums({ span: 300, kind: 'all', ...range }, []);
-  await traffic.sums({ span: 300, kind: 'channel', ...range }, ['subject_id', 'at']);
-  await traffic.sums({ span: 300, kind: 'route', ...range, subjectId: 1 }, ['part', 'at']);
-  await traffic.sums({ span: 300, kind: 'route', ...range, part: 'gpt-4o' }, ['subject_id']);
-  await traffic.sums({ span: 300, kind: 'use', ...range, userId: 3, subjectId: 7, part: 'gpt-4o' }, ['part']);
-  await traffic.sums({ span: 86_400, kind: 'token', ...range, userId: 4 }, ['subject_id']);
-  await traffic.sums({ span: 300, kind: 'save', ...range, subjectId: 1 }, ['part']);
+  await traffic.totals({ span: 300, kind: 'all', ...range }, ['at']);
+  await traffic.totals({ span: 300, kind: 'all', ...range }, []);
+  await traffic.totals({ span: 300, kind: 'channel', ...range }, ['subject_id', 'at']);
+  await traffic.totals({ span: 300, kind: 'route', ...range, subjectId: 1 }, ['part', 'at']);
+  await traffic.totals({ span: 300, kind: 'route', ...range, part: 'gpt-4o' }, ['subject_id']);
+  await traffic.totals({ span: 300, kind: 'use', ...range, userId: 3, subjectId: 7, part: 'gpt-4o' }, ['part']);
+  await traffic.totals({ span: 86_400, kind: 'token', ...range, userId: 4 }, ['subject_id']);
+  await traffic.totals({ span: 300, kind: 'save', ...range, subjectId: 1 }, ['part']);
   for (const order of ['requests', 'charge', 'tokens'] as const)
-    await traffic.largest({ span: 300, kind: 'channel', ...range }, { by: 'subject_id', order, limit: 1 });
+    await traffic.top({ span: 300, kind: 'channel', ...range }, { by: 'subject_id', order, limit: 1 });
   await traffic.parts('channel', { ...range, width: 300 });
   await traffic.parts('model', { ...range, width: 600 });
   await traffic.userNames([1, 2, 99]);
@@ -640,7 +640,7 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
   await traffic.windows(300, at, 1);
   await traffic.channelNames([1, 2, 99]);
   await traffic.tokenNames([1, 2, 99]);
-  await traffic.sweep({ 300: at + 300, 3600: 0, 86400: 0 });
-  await traffic.sums({ span: 300, kind: 'all', ...range }, []);
+  await traffic.deleteOld({ 300: at + 300, 3600: 0, 86400: 0 });
+  await traffic.totals({ span: 300, kind: 'all', ...range }, []);
   await traffic.windows(300, at);
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { renewSealed } from '../../db/encrypted-columns.ts';
+import { rotateSecrets } from '../../db/encrypted-columns.ts';
 import { sqliteOf } from '../../db/open.ts';
 import type { Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
@@ -158,10 +158,10 @@ test('everything sealed is renewed with the master key', async () => {
     .all()
     .map(({ table }) => table);
   const purposes = new Set<string>();
-  renewSealed(database, 'mark', (purpose, sealed) => {
+  rotateSecrets(database, 'mark', (purpose, sealed) => {
     purposes.add(purpose);
     const plain = vault.open(purpose, sealed);
-    return { sealed: vault.seal(purpose, plain), hmac: vault.keyHmac(plain) };
+    return { encrypted: vault.encrypt(purpose, plain), hmac: vault.keyHmac(plain) };
   });
   const ofRows = [...purposes].filter((purpose) => !purpose.startsWith('option:'));
   expect(columns.sort()).toEqual(['channels', 'redemptions', 'second_factors', 'tokens', 'webhook_secrets']);

@@ -15,9 +15,9 @@ function storeOver(connect: () => Promise<Line>) {
     node: { name: 'n', version: 'test', schema: '' },
     acknowledged: {
       keep: () => undefined,
-      retract: () => undefined,
+      discard: () => undefined,
       since: () => [],
-      resent: () => undefined,
+      markResent: () => undefined,
       marks: () => [],
     },
     onEpoch: () => undefined,

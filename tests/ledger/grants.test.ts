@@ -1,12 +1,12 @@
 /** How much is leased at once: a share of what is free, and where there is little what the request needs. */
 import { expect, test } from 'vitest';
-import { decideMoves } from '../../db/postgres/leases.ts';
+import { decideLeases } from '../../db/postgres/leases.ts';
 
 const granted = (left: number, { leased = 0, need = 10, use = 1000, nodes = 1, partial = false }): number => {
   const funds = { left, bound: 'limit' as const, leased };
-  const known = { holdings: [], leases: new Map(), accounts: new Map([[7, funds]]), tokens: new Map() };
+  const known = { leaseRows: [], leases: new Map(), accounts: new Map([[7, funds]]), tokens: new Map() };
   const move = { type: 'acquire', account: 7, token: 0, need, tokenNeed: 0, use, nodes, partial } as const;
-  const { value, statements } = decideMoves([move], known, 1);
+  const { value, statements } = decideLeases([move], known, 1);
   const amount = value.grants[0]?.granted ?? -1;
   expect(statements).toHaveLength(amount > 0 ? 2 : 0);
   return amount;

@@ -237,7 +237,7 @@ test('an epoch that is given out a second time replaces nothing of the first', (
   files.acknowledged.keep(batch(1, 'before'), [settle('a', 1, 1)]);
   files.acknowledged.keep(batch(1, 'after'), [settle('b', 1, 1)]);
   expect(files.acknowledged.since(batch(0, 'before')).map(({ ref }) => ref)).toEqual(['a']);
-  files.acknowledged.resent(batch(0, 'before'));
+  files.acknowledged.markResent(batch(0, 'before'));
   expect(files.acknowledged.marks()).toEqual([batch(1, 'after')]);
 });
 
@@ -252,7 +252,7 @@ test('a full disk is reported by whoever keeps a batch, and found again before t
   expect(() => files.acknowledged.check()).toThrow('does not take the copy');
   const kept = files.acknowledged.marks()[0]?.seq ?? 0;
   expect(kept).toBeGreaterThan(0);
-  files.acknowledged.resent(batch(0));
+  files.acknowledged.markResent(batch(0));
   expect(() => files.acknowledged.check()).not.toThrow();
 });
 

@@ -114,7 +114,7 @@ test('what was used under a number that the node has lost is no forecast under t
         })),
       };
     },
-    isUnresolved: () => false,
+    isUncertain: () => false,
     unavailable: () => false,
     leaseMs: spanMs,
     epoch: () => epoch,

@@ -95,7 +95,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
       },
     },
     move: (moves, epoch) => store.move(moves, epoch),
-    isUncertain: store.isUnresolved,
+    isUncertain: store.isUncertain,
     recall(account, token, _holders, mark) {
       const by = store.epoch();
       for (const peer of others()) wire(peer, () => peer.leases.recalled(account, token, by, mark));

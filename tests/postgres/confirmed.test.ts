@@ -48,7 +48,7 @@ test('exactness 13: an end whose standby did not confirm is not in the books, an
   for (let attempts = 0; attempts < 2; attempts++) {
     const applied = node.store.apply(commands).then(
       () => 'durable',
-      (error: unknown) => (node.store.isUnresolved(error) ? 'unresolved' : String(error)),
+      (error: unknown) => (node.store.isUncertain(error) ? 'unresolved' : String(error)),
     );
     // The commit itself at first, then the look that asks what became of it.
     await endWait();

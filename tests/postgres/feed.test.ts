@@ -5,10 +5,10 @@ import { createFeed } from '../../db/change-stream.ts';
 import { createPostgresFeed } from '../../db/postgres/change-stream.ts';
 import {
   createNotificationListener,
-  type EarLine,
+  type ListenerConnection,
   type NotificationListener,
   notifyOver,
-  openEarLine,
+  openListenerConnection,
 } from '../../db/postgres/notifications.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import type { Feed } from '../../db/repositories/changes.ts';
@@ -125,18 +125,18 @@ test('section 8: a long foreign transaction delays no news; only what may be for
   await foreign.query('BEGIN');
   await foreign.query('SELECT pg_current_xact_id()');
   const { feed, look: check } = await follower();
-  const low = feed.follows();
+  const low = feed.position();
   for (let n = 0; n < 20; n++) {
     await write(site.database.pool, `long ${n}`);
     expect(await check()).toEqual({ keys: [`long ${n}`], everything: 0 });
   }
-  expect(feed.follows()).toBe(low ?? feed.follows());
+  expect(feed.position()).toBe(low ?? feed.position());
   await foreign.query('COMMIT');
   await check();
-  const before = feed.follows();
+  const before = feed.position();
   await write(site.database.pool, 'over');
   await check();
-  expect(BigInt(feed.follows() ?? 0)).toBeGreaterThan(BigInt(before ?? 0));
+  expect(BigInt(feed.position() ?? 0)).toBeGreaterThan(BigInt(before ?? 0));
 });
 
 test('section 8: 1,000 changes by concurrent writers with long transactions: none missed on three nodes, each told by the first look that began after its commit', async () => {
@@ -229,17 +229,17 @@ test('only what every living node has seen is forgotten; a node that was taken f
   const [quick, slow] = [await follower(), await follower()];
   await quick.look();
   await slow.look();
-  await liveNode(901, quick.feed.follows() ?? '0');
-  await liveNode(902, slow.feed.follows() ?? '0');
+  await liveNode(901, quick.feed.position() ?? '0');
+  await liveNode(902, slow.feed.position() ?? '0');
   await write(site.database.pool, 'not seen by the slow');
   await quick.look();
-  await liveNode(901, quick.feed.follows() ?? '0');
+  await liveNode(901, quick.feed.position() ?? '0');
   await quick.feed.trim();
   expect((await slow.look()).keys).toEqual(['not seen by the slow']);
 
   await write(site.database.pool, 'lost to the slow');
   await quick.look();
-  await liveNode(901, quick.feed.follows() ?? '0');
+  await liveNode(901, quick.feed.position() ?? '0');
   await liveNode(902, '0', 'expired');
   await quick.feed.trim();
   expect(await kept()).toBe(0);
@@ -250,7 +250,7 @@ test('only what every living node has seen is forgotten; a node that was taken f
   await write(site.database.pool, 'before the new one');
   await liveNode(903, '0');
   await quick.look();
-  await liveNode(901, quick.feed.follows() ?? '0');
+  await liveNode(901, quick.feed.position() ?? '0');
   await quick.feed.trim();
   expect(await kept()).toBe(1);
   await site.rows('DELETE FROM nodes');
@@ -285,7 +285,7 @@ test('2.3: a server that was started again may have another past: everything is 
   }
 });
 
-async function heardBy(connect: () => Promise<EarLine>) {
+async function heardBy(connect: () => Promise<ListenerConnection>) {
   const received: string[] = [];
   let back = 0;
   const ear = createNotificationListener({
@@ -304,13 +304,13 @@ async function heardBy(connect: () => Promise<EarLine>) {
 const until = (is: () => boolean) => expect.poll(is, { timeout: 60_000 }).toBe(true);
 
 test('a change is heard by itself; an ear whose line breaks hears again, and asks what it missed', async () => {
-  const lines: EarLine[] = [];
+  const lines: ListenerConnection[] = [];
   const {
     ear,
     heard: received,
     times,
   } = await heardBy(async () => {
-    const line = await openEarLine({ engine: 'postgres', url: site.url });
+    const line = await openListenerConnection({ engine: 'postgres', url: site.url });
     lines.push(line);
     return line;
   });
@@ -325,7 +325,7 @@ test('a change is heard by itself; an ear whose line breaks hears again, and ask
 
 test('section 15: behind a pooler that lends connections by the transaction nothing is heard, and it says so', async () => {
   const { ear, times } = await heardBy(async () => {
-    const line = await openEarLine({ engine: 'postgres', url: site.url });
+    const line = await openListenerConnection({ engine: 'postgres', url: site.url });
     return { ...line, onNotice: () => undefined };
   });
   await Bun.sleep(1000);

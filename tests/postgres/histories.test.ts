@@ -49,9 +49,9 @@ function postgresBooks(): HistoryBooks {
         try {
           return await store.apply(commands);
         } catch (error) {
-          if ((error as { code?: unknown }).code !== 'ECONNRESET' && !store.isUnresolved(error)) throw error;
+          if ((error as { code?: unknown }).code !== 'ECONNRESET' && !store.isUncertain(error)) throw error;
           // Whoever does not know asks again, with the same.
-          if (!store.isUnresolved(error)) return null;
+          if (!store.isUncertain(error)) return null;
         }
       }
     },

@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Line, openLine } from '../../db/postgres/line.ts';
-import { beginning } from '../../db/postgres/nodes.ts';
+import { startNode } from '../../db/postgres/nodes.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { grant, settle } from '../ledger/support.ts';
 import { startProxy } from './proxy.ts';
@@ -58,7 +58,7 @@ test('each is planned once, whatever its tables held then', async () => {
 test('what has no index to go by is looked through, and not compiled before', async () => {
   const line = await openLine({ engine: 'postgres', url: site.url });
   const requested = { text: 'EXPLAIN SELECT count(*) FROM users WHERE display_name = $1', values: ['x'] };
-  const answers = await line.send([...beginning({ epoch: 1, run: '' }, 1, 15), requested, { text: 'ROLLBACK' }]);
+  const answers = await line.send([...startNode({ epoch: 1, run: '' }, 1, 15), requested, { text: 'ROLLBACK' }]);
   const plan = (answers.at(-2)?.rows ?? []).map((row) => String(row['QUERY PLAN'])).join('\n');
   expect(plan).toContain('Seq Scan');
   expect(plan).not.toContain('JIT');

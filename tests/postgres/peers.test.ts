@@ -5,7 +5,7 @@ import { createKeptItems } from '../../db/kept-items.ts';
 import { createMembers } from '../../db/postgres/members.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { createNodes } from '../../server/domain/nodes/service.ts';
-import { proveKey } from '../../server/domain/secrets/key-check.ts';
+import { verifyKey } from '../../server/domain/secrets/key-check.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
@@ -252,13 +252,13 @@ test('a node that starts knows how many share before it serves anybody', async (
 
 test('the first proves its key by sealing something, the others by reading it', async () => {
   const vault = createVault(Buffer.from('the key of this site'));
-  await proveKey(site.database, vault);
+  await verifyKey(site.database, vault);
   const url = `${site.url}?options=-c%20default_transaction_read_only%3Don`;
   const reading = await openPostgres({ engine: 'postgres', url }, { connections: 1, readonly: true });
   try {
     await expect(reading.pool.query('DELETE FROM meta')).rejects.toThrow('read-only transaction');
-    await proveKey(reading, vault);
-    await expect(proveKey(reading, createVault(Buffer.from('the key of another')))).rejects.toMatchObject({
+    await verifyKey(reading, vault);
+    await expect(verifyKey(reading, createVault(Buffer.from('the key of another')))).rejects.toMatchObject({
       code: 'secret_unreadable',
     });
   } finally {

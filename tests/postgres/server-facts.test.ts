@@ -21,7 +21,7 @@ test('a server of Debian is told as it is', async () => {
     direct: false,
     local: true,
     monthsMissing: [],
-    strayLogs: 0,
+    unassignedLogs: 0,
     liveNodes: 0,
   });
   const { schema, bytes, connections, maxConnections } = await details();
@@ -32,7 +32,7 @@ test('a server of Debian is told as it is', async () => {
 });
 
 test('a clock that is wrong shows', async () => {
-  expect(Math.round((await details(Date.now() + 3_600_000)).aheadMs / 60_000)).toBe(60);
+  expect(Math.round((await details(Date.now() + 3_600_000)).clockLeadMs / 60_000)).toBe(60);
 });
 
 test('whoever keeps a transaction open is named, in another database too', async () => {
@@ -64,5 +64,5 @@ test('a month that is missing is named, and rows that lie in none are counted', 
   expect(thisMonth).toContain(String(next.getUTCFullYear()));
   await site.rows(`DROP TABLE ${thisMonth}`);
   await site.rows('INSERT INTO logs (created_at, type, user_id) VALUES ($1, 1, 1)', Math.floor(Date.now() / 1000));
-  expect(await details()).toMatchObject({ monthsMissing: [thisMonth], strayLogs: 1 });
+  expect(await details()).toMatchObject({ monthsMissing: [thisMonth], unassignedLogs: 1 });
 });

@@ -194,9 +194,9 @@ function openNode(
         if (full()) throw new Error('the disk is full');
         batches.push({ epoch, run, seq, commands });
       },
-      retract: (mark) => void batches.splice(0, batches.length, ...batches.filter((one) => !isSameBatch(one, mark))),
+      discard: (mark) => void batches.splice(0, batches.length, ...batches.filter((one) => !isSameBatch(one, mark))),
       since: ({ run, seq }) => batches.filter((one) => one.run === run && one.seq > seq).flatMap((one) => one.commands),
-      resent: ({ run, seq }) =>
+      markResent: ({ run, seq }) =>
         void batches.splice(0, batches.length, ...batches.filter((one) => one.run !== run || one.seq <= seq)),
       marks: () => [...new Map(batches.map(({ epoch, run, seq }) => [run, { epoch, run, seq }])).values()],
     },

@@ -14,7 +14,7 @@ let upstream: Upstream;
 let door: HttpServer;
 let key: string;
 /** Added to the relay's clock. */
-let aheadMs: number;
+let clockLeadMs: number;
 
 const priced = [
   'o3-mini',
@@ -26,8 +26,8 @@ const priced = [
 ];
 
 const start = async (billMs: number, quota = 1_000_000_000) => {
-  aheadMs = 0;
-  gateway = await createTestGateway({ quota, limits: { billMs }, relay: { now: () => Date.now() + aheadMs } });
+  clockLeadMs = 0;
+  gateway = await createTestGateway({ quota, limits: { billMs }, relay: { now: () => Date.now() + clockLeadMs } });
   await gateway.option('ModelRatio', JSON.stringify(Object.fromEntries(priced.map((name) => [name, 1]))));
   key = (await gateway.token()).key;
   door = openRelayDoor(gateway.relay);
@@ -320,7 +320,7 @@ test.each(pairs)(
     const up = await stream;
     up.write(wire.begin);
     await soon();
-    aheadMs += longThought * 1000;
+    clockLeadMs += longThought * 1000;
     up.write(wire.first + wire.second);
     const { text } = reading(await requested);
     await expect.poll(text).toContain('three four ');
@@ -343,7 +343,7 @@ test('an estimated thought costs no more than what is held', async () => {
   const stream = playing();
   const { asked: requested, leave } = post(featuresIn['openai-chat'](model, { max_completion_tokens: 3000 }));
   const up = await stream;
-  aheadMs += 1_000_000;
+  clockLeadMs += 1_000_000;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
@@ -360,7 +360,7 @@ test('a thought is charged once for each choice that was asked for', async () =>
     const stream = playing();
     const { asked: requested, leave } = post(featuresIn['openai-chat'](model, more));
     const up = await stream;
-    aheadMs += 10_000;
+    clockLeadMs += 10_000;
     up.write(wire.begin + wire.first);
     const { text } = reading(await requested);
     await expect.poll(text).toContain('one two ');
@@ -388,7 +388,7 @@ test('thoughts that come as a summary count less than the time they took: the la
   );
   const { text } = reading(await requested);
   await expect.poll(text).toContain('a b c d ');
-  aheadMs += longThought * 1000;
+  clockLeadMs += longThought * 1000;
   up.write(wire.first);
   await expect.poll(text).toContain('one two ');
   leave();
@@ -410,7 +410,7 @@ test('thoughts that are shown in full are counted, and not charged by their time
   up.write(chunk({ reasoning_content: 'a b c d ' }));
   const { text } = reading(await requested);
   await expect.poll(text).toContain('a b c d ');
-  aheadMs += longThought * 1000;
+  clockLeadMs += longThought * 1000;
   up.write(chunk({ content: 'one two ' }));
   await expect.poll(text).toContain('one two ');
   leave();
@@ -426,7 +426,7 @@ test('thoughts that a request hides are charged by their time where they are usu
     featuresIn['openai-chat']('deepseek-reasoner', { include_reasoning: false }),
   );
   const up = await stream;
-  aheadMs += longThought * 1000;
+  clockLeadMs += longThought * 1000;
   up.write(chunk({ content: 'one two ' }));
   const { text } = reading(await requested);
   await expect.poll(text).toContain('one two ');
@@ -519,7 +519,7 @@ test('an upstream that breaks off after words is paid for what it thought', asyn
   const stream = playing();
   const { asked: requested } = post(featuresIn['openai-chat']());
   const up = await stream;
-  aheadMs += longThought * 1000;
+  clockLeadMs += longThought * 1000;
   up.write(wire.begin + wire.first);
   const { text, over } = reading(await requested);
   await expect.poll(text).toContain('one two ');
@@ -538,7 +538,7 @@ test('a stream that is ended at a blocked word is cancelled at once, and its tho
   const stream = playing();
   const { asked: requested } = post(featuresIn['openai-chat']());
   const up = await stream;
-  aheadMs += longThought * 1000;
+  clockLeadMs += longThought * 1000;
   up.write(wire.begin + wire.first);
   const { text, over } = reading(await requested);
   await expect.poll(text).toContain('one two ');

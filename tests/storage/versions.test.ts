@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { copyAside, planCopy, schemaOf } from '../../db/cleanup.ts';
+import { planCopy, schemaOf, writeMigrationBackup } from '../../db/cleanup.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
 import { newestSqlite as newest, sqliteMigrations } from '../../db/schema/migrations.ts';
@@ -79,7 +79,7 @@ test('before a migration the database is copied aside as a backup that the build
 
   const again = openDatabase(file);
   for (const schema of [first, 'a', 'b'])
-    await copyAside(again, planCopy(again, schema, newest), { schema, version: '' });
+    await writeMigrationBackup(again, planCopy(again, schema, newest), { schema, version: '' });
   expect(copiesIn(dir)).toHaveLength(2);
   await again.close();
 });

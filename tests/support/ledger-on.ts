@@ -34,9 +34,9 @@ async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
     node: { name: 'test', version: 'test', schema: '' },
     acknowledged: {
       keep: () => undefined,
-      retract: () => undefined,
+      discard: () => undefined,
       since: () => [],
-      resent: () => undefined,
+      markResent: () => undefined,
       marks: () => [],
     },
     onEpoch: () => undefined,

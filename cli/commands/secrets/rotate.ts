@@ -6,8 +6,8 @@ import type { CommandRun } from '../../command.ts';
 export const rotate: CommandRun = async (context, flags) => {
   if (context.url !== '')
     throw new AppError('usage', { detail: '--url: the master key is changed on the machine itself' });
-  const { keyIsGiven, rotateMasterKey, serverOf } = await import('../../../server/app/offline.ts');
-  const given = keyIsGiven(context.env);
+  const { hasEnvironmentKey, rotateMasterKey, serverOf } = await import('../../../server/app/offline.ts');
+  const given = hasEnvironmentKey(context.env);
   const to = (await context.secret(flags, 'key', 'GATEWAY_NEW_SECRET_KEY')) ?? '';
   // A key that only this process knew would be lost with it.
   if (given && to === '') throw new AppError('input_needed', { flags: '--key-stdin' });

@@ -36,8 +36,8 @@ export interface DecidedBatch {
 export function decideBatch(commands: readonly LedgerCommand[], known: Known, epoch: number): DecidedBatch {
   const totals = createTotals();
   const writes = newWrites();
-  const leaseBook = createLeaseBook(known, writes);
-  const desk = createDesk(known, leaseBook, totals);
+  const leaseWrites = createLeaseWrites(known, writes);
+  const desk = createBatchState(known, leaseWrites, totals);
   const ends = new Map<string, EndRow>(known.ends);
   const events: BalanceEvent[] = [];
 
@@ -52,7 +52,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     source: number,
     { asked: requested, paid }: Record<'asked' | 'paid', number>,
   ) => {
-    const own = leaseBook.pay(kind, subject, source, paid);
+    const own = leaseWrites.pay(kind, subject, source, paid);
     if (source === epoch && requested > own) spared.push({ kind, subject, amount: requested - own });
   };
 
@@ -102,7 +102,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     if (earlier !== undefined) writes.replaced.push(ref);
     writes.ends.push({ ref, ...end, at: command.type === 'settle' ? command.at : (command.log?.createdAt ?? 0) });
     const held = known.holds.get(ref);
-    if (held !== undefined && held.epoch !== epoch) leaseBook.release(command, source, held.estimate - requested);
+    if (held !== undefined && held.epoch !== epoch) leaseWrites.release(command, source, held.estimate - requested);
     drop(ref);
   };
 
@@ -174,7 +174,7 @@ function resultOf(command: Settle | Void, { account, requested }: EndRow): Ledge
   return duplicateOf(known, { debit, credit: Account.revenue, amount: command.amount });
 }
 
-interface LeaseBook {
+interface LeaseWrites {
   /** Out of the lease as far as it goes; the rest is free money. @returns what the lease paid. */
   pay(kind: LeaseKind, subject: number, epoch: number, amount: number): number;
   /** What a node that is gone had set aside for a request and was not needed. */
@@ -183,12 +183,12 @@ interface LeaseBook {
   leasedOf(account: number): number;
 }
 
-function createLeaseBook(known: Known, writes: Writes): LeaseBook {
+function createLeaseWrites(known: Known, writes: Writes): LeaseWrites {
   const by = (kind: LeaseKind, subject: number, epoch: number): number =>
     writes.leases.get(leaseKey(kind, subject, epoch))?.by ?? 0;
   const lease = (kind: LeaseKind, subject: number, epoch: number): number =>
     (known.leases.get(leaseKey(kind, subject, epoch)) ?? 0) + by(kind, subject, epoch);
-  const lower = (kind: LeaseKind, subject: number, epoch: number, needed: number): number => {
+  const takeFrom = (kind: LeaseKind, subject: number, epoch: number, needed: number): number => {
     const amount = Math.min(needed, lease(kind, subject, epoch));
     if (amount <= 0) return 0;
     const change = { kind, subject, epoch, by: by(kind, subject, epoch) - amount };
@@ -199,32 +199,32 @@ function createLeaseBook(known: Known, writes: Writes): LeaseBook {
   };
   return {
     lease,
-    pay: lower,
+    pay: takeFrom,
     release(command, epoch, rest) {
       if (rest <= 0 || command.type !== 'settle') return;
-      if (command.house !== true) lower('account', command.userId, epoch, rest);
-      if (command.tokenId > 0) lower('token', command.tokenId, epoch, rest);
+      if (command.house !== true) takeFrom('account', command.userId, epoch, rest);
+      if (command.tokenId > 0) takeFrom('token', command.tokenId, epoch, rest);
     },
     leasedOf: (account) => (known.accounts.get(account)?.leased ?? 0) + (writes.leased.account.get(account) ?? 0),
   };
 }
 
-type Sight = 'all' | 'free' | { readonly lease: number };
+type VisibleBalance = 'all' | 'free' | { readonly lease: number };
 
 /** The books as the rules may see them: of a balance, what the command at hand may touch. */
-function createDesk(known: Known, leaseBook: LeaseBook, totals: Totals) {
+function createBatchState(known: Known, leaseWrites: LeaseWrites, totals: Totals) {
   const postings = new Map(known.postings);
   const codes = new Map(known.codes);
   const orders = new Map(known.orders);
-  let sight: Sight = 'all';
+  let visible: VisibleBalance = 'all';
 
   const balanceOf = (account: number): number => {
     const row = known.accounts.get(account);
     if (row === undefined) return (known.system.get(account) ?? 0) + totals.balance(account);
     const balance = row.balance + totals.balance(account);
-    if (sight === 'all') return balance;
-    const free = balance - leaseBook.leasedOf(account);
-    return sight === 'free' ? free : Math.max(0, free) + leaseBook.lease('account', account, sight.lease);
+    if (visible === 'all') return balance;
+    const free = balance - leaseWrites.leasedOf(account);
+    return visible === 'free' ? free : Math.max(0, free) + leaseWrites.lease('account', account, visible.lease);
   };
 
   const state: LedgerState = {
@@ -247,10 +247,10 @@ function createDesk(known: Known, leaseBook: LeaseBook, totals: Totals) {
     books: state,
     /** Of a settlement: what was leased for it, and what nobody has leased. */
     pays(lease: number) {
-      sight = { lease };
+      visible = { lease };
     },
     moves(of: 'all' | 'free') {
-      sight = of;
+      visible = of;
     },
     posted(posting: NonNullable<Effects['posting']>) {
       postings.set(posting.ref, posting);

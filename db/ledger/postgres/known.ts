@@ -20,7 +20,7 @@ export interface EndRow {
   readonly provisional: number;
 }
 
-export interface HeldRow {
+export interface ReserveRow {
   readonly epoch: number;
   readonly estimate: number;
 }
@@ -34,7 +34,7 @@ export interface Known {
   /** By `leaseKey`. */
   readonly leases: ReadonlyMap<string, number>;
   readonly ends: ReadonlyMap<string, EndRow>;
-  readonly holds: ReadonlyMap<string, HeldRow>;
+  readonly holds: ReadonlyMap<string, ReserveRow>;
   readonly postings: ReadonlyMap<string, Posting>;
   readonly codes: ReadonlyMap<number, { readonly status: number; readonly quota: number }>;
   readonly orders: ReadonlyMap<string, { readonly status: string; readonly userId: number; readonly quota: number }>;
@@ -52,7 +52,7 @@ const sorted = (set: ReadonlySet<number>): number[] => [...set].sort((a, b) => a
 
 interface Needed {
   readonly accounts: Set<number>;
-  readonly pots: Set<number>;
+  readonly accountParts: Set<number>;
   readonly tokens: Set<number>;
   readonly ends: Set<string>;
   readonly postings: Set<string>;
@@ -64,7 +64,7 @@ interface Needed {
 function requestedBy(commands: readonly LedgerCommand[]): Needed {
   const needed: Needed = {
     accounts: new Set(),
-    pots: new Set(),
+    accountParts: new Set(),
     tokens: new Set(),
     ends: new Set(),
     postings: new Set(),
@@ -106,7 +106,7 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
     needed.ends.add(command.of);
   } else {
     needed.accounts.add(affiliatePot(command.userId));
-    if (command.type === 'reward') needed.pots.add(affiliatePot(command.userId));
+    if (command.type === 'reward') needed.accountParts.add(affiliatePot(command.userId));
   }
 }
 
@@ -124,7 +124,7 @@ export function readsFor(commands: readonly LedgerCommand[]): {
     tokens: new Map<number, number>(),
     leases: new Map<string, number>(),
     ends: new Map<string, EndRow>(),
-    holds: new Map<string, HeldRow>(),
+    holds: new Map<string, ReserveRow>(),
     postings: new Map<string, Posting>(),
     codes: new Map<number, { status: number; quota: number }>(),
     orders: new Map<string, { status: string; userId: number; quota: number }>(),
@@ -179,10 +179,10 @@ function queryState(
   ask: (text: string, values: readonly unknown[], reader: Reader) => void,
 ): void {
   const accounts = new Set([...needed.accounts].filter(isSingle));
-  if (needed.pots.size > 0)
+  if (needed.accountParts.size > 0)
     ask(
       'INSERT INTO accounts (id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING',
-      [numbers(sorted(needed.pots))],
+      [numbers(sorted(needed.accountParts))],
       () => undefined,
     );
   if (accounts.size > 0)

@@ -1,7 +1,7 @@
 /** Read-only queries behind `gateway ledger verify` on PostgreSQL: of all, one state that was there at one moment. */
 import type { PostgresDatabase } from '../../postgres/open.ts';
 
-const sums = `SELECT id, sum(amount) AS amount FROM (
+const accountSums = `SELECT id, sum(amount) AS amount FROM (
   SELECT credit AS id, amount FROM postings UNION ALL SELECT debit, -amount FROM postings) moved GROUP BY id`;
 
 /** Balances in all: what the nodes moved comes on top of the system's own rows. */
@@ -28,9 +28,9 @@ const queries = {
 } as const;
 
 const lists = {
-  wrongBalances: `SELECT 'account ' || a.id || ': ' || a.balance || ' <> ' || coalesce(s.amount, 0) AS words FROM (${accounts}) a LEFT JOIN (${sums}) s USING (id)
+  wrongBalances: `SELECT 'account ' || a.id || ': ' || a.balance || ' <> ' || coalesce(s.amount, 0) AS words FROM (${accounts}) a LEFT JOIN (${accountSums}) s USING (id)
     WHERE a.balance <> coalesce(s.amount, 0)
-    UNION ALL SELECT 'no account ' || s.id FROM (${sums}) s WHERE s.id NOT IN (SELECT id FROM accounts)`,
+    UNION ALL SELECT 'no account ' || s.id FROM (${accountSums}) s WHERE s.id NOT IN (SELECT id FROM accounts)`,
   duplicateRefs: `SELECT ref AS words FROM postings GROUP BY ref HAVING count(*) > 1
     UNION ALL SELECT request_id FROM logs WHERE request_id IS NOT NULL AND type = 2 GROUP BY request_id HAVING count(*) > 1`,
   conservation: `SELECT 'granted ' || granted || ' <> ' || kept AS words FROM (SELECT

@@ -8,9 +8,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LedgerCommand } from '../../../server/billing/ledger/commands.ts';
 import type { LeaseMove, MoveOutcome } from '../../../server/billing/ports.ts';
 import { failureOf, reasonText } from '../../../server/contract/storage-reasons.ts';
-import { decideMoves, readsForMoves } from '../../postgres/leases.ts';
+import { decideLeases, readsForLeases } from '../../postgres/leases.ts';
 import { type Answer, type Line, type Statement, staleCodes } from '../../postgres/line.ts';
-import { begin, beginning, defaultLeaseSeconds, type Fence, inspect, type SeqMark } from '../../postgres/nodes.ts';
+import { begin, defaultLeaseSeconds, type Fence, inspect, type SeqMark, startNode } from '../../postgres/nodes.ts';
 import { type BatchOutcome, decideBatch } from './batch.ts';
 import { readsFor } from './known.ts';
 
@@ -19,10 +19,10 @@ export interface AcknowledgedBatches {
   /** @throws when it cannot be kept; then the batch is not committed. */
   keep(mark: SeqMark, commands: readonly LedgerCommand[]): void;
   /** It was not committed. */
-  retract(mark: SeqMark): void;
+  discard(mark: SeqMark): void;
   since(mark: SeqMark): readonly LedgerCommand[];
   /** Everything later than that was taken care of. */
-  resent(mark: SeqMark): void;
+  markResent(mark: SeqMark): void;
   /** The last of each run. */
   marks(): readonly SeqMark[];
 }
@@ -63,7 +63,7 @@ export interface PostgresLedgerStore {
   /** Says that the node lives, and writes nothing else. */
   probe(): Promise<void>;
   isInvalidCommand(error: unknown): boolean;
-  isUnresolved(error: unknown): boolean;
+  isUncertain(error: unknown): boolean;
   /** The database could not be reached the last time, or leaves the transaction under way without an answer: nobody need wait for it. */
   unavailable(): boolean;
   /** In words for callers, where the driver's would be the only ones; null = the error has words of its own. */
@@ -82,7 +82,7 @@ interface Work<Value> {
 }
 
 /** The connection broke while a COMMIT was on its way. */
-class Unresolved extends Error {
+class CommitUnknown extends Error {
   constructor(cause: unknown) {
     super(reasonText('commit_unknown'), { cause });
   }
@@ -132,10 +132,10 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   const reached = (error: unknown) => {
     if (unreachable === (error !== null)) return;
     unreachable = error !== null;
-    deps.onConnectionError?.(error instanceof Unresolved ? error.cause : error);
+    deps.onConnectionError?.(error instanceof CommitUnknown ? error.cause : error);
   };
 
-  const alone = <Value>(work: () => Promise<Value>): Promise<Value> => {
+  const exclusive = <Value>(work: () => Promise<Value>): Promise<Value> => {
     const timed = async () => {
       since = monoNow();
       try {
@@ -158,16 +158,16 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   /** Whatever is believed is compared with what is there: the server may be another one than a moment ago. */
   const verify = async (on: Line) => {
     if (fence === null) return;
-    const noted = sign();
+    const done = sign();
     const row = await inspect(on, fence, leaseSeconds);
-    if (row.alive) noted();
+    if (row.alive) done();
     if (pending !== null) {
       const committed = row.seq >= pending.seq;
       const { kind, requested, value } = pending;
       // Every sign of life is another one, though all of them ask for the same.
       if (committed && kind !== 'probe') found.set(kind, { requested, value });
       if (committed) seq = pending.seq;
-      else deps.acknowledged.retract({ ...fence, seq: pending.seq });
+      else deps.acknowledged.discard({ ...fence, seq: pending.seq });
       pending = null;
     }
     // What it forgot is sent again under a new number, as what a node says that was declared gone.
@@ -189,23 +189,23 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       line = fresh;
     }
     if (fence === null) {
-      const { marks, since, resent } = deps.acknowledged;
-      const noted = sign();
+      const { marks, since, markResent } = deps.acknowledged;
+      const done = sign();
       const run = deps.newRun();
       const started = await begin(line, { ...deps.node, leaseSeconds, run, now: deps.now() }, marks());
       fence = { epoch: started.epoch, run };
       seq = 0;
       deps.onEpoch(fence.epoch);
-      noted();
-      for (const mark of started.behind) deps.onUnlisted(since(mark), () => resent(mark));
+      done();
+      for (const mark of started.behind) deps.onUnlisted(since(mark), () => markResent(mark));
     }
     return line;
   };
 
   const commit = async <Value>(on: Line, own: Fence, work: Work<Value>, kind: Kind): Promise<Value> => {
     const next = seq + 1;
-    const noted = sign();
-    const head = beginning(own, next, leaseSeconds);
+    const done = sign();
+    const head = startNode(own, next, leaseSeconds);
     const answers = await on.send([...head, ...work.statements]);
     if (answers[head.length - 1]?.rows.length === 0) {
       await on.send([{ text: 'ROLLBACK' }]);
@@ -221,11 +221,11 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     // On one disk alone it is not durable where two are asked for; another commit that waits for both will tell.
     if (on.wasLocal() || last?.command !== 'COMMIT') {
       on.close();
-      throw new Unresolved(new Error(last?.command));
+      throw new CommitUnknown(new Error(last?.command));
     }
     pending = null;
     seq = next;
-    noted();
+    done();
     return value;
   };
 
@@ -236,10 +236,10 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       return await commit(on, fence, work, kind);
     } catch (error) {
       if (on.broken) {
-        if (pending === null || error instanceof Unresolved) throw error;
-        throw new Unresolved(error);
+        if (pending === null || error instanceof CommitUnknown) throw error;
+        throw new CommitUnknown(error);
       }
-      if (pending !== null) deps.acknowledged.retract({ ...fence, seq: pending.seq });
+      if (pending !== null) deps.acknowledged.discard({ ...fence, seq: pending.seq });
       pending = null;
       await on.send([{ text: 'ROLLBACK' }]).catch(() => on.close());
       throw error;
@@ -259,7 +259,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     try {
       await connected();
     } catch (error) {
-      throw isOwn ? new Unresolved(error) : error;
+      throw isOwn ? new CommitUnknown(error) : error;
     }
   };
 
@@ -290,7 +290,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
 
   return {
     apply: (commands) =>
-      alone(() =>
+      exclusive(() =>
         settled<BatchOutcome>(
           commands,
           () => {
@@ -308,26 +308,26 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
         ),
       ),
     move: (moves, epoch) =>
-      alone(() =>
+      exclusive(() =>
         settled<MoveOutcome>(
           moves,
           () => {
-            const { statements, read } = readsForMoves(moves, epoch);
+            const { statements, read } = readsForLeases(moves, epoch);
             return {
               commands: [],
               statements,
               decide(answers) {
                 if (fence?.epoch !== epoch) throw new Fenced('its leases were taken under another number');
-                return decideMoves(moves, read(answers), epoch);
+                return decideLeases(moves, read(answers), epoch);
               },
             };
           },
           'move',
         ),
       ),
-    probe: () => alone(async () => void (await settled([], () => nothing, 'probe'))),
+    probe: () => exclusive(async () => void (await settled([], () => nothing, 'probe'))),
     isInvalidCommand,
-    isUnresolved: (error) => error instanceof Unresolved,
+    isUncertain: (error) => error instanceof CommitUnknown,
     unavailable: () => unreachable || isSilent(),
     reasonOf: (error) => (unreachable || !hasOwnWords(error) ? reasonText('database_away') : null),
     epoch: () => fence?.epoch ?? 0,
@@ -344,6 +344,6 @@ const hasOwnWords = (error: unknown): boolean => {
 
 /** Data that PostgreSQL cannot keep, or that its checks refuse; everything else is storage. */
 function isInvalidCommand(error: unknown): boolean {
-  if (error instanceof Unresolved || error instanceof Fenced) return false;
+  if (error instanceof CommitUnknown || error instanceof Fenced) return false;
   return /^(22|23)[0-9A-Z]{3}$/.test(codeOf(error));
 }

@@ -7,7 +7,7 @@ import { type Period, periodStart } from '../../../server/contract/period.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Statement } from '../../postgres/line.ts';
 import { begunOf } from '../../postgres/period.ts';
-import { type InsertColumn, insertColumns, logRenames, namesOf } from '../../schema/inserts.ts';
+import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
 import type { Totals } from '../totals.ts';
 import { isSingle } from './known.ts';
 
@@ -83,7 +83,7 @@ const insertInto = <Entry>(table: string, columns: readonly InsertColumn<Entry>[
   );
 
 const insertPostings = insertInto<Posting>('postings', insertColumns('postings'));
-const insertLogs = insertInto<LogEntry>('logs', insertColumns('logs', logRenames));
+const insertLogs = insertInto<LogEntry>('logs', insertColumns('logs', logAliases));
 
 const insertEnds = statementOf<EndEntry>(
   'INSERT INTO ends (ref, account, asked, paid, provisional, at, epoch) SELECT *, $7::bigint FROM LISTS',

@@ -3,7 +3,7 @@ import type { Database as RawDatabase } from 'better-sqlite3';
 import type { LogEntry } from '../../../server/billing/ledger/commands.ts';
 import type { Posting } from '../../../server/billing/ledger/core.ts';
 import { manyRows, type Row } from '../../many-rows.ts';
-import { type InsertColumn, insertColumns, logRenames, namesOf } from '../../schema/inserts.ts';
+import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
 
 export interface Rows {
   /** @returns false when its ref was posted before. */
@@ -16,13 +16,13 @@ export interface Rows {
 
 export interface LedgerRows {
   /** Asks the table about each row. */
-  readonly singly: Rows;
+  readonly oneByOne: Rows;
   /** Takes every row for new and writes many with one statement, at two thirds of the cost. Its flush throws when one is not. */
   together(): Rows;
 }
 
 /** A row was there before. */
-export const isRepeated = (error: unknown): boolean =>
+export const isDuplicate = (error: unknown): boolean =>
   (error as { code?: unknown } | null)?.code === 'SQLITE_CONSTRAINT_UNIQUE';
 
 function insertTo<Entry>(raw: RawDatabase, table: string, columns: readonly InsertColumn<Entry>[], key: string) {
@@ -51,9 +51,9 @@ function insertTo<Entry>(raw: RawDatabase, table: string, columns: readonly Inse
 
 export function createLedgerRows(raw: RawDatabase): LedgerRows {
   const postingsTable = insertTo<Posting>(raw, 'postings', insertColumns('postings'), 'ref');
-  const logsTable = insertTo<LogEntry>(raw, 'logs', insertColumns('logs', logRenames), 'request_id');
+  const logsTable = insertTo<LogEntry>(raw, 'logs', insertColumns('logs', logAliases), 'request_id');
   return {
-    singly: {
+    oneByOne: {
       posting: (posting) => postingsTable.one(posting),
       log: (log) => logsTable.one(log),
       flush: () => undefined,

@@ -1,7 +1,7 @@
 /** What the ledger's rules may ask, answered from the tables and from what the running batch has already decided. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import type { LedgerState, Posting } from '../../../server/billing/ledger/core.ts';
-import type { Sums } from './sum.ts';
+import type { LedgerTotals } from './sum.ts';
 
 interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
   readonly token_id: number;
@@ -10,7 +10,7 @@ interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
 
 export interface LedgerReads {
   /** @param pending sums of the batch that are not in the tables yet. @param flush brings its postings there. */
-  state(pending: Pick<Sums, 'balance' | 'overrun'>, flush: () => void): LedgerState;
+  state(pending: Pick<LedgerTotals, 'balance' | 'overrun'>, flush: () => void): LedgerState;
   posting(ref: string): Posting | undefined;
   version(account: number): number;
 }

@@ -5,13 +5,13 @@ import { decide, duplicateOf, type Effects } from '../../../server/billing/ledge
 import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
 import { eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
-import { createLedgerRows, isRepeated, type Rows } from './rows.ts';
+import { createLedgerRows, isDuplicate, type Rows } from './rows.ts';
 import { createLedgerReads } from './state.ts';
-import { createLedgerSums, type Sums } from './sum.ts';
+import { createLedgerTotals, type LedgerTotals } from './sum.ts';
 
 export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const reads = createLedgerReads(raw);
-  const newSums = createLedgerSums(raw);
+  const newTotals = createLedgerTotals(raw);
   const mark = createLedgerMarks(raw);
   const newRows = createLedgerRows(raw);
   const putHold = raw.prepare(
@@ -34,7 +34,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const openHolds = new Set(raw.prepare<string>('SELECT ref FROM holds').pluck().all());
   let epoch = 0;
 
-  const write = (effects: Effects, ref: string, sums: Sums, rows: Rows): LedgerResult => {
+  const write = (effects: Effects, ref: string, totals: LedgerTotals, rows: Rows): LedgerResult => {
     const { posting, paired, log, usage } = effects;
     if (effects.dropsHold && openHolds.has(ref)) dropHold.run(ref);
     if (posting !== null) {
@@ -42,12 +42,12 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
         const known = reads.posting(ref);
         return known === undefined ? { status: 'conflict' } : duplicateOf(known, posting);
       }
-      sums.post(posting);
-      if (paired !== null && rows.posting(paired)) sums.post(paired);
+      totals.post(posting);
+      if (paired !== null && rows.posting(paired)) totals.post(paired);
     }
     const fresh = log === null || rows.log(log);
     if (!fresh && posting === null) return { status: 'duplicate' };
-    if (usage !== null) sums.use(usage);
+    if (usage !== null) totals.use(usage);
     if (effects.mark !== null) mark(effects.mark);
     return { status: 'done' };
   };
@@ -60,21 +60,21 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   };
 
   const applyAll = raw.transaction((commands: readonly LedgerCommand[], rows: Rows) => {
-    const sums = newSums();
-    const state = reads.state(sums, rows.flush);
+    const totals = newTotals();
+    const state = reads.state(totals, rows.flush);
     const events: BalanceEvent[] = [];
     const results = commands.map((command): LedgerResult => {
       const decision = decide(command, state);
       if (decision.kind === 'answer') return decision.result;
       if (decision.kind === 'hold') return writeHold(command as Hold);
-      const result = write(decision.effects, command.ref, sums, rows);
-      const versionOf = (userId: number) => reads.version(userId) + sums.movements(userId);
+      const result = write(decision.effects, command.ref, totals, rows);
+      const versionOf = (userId: number) => reads.version(userId) + totals.movements(userId);
       const event = result.status === 'done' ? eventOf(decision.effects, versionOf) : null;
       if (event !== null) events.push(event);
       return result;
     });
     rows.flush();
-    sums.flush();
+    totals.flush();
     return { results, events };
   });
 
@@ -83,8 +83,8 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     try {
       return applyAll.immediate(commands, newRows.together());
     } catch (error) {
-      if (!isRepeated(error)) throw error;
-      return applyAll.immediate(commands, newRows.singly);
+      if (!isDuplicate(error)) throw error;
+      return applyAll.immediate(commands, newRows.oneByOne);
     }
   };
 

@@ -5,7 +5,7 @@ import { periodStart } from '../../../server/contract/period.ts';
 import { manyRows, type Row } from '../../many-rows.ts';
 import { createTotals, type Totals } from '../totals.ts';
 
-export interface Sums extends Totals {
+export interface LedgerTotals extends Totals {
   /** Writes all sums. */
   flush(): void;
 }
@@ -24,7 +24,7 @@ const hourRow = (hour: CounterChange): Row => [
   hour.quota,
 ];
 
-export function createLedgerSums(raw: RawDatabase): () => Sums {
+export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
   // An account of the system's own kind, such as an affiliate pot, begins with its first posting.
   const openAccount = raw.prepare('INSERT INTO accounts (id) VALUES (?) ON CONFLICT DO NOTHING');
   const addAccount = raw.prepare(

@@ -3,7 +3,7 @@
  * 1 = what is read from a client and an upstream passes through, with its parsing and its aborts; 2 = also keys and routing.
  * No limits, no reservation, no bill: only for practice upstreams on this machine.
  */
-import { sealedSample } from '../../../db/encrypted-columns.ts';
+import { encryptedSample } from '../../../db/encrypted-columns.ts';
 import { dataDirFiles } from '../../../server/app/data-dir.ts';
 import { openReading } from '../../../server/app/read-only.ts';
 import { Balances } from '../../../server/billing/balances/balances.ts';
@@ -47,7 +47,7 @@ class FreeReservation extends Reservation {
 const [level = '1', port = '0', dataDir = ''] = process.argv.slice(2);
 const files = dataDirFiles(dataDir);
 const reading = openReading(files, addonPath);
-const sample = reading === null ? null : sealedSample(reading.database);
+const sample = reading === null ? null : encryptedSample(reading.database);
 if (reading === null || sample === null) throw new Error(`no gateway at ${dataDir}`);
 const vault = vaultFor(files.secretKey, process.env, sample);
 const balances = new Balances();

@@ -67,9 +67,9 @@ async function spend(url: string, name: string): Promise<void> {
     node: { name, version: '', schema: '' },
     acknowledged: {
       keep: () => undefined,
-      retract: () => undefined,
+      discard: () => undefined,
       since: () => [],
-      resent: () => undefined,
+      markResent: () => undefined,
       marks: () => [],
     },
     onEpoch: () => undefined,

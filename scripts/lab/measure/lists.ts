@@ -13,10 +13,10 @@ console.log(`filling ${rows} rows each ...`);
 await sql`${numbers} INSERT INTO users (username, password_hash, role, status, group_name, created_at, email) SELECT 'user' || i, 'x', 1, 1, 'default', i, 'u' || i || '@people.example' FROM n`.execute(
   query,
 );
-await sql`${numbers} INSERT INTO tokens (user_id, name, key_hmac, key_sealed, key_hint, status, created_at, accessed_at, expires_at, quota_limit) SELECT ${sql.lit(rootId)}, 'token' || i, 'h' || i, ${sql.lit(api.gateway.vault.seal('token-key', 'k'))}, 'hint', 1, i, 0, -1, 5 FROM n`.execute(
+await sql`${numbers} INSERT INTO tokens (user_id, name, key_hmac, key_sealed, key_hint, status, created_at, accessed_at, expires_at, quota_limit) SELECT ${sql.lit(rootId)}, 'token' || i, 'h' || i, ${sql.lit(api.gateway.vault.encrypt('token-key', 'k'))}, 'hint', 1, i, 0, -1, 5 FROM n`.execute(
   query,
 );
-await sql`${numbers} INSERT INTO redemptions (user_id, name, key_hmac, key_sealed, quota, created_at) SELECT ${sql.lit(rootId)}, 'code' || i, 'h' || i, ${sql.lit(api.gateway.vault.seal('redemption-key', 'c'))}, 5, i FROM n`.execute(
+await sql`${numbers} INSERT INTO redemptions (user_id, name, key_hmac, key_sealed, quota, created_at) SELECT ${sql.lit(rootId)}, 'code' || i, 'h' || i, ${sql.lit(api.gateway.vault.encrypt('redemption-key', 'c'))}, 5, i FROM n`.execute(
   query,
 );
 await sql`${numbers} INSERT INTO drawing_tasks (user_id, action, mj_id, submit_ms) SELECT ${sql.lit(rootId)}, 'IMAGINE', 'mj' || i, i FROM n`.execute(
@@ -25,7 +25,7 @@ await sql`${numbers} INSERT INTO drawing_tasks (user_id, action, mj_id, submit_m
 await sql`${numbers} INSERT INTO tasks (created_at, updated_at, task_id, platform, user_id, submit_at) SELECT i, i, 't' || i, 'suno', ${sql.lit(rootId)}, i FROM n`.execute(
   query,
 );
-await sql`${numbers} INSERT INTO channels (type, name, key_sealed, key_hint, models, group_name, created_at) SELECT 1, 'channel' || i, ${sql.lit(api.gateway.vault.seal('channel-key', 'k'))}, 'h', 'gpt-4o', 'default', i FROM n WHERE i <= 1000`.execute(
+await sql`${numbers} INSERT INTO channels (type, name, key_sealed, key_hint, models, group_name, created_at) SELECT 1, 'channel' || i, ${sql.lit(api.gateway.vault.encrypt('channel-key', 'k'))}, 'h', 'gpt-4o', 'default', i FROM n WHERE i <= 1000`.execute(
   query,
 );
 

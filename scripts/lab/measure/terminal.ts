@@ -131,7 +131,7 @@ async function fill(): Promise<void> {
   const vault = createVault(loadMasterKey(join(env.GATEWAY_DATA_DIR, 'secret.key'), {}));
   const numbers = (rows: number) =>
     sql`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${sql.lit(rows)})`;
-  await sql`${numbers(manyChannels)} INSERT INTO channels (type, name, key_sealed, key_hint, models, group_name, created_at) SELECT 1, 'channel' || i, ${sql.lit(vault.seal('channel-key', 'k'))}, 'h', 'gpt-4o', 'default', i FROM n`.execute(
+  await sql`${numbers(manyChannels)} INSERT INTO channels (type, name, key_sealed, key_hint, models, group_name, created_at) SELECT 1, 'channel' || i, ${sql.lit(vault.encrypt('channel-key', 'k'))}, 'h', 'gpt-4o', 'default', i FROM n`.execute(
     database.query,
   );
   await sql`${numbers(manyLogs)} INSERT INTO logs (created_at, type, user_id, username, model_name) SELECT i, 4, 1, 'root', 'm' FROM n`.execute(

@@ -118,7 +118,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a settlement takes what other nodes have leased',
       'db/ledger/postgres/batch.ts',
-      "Math.max(0, free) + leaseBook.lease('account', account, sight.lease)",
+      "Math.max(0, free) + leaseWrites.lease('account', account, visible.lease)",
       'balance',
       'postgres/ledger',
     ],
@@ -337,7 +337,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a small balance is leased in large pieces',
       'db/postgres/leases.ts',
-      '(funds?.left ?? 0) < smallFor * need ? 0 : ',
+      '(available?.left ?? 0) < smallFor * need ? 0 : ',
       '',
       'ledger/grants',
     ],
@@ -581,7 +581,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a job of a dead node waits for an hour',
       'db/postgres/job-lock.ts',
-      'const heldSeconds = 30;',
+      'const leaseSeconds = 30;',
       'const heldSeconds = 3000;',
       'postgres/peers',
     ],

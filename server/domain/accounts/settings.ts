@@ -25,7 +25,7 @@ export function createSettings(deps: { readonly database: Database; readonly vau
   const repository = createUsersRepository(deps.database);
   const secrets = createWebhookSecretsRepository(deps.database);
   const keep = async (userId: number, secret: string, rest: object): Promise<void> => {
-    await secrets.set(userId, deps.vault.seal(purpose, secret));
+    await secrets.set(userId, deps.vault.encrypt(purpose, secret));
     await repository.setSetting(userId, JSON.stringify({ ...rest, webhook_secret_set: true }));
   };
   return {

@@ -72,9 +72,9 @@ export const looks: Readonly<Record<AlertKindName, (inputs: AlertInputs) => read
       .map(({ id, name, balance }) => ({ subject: String(id), values: { id, name, balance, limit } }));
   },
   expiring: ({ expiring, now }) =>
-    expiring.map(({ id, what, expiresAt }) => ({
+    expiring.map(({ id, label, expiresAt }) => ({
       subject: id,
-      values: { what, days: Math.max(0, Math.floor((expiresAt - now) / daySeconds)) },
+      values: { what: label, days: Math.max(0, Math.floor((expiresAt - now) / daySeconds)) },
     })),
   disk_low: ({ freeBytes, get }) => {
     const limit = get('alert_setting.disk_gb');

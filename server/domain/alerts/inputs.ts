@@ -1,6 +1,6 @@
 /** What the kinds of alerts look at, read once for all of them. */
 import type { Database } from '../../../db/open.ts';
-import { createAlertsRepository, type Expiring } from '../../../db/repositories/alerts.ts';
+import { createAlertsRepository, type ExpiringItem } from '../../../db/repositories/alerts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
@@ -23,7 +23,7 @@ export interface AlertInputs {
   /** Quota of the last hour, and of the mean hour of the week before. */
   readonly spent: number;
   readonly baseline: number;
-  readonly expiring: readonly Expiring[];
+  readonly expiring: readonly ExpiringItem[];
   /** null = the system does not say. */
   readonly freeBytes: number | null;
   readonly storage: StorageStatus;
@@ -87,7 +87,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
   };
   const failingOf = async (): Promise<ReadonlyMap<number, string>> =>
     new Map((await states()).flatMap(({ id, state, words }) => (state === 'failing' ? [[id, words] as const] : [])));
-  const siteCertificate = async (now: number): Promise<Expiring[]> => {
+  const siteCertificate = async (now: number): Promise<ExpiringItem[]> => {
     const url = options.get('ServerAddress');
     if (!url.startsWith('https://')) return [];
     if (certificate.url !== url || now - certificate.lookedAt >= daySeconds) {
@@ -95,7 +95,9 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       certificate.lookedAt = now;
       certificate.end = await deps.certificateEnd(url).catch(() => null);
     }
-    return certificate.end === null ? [] : [{ what: new URL(url).host, id: 'certificate', expiresAt: certificate.end }];
+    return certificate.end === null
+      ? []
+      : [{ label: new URL(url).host, id: 'certificate', expiresAt: certificate.end }];
   };
 
   return async (): Promise<AlertInputs> => {

@@ -110,7 +110,7 @@ export function createAlerts(deps: AlertsDeps) {
     async list(language?: Language) {
       const at = Math.floor(deps.now() / 1000);
       const found = await seen();
-      const told = await repository.told();
+      const told = await repository.history();
       return {
         targets: [...deliver.targets()],
         alerts: found.map(([kind, one]) => {

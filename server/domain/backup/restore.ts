@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';
 import { checkDatabase, foldLog } from '../../../db/cleanup.ts';
-import { type SealedSample, sealedSample } from '../../../db/encrypted-columns.ts';
+import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
 import { migrate } from '../../../db/migrate.ts';
-import { sayingInterrupted } from '../../../db/move/interrupted.ts';
+import { withInterruptNote } from '../../../db/move/interrupted.ts';
 import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
 import { sqliteEnd } from '../../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { PostgresPlace } from '../../../db/place.ts';
-import { knowsSchema } from '../../../db/schema/migrations.ts';
+import { hasSchema } from '../../../db/schema/migrations.ts';
 import { AppError } from '../../contract/errors.ts';
 
 export interface Restored {
@@ -18,21 +18,21 @@ export interface Restored {
   /** Where the former database lies now, '' when there was none. */
   readonly kept: string;
   /** Something sealed in it. */
-  readonly sample: SealedSample | null;
+  readonly sample: EncryptedSample | null;
 }
 
 /** What was in the backup lies in `fresh`, and is whole. @throws AppError backup_damaged, backup_newer. */
 async function opened(file: string, fresh: string, nativeBinding: string | undefined): Promise<Omit<Restored, 'kept'>> {
   const header = await extractBackup(file, fresh);
   const plain = header.sha256 === '';
-  if (!plain && !knowsSchema(header.schema)) throw new AppError('backup_newer', { schema: header.schema });
+  if (!plain && !hasSchema(header.schema)) throw new AppError('backup_newer', { schema: header.schema });
   const database = openDatabase(fresh, { nativeBinding });
-  const { problems, schema } = checkDatabase(database);
-  const sample = sealedSample(database);
+  const { issues, schema } = checkDatabase(database);
+  const sample = encryptedSample(database);
   foldLog(database);
   await database.close();
-  if (plain && !knowsSchema(schema)) throw new AppError('backup_newer', { schema });
-  if (problems.length > 0) throw new AppError('backup_damaged', { detail: problems[0] ?? '' });
+  if (plain && !hasSchema(schema)) throw new AppError('backup_newer', { schema });
+  if (issues.length > 0) throw new AppError('backup_damaged', { detail: issues[0] ?? '' });
   return { header: { ...header, schema }, sample };
 }
 
@@ -96,7 +96,7 @@ export async function restoreToServer(order: ServerRestore): Promise<Restored> {
       await migrate(source);
       const target = await openTarget(server);
       try {
-        await sayingInterrupted(() => moveSite({ from: sqliteEnd(source), to: target.end, progress }));
+        await withInterruptNote(() => moveSite({ from: sqliteEnd(source), to: target.end, progress }));
       } finally {
         await target.close();
       }

@@ -148,7 +148,7 @@ export function createChannels(deps: {
             ...defaults,
             ...shared,
             name: keys.length === 1 ? name : `${name}_${index + 1}`,
-            key_sealed: deps.vault.seal('channel-key', key),
+            key_sealed: deps.vault.encrypt('channel-key', key),
             key_hint: keyHint(key),
             ...passed.columnsOf({ ...fields, type, key }, seconds()),
           }) as Insertable<ChannelsTable>,
@@ -171,7 +171,7 @@ export function createChannels(deps: {
       checkFields(fields, stored);
       const change: Updateable<ChannelsTable> = {
         ...columnsOf(fields),
-        ...(key === '' ? {} : { key_sealed: deps.vault.seal('channel-key', key), key_hint: keyHint(key) }),
+        ...(key === '' ? {} : { key_sealed: deps.vault.encrypt('channel-key', key), key_hint: keyHint(key) }),
         ...(fields.status === undefined ? {} : { status: fields.status, other_info: '' }),
       };
       const keeps = key === '' || deps.vault.open('channel-key', stored.key_sealed) === key;
@@ -274,7 +274,7 @@ export function createChannels(deps: {
           status: ChannelStatus.disabled,
           other_info: '',
           managed_by: '',
-          ...(typed === '' ? {} : { key_sealed: deps.vault.seal('channel-key', typed), key_hint: keyHint(typed) }),
+          ...(typed === '' ? {} : { key_sealed: deps.vault.encrypt('channel-key', typed), key_hint: keyHint(typed) }),
         } as Insertable<ChannelsTable>,
       ]);
       if (row === undefined) throw new AppError('not_found', { what: 'channel' });

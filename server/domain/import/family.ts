@@ -87,7 +87,7 @@ export async function importFamily(deps: ImportDeps, source: Source, family: Fam
   await importLogs(move);
 
   const expected = wealth.reduce((sum, { balance, used }) => sum + balance + used, 0);
-  const imported = target.wealth();
+  const imported = target.totalBalance();
   if (imported !== expected) throw new AppError('import_failed', { detail: `quota ${imported} <> ${expected}` });
   if (people.size > 0) await deps.options.setMeta('setup_at', String(deps.now));
   return reporter.report({ source: expected, imported });
@@ -269,7 +269,7 @@ async function importCodes({ deps, source, family, target, reporter }: Move, peo
         user_id: numberOf(row.user_id),
         name: textOf(row.name),
         key_hmac: deps.vault.keyHmac(key),
-        key_sealed: deps.vault.seal('redemption-key', key),
+        key_sealed: deps.vault.encrypt('redemption-key', key),
         status: used ? RedemptionStatus.unused : expired ? RedemptionStatus.disabled : statusOf(row.status),
         quota,
         created_at: numberOf(row.created_time),

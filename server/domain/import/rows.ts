@@ -75,7 +75,7 @@ export function tokenRow(row: SourceRow, vault: Vault, now: number): Insertable<
     user_id: numberOf(row.user_id),
     name: textOf(row.name),
     key_hmac: vault.keyHmac(key),
-    key_sealed: vault.seal('token-key', key),
+    key_sealed: vault.encrypt('token-key', key),
     key_hint: keyHint(key),
     status: tokenStatusOf(row, now),
     created_at: numberOf(row.created_time),
@@ -198,7 +198,7 @@ export function channelRows(
   const channel = keys.dead ? { ...made, status: ChannelStatus.disabled } : made;
   const sealed = (list: readonly string[]) => {
     const text = list.join('\n');
-    return { key_sealed: vault.seal('channel-key', text), key_hint: keyHint(text) };
+    return { key_sealed: vault.encrypt('channel-key', text), key_hint: keyHint(text) };
   };
   const first = { ...channel, ...sealed(keys.used) } as Insertable<ChannelsTable>;
   if (keys.unused.length === 0) return [first];

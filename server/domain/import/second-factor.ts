@@ -51,7 +51,7 @@ export async function importSecondFactors(
       continue;
     }
     const row = { user_id: userId, enabled_at: found.at, last_step: 0 };
-    await target.secondFactor({ ...row, secret_sealed: vault.seal('second-factor', found.secret) });
+    await target.secondFactor({ ...row, secret_sealed: vault.encrypt('second-factor', found.secret) });
     guarded.add(userId);
     reporter.taken('two_fas');
   }

@@ -112,7 +112,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         step: main.step,
         total: sum(main.buckets.map(({ rows }) => rows)),
         errors: sum(main.buckets.map(({ errors }) => errors)),
-        sampled: main.sampled,
+        sampled: main.isSample,
         buckets,
         facets: kinds.map((by) => {
           const all = values.filter((one) => one.by === by);
@@ -187,7 +187,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       costOf: (channelId: number) => number | undefined,
     ): Promise<LogBreakdown[]> {
       const groups = new Map<string, LogBreakdown>();
-      for (const sum of await repository.sums(filter, by)) {
+      for (const sum of await repository.totals(filter, by)) {
         const known = groups.get(sum.name) ?? { name: sum.name, requests: 0, tokens: 0, quota: 0, cost: 0 };
         const share = costOf(sum.channel_id);
         groups.set(sum.name, {

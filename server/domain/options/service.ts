@@ -70,7 +70,7 @@ export async function createOptions(deps: {
     const kept = Object.fromEntries(versioned.map(([key]) => [key, stored.get(key) ?? null]));
     const sealed = changed.map(
       ([key, text]) =>
-        [key, text !== null && optionRow(key).secret ? deps.vault.seal(`option:${key}`, text) : text] as const,
+        [key, text !== null && optionRow(key).secret ? deps.vault.encrypt(`option:${key}`, text) : text] as const,
     );
     const version = versioned.length === 0 ? null : { actor, reason, kept: JSON.stringify(kept) };
     const id = changed.length === 0 ? 0 : await repository.change(new Map(sealed), version, seconds());

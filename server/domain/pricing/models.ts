@@ -189,7 +189,7 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
     const period = periodOf('24h', seconds);
     return {
       period,
-      sums: new Map((await traffic.sums(week, ['part'])).map((sum) => [sum.part, sum])),
+      sums: new Map((await traffic.totals(week, ['part'])).map((sum) => [sum.part, sum])),
       parts: Map.groupBy(await traffic.parts('model', period), ({ part }) => part),
     };
   };

@@ -105,7 +105,7 @@ export function createRedemptions(deps: {
           user_id: creator,
           name,
           key_hmac: vault.keyHmac(key),
-          key_sealed: vault.seal('redemption-key', key),
+          key_sealed: vault.encrypt('redemption-key', key),
           status: RedemptionStatus.unused,
           quota,
           created_at: seconds(),

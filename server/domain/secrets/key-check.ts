@@ -6,10 +6,10 @@ import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import type { Vault } from './vault.ts';
 
 /** @throws AppError secret_unreadable */
-export async function proveKey(database: Database, vault: Vault): Promise<void> {
+export async function verifyKey(database: Database, vault: Vault): Promise<void> {
   if (database.engine === 'sqlite') return;
   const options = createOptionsRepository(database);
   const { key, purpose } = keyProof;
   // Asked for again and again while a node lives: whoever is not the first only reads.
-  vault.open(purpose, (await options.meta(key)) ?? (await options.firstMeta(key, vault.seal(purpose, key))));
+  vault.open(purpose, (await options.meta(key)) ?? (await options.firstMeta(key, vault.encrypt(purpose, key))));
 }

@@ -16,13 +16,13 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { foldLog } from '../../../db/cleanup.ts';
-import { keyMark, type Renew, renewSealed } from '../../../db/encrypted-columns.ts';
+import { keyMark, type Rotate, rotateSecrets } from '../../../db/encrypted-columns.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
 import { AppError } from '../../contract/errors.ts';
 import { createVault, masterKeyOf } from './vault.ts';
 
-export interface KeyPlaces {
+export interface KeyPaths {
   readonly database: DatabasePlace;
   readonly secretKey: string;
 }
@@ -39,7 +39,7 @@ export interface RotationOrder {
   readonly stamp: string;
 }
 
-export interface Rotated {
+export interface RotateResult {
   /** Values sealed anew. */
   readonly values: number;
   /** Where the old key lies now, '' = nowhere. */
@@ -59,16 +59,16 @@ export async function rotate(
   database: Database,
   order: RotationOrder,
   step: (name: 'written' | 'renewed' | 'copied' | 'replaced') => void = () => undefined,
-): Promise<Rotated> {
+): Promise<RotateResult> {
   const text = order.to === '' ? randomBytes(32).toString('base64url') : order.to.trim();
   const next = masterKeyOf(text);
   if (next.equals(order.from)) return { values: 0, kept: '' };
   if (order.inFile) writeDurably(nextFile(secretKey), `${text}\n`);
   step('written');
   const [before, after] = [createVault(order.from), createVault(next)];
-  const values = await renewIn(database, fingerprint(next), (purpose, sealed) => {
+  const values = await rotateIn(database, fingerprint(next), (purpose, sealed) => {
     const plain = before.open(purpose, sealed);
-    return { sealed: after.seal(purpose, plain), hmac: after.keyHmac(plain) };
+    return { encrypted: after.encrypt(purpose, plain), hmac: after.keyHmac(plain) };
   }).catch((error: unknown) => {
     // Refused before anything was written; of everything else nobody knows yet, and the next start finds out.
     if (error instanceof AppError) rmSync(nextFile(secretKey), { force: true });
@@ -82,10 +82,10 @@ export async function rotate(
   return { values, kept: '' };
 }
 
-async function renewIn(database: Database, mark: string, renew: Renew): Promise<number> {
+async function rotateIn(database: Database, mark: string, encrypt: Rotate): Promise<number> {
   if (database.engine === 'postgres')
-    return (await import('../../../db/postgres/encrypted-columns.ts')).renewSealedOn(database, mark, renew);
-  const values = renewSealed(database, mark, renew);
+    return (await import('../../../db/postgres/encrypted-columns.ts')).rotateSecretsOn(database, mark, encrypt);
+  const values = rotateSecrets(database, mark, encrypt);
   foldLog(database);
   return values;
 }
@@ -101,7 +101,7 @@ function replace(file: string, stamp: string, step: (name: 'copied' | 'replaced'
 }
 
 /** What a run that died left: ended when its transaction holds, undone otherwise. The old key stays beside the new one. */
-export async function endRotation(places: KeyPlaces, nativeBinding: string | undefined, stamp: string): Promise<void> {
+export async function endRotation(places: KeyPaths, nativeBinding: string | undefined, stamp: string): Promise<void> {
   const next = nextFile(places.secretKey);
   if (!existsSync(next)) return;
   const mark = await markIn(places.database, nativeBinding);

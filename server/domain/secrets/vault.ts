@@ -5,19 +5,19 @@ import { AppError } from '../../contract/errors.ts';
 
 export interface Vault {
   /** @param purpose bound into the seal: `channel-key`, `token-key`, `option:<key>` ... */
-  seal(purpose: string, text: string): string;
+  encrypt(purpose: string, text: string): string;
   /** @throws AppError secret_unreadable when the text was not sealed for this purpose with this key. */
-  open(purpose: string, sealed: string): string;
+  open(purpose: string, encrypted: string): string;
   /** Lower-case hex HMAC-SHA-256 under which API tokens are looked up. */
   keyHmac(key: string): string;
 }
 
 /** Words that others keep for us. */
 export const sealedBlobOf = ({
-  seal,
+  encrypt,
   open,
 }: Vault): { encrypt(text: string): string; open(sealed: string): string } => ({
-  encrypt: (text) => seal('capsule', text),
+  encrypt: (text) => encrypt('capsule', text),
   open: (sealed) => open('capsule', sealed),
 });
 
@@ -25,21 +25,23 @@ const version = 'v1';
 
 export function createVault(masterKey: Buffer): Vault {
   const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, '', info, 32));
-  const sealKey = derive('gateway seal');
+  const encryptionKey = derive('gateway seal');
   const hmacKey = derive('gateway token lookup');
   return {
-    seal(purpose, text) {
+    encrypt(purpose, text) {
       const nonce = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(purpose));
+      const cipher = createCipheriv('aes-256-gcm', encryptionKey, nonce).setAAD(Buffer.from(purpose));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return `${version}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
     },
-    open(purpose, sealed) {
-      const [mark, encoded = ''] = sealed.split('.');
+    open(purpose, encrypted) {
+      const [mark, encoded = ''] = encrypted.split('.');
       const bytes = Buffer.from(encoded, 'base64url');
       try {
         if (mark !== version) throw new Error('unknown seal');
-        const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, 12)).setAAD(Buffer.from(purpose));
+        const decipher = createDecipheriv('aes-256-gcm', encryptionKey, bytes.subarray(0, 12)).setAAD(
+          Buffer.from(purpose),
+        );
         decipher.setAuthTag(bytes.subarray(12, 28));
         return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
       } catch (cause) {
@@ -52,8 +54,8 @@ export function createVault(masterKey: Buffer): Vault {
 
 /** Master key from GATEWAY_SECRET_KEY, GATEWAY_SECRET_KEY_FILE or the key file, which is made at first use. @throws AppError secret_unreadable when it is too short to be one. */
 export function loadMasterKey(file: string, env: Readonly<Record<string, string | undefined>>): Buffer {
-  const given = givenKey(env);
-  if (given !== '') return masterKeyOf(given);
+  const fromEnvironment = environmentKey(env);
+  if (fromEnvironment !== '') return masterKeyOf(fromEnvironment);
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   return masterKeyOf(readFileSync(file, 'utf8'));
 }
@@ -62,16 +64,17 @@ export function loadMasterKey(file: string, env: Readonly<Record<string, string 
 export function vaultFor(
   file: string,
   env: Readonly<Record<string, string | undefined>>,
-  sample: { readonly purpose: string; readonly sealed: string } | null,
+  sample: { readonly purpose: string; readonly encrypted: string } | null,
 ): Vault {
-  if (sample !== null && givenKey(env) === '' && !existsSync(file)) throw new AppError('secret_missing', { file });
+  if (sample !== null && environmentKey(env) === '' && !existsSync(file))
+    throw new AppError('secret_missing', { file });
   const vault = createVault(loadMasterKey(file, env));
-  if (sample !== null) vault.open(sample.purpose, sample.sealed);
+  if (sample !== null) vault.open(sample.purpose, sample.encrypted);
   return vault;
 }
 
 /** The master key of the environment, '' = none. */
-export const givenKey = (env: Readonly<Record<string, string | undefined>>): string =>
+export const environmentKey = (env: Readonly<Record<string, string | undefined>>): string =>
   (
     env.GATEWAY_SECRET_KEY ?? (env.GATEWAY_SECRET_KEY_FILE ? readFileSync(env.GATEWAY_SECRET_KEY_FILE, 'utf8') : '')
   ).trim();

@@ -44,7 +44,7 @@ export function createDevices(vault: Vault, now: () => number) {
       const entries = read(cookie);
       const name = find(entries, user)?.[1] ?? randomBytes(9).toString('base64url');
       const others = entries.filter(([id]) => id !== user.id).slice(0, maxAccounts - 1);
-      return vault.seal(purpose, JSON.stringify([[user.id, name, markOf(user), seconds()], ...others]));
+      return vault.encrypt(purpose, JSON.stringify([[user.id, name, markOf(user), seconds()], ...others]));
     },
   };
 }

@@ -22,7 +22,7 @@ export interface TicketHands {
   readonly now: () => number;
 }
 
-interface Sealed<Content> {
+interface Encrypted<Content> {
   readonly content: Content;
   readonly id: string;
   readonly expiresAt: number;
@@ -35,10 +35,10 @@ export function createTickets<Content>(
   { vault, store, now }: TicketHands,
 ): Tickets<Content> {
   const used = (id: string) => ({ purpose: `used ${purpose}`, key: id });
-  const open = (ticket: string): Sealed<Content> | null => {
+  const open = (ticket: string): Encrypted<Content> | null => {
     if (ticket === '') return null;
     try {
-      const sealed = JSON.parse(vault.open(purpose, ticket)) as Sealed<Content>;
+      const sealed = JSON.parse(vault.open(purpose, ticket)) as Encrypted<Content>;
       return sealed.expiresAt <= now() ? null : sealed;
     } catch {
       return null;
@@ -46,7 +46,7 @@ export function createTickets<Content>(
   };
   return {
     issue: (content) =>
-      vault.seal(
+      vault.encrypt(
         purpose,
         JSON.stringify({ content, id: randomBytes(12).toString('base64url'), expiresAt: now() + lifetimeMs }),
       ),

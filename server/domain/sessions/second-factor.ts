@@ -101,7 +101,7 @@ export function createSecondFactor(deps: {
     async begin(userId: number, username: string): Promise<{ secret: string; uri: string }> {
       if (((await repository.find(userId))?.enabled_at ?? 0) > 0) throw new AppError('second_factor_on');
       const secret = new Secret({ size: 20 }).base32;
-      await repository.begin(userId, deps.vault.seal('second-factor', secret));
+      await repository.begin(userId, deps.vault.encrypt('second-factor', secret));
       return { secret, uri: totpOf(secret, deps.siteName(), username).toString() };
     },
     /** @returns recovery codes, shown once. @throws AppError second_factor_*, code_wrong, too_many_attempts. */

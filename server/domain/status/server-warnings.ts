@@ -39,7 +39,7 @@ const disk: Rule = ({ fsync, fullPages }, localize) => {
   );
 };
 
-const standby: Rule = ({ standbyNames, standbys, syncStandbys, unseenStandbys }, localize) => {
+const standby: Rule = ({ standbyNames, standbys, syncStandbys, hiddenStandbys }, localize) => {
   const check = 'standby';
   if (standbyNames === '')
     return standbys === 0
@@ -63,7 +63,7 @@ const standby: Rule = ({ standbyNames, standbys, syncStandbys, unseenStandbys },
         `${syncStandbys} of ${standbys} confirm each commit`,
       ),
     );
-  if (unseenStandbys > 0)
+  if (hiddenStandbys > 0)
     return warn(
       check,
       localize('当前数据库角色看不到其状态', 'their state is hidden from this role'),
@@ -104,25 +104,25 @@ const stall: Rule = ({ oldest }, localize) => {
   );
 };
 
-const clock: Rule = ({ aheadMs }, localize) => {
-  const off = Math.abs(aheadMs);
+const clock: Rule = ({ clockLeadMs }, localize) => {
+  const off = Math.abs(clockLeadMs);
   const seconds = (off / 1000).toFixed(1);
   const detail =
-    aheadMs > 0
+    clockLeadMs > 0
       ? localize(`比数据库服务器快 ${seconds} 秒`, `${seconds} s ahead of the server`)
       : localize(`比数据库服务器慢 ${seconds} 秒`, `${seconds} s behind the server`);
   if (off > clockMs.fail) return fail('clock', detail, 'timedatectl set-ntp true');
   return off > clockMs.warn ? warn('clock', detail, 'timedatectl set-ntp true') : fine('clock', detail);
 };
 
-const months: Rule = ({ monthsMissing, strayLogs }, localize) => {
+const months: Rule = ({ monthsMissing, unassignedLogs }, localize) => {
   if (monthsMissing.length > 0)
     return fail('log partitions', `${localize('缺少：', 'missing: ')}${monthsMissing.join(', ')}`, 'gateway serve');
   const strays =
-    strayLogs === 1000
+    unassignedLogs === 1000
       ? localize('1000 行或更多', '1000 or more rows')
-      : localize(`${strayLogs} 行`, `${strayLogs} rows`);
-  return strayLogs > 0
+      : localize(`${unassignedLogs} 行`, `${unassignedLogs} rows`);
+  return unassignedLogs > 0
     ? warn(
         'log partitions',
         localize(`logs_rest 中有 ${strays}日志不属于任何月份`, `logs_rest holds ${strays} that belong to no month`),

@@ -247,7 +247,7 @@ const newKey = (): string =>
 export function keyColumns(given: string, vault: Vault) {
   const key = bareKey(given);
   if (!/^[\w-]{8,128}$/.test(key)) throw new AppError('params_invalid', { detail: 'token key' });
-  return { key_hmac: vault.keyHmac(key), key_sealed: vault.seal('token-key', key), key_hint: keyHint(key) };
+  return { key_hmac: vault.keyHmac(key), key_sealed: vault.encrypt('token-key', key), key_hint: keyHint(key) };
 }
 
 const noOldKey = { old_key_hmac: '', old_key_hint: '', old_key_until: 0 };

@@ -81,7 +81,7 @@ export class TrafficKeeper {
   sweep(): Promise<void> {
     const { options, now } = this.deps;
     const at = Math.floor(now() / 1000);
-    return this.repository.sweep({
+    return this.repository.deleteOld({
       300: at - options.get('traffic_setting.minute_hours') * hourSeconds,
       3600: at - options.get('traffic_setting.hour_days') * daySeconds,
       86400: at - options.get('traffic_setting.day_days') * daySeconds,

@@ -121,7 +121,7 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     range: Pick<TrafficFilter, 'span' | 'from' | 'to'>,
   ) => {
     const { kind, filter } = selectionOf({ ...query, by: query.by === 'channel' ? 'channel' : 'none' }, userId);
-    return sumOf(await repository.sums({ ...range, kind, ...filter }, []));
+    return sumOf(await repository.totals({ ...range, kind, ...filter }, []));
   };
 
   /** @param userId of whose keys alone; null = an administrator asks. @throws AppError params_invalid */
@@ -136,13 +136,13 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const limit = Math.min(Math.max(1, query.limit ?? defaultSeries), maxSeries);
     // Channels are few, and finding the largest of them first would read their rows twice.
     const ranked = group !== null && by !== 'channel';
-    const keys = ranked ? await repository.largest(wanted, { by: group, order, limit }) : null;
+    const keys = ranked ? await repository.top(wanted, { by: group, order, limit }) : null;
     // Of nothing nothing is asked.
     const among = group === null || keys === null ? {} : { among: { group, keys } };
     const rows =
       keys?.length === 0
         ? []
-        : await repository.sums({ ...wanted, ...among }, [
+        : await repository.totals({ ...wanted, ...among }, [
             ...(group === null ? [] : [group]),
             ...(withPoints ? (['at'] as const) : []),
           ]);

@@ -147,13 +147,13 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
   };
 
   const histogramsOf = async (span: 300 | 86_400, from: number, to: number) => {
-    const rows = await repository.sums({ span, kind: 'channel', from, to }, ['subject_id']);
+    const rows = await repository.totals({ span, kind: 'channel', from, to }, ['subject_id']);
     return new Map(rows.map((row) => [row.subject_id, row]));
   };
 
   const savedBy = async (id: number, since: number, now: number, names: ReadonlyMap<number, string>) => {
     const from = since - (since % 300);
-    const rows = await repository.sums({ span: 300, kind: 'save', from, to: now + 1, subjectId: id }, ['part']);
+    const rows = await repository.totals({ span: 300, kind: 'save', from, to: now + 1, subjectId: id }, ['part']);
     return rows
       .map(({ part, requests }) => ({ id: Number(part), name: names.get(Number(part)) ?? '', requests }))
       .sort((a, b) => b.requests - a.requests);
@@ -161,7 +161,7 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
 
   /** Quota of a day, by channel: the mean of the last week, or of as much of it as there is. */
   const spendOf = async (today: number, now: number) => {
-    const rows = await repository.sums(
+    const rows = await repository.totals(
       { span: daySeconds, kind: 'channel', from: today - weekDays * daySeconds, to: today + daySeconds },
       ['subject_id', 'at'],
     );
@@ -180,7 +180,7 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
     const period = periodOf(range, now);
     const span = range === '24h' ? hourSeconds : daySeconds;
     const from = period.from - (period.from % span);
-    const sums = await repository.sums({ span, kind: 'channel', from, to: period.to }, ['subject_id']);
+    const sums = await repository.totals({ span, kind: 'channel', from, to: period.to }, ['subject_id']);
     const parts = Map.groupBy(await repository.parts('channel', period), (row) => row.subject_id);
     return new Map(
       sums.map((sum): [number, ChannelPeriod] => {

@@ -17,13 +17,13 @@ export function createCredentials(deps: { readonly database: Database; readonly 
     /** A reset. @throws AppError user_changed_meanwhile */
     async replace(userId: number, password: string): Promise<void> {
       const passwordHash = await deps.passwords.hash(password);
-      if (!(await repository.replace(userId, null, { passwordHash, keepSession: '', everything: true })))
+      if (!(await repository.replace(userId, null, { passwordHash, keepSession: '', all: true })))
         throw new AppError('user_changed_meanwhile');
     },
     /** The user's own change. @param keepSession hash of the session that stays, '' = none. @throws AppError user_changed_meanwhile */
-    async change(user: UserRow, password: string, keepSession: string, everything: boolean): Promise<void> {
+    async change(user: UserRow, password: string, keepSession: string, all: boolean): Promise<void> {
       const passwordHash = await deps.passwords.hash(password);
-      if (!(await repository.replace(user.id, user.password_hash, { passwordHash, keepSession, everything })))
+      if (!(await repository.replace(user.id, user.password_hash, { passwordHash, keepSession, all })))
         throw new AppError('user_changed_meanwhile');
     },
     /** Imported hashes are of an older kind. @returns the user as it is now. */

@@ -77,7 +77,7 @@ export function createInbox(deps: {
   const work = async (row: CallbackRow): Promise<CallbackOutcome> => {
     const outcome = await judge(row, JSON.parse(row.facts) as Kept);
     // A credit has closed the callback together with the posting.
-    if (outcome !== 'credited') await repository.conclude(row.id, outcome);
+    if (outcome !== 'credited') await repository.finish(row.id, outcome);
     return outcome;
   };
 
@@ -98,7 +98,7 @@ export function createInbox(deps: {
     },
     /** Works on what was kept but not concluded, after a crash or a full disk. */
     async resume(): Promise<void> {
-      for (const row of await repository.unfinished()) await work(row);
+      for (const row of await repository.pending()) await work(row);
     },
   };
 }

@@ -5,7 +5,7 @@ import {
   createNotificationListener,
   type NotificationListener,
   notifyOver,
-  openEarLine,
+  openListenerConnection,
 } from '../../../db/postgres/notifications.ts';
 import type { PostgresDatabase } from '../../../db/postgres/open.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
@@ -79,7 +79,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
     }
   };
   const listener: NotificationListener = createNotificationListener({
-    connect: () => openEarLine(database.place),
+    connect: () => openListenerConnection(database.place),
     notify,
     channels: [changesChannel, healthChannel],
     receive,

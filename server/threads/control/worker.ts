@@ -16,7 +16,7 @@ import { failureOf } from '../../contract/storage-reasons.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
-import { proveKey } from '../../domain/secrets/key-check.ts';
+import { verifyKey } from '../../domain/secrets/key-check.ts';
 import { createVault, loadMasterKey } from '../../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../domain/snapshot/load.ts';
 import { version } from '../../embedded/version.ts';
@@ -55,7 +55,7 @@ async function start(order: ControlStart) {
   const files = dataDirFiles(order.dataDir);
   const database = await openDatabase(order.place, { nativeBinding: order.nativeBinding });
   const vault = createVault(loadMasterKey(files.secretKey, process.env));
-  await proveKey(database, vault);
+  await verifyKey(database, vault);
   const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
   order.ledger.start();
   const tests = new Map<number, (result: ChannelTestResult) => void>();
@@ -118,12 +118,12 @@ async function start(order: ControlStart) {
   ]);
   const company = await joinPeers({
     ...{ database, node, monoNow, services, publisher, report },
-    follows: feed.follows,
+    follows: feed.position,
     status: () => storage,
     leaseSeconds: order.leaseSeconds,
   });
   const stopWatchingKey =
-    database.engine === 'sqlite' ? () => undefined : watchKey(() => proveKey(database, vault), dieOf);
+    database.engine === 'sqlite' ? () => undefined : watchKey(() => verifyKey(database, vault), dieOf);
   const stopJobs = startJobs({
     ...{ services, feed, turns, report },
     cleanupNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,

@@ -1,5 +1,5 @@
 /** Thread entry: looks through the database file for damage, quickly first and then in full, without holding up anybody. */
-import { damageOf, quickDamageOf } from '../../../db/cleanup.ts';
+import { fullCheck, quickCheck } from '../../../db/cleanup.ts';
 import { openDatabase, type SqliteDatabase } from '../../../db/open.ts';
 
 export interface CheckOrder {
@@ -36,6 +36,6 @@ self.onmessage = ({ data: { file, nativeBinding } }) => {
       database.raw.close();
     }
   };
-  report('quick', () => open(quickDamageOf));
-  report('full', () => open(damageOf));
+  report('quick', () => open(quickCheck));
+  report('full', () => open(fullCheck));
 };

@@ -1,6 +1,6 @@
 /** Starts the ledger's thread and watches it. */
 
-import type { SealedSample } from '../../../db/encrypted-columns.ts';
+import type { EncryptedSample } from '../../../db/encrypted-columns.ts';
 import type { MigrationStep } from '../../../db/migrate.ts';
 import type { DataDirFiles } from '../../app/data-dir.ts';
 import {
@@ -31,7 +31,7 @@ export interface LedgerThread {
   /** Postings that were there and are not. */
   readonly missing: Missing | null;
   /** Something sealed in the database. */
-  readonly sample: SealedSample | null;
+  readonly sample: EncryptedSample | null;
   /** A line for another thread; the one before of the same name is nobody's any more. */
   newPort(name: string): MessagePort;
   /** Where users and keys have their cells, for whoever fills these. */

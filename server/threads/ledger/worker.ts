@@ -1,6 +1,6 @@
 /** Thread entry: the only writer of money. The first message says where the database is; a port for the control thread comes along. */
 
-import { type SealedSample, sealedSample } from '../../../db/encrypted-columns.ts';
+import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../../db/migrate.ts';
 import { openDatabase } from '../../../db/open.ts';
@@ -38,7 +38,7 @@ export type LedgerReport =
       readonly recovery: RecoveryReport;
       readonly pending: PendingReport;
       readonly migrated: readonly string[];
-      readonly sample: SealedSample | null;
+      readonly sample: EncryptedSample | null;
       readonly missing: Missing | null;
     }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly params?: ErrorParams };
@@ -104,7 +104,7 @@ async function openStore(
   noting.unref();
   return {
     engine,
-    report: { recovery, pending, migrated, sample: sealedSample(database), missing },
+    report: { recovery, pending, migrated, sample: encryptedSample(database), missing },
     close: async () => {
       clearInterval(noting);
       progress.note();

@@ -1,5 +1,5 @@
 /** What the main thread and a relay thread say to each other. */
-import type { SealedSample } from '../../../db/encrypted-columns.ts';
+import type { EncryptedSample } from '../../../db/encrypted-columns.ts';
 import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
 import type { SlotIndexes } from '../../billing/balances/slot.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
@@ -33,7 +33,7 @@ export interface ServingOrder {
   readonly forwardedSocket: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Something sealed in the database: which key fits. */
-  readonly sample: SealedSample | null;
+  readonly sample: EncryptedSample | null;
   /** Makes names of this thread's own; '' = it is the only one. */
   readonly mark: string;
   /** Somebody may ask for figures. */
