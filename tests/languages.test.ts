@@ -10,7 +10,7 @@ import { isLanguage, languageNamed, registerLanguage, textIn } from '../server/c
 import { languageFiles } from '../server/contract/languages/index.ts';
 import { labelledColumns } from '../server/contract/log-columns.ts';
 import { optionKeys, optionRow } from '../server/contract/options.ts';
-import { codeLetter, resetLetter } from '../server/domain/accounts/email-templates.ts';
+import { codeEmail, resetEmail } from '../server/domain/accounts/email-templates.ts';
 import { en } from '../web/locales/en.ts';
 import { createRunner } from './cli/runner.ts';
 import { type ApiFixture, createApiFixture } from './support/api.ts';
@@ -93,11 +93,11 @@ test('the API answers in it where a header names it', async () => {
 
 test('mails and labels arrive in it', () => {
   const site = { name: 'Site', address: 'https://site.example' };
-  for (const mail of [codeLetter('a@b.c', '123456', site, 'qps'), resetLetter('a@b.c', 'token', site, 'qps')]) {
+  for (const mail of [codeEmail('a@b.c', '123456', site, 'qps'), resetEmail('a@b.c', 'token', site, 'qps')]) {
     expect(isPseudo(mail.subject)).toBe(true);
     expect(isPseudo(mail.html)).toBe(true);
   }
-  expect(codeLetter('a@b.c', '123456', site, 'qps').html).toContain('<STRONG>123456</STRONG>');
+  expect(codeEmail('a@b.c', '123456', site, 'qps').html).toContain('<STRONG>123456</STRONG>');
   const log = { usage_source: 'reported', end_reason: 'completed' } as Parameters<typeof labelledColumns>[0];
   expect(labelledColumns(log, 'qps').every(([label]) => isPseudo(label))).toBe(true);
 });

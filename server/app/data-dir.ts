@@ -35,7 +35,7 @@ export interface DataDirFiles {
   /** The owner's own commands. */
   readonly localSocket: string;
   /** Another server asks for this one's place. */
-  readonly successionSocket: string;
+  readonly nextSocket: string;
   /** Where a process hears what still comes to the server that it follows. */
   handoverSocket(pid: number): string;
 }
@@ -113,7 +113,7 @@ export function dataDirFiles(dir: string): DataDirFiles {
     socketDir: sockets,
     httpSocket: join(sockets, 'http.sock'),
     localSocket: join(sockets, 'local.sock'),
-    successionSocket: join(sockets, 'next.sock'),
+    nextSocket: join(sockets, 'next.sock'),
     handoverSocket: (pid) => join(sockets, `${pid}.sock`),
   };
 }
@@ -259,11 +259,11 @@ export function acquireLock(files: DataDirFiles): () => void {
     if (error instanceof AppError) throw error;
     throw new AppError('data_dir_unreadable', { dir: files.dir, detail: String((error as Error).message) }, error);
   }
-  return givesLockBack(files);
+  return lockReleaser(files);
 }
 
 /** @returns a function that gives the lock back, if it is this process's. */
-export function givesLockBack(files: DataDirFiles): () => void {
+export function lockReleaser(files: DataDirFiles): () => void {
   const text = lockText(process.pid);
   return () => {
     try {

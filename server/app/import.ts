@@ -15,7 +15,7 @@ import { AppError } from '../contract/errors.ts';
 import { type ImportDeps, importFamily } from '../domain/import/family.ts';
 import { importLitellm } from '../domain/import/litellm.ts';
 import type { ImportReport } from '../domain/import/report.ts';
-import { companions } from '../domain/import/schema.ts';
+import { relatedTables } from '../domain/import/schema.ts';
 import type { Family, Source } from '../domain/import/source.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
 import { createVault, loadMasterKey, type Vault } from '../domain/secrets/vault.ts';
@@ -154,7 +154,7 @@ async function family(
   from: Family,
   { file, only, nativeBinding, keepPrices, language }: Import,
 ): Promise<ImportReport> {
-  const source = narrowed(openSource(file, nativeBinding), only);
+  const source = onlyTables(openSource(file, nativeBinding), only);
   try {
     return await importFamily({ ...deps, keepPrices, language, now: Math.floor(Date.now() / 1000) }, source, from);
   } finally {
@@ -163,12 +163,12 @@ async function family(
 }
 
 /** Tables that were not asked for are not there; what belongs to a person comes with him. */
-function narrowed(
+function onlyTables(
   { tables, rows, close }: ReturnType<typeof openSource>,
   only: readonly string[],
 ): ReturnType<typeof openSource> {
   if (only.length === 0) return { tables, rows, close };
-  const wanted = new Set(only.flatMap((table) => [table, ...(companions[table] ?? [])]));
+  const wanted = new Set(only.flatMap((table) => [table, ...(relatedTables[table] ?? [])]));
   return {
     tables: () => tables().filter((table) => wanted.has(table)),
     rows: (table) => (wanted.has(table) ? rows(table) : []),

@@ -41,7 +41,7 @@ export interface DirectGateway {
 /** What a call has that no browser made. */
 export const callMeta = {
   ip: 'local',
-  statedLanguage: null,
+  requestLanguage: null,
   userAgent: 'gateway',
   requestId: '',
   origin: '',
@@ -66,12 +66,12 @@ const asOwner = (services: Services, language: Language, id: string, input: unkn
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A relay on this database, without threads beside it. @param hands instead of the usual ones. */
+/** A relay on this database, without threads beside it. @param overrides instead of the usual ones. */
 export async function relayOn(
   { database, vault, ledger }: Omit<Parts, 'close'>,
-  hands: Pick<RelayDeps, 'balances' | 'counter' | 'tasks' | 'failure' | 'findSession'> & Partial<RelayDeps>,
+  overrides: Pick<RelayDeps, 'balances' | 'counter' | 'tasks' | 'failure' | 'findSession'> & Partial<RelayDeps>,
 ) {
-  const state = createRelayState(hands.balances.money.accounts);
+  const state = createRelayState(overrides.balances.money.accounts);
   const source = createSnapshotSource({ database, vault });
   state.apply(await source.load());
   const relay = createRelay({
@@ -84,7 +84,7 @@ export async function relayOn(
     keyHmac: vault.keyHmac,
     encryptedBlob: sealedBlobOf(vault),
     limits: defaultLimits,
-    ...hands,
+    ...overrides,
   });
   return { relay, state, source };
 }
@@ -100,13 +100,13 @@ interface Parts {
 export interface DirectReader {
   readonly language?: Language;
   /** Told what an upgrade of the folder does meanwhile. */
-  readonly migrating?: ((step: MigrationStep) => void) | undefined;
+  readonly onMigration?: ((step: MigrationStep) => void) | undefined;
 }
 
 async function openFileParts(
   files: DataDirFiles,
   env: Environment,
-  { migrating: report }: DirectReader,
+  { onMigration: report }: DirectReader,
 ): Promise<Parts> {
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const database = openDatabase(files.database, { nativeBinding });
@@ -146,7 +146,7 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
       now: Date.now,
       relayTest: async (order) => {
         const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
-        const hands = {
+        const overrides = {
           balances: new Balances(),
           counter,
           // No server, no traffic: nobody's channel gets into trouble here.
@@ -154,7 +154,7 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
           tasks: services.tasks,
           findSession: () => Promise.reject(new AppError('login_required')),
         };
-        const { relay, state } = await relayOn({ database, vault, ledger }, hands);
+        const { relay, state } = await relayOn({ database, vault, ledger }, overrides);
         const result = await runChannelTest(relay, state, order, Date.now);
         counter.close();
         return result;

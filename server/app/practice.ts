@@ -6,7 +6,7 @@ import type { PracticeUpstream } from '../practice/upstream.ts';
 const defaultPort = 4010;
 const portKey = 'practice_port';
 /** Slow enough to be seen streaming. */
-const pace = { latencyMs: 120, chunks: 24, chunkMs: 25 } as const;
+const timing = { latencyMs: 120, chunks: 24, chunkMs: 25 } as const;
 
 export interface PracticeService {
   /** Starts it. @returns its address, the same one after a restart. */
@@ -30,7 +30,7 @@ export function createPractice(options: Pick<OptionsService, 'meta' | 'setMeta'>
   let running: Promise<PracticeUpstream> | null = null;
   const listen = async (port: number): Promise<PracticeUpstream> => {
     const { startPracticeUpstream } = await import('../practice/upstream.ts');
-    return startPracticeUpstream({ port, shared: true, ...pace });
+    return startPracticeUpstream({ port, shared: true, ...timing });
   };
   const start = (work: () => Promise<PracticeUpstream>): Promise<PracticeUpstream> => {
     running ??= work().catch((error: unknown) => {

@@ -17,7 +17,7 @@ import { version } from '../embedded/version.ts';
 import { endEarly, startEarly, startThread } from '../embedded/workers.ts';
 import { createOldServer } from '../handover/handover.ts';
 import { requestHandover, type TakenOver } from '../handover/new-process.ts';
-import { type Handovers, listenForHandover } from '../handover/old-process.ts';
+import { type HandoverListener, listenForHandover } from '../handover/old-process.ts';
 import { openDescriptors } from '../http/descriptors.ts';
 import { defaultLogSettings, type LogSettings } from '../observability/logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from '../observability/metrics/listener.ts';
@@ -31,8 +31,8 @@ import type { ServingOrder } from '../threads/relay/messages.ts';
 import { createOneRelay } from '../threads/relay/one-relay.ts';
 import type { RelayPool, RelayPoolDeps } from '../threads/relay/relay-pool.ts';
 import { createRelayThreads } from '../threads/relay/relay-threads.ts';
-import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
-import { createEndings, type Endings } from './shutdown-reason.ts';
+import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, lockOwner, lockReleaser } from './data-dir.ts';
+import { createStopHandler, type StopHandler } from './shutdown-reason.ts';
 import { createStorageWatch } from './storage-watch.ts';
 
 export { createLog } from '../observability/logging/log.ts';
@@ -59,10 +59,10 @@ export interface GatewayOptions {
   /** One line for the operator, apart from what is asked for. */
   readonly print: (line: string) => void;
   /** What the start waits for while the database is upgraded. */
-  readonly migrating?: (step: MigrationStep) => void;
+  readonly onMigration?: (step: MigrationStep) => void;
 }
 
-export interface Gateway extends Omit<Endings, 'fail' | 'retire'> {
+export interface Gateway extends Omit<StopHandler, 'fail' | 'stopAfterHandover'> {
   readonly url: string;
   /** Needed for setting up over HTTP; null once set up. */
   readonly setupCode: string | null;
@@ -88,7 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const place = databasePlace(files, options.env);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const before = options.takeOver === true ? await placeOf(files, options.port, place) : null;
-  const release = before === null ? acquireLock(files) : givesLockBack(files);
+  const release = before === null ? acquireLock(files) : lockReleaser(files);
   startEarly('control');
   const threads: { terminate(): void }[] = [];
   try {
@@ -98,7 +98,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
     const ledgerThread = await startLedger({
       ...{ files, nativeBinding, follows: before !== null, node },
-      migrating: options.migrating,
+      onMigration: options.onMigration,
     });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
@@ -109,7 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const descriptors = openDescriptors();
     const { env, print, metrics = null, log = defaultLogSettings } = options;
     const order = orderOf(options, files, before, ledgerThread.sample);
-    let handovers: Handovers | null = null;
+    let handovers: HandoverListener | null = null;
     const sendToControl: RelayPoolDeps['control'] = (message) => {
       if (handovers?.control(message) !== true) control.send(message);
     };
@@ -119,7 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         ...{ order, state, balances, ledger, counter, descriptors, print, control: sendToControl },
         write: (text) => void process.stderr.write(text),
       },
-      { files, ledgerPort: ledgerThread.newPort, unrecoverable: (reason) => fail('relay', reason) },
+      { files, ledgerPort: ledgerThread.newPort, onFatal: (reason) => fail('relay', reason) },
     );
     threads.push(relayThreads);
     const control = createControlThread({
@@ -135,7 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         relayThreads.tasksLost();
       },
       replaced: () => control.send({ kind: 'storage', status: watch.status() }),
-      unrecoverable: (reason) => fail('control', reason),
+      onFatal: (reason) => fail('control', reason),
     });
     const watch = watchStorage(ledgerThread, relayThreads, control, print);
     threads.push({ terminate: watch.stop });
@@ -164,7 +164,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       handovers?.stop();
       release();
     };
-    const { fail, retire, ...lasting } = createEndings({
+    const { fail, stopAfterHandover, ...lasting } = createStopHandler({
       relayThreads,
       ledgerThread,
       print,
@@ -174,15 +174,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ledgerThread.onDeath(recoverOwn);
     ledgerThread.onDeath((reason) => fail('ledger', reason));
     void ledgerThread.suspended.then(relayThreads.suspend);
-    if (sharesPort && node === null)
+    if (hasSharedPort && node === null)
       handovers = listenForHandover(
-        files.successionSocket,
+        files.nextSocket,
         createOldServer({
-          ...{ files, ledgerThread, control, relayThreads, state, monitors, print, retire },
+          ...{ files, ledgerThread, control, relayThreads, state, monitors, print, stopAfterHandover },
           money: balances.money,
           port: openPort,
           listeners: options.relayThreads,
-          unrecoverable: (reason) => fail('ledger', reason),
+          onFatal: (reason) => fail('ledger', reason),
         }),
       );
     return {
@@ -223,7 +223,7 @@ function orderOf(
   sample: EncryptedSample | null,
 ): ServingOrder {
   return {
-    ...{ host, env, log, traces, sample, sharesPort, shared: false, mark: '' },
+    ...{ host, env, log, traces, sample, sharesPort: hasSharedPort, shared: false, mark: '' },
     dataDir: files.dir,
     port: before?.port ?? port,
     follows: before !== null,
@@ -235,18 +235,14 @@ function orderOf(
 interface OfThreads {
   readonly files: DataDirFiles;
   readonly ledgerPort: (name: string) => MessagePort;
-  readonly unrecoverable: (reason: string) => void;
+  readonly onFatal: (reason: string) => void;
 }
 
-function createRelayPool(
-  count: number,
-  deps: RelayPoolDeps,
-  { files, ledgerPort, unrecoverable }: OfThreads,
-): RelayPool {
+function createRelayPool(count: number, deps: RelayPoolDeps, { files, ledgerPort, onFatal }: OfThreads): RelayPool {
   const { print } = deps;
   if (count === 1) return createOneRelay(deps);
   const keep = { pending: files.pending, mark: '', print: print, now: Date.now };
-  return createRelayThreads({ ...deps, count, ledgerPort, keep, unrecoverable });
+  return createRelayThreads({ ...deps, count, ledgerPort, keep, onFatal });
 }
 
 interface ControlListeners {
@@ -289,7 +285,7 @@ const receiveControl =
   };
 
 /** Elsewhere no two servers share a port, so that none can take another's place without a gap. */
-const sharesPort = process.platform === 'linux';
+const hasSharedPort = process.platform === 'linux';
 
 /** @param port 0 = whatever the other has. @returns null where nobody serves. @throws AppError take_over_refused */
 async function placeOf(files: DataDirFiles, port: number, { engine }: DatabasePlace): Promise<TakenOver | null> {
@@ -297,7 +293,7 @@ async function placeOf(files: DataDirFiles, port: number, { engine }: DatabasePl
   if (owner === null) return null;
   // Of several nodes one is drained, and another started beside it.
   if (engine !== 'sqlite') throw new AppError('take_over_refused', { pid: owner, reason: 'DATABASE_URL' });
-  const before = await requestHandover(files.successionSocket, owner);
+  const before = await requestHandover(files.nextSocket, owner);
   if (port !== 0 && port !== before.port) {
     before.end();
     throw new AppError('take_over_refused', { pid: owner, reason: `--port ${before.port}` });

@@ -23,8 +23,8 @@ import type { DataFolder } from '../domain/backup/home.ts';
 import { createScheduledBackups, type ScheduledBackups } from '../domain/backup/scheduled.ts';
 import { createMaintenance, type MaintenanceService } from '../domain/backup/service.ts';
 import { type BackupOrder, verifiedBackup } from '../domain/backup/verified.ts';
-import { createRounds, type RoundsService } from '../domain/channels/bulk-tests.ts';
-import { createKnowledge, type KnowledgeService } from '../domain/channels/capabilities.ts';
+import { type BulkTests, createBulkTests } from '../domain/channels/bulk-tests.ts';
+import { type CapabilityService, createCapabilities } from '../domain/channels/capabilities.ts';
 import { type ChannelHealthStatus, createRoutes, type RoutesService } from '../domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
@@ -32,7 +32,7 @@ import { createNodes, type NodesService } from '../domain/nodes/service.ts';
 import { createNotify } from '../domain/notifications/delivery.ts';
 import { createMailer, type SendMail } from '../domain/notifications/mailer.ts';
 import { createQuotaAlerts, type QuotaAlerts } from '../domain/notifications/quota-alerts.ts';
-import { createUnbind, type Unbind } from '../domain/oauth/disconnect.ts';
+import { createDisconnect, type Disconnect } from '../domain/oauth/disconnect.ts';
 import { discover } from '../domain/oauth/discovery.ts';
 import { createOAuth, type OAuthService } from '../domain/oauth/service.ts';
 import { createOptions, type OptionsService } from '../domain/options/service.ts';
@@ -43,35 +43,35 @@ import { createProvisioning, type ProvisioningService } from '../domain/provisio
 import { createRedemptions, type RedemptionsService } from '../domain/redemptions/service.ts';
 import type { Vault } from '../domain/secrets/vault.ts';
 import { createDevices, type Devices } from '../domain/sessions/devices.ts';
-import { createEntrance, type EntranceService } from '../domain/sessions/login-completion.ts';
+import { createLoginCompletion, type LoginCompletion } from '../domain/sessions/login-completion.ts';
 import { createPasskeys, type PasskeysService } from '../domain/sessions/passkeys.ts';
-import { createAllowance } from '../domain/sessions/rate-limit.ts';
+import { createRateLimit } from '../domain/sessions/rate-limit.ts';
 import { createSecondFactor, type SecondFactorService } from '../domain/sessions/second-factor.ts';
 import { createSessions, type SessionsService } from '../domain/sessions/service.ts';
 import { createSetup } from '../domain/setup/service.ts';
 import { createStatements, type StatementsService } from '../domain/statements/service.ts';
 import { createStatus } from '../domain/status/service.ts';
-import { createUndeclaredProxy, type UndeclaredProxy } from '../domain/status/unknown-proxy.ts';
+import { createUnknownProxy, type UnknownProxy } from '../domain/status/unknown-proxy.ts';
 import { checkForUpdate, type UpdateCheck } from '../domain/status/updates.ts';
 import { createTaskLists, type TaskListsService } from '../domain/tasks/lists.ts';
 import { createTasks, type TasksService } from '../domain/tasks/service.ts';
 import { createChatLinks } from '../domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from '../domain/tokens/service.ts';
 import { createModelLevels, type ModelLevels } from '../domain/traffic/model-levels.ts';
-import { TrafficKeeper } from '../domain/traffic/recorder.ts';
+import { TrafficRecorder } from '../domain/traffic/recorder.ts';
 import { createTraffic, type TrafficService } from '../domain/traffic/service.ts';
 import { type ChannelStates, createChannelStates } from '../domain/traffic/states.ts';
 import { createUsage, type UsageService } from '../domain/usage/service.ts';
 import { type AccessTokensService, createAccessTokens } from '../domain/users/access-tokens.ts';
 import { type AccountService, createAccount } from '../domain/users/account.ts';
 import { type Credentials, createCredentials } from '../domain/users/credentials.ts';
-import { createWaysIn } from '../domain/users/login-methods.ts';
+import { createLoginMethods } from '../domain/users/login-methods.ts';
 import { createUserManagement, type UserManagement } from '../domain/users/management.ts';
 import { createPasswords, type Passwords } from '../domain/users/password.ts';
 import { createSavedFilters, type SavedFiltersService } from '../domain/users/saved-filters.ts';
 import { createUsers, type UsersService } from '../domain/users/service.ts';
 import { createWallet, type WalletService } from '../domain/wallet/service.ts';
-import { createProvenGuard, type Fetch } from '../outbound/guard.ts';
+import { createVerifiedGuard, type Fetch } from '../outbound/guard.ts';
 import { createWorkerFetch } from '../outbound/worker.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { createPractice, type PracticeService } from './practice.ts';
@@ -88,12 +88,12 @@ export interface Services {
   readonly settings: SettingsService;
   readonly botCheck: BotCheck;
   readonly sessions: SessionsService;
-  readonly entrance: EntranceService;
+  readonly loginCompletion: LoginCompletion;
   readonly devices: Devices;
   readonly secondFactor: SecondFactorService;
   readonly passkeys: PasskeysService;
   readonly oauth: OAuthService;
-  readonly unbind: Unbind;
+  readonly disconnect: Disconnect;
   readonly accessTokens: AccessTokensService;
   readonly savedFilters: SavedFiltersService;
   readonly discoverOidc: (url: string) => ReturnType<typeof discover>;
@@ -110,9 +110,9 @@ export interface Services {
   readonly alerts: AlertsService;
   readonly backups: ScheduledBackups;
   readonly channels: ChannelsService;
-  readonly rounds: RoundsService;
+  readonly bulkTests: BulkTests;
   readonly routes: RoutesService;
-  readonly knowledge: KnowledgeService;
+  readonly capabilities: CapabilityService;
   readonly nodes: NodesService;
   readonly tasks: TasksService & KeptItems;
   readonly taskLists: TaskListsService;
@@ -120,7 +120,7 @@ export interface Services {
   readonly traffic: TrafficService;
   readonly channelStates: ChannelStates;
   readonly modelLevels: ModelLevels;
-  readonly trafficKeeper: TrafficKeeper;
+  readonly trafficRecorder: TrafficRecorder;
   readonly practice: PracticeService;
   readonly priceList: ReturnType<typeof createPriceList>;
   readonly models: ReturnType<typeof createModelTable>;
@@ -134,7 +134,7 @@ export interface Services {
   /** Throws away short-lived things that are over. */
   readonly cleanupEphemeralStore: () => Promise<void>;
   readonly maintenance: MaintenanceService;
-  readonly undeclaredProxy: UndeclaredProxy;
+  readonly unknownProxy: UnknownProxy;
   readonly provisioning: ProvisioningService;
   verifyLedger(): Promise<InvariantReport[]>;
 }
@@ -195,7 +195,7 @@ function createSignIn(given: ReturnType<typeof withDefaults>, options: OptionsSe
   const siteName = () => options.get('SystemName');
   const credentials = createCredentials(deps);
   const devices = createDevices(deps.vault, deps.now);
-  const waysIn = createWaysIn(deps);
+  const loginMethods = createLoginMethods(deps);
   const secondFactor = createSecondFactor({ ...deps, siteName });
   const sessions = createSessions({
     ...deps,
@@ -208,11 +208,11 @@ function createSignIn(given: ReturnType<typeof withDefaults>, options: OptionsSe
     account: createAccount({ ...deps, credentials, secondFactor }),
     credentials,
     sessions,
-    entrance: createEntrance({ ...deps, sessions, secondFactor, devices }),
+    loginCompletion: createLoginCompletion({ ...deps, sessions, secondFactor, devices }),
     devices,
     secondFactor,
-    passkeys: createPasskeys({ ...deps, waysIn, siteName, siteAddress: () => options.get('ServerAddress') }),
-    unbind: createUnbind({ ...deps, waysIn }),
+    passkeys: createPasskeys({ ...deps, loginMethods, siteName, siteAddress: () => options.get('ServerAddress') }),
+    disconnect: createDisconnect({ ...deps, loginMethods }),
   };
 }
 
@@ -257,7 +257,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const affiliate = createAffiliate({ ...deps, options, randomInt });
   const signIn = createSignIn(deps, options, users);
   const { credentials, devices } = signIn;
-  const signUps = createAllowance('new accounts of networks', 3600, signUpsPerHour, deps.store);
+  const signUps = createRateLimit('new accounts of networks', 3600, signUpsPerHour, deps.store);
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
   await settings.sealReadable();
@@ -265,7 +265,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const carried = (schemes: readonly string[]): Fetch =>
     createWorkerFetch({
       worker: () => ({ url: options.get('WorkerUrl'), key: options.get('WorkerValidKey') }),
-      direct: deps.guardedFetch ?? createProvenGuard({ schemes }),
+      direct: deps.guardedFetch ?? createVerifiedGuard({ schemes }),
       fetch: deps.fetch,
       schemes,
     });
@@ -300,7 +300,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     backups,
     ...createNotifications({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),
     channels,
-    rounds: createRounds({
+    bulkTests: createBulkTests({
       channels,
       slowSeconds: () => options.get('ChannelDisableThreshold'),
       automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
@@ -315,7 +315,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
         return token.group || (owner?.group_name ?? 'default');
       },
     }),
-    knowledge: createKnowledge({ channel: channels.get, ownRules: () => options.get('model_rules') }),
+    capabilities: createCapabilities({ channel: channels.get, ownRules: () => options.get('model_rules') }),
     nodes: createNodes(deps.database),
     logs,
     statements: createStatements({ ...deps, options, users, tokens, logs }),
@@ -325,7 +325,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     traffic: createTraffic(deps),
     channelStates: createChannelStates({ ...deps, options }),
     modelLevels: createModelLevels(deps),
-    trafficKeeper: new TrafficKeeper({ ...deps, options }),
+    trafficRecorder: new TrafficRecorder({ ...deps, options }),
     practice: createPractice(options),
     priceList: createPriceList({ options, channels }),
     models: createModelTable({ ...deps, options }),
@@ -342,7 +342,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     relayThreads: deps.relayThreads ?? 0,
     cleanupEphemeralStore: deps.store.cleanup,
     maintenance: createMaintenance(deps),
-    undeclaredProxy: createUndeclaredProxy(deps.now),
+    unknownProxy: createUnknownProxy(deps.now),
     provisioning: createProvisioning({
       ...deps,
       options,
@@ -350,9 +350,9 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       servicesOn: (database, passwords) => createServices({ ...given, database, passwords }),
     }),
     verifyLedger: async () => {
-      const { checked, unequal, wrong } = await logs.verify({});
+      const { checked, mismatches, wrong } = await logs.verify({});
       const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
-      return [...reportsOf(await statsOf(deps.database)), logReport(checked, unequal, examples)];
+      return [...reportsOf(await statsOf(deps.database)), logReport(checked, mismatches, examples)];
     },
   };
 }

@@ -5,20 +5,20 @@ import type { LedgerThread } from '../threads/ledger/thread.ts';
 import type { RelayPool } from '../threads/relay/relay-pool.ts';
 import type { Stop } from './shutdown.ts';
 
-export interface Endings extends Stop {
+export interface StopHandler extends Stop {
   /** Something is gone that nothing works without. */
   fail(thread: 'ledger' | 'control' | 'relay', reason: string): void;
   /** Another server serves: ends what is open, then everything. */
-  retire(): Promise<void>;
+  stopAfterHandover(): Promise<void>;
   /** Resolves when serving has ended by itself, with the reason. */
   readonly failed: Promise<AppError>;
   /** Another server serves in this one's place. */
-  readonly followed: Promise<void>;
+  readonly handedOver: Promise<void>;
   /** Resolves when another server serves, and all that was open here has ended. */
   readonly retired: Promise<void>;
 }
 
-export interface EndingsDeps {
+export interface StopHandlerDeps {
   readonly relayThreads: RelayPool;
   readonly print: (line: string) => void;
   readonly ledgerThread: Pick<LedgerThread, 'leaving'>;
@@ -30,11 +30,11 @@ export interface EndingsDeps {
 
 const retrySeconds = 5;
 /** Streams that were open when another server came are let end: nobody waits for that. */
-const farewellMs = 600_000;
+const handoverStopMs = 600_000;
 
-export function createEndings({ relayThreads, ledgerThread, print, before, close }: EndingsDeps): Endings {
+export function createStopHandler({ relayThreads, ledgerThread, print, before, close }: StopHandlerDeps): StopHandler {
   const failed = Promise.withResolvers<AppError>();
-  const followed = Promise.withResolvers<void>();
+  const handedOver = Promise.withResolvers<void>();
   const retired = Promise.withResolvers<void>();
   let isFollowed = false;
   let isFailed = false;
@@ -53,10 +53,10 @@ export function createEndings({ relayThreads, ledgerThread, print, before, close
       ending ??= failing.then(close);
       void ending.then(() => failed.resolve(error));
     },
-    retire() {
+    stopAfterHandover() {
       isFollowed = true;
-      followed.resolve();
-      ending ??= relayThreads.stop(farewellMs).then(async () => {
+      handedOver.resolve();
+      ending ??= relayThreads.stop(handoverStopMs).then(async () => {
         await before;
         await close();
       });
@@ -72,7 +72,7 @@ export function createEndings({ relayThreads, ledgerThread, print, before, close
     },
     shutDownNow: relayThreads.shutDownNow,
     failed: failed.promise,
-    followed: followed.promise,
+    handedOver: handedOver.promise,
     retired: retired.promise,
   };
 }

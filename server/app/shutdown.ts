@@ -36,9 +36,9 @@ export interface KeepDeps {
 
 /** What is open is settled within five seconds of the second signal. */
 const cutMs = 3000;
-const roughMs = 500;
+const forceCloseMs = 500;
 const commitMs = 1000;
-const farewellMs = 500;
+const closeTimeoutMs = 500;
 /** Trouble that lasts so long is not waited for any more. */
 const failureGraceMs = 3000;
 const retrySeconds = 5;
@@ -76,8 +76,8 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
     let soundMs = performance.now();
     await until(() => {
       if (ledger.healthy().ok || !onlyBills()) soundMs = performance.now();
-      const unrecoverable = performance.now() - soundMs >= failureGraceMs;
-      return (relay.open() === 0 && server.forwardedSocket() === 0) || hurried || unrecoverable;
+      const failedTooLong = performance.now() - soundMs >= failureGraceMs;
+      return (relay.open() === 0 && server.forwardedSocket() === 0) || hurried || failedTooLong;
     }, graceMs);
   };
 
@@ -86,15 +86,15 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
     if (!(await until(onlyBills, cutMs))) {
       // Counting takes too long: what is left is guessed.
       deps.counter.close();
-      await until(onlyBills, roughMs);
+      await until(onlyBills, forceCloseMs);
     }
     if (ledger.healthy().ok) await until(() => ledger.pending().count === 0, commitMs);
     await keepPending(ledger, deps.keep);
-    if (await until(() => relay.open() === 0, farewellMs)) return;
+    if (await until(() => relay.open() === 0, closeTimeoutMs)) return;
     await keepPending(ledger, deps.keep);
   };
 
-  const close = (): Promise<void> => server.stop(farewellMs);
+  const close = (): Promise<void> => server.stop(closeTimeoutMs);
 
   const shutDown = new AppError('shutting_down', { seconds: retrySeconds });
   return {

@@ -42,7 +42,7 @@ export async function openCliNode(
         memory: null,
       });
       if (order === null) throw new AppError('sqlite_alone');
-      return openNodeLedger(order, { message: quiet, health: quiet, drain: quiet, print: quiet });
+      return openNodeLedger(order, { message: noop, health: noop, drain: noop, print: noop });
     });
     // What an earlier end of a server here could not write.
     if (pendingFiles(files.pending).length > 0) await ledger.open();
@@ -74,7 +74,7 @@ export async function schemaOn(place: PostgresPlace): Promise<{ readonly schema:
   }
 }
 
-const quiet = () => undefined;
+const noop = () => undefined;
 
 /** Most commands only read. */
 function createVisitingLedger(

@@ -12,7 +12,7 @@ export interface NodeHeartbeat {
   start(): void;
   stop(): void;
   /** It is about to end: the others see it. */
-  leaving(): Promise<void>;
+  stopping(): Promise<void>;
   /** The others need not wait until its life is over. @param owes it has ends that are in no books yet, and goes on being missed. */
   leave(owes: boolean): Promise<void>;
   /** That are live, as far as was seen lately. */
@@ -126,7 +126,7 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
       stopped = true;
       for (const timer of timers) clearInterval(timer);
     },
-    async leaving() {
+    async stopping() {
       draining = true;
       try {
         await alone((on) => noteDraining(on, deps.epoch()));

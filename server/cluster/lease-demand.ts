@@ -16,13 +16,13 @@ export interface LeasedAmount {
 }
 
 export interface LeaseDemand {
-  lent(lent: LeasedAmount): void;
+  onGranted(lease: LeasedAmount): void;
   /** Another node wants it: for a while nothing is leased ahead of requests. */
-  wanted(kind: LeaseKind, subject: number): void;
+  onRejected(kind: LeaseKind, subject: number): void;
   /** Written in the books. */
   settled(commands: readonly LedgerCommand[]): void;
   /** Quota that the account is likely to use in the time of a lease. */
-  forecast(account: number): number;
+  expectedOf(account: number): number;
   /** Gives back what was not used for a while, and leases what is running short. */
   cleanup(): void;
   clear(): void;
@@ -48,62 +48,62 @@ interface Use {
   /** Of the request that needed most; 0 = none has asked for a lease. */
   need: number;
   /** Until then nothing is leased ahead. */
-  restsUntil: number;
+  pausedUntil: number;
   /** Spent since, and in the span before. */
   since: number;
-  spent: number;
+  used: number;
   before: number;
 }
 
 export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: LeaseDemandDeps): LeaseDemand {
   const uses = new Map<string, Use>();
   const keyOf = (kind: LeaseKind, subject: number) => `${kind} ${subject}`;
-  const turned = (use: Use): Use => {
+  const current = (use: Use): Use => {
     const at = now();
     if (at - use.since < spanMs) return use;
-    use.before = at - use.since < 2 * spanMs ? use.spent : 0;
-    use.spent = 0;
+    use.before = at - use.since < 2 * spanMs ? use.used : 0;
+    use.used = 0;
     use.since = at;
     return use;
   };
-  const likely = (use: Use): number => Math.max(turned(use).before, use.spent);
+  const likely = (use: Use): number => Math.max(current(use).before, use.used);
   const noted = (kind: LeaseKind, subject: number, owner: number): Use => {
     const at = now();
-    const use = { kind, subject, owner, at, small: false, need: 0, restsUntil: at, since: at, spent: 0, before: 0 };
+    const use = { kind, subject, owner, at, small: false, need: 0, pausedUntil: at, since: at, used: 0, before: 0 };
     uses.set(keyOf(kind, subject), use);
     return use;
   };
   const spend = (kind: LeaseKind, subject: number, owner: number, amount: number) => {
     // What a long request leaves is given back, too.
     const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
-    turned(use).spent += amount;
+    current(use).used += amount;
     use.at = now();
     if (use.small) release(kind, subject);
   };
   /** So that what lies here lasts until a lease ends, should the database go away now. */
-  const renew = (use: Use) => {
-    if (use.need === 0 || use.small || now() < use.restsUntil) return;
+  const extend = (use: Use) => {
+    if (use.need === 0 || use.small || now() < use.pausedUntil) return;
     const { kind, subject, owner, need } = use;
-    const forecast = likely(use);
-    const short = need + forecast - idle(kind, subject);
+    const expected = likely(use);
+    const short = need + expected - idle(kind, subject);
     if (short <= 0) return;
     // Half as much again, so that it is not asked for at every look.
-    const amount = short + Math.ceil(forecast / 2);
+    const amount = short + Math.ceil(expected / 2);
     prefetch(owner, kind === 'token' ? subject : 0, amount, (granted) => {
-      if (granted < short) use.restsUntil = now() + spanMs;
+      if (granted < short) use.pausedUntil = now() + spanMs;
     });
   };
   return {
-    lent({ kind, subject, owner, need, small }) {
+    onGranted({ kind, subject, owner, need, small }) {
       const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
       use.at = now();
       use.owner = owner;
       use.small = small;
       use.need = Math.max(use.need, need);
     },
-    wanted(kind, subject) {
+    onRejected(kind, subject) {
       const use = uses.get(keyOf(kind, subject));
-      if (use !== undefined) use.restsUntil = now() + spanMs;
+      if (use !== undefined) use.pausedUntil = now() + spanMs;
     },
     settled(commands) {
       for (const command of commands) {
@@ -112,14 +112,14 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
         if (command.tokenId > 0) spend('token', command.tokenId, command.userId, command.amount);
       }
     },
-    forecast(account) {
+    expectedOf(account) {
       const use = uses.get(keyOf('account', account));
       return use === undefined ? 0 : likely(use);
     },
     cleanup() {
       for (const [key, use] of uses) {
         if (now() - use.at < spanMs) {
-          renew(use);
+          extend(use);
           continue;
         }
         uses.delete(key);

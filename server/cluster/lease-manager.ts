@@ -64,7 +64,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
 
   return {
     async acquire({ userId, tokenId, house: selfUse, more, wish: requested }) {
-      if (!(await leaseStore.knows(userId, tokenId)) || !deps.nodeLease.isValid()) return 'away';
+      if (!(await leaseStore.has(userId, tokenId)) || !deps.nodeLease.isValid()) return 'away';
       const subjects = [
         ...(selfUse
           ? []
@@ -86,7 +86,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
           const isAccount = subject.kind === 'account';
           subject.got += isAccount ? granted : tokenGranted;
           const { kind, id } = subject;
-          demand.lent({
+          demand.onGranted({
             kind,
             subject: id,
             owner: userId,
@@ -99,7 +99,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
         account: userId,
         token: tokenId,
         need: more,
-        use: requested - more + demand.forecast(userId),
+        use: requested - more + demand.expectedOf(userId),
         partial: true,
         missing: () => ({ account: lacks('account'), token: lacks('token') }),
         reserve: () => deps.nodeLease.isValid() && lacks('account') + lacks('token') === 0,
@@ -109,8 +109,8 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
     receive: (text) =>
       received(text, epoch(), {
         recalled(account, token, by, mark, tokenOnly) {
-          if (!tokenOnly) demand.wanted('account', account);
-          if (token > 0) demand.wanted('token', token);
+          if (!tokenOnly) demand.onRejected('account', account);
+          if (token > 0) demand.onRejected('token', token);
           leases.recalled(account, token, by, mark, tokenOnly);
         },
         answered: leases.onResponse,
@@ -124,7 +124,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
       demand.settled(commands);
     },
     recallAll(account) {
-      demand.wanted('account', account);
+      demand.onRejected('account', account);
       return leases.recallAll(account);
     },
     changed({ slots }) {

@@ -16,6 +16,6 @@ export function createLocalLeaseStore(): NodeLeaseStore {
     idle,
     drop: () => amounts.clear(),
     update: () => undefined,
-    knows: async () => true,
+    has: async () => true,
   };
 }

@@ -21,11 +21,11 @@ export interface SlotsUpdate {
 export interface NodeLeaseStore extends LeaseStore {
   update(update: SlotsUpdate): void;
   /** Resolves when its cells are known. @returns false when that takes too long. */
-  knows(userId: number, tokenId: number): Promise<boolean>;
+  has(userId: number, tokenId: number): Promise<boolean>;
   idle(kind: LeaseKind, subject: number): number;
 }
 
-const everMs = 2000;
+const maxWaitMs = 2000;
 const checkMs = 5;
 
 export interface SharedMemory {
@@ -66,8 +66,8 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
       for (let at = 0; at < pairs.length; at += 2) owners.set(pairs[at] ?? 0, pairs[at + 1] ?? 0);
       for (const { kind, subject, amount } of early.splice(0)) raise(kind, subject, amount);
     },
-    async knows(userId, tokenId) {
-      for (let waited = 0; waited <= everMs; waited += checkMs) {
+    async has(userId, tokenId) {
+      for (let waited = 0; waited <= maxWaitMs; waited += checkMs) {
         if (isKnown(userId, tokenId)) return true;
         await Bun.sleep(checkMs);
       }

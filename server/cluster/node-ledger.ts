@@ -58,7 +58,7 @@ export interface NodeLedger {
   answer(question: LedgerRequest): Promise<LedgerResponse>;
   update(update: SlotsUpdate): void;
   /** It is about to end: the others see it. */
-  leaving(): void;
+  stopping(): void;
   /** All is given back, and the others know that this node is gone. */
   close(): Promise<void>;
 }
@@ -71,10 +71,10 @@ export interface NodeLedgerListeners {
   /** Somebody wants this node to end. */
   readonly drain: () => void;
   /** What an upgrade of the database does meanwhile. */
-  readonly migrating?: (step: MigrationStep) => void;
+  readonly onMigration?: (step: MigrationStep) => void;
 }
 
-const unheard =
+const notListening =
   'NOTIFY of the database does not arrive, as behind a pooler that lends connections by the transaction: what other nodes want is asked for every 250 ms; DATABASE_DIRECT_URL=postgres://… leads around it';
 const unavailableReason = ({ durable, leaseSeconds }: NodeOrder, error: unknown): string => {
   const words = error instanceof Error ? error.message : String(error);
@@ -88,18 +88,18 @@ const listeningAgain = 'NOTIFY of the database arrives again';
 
 /** @throws AppError database_*, data_dir_unreadable, outbox_unusable, outbox_locked, node_copied */
 export async function openNodeLedger(order: NodeOrder, listeners: NodeLedgerListeners): Promise<NodeLedger> {
-  const { schema, migrated, sample } = await prepare(order.place, listeners.migrating);
-  const { recovery, owed: pending, ...ledger } = await begin(order, schema, listeners);
+  const { schema, migrated, sample } = await prepare(order.place, listeners.onMigration);
+  const { recovery, pending, ...ledger } = await begin(order, schema, listeners);
   return { ...ledger, report: { recovery, pending, migrated, sample } };
 }
 
 /** A pooler gives nobody a session; migrations want one, and statements that are parsed once. */
 const directPlace = (place: PostgresPlace): PostgresPlace => ({ ...place, url: place.direct ?? place.url });
 
-async function prepare(place: PostgresPlace, migrating: NodeLedgerListeners['migrating']) {
+async function prepare(place: PostgresPlace, onMigration: NodeLedgerListeners['onMigration']) {
   const database = await openPostgres(directPlace(place), { connections: 1, name: 'gateway ledger' });
   try {
-    const migrated = await migratePostgres(database, postgresMigrations, false, migrating);
+    const migrated = await migratePostgres(database, postgresMigrations, false, onMigration);
     return { migrated, sample: await encryptedSampleOn(database), schema: await postgresSchemaOf(database) };
   } finally {
     await database.close();
@@ -156,7 +156,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
   const wire: Wire = openWire(order.place, {
     receive: (text) => leases.receive(text),
     print: (channel, text) => heartbeat.notify(channel, text),
-    changed: (isListening) => listeners.print(isListening ? listeningAgain : unheard),
+    changed: (isListening) => listeners.print(isListening ? listeningAgain : notListening),
     name: randomUUID().replaceAll('-', ''),
   });
   const heartbeat: NodeHeartbeat = createNodeHeartbeat({
@@ -190,9 +190,9 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
     const recovered = await heartbeat.recoverOwnEpochs();
     heartbeat.start();
     return {
-      engine: gathering(engine, leases),
+      engine: withRecall(engine, leases),
       recovery: { epoch: store.epoch(), ...recovered },
-      owed: pending,
+      pending,
       answer: async (question: LedgerRequest): Promise<LedgerResponse> =>
         question.kind === 'lend'
           ? { kind: 'loan', id: question.id, answer: await leases.acquire(question.order) }
@@ -201,7 +201,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
               id: question.id,
               limits: await heartbeat.limits(question.userId, question.tokenId).catch(() => null),
             },
-      leaving: () => void heartbeat.leaving(),
+      stopping: () => void heartbeat.stopping(),
       update(update: SlotsUpdate) {
         leaseStore.update(update);
         if (update.changed) leases.changed(update);
@@ -268,7 +268,7 @@ const leasingStore = (store: PostgresLedgerStore, leases: LeaseManager, copies: 
 });
 
 /** What is to be taken from a balance may lie idle with some node. */
-const gathering = (engine: Engine, leases: LeaseManager): Engine => ({
+const withRecall = (engine: Engine, leases: LeaseManager): Engine => ({
   ...engine,
   submit(command, done) {
     if (command.type !== 'deduct') return engine.submit(command, done);

@@ -30,7 +30,7 @@ async function start(order: Extract<Incoming, { kind: 'start' }>) {
     },
     print: (line) => void process.stderr.write(`${line}\n`),
     drain: () => self.postMessage({ kind: 'drain' }),
-    migrating: (step) => self.postMessage({ kind: 'migrating', step }),
+    onMigration: (step) => self.postMessage({ kind: 'migrating', step }),
   });
   const host = (port: MessagePort, name: string) => {
     ports.set(name, port);
@@ -52,7 +52,7 @@ self.onmessage = ({ data }) => {
         if (typeof message === 'string') port.onmessage?.(event as MessageEvent<string>);
         else if (message.kind === 'port') host(message.port, message.name);
         else if (message.kind === 'places') ledger.update(message);
-        else if (message.kind === 'leaving') ledger.leaving();
+        else if (message.kind === 'leaving') ledger.stopping();
         else if (message.kind === 'close') void ledger.close().then(() => self.postMessage({ kind: 'closed' }));
       };
       self.postMessage({ kind: 'ready', ...ledger.report, missing: null });

@@ -24,8 +24,8 @@ export function startThread(name: ThreadName): Worker {
   const early = waiting.get(name);
   if (early === undefined) return newThread(name);
   waiting.delete(name);
-  early.removeEventListener('error', forget);
-  early.removeEventListener('close', forget);
+  early.removeEventListener('error', remove);
+  early.removeEventListener('close', remove);
   return early;
 }
 
@@ -39,8 +39,8 @@ function newThread(name: ThreadName): Worker {
 export function startEarly(name: ThreadName): void {
   if (waiting.has(name)) return;
   const thread = newThread(name);
-  thread.addEventListener('error', forget);
-  thread.addEventListener('close', forget);
+  thread.addEventListener('error', remove);
+  thread.addEventListener('close', remove);
   waiting.set(name, thread);
 }
 
@@ -51,7 +51,7 @@ export function endEarly(): void {
 }
 
 /** Whoever starts it gets another one, and its error. */
-function forget(event: Event): void {
+function remove(event: Event): void {
   event.preventDefault();
   for (const [name, thread] of waiting) if (thread === event.target) waiting.delete(name);
 }

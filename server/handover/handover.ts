@@ -21,9 +21,9 @@ export interface OldServerDeps {
   readonly monitors: { close(): void; open(): Promise<void> };
   readonly print: (line: string) => void;
   /** It cannot go on. */
-  readonly unrecoverable: (reason: string) => void;
+  readonly onFatal: (reason: string) => void;
   /** Ends everything when what is open has ended. */
-  readonly retire: () => Promise<void>;
+  readonly stopAfterHandover: () => Promise<void>;
 }
 
 /** A full batch, and a slow disk. */
@@ -33,7 +33,7 @@ const controlMs = 1000;
 const lockAttempts = 50;
 const lockEveryMs = 100;
 /** Connections that had been begun for this server, and clients that keep theirs, come over in this time. */
-const lingerMs = 2000;
+const closeDelayMs = 2000;
 
 export function createOldServer(deps: OldServerDeps): OldServer {
   const { files, ledgerThread, control, relayThreads, state, money, monitors, print } = deps;
@@ -57,7 +57,7 @@ export function createOldServer(deps: OldServerDeps): OldServer {
       if (!ledgerThread.client.healthy().ok) throw new Error('its database is in trouble');
       await relayThreads.pause();
       if (!(await ledgerThread.leave(leaveMs))) {
-        await ledgerThread.comeBack(leaveMs);
+        await ledgerThread.resume(leaveMs);
         relayThreads.forwardTo(null);
         throw new Error('its disk is too slow now');
       }
@@ -65,16 +65,16 @@ export function createOldServer(deps: OldServerDeps): OldServer {
       monitors.close();
       releaseLock(files, pid);
     },
-    async comeBack() {
+    async resume() {
       try {
         await lockAgain();
-        if (!(await ledgerThread.comeBack(leaveMs))) throw new Error('the database does not open');
+        if (!(await ledgerThread.resume(leaveMs))) throw new Error('the database does not open');
         await control.start();
         await monitors.open();
         relayThreads.forwardTo(null);
         print('the server that was to take over did not start; this one serves on');
       } catch (error) {
-        deps.unrecoverable(error instanceof Error ? error.message : String(error));
+        deps.onFatal(error instanceof Error ? error.message : String(error));
       }
     },
     forwardTo: relayThreads.forwardTo,
@@ -82,11 +82,11 @@ export function createOldServer(deps: OldServerDeps): OldServer {
     pending: () => relayThreads.status().pending,
     follow: ledgerThread.follow,
     taskResponded: relayThreads.taskResponded,
-    fail: () => deps.unrecoverable('the server that took over is gone'),
-    async retire() {
+    fail: () => deps.onFatal('the server that took over is gone'),
+    async stopAfterHandover() {
       print('another process serves from here on; this one ends what it has open');
-      await Bun.sleep(lingerMs);
-      await deps.retire();
+      await Bun.sleep(closeDelayMs);
+      await deps.stopAfterHandover();
     },
   };
 }

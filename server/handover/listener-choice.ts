@@ -43,7 +43,7 @@ function programFor(first: number, count: number): Uint8Array {
   return bytes;
 }
 
-export interface Steering {
+export interface PortSteering {
   /** New connections go to listeners `first` to `first + count - 1`. @returns false where the system cannot do that: then it is left to chance. */
   to(first: number, count: number): boolean;
   /** Left to chance again. */
@@ -51,7 +51,7 @@ export interface Steering {
 }
 
 /** @param port that this process listens on. */
-export function createSteering(port: number): Steering {
+export function createSteering(port: number): PortSteering {
   const library = process.platform === 'linux' ? load() : null;
   const listener = (): number | null => {
     const name = new Uint8Array(128);

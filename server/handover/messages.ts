@@ -6,7 +6,7 @@ import type { ToControl } from '../threads/control/messages.ts';
 import type { OpenMoney } from './open-requests.ts';
 
 /** Servers of another number speak otherwise, or of other commands: they cannot follow each other. */
-export const spoken = 1;
+export const protocolVersion = 1;
 
 export type FromNewProcess =
   | { readonly kind: 'hello'; readonly dialect: number; readonly pid: number }
@@ -38,7 +38,7 @@ export type FromOldProcess =
   | { readonly kind: 'gone' };
 
 export interface Line<Out> {
-  tell(message: Out): void;
+  send(message: Out): void;
   end(): void;
 }
 
@@ -54,7 +54,7 @@ export function openLine<In, Out>(socket: Socket, receive: (message: In) => void
   socket.on('error', () => undefined);
   socket.once('close', ended);
   return {
-    tell: (message) => void socket.write(`${JSON.stringify(message)}\n`),
+    send: (message) => void socket.write(`${JSON.stringify(message)}\n`),
     end: () => void socket.end(),
   };
 }

@@ -8,8 +8,8 @@ import { AppError } from '../contract/errors.ts';
 import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { ToControl } from '../threads/control/messages.ts';
 import { createSteering } from './listener-choice.ts';
-import { type FromNewProcess, type FromOldProcess, type Line, openLine, spoken } from './messages.ts';
-import { createHeldElsewhere, type OpenMoney } from './open-requests.ts';
+import { type FromNewProcess, type FromOldProcess, type Line, openLine, protocolVersion } from './messages.ts';
+import { createRemoteReservations, type OpenMoney } from './open-requests.ts';
 
 export interface TakenOver {
   readonly port: number;
@@ -65,7 +65,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
         break;
       case 'open money':
         firstMoney.resolve(message.open);
-        bills?.held(message.open);
+        bills?.setReserved(message.open);
         break;
       case 'commands':
         bills?.take(message);
@@ -85,7 +85,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
     void bills?.over();
     ended.resolve(said);
   });
-  line.tell({ kind: 'hello', dialect: spoken, pid: process.pid });
+  line.send({ kind: 'hello', dialect: protocolVersion, pid: process.pid });
   const { port, pid, listeners: theirs } = await welcome.promise;
   const steering = createSteering(port);
 
@@ -93,24 +93,24 @@ export async function requestHandover(path: string, owner: number): Promise<Take
     port,
     pid,
     release() {
-      line.tell({ kind: 'release' });
+      line.send({ kind: 'release' });
       return released.promise;
     },
     async reserve(deps) {
-      line.tell({ kind: 'ready' });
+      line.send({ kind: 'ready' });
       const open = await firstMoney.promise;
       bills = createBills(deps, line);
-      bills.held(open);
+      bills.setReserved(open);
     },
     open(listeners, endpoint) {
       steering.to(theirs, listeners);
-      line.tell({ kind: 'open', door: endpoint });
+      line.send({ kind: 'open', door: endpoint });
       void ended.promise.then(() => {
         steering.free();
         rmSync(endpoint, { force: true });
       });
     },
-    taskResponded: (answer) => line.tell({ kind: 'taskAnswered', ...answer }),
+    taskResponded: (answer) => line.send({ kind: 'taskAnswered', ...answer }),
     ended: ended.promise,
     end: line.end,
   };
@@ -125,16 +125,16 @@ function connectTo(path: string): Promise<Socket> {
 
 /** Bills of the other's requests: written here, and counted here like our own. */
 function createBills({ balances, ledger, control }: ReserveDeps, line: Line<FromNewProcess>) {
-  const elsewhere = createHeldElsewhere(balances.money);
+  const remote = createRemoteReservations(balances.money);
   const writing = new Set<Promise<unknown>>();
 
   const charge = ({ userId, tokenId, amount, house: selfUse = false }: Settle): void => {
     const account = balances.account(userId, tokenId);
-    elsewhere.underLock(account.stripe, () => account.settle({ reserved: 0, charged: amount, selfUse }));
+    remote.underLock(account.stripe, () => account.settle({ reserved: 0, charged: amount, selfUse }));
   };
 
   return {
-    held: elsewhere.set,
+    setReserved: remote.set,
     take({ first, commands }: CommandMessage): void {
       for (const [at, command] of commands.entries()) {
         if (command.type === 'settle') charge(command);
@@ -144,7 +144,7 @@ function createBills({ balances, ledger, control }: ReserveDeps, line: Line<From
             (result): CommandAnswer => (result.status === 'done' ? null : result),
             (error: unknown): CommandAnswer => (error instanceof Error ? error.message : String(error)),
           )
-          .then((answer) => line.tell({ kind: 'answers', ids: [first + at], answers: [answer] }))
+          .then((answer) => line.send({ kind: 'answers', ids: [first + at], answers: [answer] }))
           .finally(() => writing.delete(written));
         writing.add(written);
       }
@@ -156,7 +156,7 @@ function createBills({ balances, ledger, control }: ReserveDeps, line: Line<From
     },
     async over(): Promise<void> {
       await Promise.all(writing);
-      elsewhere.set(none);
+      remote.set(none);
     },
   };
 }

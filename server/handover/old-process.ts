@@ -5,7 +5,7 @@ import type { CommandMessage } from '../billing/ledger/client.ts';
 import type { Remote } from '../billing/ledger/remote.ts';
 import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { ToControl } from '../threads/control/messages.ts';
-import { type FromNewProcess, type FromOldProcess, type Line, openLine, spoken } from './messages.ts';
+import { type FromNewProcess, type FromOldProcess, type Line, openLine, protocolVersion } from './messages.ts';
 import type { OpenMoney } from './open-requests.ts';
 
 /** What a server has that another can follow. */
@@ -15,7 +15,7 @@ export interface OldServer {
   /** This process does not use the folder from here on; newcomers wait, and so do bills. @throws Error why not; then nothing has changed. */
   release(pid: number): Promise<void>;
   /** All is as it was. */
-  comeBack(): Promise<void>;
+  resume(): Promise<void>;
   /** Newcomers go to that socket. */
   forwardTo(endpoint: string): void;
   openMoney(): OpenMoney;
@@ -24,12 +24,12 @@ export interface OldServer {
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
   taskResponded(answer: TaskCallAnswer): void;
   /** Ends what is open, and everything. */
-  retire(): Promise<void>;
+  stopAfterHandover(): Promise<void>;
   /** The other has died in this one's place: ends at once, as a failure, so that a supervisor starts the next. */
   fail(): void;
 }
 
-export interface Handovers {
+export interface HandoverListener {
   /** What is for the API's thread of the server that has followed. @returns false when none has. */
   control(message: ToControl): boolean;
   stop(): void;
@@ -40,24 +40,24 @@ const reportMs = 200;
 
 type Phase = 'waiting' | 'releasing' | 'released' | 'followed';
 
-export function listenForHandover(path: string, oldServer: OldServer): Handovers {
-  let heir: Line<FromOldProcess> | null = null;
+export function listenForHandover(path: string, oldServer: OldServer): HandoverListener {
+  let successor: Line<FromOldProcess> | null = null;
   let phase: Phase = 'waiting';
   let remote: ReturnType<OldServer['follow']> | null = null;
 
   const follow = async (line: Line<FromOldProcess>, endpoint: string): Promise<void> => {
     phase = 'followed';
     oldServer.forwardTo(endpoint);
-    remote = oldServer.follow(line.tell);
+    remote = oldServer.follow(line.send);
     let before = oldServer.openMoney();
     const reporting = setInterval(() => {
       // What had ended by the time of the last look is billed: the other may let go of it.
-      if (oldServer.pending() === 0) line.tell({ kind: 'open money', open: before });
+      if (oldServer.pending() === 0) line.send({ kind: 'open money', open: before });
       before = oldServer.openMoney();
     }, reportMs);
-    await oldServer.retire();
+    await oldServer.stopAfterHandover();
     clearInterval(reporting);
-    line.tell({ kind: 'gone' });
+    line.send({ kind: 'gone' });
     line.end();
   };
 
@@ -66,9 +66,9 @@ export function listenForHandover(path: string, oldServer: OldServer): Handovers
     try {
       await oldServer.release(pid);
     } catch (error) {
-      heir = null;
+      successor = null;
       phase = 'waiting';
-      line.tell({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });
+      line.send({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });
       line.end();
       return;
     }
@@ -77,12 +77,12 @@ export function listenForHandover(path: string, oldServer: OldServer): Handovers
     server.close();
     rmSync(path, { force: true });
     // It may have died meanwhile: then nobody serves unless this one does.
-    if (heir === line) line.tell({ kind: 'released' });
+    if (successor === line) line.send({ kind: 'released' });
     else takeBack();
   };
 
   const takeBack = (): void => {
-    void oldServer.comeBack().then(() => {
+    void oldServer.resume().then(() => {
       phase = 'waiting';
       listen();
     });
@@ -91,26 +91,26 @@ export function listenForHandover(path: string, oldServer: OldServer): Handovers
   const attend = (socket: Socket): void => {
     let pid = 0;
     const welcome = (hello: Extract<FromNewProcess, { kind: 'hello' }>): void => {
-      if (heir !== null || phase !== 'waiting' || hello.dialect !== spoken) {
+      if (successor !== null || phase !== 'waiting' || hello.dialect !== protocolVersion) {
         const reason =
-          heir === null && phase === 'waiting' ? 'it is of another version' : 'another one takes over already';
-        line.tell({ kind: 'refused', reason });
+          successor === null && phase === 'waiting' ? 'it is of another version' : 'another one takes over already';
+        line.send({ kind: 'refused', reason });
         return;
       }
-      heir = line;
+      successor = line;
       pid = hello.pid;
       const { port, listeners } = oldServer;
-      line.tell({ kind: 'welcome', dialect: spoken, pid: process.pid, port, listeners });
+      line.send({ kind: 'welcome', dialect: protocolVersion, pid: process.pid, port, listeners });
     };
     const receive = (message: FromNewProcess): void => {
       if (message.kind === 'hello') welcome(message);
-      if (heir !== line) return;
+      if (successor !== line) return;
       switch (message.kind) {
         case 'release':
           void release(line, pid);
           break;
         case 'ready':
-          line.tell({ kind: 'open money', open: oldServer.openMoney() });
+          line.send({ kind: 'open money', open: oldServer.openMoney() });
           break;
         case 'open':
           void follow(line, message.door);
@@ -123,8 +123,8 @@ export function listenForHandover(path: string, oldServer: OldServer): Handovers
       }
     };
     const lost = (): void => {
-      if (heir !== line) return;
-      heir = null;
+      if (successor !== line) return;
+      successor = null;
       if (phase === 'followed') {
         remote?.fail('the server that took over is gone');
         oldServer.fail();
@@ -148,7 +148,7 @@ export function listenForHandover(path: string, oldServer: OldServer): Handovers
   return {
     control(message) {
       if (phase !== 'followed') return false;
-      heir?.tell({ kind: 'control', message });
+      successor?.send({ kind: 'control', message });
       return true;
     },
     stop() {

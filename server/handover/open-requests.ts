@@ -51,14 +51,14 @@ export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Name
 
 const timeoutMs = 20;
 
-export interface HeldElsewhere {
+export interface RemoteReservations {
   /** So much is open there now, and no more. */
   set(open: OpenMoney): void;
   /** Somebody may have died at the lock, and it is this thread that buries the dead: it comes back later. */
   underLock(stripe: number, step: () => void): void;
 }
 
-export function createHeldElsewhere({ memory, accounts }: Money): HeldElsewhere {
+export function createRemoteReservations({ memory, accounts }: Money): RemoteReservations {
   const { get, put } = memory;
   /** What is in each cell because of the other server. */
   const taken = new Map<number, number>();

@@ -29,7 +29,7 @@ export interface AppOptions {
   /** Unexpected errors, for our own log. */
   readonly report: (error: unknown, requestId: string) => void;
   /** Told of every answer. */
-  readonly answered?: (details: Readonly<Record<string, string | number>>) => void;
+  readonly onResponse?: (details: Readonly<Record<string, string | number>>) => void;
   /** Called after a change was made and before it is answered, so that the relay knows it first. */
   readonly changed?: () => Promise<void>;
 }
@@ -53,7 +53,7 @@ export function createApp(options: AppOptions): Express {
   app.enable('case sensitive routing');
   app.use((request, response, next) => {
     response.setHeader('X-Oneapi-Request-Id', options.requestId());
-    if (options.answered !== undefined) reportEnd(request, response, options.answered);
+    if (options.onResponse !== undefined) reportEnd(request, response, options.onResponse);
     for (const [name, value] of Object.entries(everyAnswer)) response.setHeader(name, value);
     if (request.header('x-gateway-tls') === '1') response.setHeader(strictTransport.name, strictTransport.value);
     next();
@@ -86,10 +86,10 @@ export function createApp(options: AppOptions): Express {
 }
 
 /** Addresses without their queries: codes and keys may stand in these. */
-function reportEnd(request: Request, response: Response, answered: NonNullable<AppOptions['answered']>): void {
+function reportEnd(request: Request, response: Response, onResponse: NonNullable<AppOptions['onResponse']>): void {
   const started = performance.now();
   response.once('close', () =>
-    answered({
+    onResponse({
       request_id: requestIdOf(response),
       method: request.method,
       path: request.path,
@@ -107,7 +107,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
   const local = options.listener === 'local';
   try {
     const proxy = request.header('x-gateway-undeclared-proxy');
-    if (proxy !== undefined) options.services.undeclaredProxy.saw(proxy);
+    if (proxy !== undefined) options.services.unknownProxy.saw(proxy);
     const identity = local
       ? await authenticateOwner(request, options.services)
       : await authenticate(request, options.services, row.access !== 'public', isMutation(row));
@@ -116,7 +116,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
     const meta: CallMeta = {
       ip: local ? 'local' : (request.header('x-gateway-client-ip') ?? ''),
       language,
-      statedLanguage: languageNamed(request.header('accept-language')),
+      requestLanguage: languageNamed(request.header('accept-language')),
       userAgent: request.header('user-agent') ?? '',
       requestId: requestIdOf(response),
       origin: originOf(request),

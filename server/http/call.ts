@@ -22,7 +22,7 @@ export interface CallMeta {
   readonly ip: string;
   readonly language: Language;
   /** The one that the request itself names; null = none. */
-  readonly statedLanguage: Language | null;
+  readonly requestLanguage: Language | null;
   readonly userAgent: string;
   readonly requestId: string;
   /** Scheme and host as the caller wrote them, '' without HTTP. */

@@ -29,7 +29,7 @@ export interface Connections extends RequestWatch {
   /** Must be called for every request, before anything waits. @returns the request to go on with. */
   begin(request: Request): Request;
   /** For answers that are handed over in one piece; one that lasts stays. */
-  answered(request: Request): void;
+  onResponse(request: Request): void;
   /** A request that becomes a socket: the connection is in use until the returned function is called. */
   reserve(request: Request): () => void;
   /** Ports, on the other side, of connections in use, and whether their request has arrived. */
@@ -45,36 +45,36 @@ interface Open {
   readonly request: Request;
   readonly startedMs: number;
   received: boolean;
-  lasting: boolean;
+  unlimited: boolean;
   /** The listener's limit is off. */
-  lifted: boolean;
+  hasNoTimeout: boolean;
   /** A long body, counted as it comes. */
   counted: boolean;
   /** Nothing more has come although we ask for it. */
   waiting: boolean;
   /** Bytes so far, and those at the beginning of the current span of time. */
   bytes: number;
-  marked: number;
-  markedMs: number;
+  seenBytes: number;
+  seenMs: number;
 }
 
 /** From here on, and where no length is told, a body is watched as it comes: it may take long as long as it comes. */
 const longBody = 64 * 1024;
 /** A body that comes slower than this is not coming. Bytes per second. */
-const slowest = 256;
+const minBytesPerSecond = 256;
 const checkMs = 1000;
 const loopback = /^(127\.|0:0:0:0:0:0:0:1$)/;
 
 /**
  * @param descriptors null where another thread looks after all connections.
  * @param now milliseconds that never jump.
- * @param elsewhere connections in use in other threads.
+ * @param otherThreads connections in use in other threads.
  */
 export function createConnections(
   limits: ConnectionLimits,
   descriptors: Descriptors | null,
   now: () => number,
-  elsewhere: () => Promise<Iterable<readonly [number, boolean]>> = () => Promise.resolve([]),
+  otherThreads: () => Promise<Iterable<readonly [number, boolean]>> = () => Promise.resolve([]),
 ): Connections {
   const open = new Map<Request, Open>();
   /** Ports, on the other side, of sockets. */
@@ -117,19 +117,19 @@ export function createConnections(
   };
 
   const hasStalled = (one: Open, at: number): boolean => {
-    const span = at - one.markedMs;
+    const span = at - one.seenMs;
     if (one.waiting && span < limits.bodyMs) return false;
-    const came = one.bytes - one.marked;
-    one.markedMs = at;
-    one.marked = one.bytes;
-    return one.waiting && came < (slowest * span) / 1000;
+    const came = one.bytes - one.seenBytes;
+    one.seenMs = at;
+    one.seenBytes = one.bytes;
+    return one.waiting && came < (minBytesPerSecond * span) / 1000;
   };
 
   const checkRequests = (at: number): void => {
     for (const one of open.values()) {
       if (!one.received && hasStalled(one, at)) listener?.timeout(one.request, 1);
-      else if (!one.lifted && at - one.startedMs >= liftMs) {
-        one.lifted = true;
+      else if (!one.hasNoTimeout && at - one.startedMs >= liftMs) {
+        one.hasNoTimeout = true;
         listener?.timeout(one.request, 0);
       }
     }
@@ -145,7 +145,7 @@ export function createConnections(
     if (descriptors === null || listener?.port === undefined) return;
     const used = await descriptors.used();
     if (used !== null && used.length < Math.min(perAddress, limit / 2)) return known.clear();
-    const others = await elsewhere();
+    const others = await otherThreads();
     const inUse = new Map([...busy(), ...others]);
     const callers = new Map<string, { descriptor: number; rank: number; since: number }[]>();
     const seen = new Map<string, number>();
@@ -192,7 +192,7 @@ export function createConnections(
     if (one === undefined) return;
     open.delete(request);
     // What was lifted would stay lifted for whatever comes next on this connection.
-    if (one.lifted) listener?.timeout(one.request, limits.idleSeconds);
+    if (one.hasNoTimeout) listener?.timeout(one.request, limits.idleSeconds);
   };
 
   return {
@@ -204,13 +204,13 @@ export function createConnections(
         request,
         startedMs: at,
         received: false,
-        lasting: false,
-        lifted: false,
+        unlimited: false,
+        hasNoTimeout: false,
         counted: false,
         waiting: true,
         bytes: 0,
-        marked: 0,
-        markedMs: at,
+        seenBytes: 0,
+        seenMs: at,
       };
       if (length === null ? request.body === null : length === '0') one.received = true;
       let going = request;
@@ -226,7 +226,7 @@ export function createConnections(
     },
     lasting(request) {
       const one = open.get(request);
-      if (one !== undefined) one.lasting = true;
+      if (one !== undefined) one.unlimited = true;
     },
     over,
     reserve(request) {
@@ -235,8 +235,8 @@ export function createConnections(
       held.add(port);
       return () => void held.delete(port);
     },
-    answered(request) {
-      if (open.get(request)?.lasting !== true) over(request);
+    onResponse(request) {
+      if (open.get(request)?.unlimited !== true) over(request);
     },
     busy,
     check,

@@ -12,7 +12,7 @@ interface Asset {
   readonly immutable: boolean;
   readonly plain: () => Uint8Array<ArrayBuffer>;
   /** Best first. */
-  readonly packed: readonly { readonly encoding: string; readonly bytes: () => Uint8Array<ArrayBuffer> }[];
+  readonly compressed: readonly { readonly encoding: string; readonly bytes: () => Uint8Array<ArrayBuffer> }[];
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -59,7 +59,7 @@ function load(embedded: readonly EmbeddedFile[] | null): Map<string, Asset> {
             .slice(0, 20)}"`,
           immutable: path.startsWith('/assets/'),
           plain: body,
-          packed: [
+          compressed: [
             { encoding: 'br', file: brotli },
             { encoding: 'gzip', file: gzip },
           ].flatMap(({ encoding, file }) => (file === null ? [] : [{ encoding, bytes: once(() => bytesOf(file)) }])),
@@ -133,9 +133,9 @@ export function createConsoleAssets(
     });
     if (request.headers.get('if-none-match') === asset.etag) return new Response(null, { status: 304, headers });
     const accepted = request.headers.get('accept-encoding') ?? '';
-    const packed = asset.packed.find(({ encoding }) => accepts(accepted, encoding));
-    if (packed !== undefined) headers.set('content-encoding', packed.encoding);
-    return new Response(packed === undefined ? asset.plain() : packed.bytes(), { status, headers });
+    const compressed = asset.compressed.find(({ encoding }) => accepts(accepted, encoding));
+    if (compressed !== undefined) headers.set('content-encoding', compressed.encoding);
+    return new Response(compressed === undefined ? asset.plain() : compressed.bytes(), { status, headers });
   };
   return (request, path) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return null;

@@ -13,7 +13,7 @@ const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const names = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 const defaultNames = 'authorization, content-type';
 /** Seconds a browser need not ask again; none remembers it for longer. */
-const rememberedFor = '7200';
+const maxAge = '7200';
 
 /** Whether a page of any origin may read what is answered here. */
 export const isOpenToPages = (request: Request, place: Place, path: string): boolean =>
@@ -24,7 +24,7 @@ export const isPreflight = (request: Request): boolean =>
   request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
 
 /** What is asked for, in a preflight as in what follows it. */
-export const meantMethod = (request: Request): string =>
+export const effectiveMethod = (request: Request): string =>
   (request.method === 'OPTIONS' ? request.headers.get('access-control-request-method') : null) ?? request.method;
 
 export function preflightAnswer(request: Request): Response {
@@ -35,7 +35,7 @@ export function preflightAnswer(request: Request): Response {
       ...readable,
       'access-control-allow-methods': methods,
       'access-control-allow-headers': names.test(requested) ? requested : defaultNames,
-      'access-control-max-age': rememberedFor,
+      'access-control-max-age': maxAge,
     },
   });
 }

@@ -33,14 +33,14 @@ const symbols = {
   shutdown: { args: ['i32', 'i32'], returns: 'i32' },
 } as const;
 
-const mac = process.platform === 'darwin';
-const openFiles = mac ? 8 : 7;
+const isMac = process.platform === 'darwin';
+const openFiles = isMac ? 8 : 7;
 const ipv6Families = new Set([10, 30]);
-const bothWays = 2;
+const shutdownBoth = 2;
 /** More are not looked at one by one when the list of them cannot be read. */
 const maxVisited = 65_536;
 
-const libraries = mac
+const libraries = isMac
   ? ['libSystem.B.dylib']
   : ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`];
 
@@ -85,7 +85,7 @@ export function openDescriptors(): Descriptors | null {
     size[0] = name.length;
     return call(descriptor, name, size) === 0;
   };
-  const family = () => (mac ? (name[1] ?? 0) : (name[0] ?? 0));
+  const family = () => (isMac ? (name[1] ?? 0) : (name[0] ?? 0));
   const port = () => ((name[2] ?? 0) << 8) | (name[3] ?? 0);
 
   return {
@@ -105,6 +105,6 @@ export function openDescriptors(): Descriptors | null {
       }
       return found;
     },
-    end: (descriptor) => void library.shutdown(descriptor, bothWays),
+    end: (descriptor) => void library.shutdown(descriptor, shutdownBoth),
   };
 }

@@ -2,14 +2,14 @@
 import { AppError, isErrorCode } from '../contract/errors.ts';
 import type { FindSession } from '../relay/intake/playground.ts';
 
-const carried = ['cookie', 'new-api-user', 'user-agent'] as const;
+const forwardedHeaders = ['cookie', 'new-api-user', 'user-agent'] as const;
 
 /** @param socket of the control thread's forwarded listener. */
 export const createFindSession =
   (socket: string): FindSession =>
   async (request) => {
     const headers = new Headers();
-    for (const name of carried) {
+    for (const name of forwardedHeaders) {
       const value = request.headers.get(name);
       if (value !== null) headers.set(name, value);
     }

@@ -5,7 +5,7 @@ import type { Server } from 'bun';
 const callerHeader = 'x-gateway-handed-from';
 export const forwardedFrom = (request: Request): string => request.headers.get(callerHeader) ?? '';
 
-export interface Moving {
+export interface Forwarding {
   pause(): void;
   /** @param endpoint socket of the other server; null = it did not come, and this one serves on. */
   forwardTo(endpoint: string | null): void;
@@ -19,7 +19,7 @@ export interface Moving {
   ): Response | Promise<Response | undefined>;
 }
 
-export function createForwarding(): Moving {
+export function createForwarding(): Forwarding {
   let target: PromiseWithResolvers<string | null> | null = null;
   let over = false;
   return {
@@ -42,7 +42,7 @@ export function createForwarding(): Moving {
 }
 
 /** How many of a kind wait for an answer. */
-export function createUnderWay() {
+export function createOpenRequests() {
   let count = 0;
   let waiting: (() => void)[] = [];
   return {

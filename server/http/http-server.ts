@@ -9,8 +9,8 @@ import type { Relay } from '../relay/relay.ts';
 import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
-import { isOpenToPages, isPreflight, meantMethod, openToPages, preflightAnswer } from './cross-origin.ts';
-import { createForwarding, createUnderWay, forwardedFrom } from './forward.ts';
+import { effectiveMethod, isOpenToPages, isPreflight, openToPages, preflightAnswer } from './cross-origin.ts';
+import { createForwarding, createOpenRequests, forwardedFrom } from './forward.ts';
 import { isProbe, probe } from './health-checks.ts';
 import { placeOf } from './path-kind.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
@@ -28,7 +28,7 @@ export interface HttpServerOptions {
   /** Unix socket of the control thread's forwarded listener. */
   readonly controlSocket: string;
   /** Whether a proxy at this address may say who it calls for. */
-  readonly trustsProxy: (address: string) => boolean;
+  readonly isTrustedProxy: (address: string) => boolean;
   /** Host of the site's own https address, '' = none. */
   readonly secureHost?: () => string;
   /** Time limits of connections, and how many there may be. */
@@ -75,7 +75,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   let leaving = false;
   let draining = false;
   const forwarding = createForwarding();
-  const requested = createUnderWay();
+  const requested = createOpenRequests();
   const handlers = {
     maxRequestBodySize: hardBodyLimit,
     fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
@@ -98,10 +98,10 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
       }),
   };
   const serve = (request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> => {
-    const path = forgivenPath(pathOf(request.url), meantMethod(request));
+    const path = forgivenPath(pathOf(request.url), effectiveMethod(request));
     const direct = () => (listener === inner ? forwardedFrom(request) : (listener.requestIP(request)?.address ?? ''));
     const peer = {
-      ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
+      ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.isTrustedProxy),
     };
     if (isProbe(path)) return probed(request, path);
     // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
@@ -109,26 +109,26 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     const place = placeOf(path);
     const isOpen = isOpenToPages(request, place, path);
     if (isOpen && isPreflight(request)) return parting(preflightAnswer(request));
-    const told = isOpen ? openToPages : asItIs;
-    if (draining) return rejected(options.relay, request, path, peer).then(told);
+    const respond = isOpen ? openToPages : asItIs;
+    if (draining) return rejected(options.relay, request, path, peer).then(respond);
     // Coding agents look whether anybody is there before they log in.
     if (path === '/api/hello') return parting(new Response(null));
     if (isRealtime(request, path))
       return upgrade(listener, request, connections, options.relay.realtime(request, peer));
     if (place === 'relay') {
       const rejection = options.relay.reject(request, path, peer);
-      if (rejection !== null) return parting(told(rejection));
+      if (rejection !== null) return parting(respond(rejection));
     }
     // A page is no answer to a socket: programs would take it for one that opened.
-    if (place === 'relay' || (place === 'console' && wantsSocket(request))) {
+    if (place === 'relay' || (place === 'console' && isWebSocket(request))) {
       const going = connections.begin(request);
-      return closing(going, options.relay.handle(going, path, peer), told);
+      return closing(going, options.relay.handle(going, path, peer), respond);
     }
     if (place === 'nowhere') return unknownRoute(request, path);
     const secure = cameOverTls({
       host: request.headers.get('host'),
       scheme: request.headers.get('x-forwarded-proto'),
-      trusted: options.trustsProxy(direct()),
+      trusted: options.isTrustedProxy(direct()),
       secureHost: options.secureHost?.() ?? '',
     });
     if (place === 'console') {
@@ -137,7 +137,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
       if (asset !== null) return parting(asset);
     }
     const going = connections.begin(request);
-    const undeclaredProxy = request.headers.has('x-forwarded-for') && !options.trustsProxy(direct()) ? direct() : '';
+    const undeclaredProxy = request.headers.has('x-forwarded-for') && !options.isTrustedProxy(direct()) ? direct() : '';
     return closing(going, requested.during(forward(going, { ip: peer.ip(), secure, undeclaredProxy }, options)));
   };
 
@@ -151,10 +151,10 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     return response;
   };
 
-  const closing = (request: Request, answer: Promise<Response>, told = asItIs): Promise<Response> =>
+  const closing = (request: Request, answer: Promise<Response>, respond = asItIs): Promise<Response> =>
     answer.then((response) => {
-      connections.answered(request);
-      return parting(told(response));
+      connections.onResponse(request);
+      return parting(respond(response));
     });
 
   const server: Server<Conversation> = Bun.serve<Conversation>({
@@ -167,7 +167,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   const { forwardedSocket = '' } = options;
   // Before the port is known to anybody: whoever is handed on finds somebody.
   const inner = forwardedSocket === '' ? null : Bun.serve<Conversation>({ ...handlers, unix: forwardedSocket });
-  connections.watch(server, options.trustsProxy);
+  connections.watch(server, options.isTrustedProxy);
   return {
     port: server.port ?? options.port,
     leave() {
@@ -224,19 +224,19 @@ async function rejected(relay: Relay, request: Request, path: string, peer: Peer
   return response;
 }
 
-const isRealtime = (request: Request, path: string): boolean => path === '/v1/realtime' && wantsSocket(request);
+const isRealtime = (request: Request, path: string): boolean => path === '/v1/realtime' && isWebSocket(request);
 
-const wantsSocket = (request: Request): boolean => request.headers.get('upgrade')?.toLowerCase() === 'websocket';
+const isWebSocket = (request: Request): boolean => request.headers.get('upgrade')?.toLowerCase() === 'websocket';
 
 /** The upstream is reached first, so that a refusal still has a status. */
 async function upgrade(
   listener: Server<Conversation>,
   request: Request,
   connections: Connections,
-  wanted: Promise<Conversation | Response>,
+  pending: Promise<Conversation | Response>,
 ): Promise<Response | undefined> {
   const release = connections.reserve(request);
-  const conversation = await wanted;
+  const conversation = await pending;
   if (conversation instanceof Response) {
     release();
     return conversation;

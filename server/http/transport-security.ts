@@ -2,7 +2,7 @@
 
 export const strictTransport = { name: 'Strict-Transport-Security', value: 'max-age=31536000' } as const;
 
-export interface Arrival {
+export interface RequestOrigin {
   readonly host: string | null;
   /** X-Forwarded-Proto. */
   readonly scheme: string | null;
@@ -13,6 +13,6 @@ export interface Arrival {
 }
 
 /** A proxy that is believed says so, or the site's own address does and this is where the browser went. */
-export const cameOverTls = ({ host, scheme, trusted, secureHost }: Arrival): boolean =>
+export const cameOverTls = ({ host, scheme, trusted, secureHost }: RequestOrigin): boolean =>
   (trusted && scheme?.split(',')[0]?.trim().toLowerCase() === 'https') ||
   (secureHost !== '' && host?.toLowerCase() === secureHost);

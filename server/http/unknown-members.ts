@@ -41,11 +41,11 @@ function membersOf(schema: unknown): readonly string[] {
 const nounOf = ({ path }: Endpoint): string => path.split('/')[2] ?? '';
 
 /** Per noun, the members of everything that is asked and answered about it: rows are sent back as they were read. */
-const vocabularies = new Map<string, Set<string>>();
+const knownNames = new Map<string, Set<string>>();
 for (const row of endpoints as readonly Endpoint[]) {
   const noun = nounOf(row);
-  const words = vocabularies.get(noun) ?? new Set(familyMembers[noun]);
-  vocabularies.set(noun, words);
+  const words = knownNames.get(noun) ?? new Set(familyMembers[noun]);
+  knownNames.set(noun, words);
   for (const name of [...membersOf(row.input), ...membersOf(row.output)]) words.add(name);
 }
 
@@ -64,15 +64,15 @@ function distance(from: string, to: string): number {
 }
 
 /** A word of a longer name counts nearly as much as the name. */
-const farFrom = (wanted: string, name: string): number =>
-  Math.min(distance(wanted, name), ...name.split('_').map((part) => distance(wanted, part) + 0.5));
+const farFrom = (unknown: string, name: string): number =>
+  Math.min(distance(unknown, name), ...name.split('_').map((part) => distance(unknown, part) + 0.5));
 
 /** @throws AppError member_unknown naming the first such member. */
 export function rejectUnknown(row: Endpoint, sent: object): void {
   if (row.access === 'public' || row.body === 'text') return;
   const { shape, catchall } = definitionOf(row.input);
   if (shape === undefined || catchall !== undefined) return;
-  const words = vocabularies.get(nounOf(row));
+  const words = knownNames.get(nounOf(row));
   const name = Object.keys(sent).find((one) => !Object.hasOwn(shape, one) && words?.has(one) !== true);
   if (name === undefined) return;
   const [nearest = ''] = Object.keys(shape).toSorted((a, b) => farFrom(name, a) - farFrom(name, b));

@@ -45,13 +45,13 @@ const list = (rows: readonly string[], family: 'ipv4' | 'ipv6'): BlockList => {
   }
   return block;
 };
-const four = list(notPublic4, 'ipv4');
+const mapped = list(notPublic4, 'ipv4');
 const six = list(notPublic6, 'ipv6');
 
 /** @param address as the resolver gives it, or as a URL spells it in its host. */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, '');
   const family = isIP(bare);
-  if (family === 4) return !four.check(bare, 'ipv4');
+  if (family === 4) return !mapped.check(bare, 'ipv4');
   return family === 6 && !bare.includes('%') && !six.check(bare, 'ipv6');
 }

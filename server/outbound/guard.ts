@@ -105,7 +105,7 @@ function causeOf(error: unknown): AppError | null {
  * Proves that calls pass the guard: a name that resolves to loopback must be refused by it and by nothing else.
  * @throws Error when they do not; then nothing may be started.
  */
-export async function proveGuard(carrier?: GuardOptions['carrier']): Promise<void> {
+export async function verifyGuard(carrier?: GuardOptions['carrier']): Promise<void> {
   const call = createGuard({
     resolve: async () => [{ address: '127.0.0.1', family: 4 }],
     ...(carrier === undefined ? {} : { carrier }),
@@ -118,14 +118,14 @@ export async function proveGuard(carrier?: GuardOptions['carrier']): Promise<voi
     throw new Error('outbound calls do not pass the address guard', { cause: outcome });
 }
 
-/** Once a process. @throws Error like `proveGuard`. */
-export const guardProof = once(() => proveGuard());
+/** Once a process. @throws Error like `verifyGuard`. */
+export const guardVerified = once(() => verifyGuard());
 
 /** A guard whose calls wait for the proof: while it fails, none of them leaves. */
-export function createProvenGuard(options: GuardOptions = {}): Fetch {
+export function createVerifiedGuard(options: GuardOptions = {}): Fetch {
   const call = createGuard(options);
   return async (url, init) => {
-    await guardProof();
+    await guardVerified();
     return call(url, init);
   };
 }

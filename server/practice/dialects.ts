@@ -5,7 +5,7 @@ import type { Codec } from '../protocols/codec.ts';
 import { allCodecs, codecs } from '../protocols/registry.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
 
-export interface Saying {
+export interface ResponseContent {
   readonly model: string;
   /** Size of the request's text, in characters. */
   readonly size: number;
@@ -20,14 +20,14 @@ export interface Dialect {
   readonly id: ProtocolId;
   /** Of its streams, where they are no events. */
   readonly contentType?: string | undefined;
-  whole(saying: Saying): unknown;
-  frames(saying: Saying): string[];
+  whole(content: ResponseContent): unknown;
+  frames(content: ResponseContent): string[];
 }
 
 const word = 'practice ';
 const created = 1_700_000_000;
-const promptTokens = (saying: Saying): number => Math.max(1, Math.ceil(saying.size / 4));
-const textOf = (saying: Saying): string => word.repeat(saying.chunks).trim();
+const promptTokens = (content: ResponseContent): number => Math.max(1, Math.ceil(content.size / 4));
+const textOf = (content: ResponseContent): string => word.repeat(content.chunks).trim();
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 interface NamedEvent {
   readonly type: string;
@@ -35,30 +35,30 @@ interface NamedEvent {
 }
 
 const named = (value: NamedEvent): string => `event: ${value.type}\n${data(value)}`;
-const words = (saying: Saying): readonly string[] => Array.from({ length: saying.chunks }, () => word);
+const words = (content: ResponseContent): readonly string[] => Array.from({ length: content.chunks }, () => word);
 
-const chatUsage = (saying: Saying) => {
-  const prompt = promptTokens(saying);
-  return { prompt_tokens: prompt, completion_tokens: saying.chunks, total_tokens: prompt + saying.chunks };
+const chatUsage = (content: ResponseContent) => {
+  const prompt = promptTokens(content);
+  return { prompt_tokens: prompt, completion_tokens: content.chunks, total_tokens: prompt + content.chunks };
 };
 
 const openaiChat: Dialect = {
   id: 'openai-chat',
-  whole: (saying) => ({
+  whole: (content) => ({
     id: 'chatcmpl-practice',
     object: 'chat.completion',
     created,
-    model: saying.model,
-    choices: [{ index: 0, message: { role: 'assistant', content: textOf(saying) }, finish_reason: 'stop' }],
-    ...(saying.noUsage ? {} : { usage: chatUsage(saying) }),
+    model: content.model,
+    choices: [{ index: 0, message: { role: 'assistant', content: textOf(content) }, finish_reason: 'stop' }],
+    ...(content.noUsage ? {} : { usage: chatUsage(content) }),
   }),
-  frames: (saying) => {
+  frames: (content) => {
     const chunk = (choices: readonly unknown[], more: object = {}) =>
       data({
         id: 'chatcmpl-practice',
         object: 'chat.completion.chunk',
         created,
-        model: saying.model,
+        model: content.model,
         choices,
         ...more,
       });
@@ -66,23 +66,23 @@ const openaiChat: Dialect = {
       chunk([{ index: 0, delta: content, finish_reason: finish }]);
     return [
       delta({ role: 'assistant', content: '' }),
-      ...words(saying).map((content) => delta({ content })),
+      ...words(content).map((content) => delta({ content })),
       delta({}, 'stop'),
-      ...(saying.includeUsage && !saying.noUsage ? [chunk([], { usage: chatUsage(saying) })] : []),
+      ...(content.includeUsage && !content.noUsage ? [chunk([], { usage: chatUsage(content) })] : []),
       'data: [DONE]\n\n',
     ];
   },
 };
 
-const responseOf = (saying: Saying, status: 'in_progress' | 'completed') => {
-  const prompt = promptTokens(saying);
+const responseOf = (content: ResponseContent, status: 'in_progress' | 'completed') => {
+  const prompt = promptTokens(content);
   const done = status === 'completed';
   return {
     id: 'resp_practice',
     object: 'response',
     created_at: created,
     status,
-    model: saying.model,
+    model: content.model,
     output: done
       ? [
           {
@@ -90,18 +90,18 @@ const responseOf = (saying: Saying, status: 'in_progress' | 'completed') => {
             type: 'message',
             status,
             role: 'assistant',
-            content: [{ type: 'output_text', text: textOf(saying), annotations: [] }],
+            content: [{ type: 'output_text', text: textOf(content), annotations: [] }],
           },
         ]
       : [],
     usage:
-      done && !saying.noUsage
+      done && !content.noUsage
         ? {
             input_tokens: prompt,
             input_tokens_details: { cached_tokens: 0 },
-            output_tokens: saying.chunks,
+            output_tokens: content.chunks,
             output_tokens_details: { reasoning_tokens: 0 },
-            total_tokens: prompt + saying.chunks,
+            total_tokens: prompt + content.chunks,
           }
         : null,
   };
@@ -109,18 +109,18 @@ const responseOf = (saying: Saying, status: 'in_progress' | 'completed') => {
 
 const openaiResponses: Dialect = {
   id: 'openai-responses',
-  whole: (saying) => responseOf(saying, 'completed'),
-  frames: (saying) => {
+  whole: (content) => responseOf(content, 'completed'),
+  frames: (content) => {
     const place = { item_id: 'msg_practice', output_index: 0, content_index: 0 };
     const part = { type: 'output_text', text: '', annotations: [] };
     const item = { id: 'msg_practice', type: 'message', status: 'in_progress', role: 'assistant', content: [] };
-    const completed = responseOf(saying, 'completed');
+    const completed = responseOf(content, 'completed');
     const events: NamedEvent[] = [
-      { type: 'response.created', response: responseOf(saying, 'in_progress') },
+      { type: 'response.created', response: responseOf(content, 'in_progress') },
       { type: 'response.output_item.added', output_index: 0, item },
       { type: 'response.content_part.added', ...place, part },
-      ...words(saying).map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
-      { type: 'response.output_text.done', ...place, text: textOf(saying) },
+      ...words(content).map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
+      { type: 'response.output_text.done', ...place, text: textOf(content) },
       { type: 'response.output_item.done', output_index: 0, item: completed.output[0] },
       { type: 'response.completed', response: completed },
     ];
@@ -130,23 +130,23 @@ const openaiResponses: Dialect = {
 
 const anthropicMessages: Dialect = {
   id: 'anthropic-messages',
-  whole: (saying) => ({
+  whole: (content) => ({
     id: 'msg_practice',
     type: 'message',
     role: 'assistant',
-    model: saying.model,
-    content: [{ type: 'text', text: textOf(saying) }],
+    model: content.model,
+    content: [{ type: 'text', text: textOf(content) }],
     stop_reason: 'end_turn',
     stop_sequence: null,
-    ...(saying.noUsage ? {} : { usage: { input_tokens: promptTokens(saying), output_tokens: saying.chunks } }),
+    ...(content.noUsage ? {} : { usage: { input_tokens: promptTokens(content), output_tokens: content.chunks } }),
   }),
-  frames: (saying) => {
-    const usage = saying.noUsage ? {} : { usage: { input_tokens: promptTokens(saying), output_tokens: 1 } };
+  frames: (content) => {
+    const usage = content.noUsage ? {} : { usage: { input_tokens: promptTokens(content), output_tokens: 1 } };
     const message = {
       id: 'msg_practice',
       type: 'message',
       role: 'assistant',
-      model: saying.model,
+      model: content.model,
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -157,7 +157,7 @@ const anthropicMessages: Dialect = {
       named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } } as {
         readonly type: string;
       }),
-      ...words(saying).map((text) =>
+      ...words(content).map((text) =>
         named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } } as {
           readonly type: string;
         }),
@@ -166,31 +166,32 @@ const anthropicMessages: Dialect = {
       named({
         type: 'message_delta',
         delta: { stop_reason: 'end_turn', stop_sequence: null },
-        ...(saying.noUsage ? {} : { usage: { output_tokens: saying.chunks } }),
+        ...(content.noUsage ? {} : { usage: { output_tokens: content.chunks } }),
       }),
       named({ type: 'message_stop' }),
     ];
   },
 };
 
-const geminiAnswer = (saying: Saying, text: string, last: boolean) => ({
+const geminiAnswer = (content: ResponseContent, text: string, last: boolean) => ({
   candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] }, ...(last ? { finishReason: 'STOP' } : {}) }],
-  modelVersion: saying.model,
-  ...(saying.noUsage || !last
+  modelVersion: content.model,
+  ...(content.noUsage || !last
     ? {}
     : {
         usageMetadata: {
-          promptTokenCount: promptTokens(saying),
-          candidatesTokenCount: saying.chunks,
-          totalTokenCount: promptTokens(saying) + saying.chunks,
+          promptTokenCount: promptTokens(content),
+          candidatesTokenCount: content.chunks,
+          totalTokenCount: promptTokens(content) + content.chunks,
         },
       }),
 });
 
 const geminiGenerate: Dialect = {
   id: 'gemini-generate',
-  whole: (saying) => geminiAnswer(saying, textOf(saying), true),
-  frames: (saying) => words(saying).map((text, index) => data(geminiAnswer(saying, text, index === saying.chunks - 1))),
+  whole: (content) => geminiAnswer(content, textOf(content), true),
+  frames: (content) =>
+    words(content).map((text, index) => data(geminiAnswer(content, text, index === content.chunks - 1))),
 };
 
 /** One vector per input, made of its length: the same text always gives the same vector. */
@@ -255,25 +256,25 @@ const own: Readonly<Partial<Record<ProtocolId, Dialect>>> = {
 
 /** Whatever else has a codec is said with its writer. */
 function dialectOf({ id, translation, client }: Codec): Dialect {
-  const eventsOf = (saying: Saying): ChatEvent[] => [
-    { type: 'response-start', id: null, model: saying.model, created },
+  const eventsOf = (content: ResponseContent): ChatEvent[] => [
+    { type: 'response-start', id: null, model: content.model, created },
     { type: 'text-start', index: 0 },
-    ...words(saying).map((text) => ({ type: 'text-delta' as const, index: 0, text })),
+    ...words(content).map((text) => ({ type: 'text-delta' as const, index: 0, text })),
     { type: 'text-end', index: 0 },
-    ...(saying.noUsage
+    ...(content.noUsage
       ? []
-      : [{ type: 'usage' as const, usage: { ...emptyUsage, input: promptTokens(saying), output: saying.chunks } }]),
+      : [{ type: 'usage' as const, usage: { ...emptyUsage, input: promptTokens(content), output: content.chunks } }]),
     { type: 'finish', reason: { unified: 'stop', raw: null } },
   ];
-  const contextOf = ({ model }: Saying) => ({ model, responseId: 'practice', created, includeUsage: true });
+  const contextOf = ({ model }: ResponseContent) => ({ model, responseId: 'practice', created, includeUsage: true });
   return {
     id,
     contentType: client.transform?.('')?.contentType,
-    whole: (saying) => translation.encodeResponse(eventsOf(saying), contextOf(saying)),
-    frames(saying) {
-      const writer = translation.writer(contextOf(saying));
+    whole: (content) => translation.encodeResponse(eventsOf(content), contextOf(content)),
+    frames(content) {
+      const writer = translation.writer(contextOf(content));
       const shape = client.transform?.('') ?? null;
-      return eventsOf(saying)
+      return eventsOf(content)
         .map((event) => writer.write(event))
         .map((text) => (shape === null ? text : shape.push(text)))
         .filter((text) => text !== '');

@@ -9,7 +9,7 @@ import type { Provider } from '../providers/provider.ts';
 import { dialectAt, dialectWith, type Requested } from './dialects.ts';
 import { type Refusal, type RowRule, rowRules } from './row-rules.ts';
 
-export interface PlayedProvider {
+export interface SimulatedProvider {
   /** What a channel's key must be. */
   readonly key: string;
   readonly models: readonly string[];
@@ -24,11 +24,11 @@ export interface PlayedProvider {
 const key = 'sk-practice';
 
 /** A key that signs cannot be checked by rows alone, and neither can a wire of the provider's own. */
-const isPlayable = ({ protocol, auth, slug }: Provider): boolean =>
+const canSimulate = ({ protocol, auth, slug }: Provider): boolean =>
   protocol !== null && auth.kind !== 'signed' && slug !== 'practice' && slug !== 'custom';
 
 /** By the names that `channel add --type` takes. */
-export const playedNames: readonly string[] = allProviders.filter(isPlayable).map(({ slug }) => slug);
+export const simulatedNames: readonly string[] = allProviders.filter(canSimulate).map(({ slug }) => slug);
 
 interface ChatPath {
   readonly pattern: RegExp;
@@ -67,8 +67,8 @@ function chatPaths({ paths, protocol }: Provider): readonly ChatPath[] {
 }
 
 /** @param strict whether it refuses what its rows refuse; keys are checked either way. @returns null when no provider of this name can be played. */
-export function playedProvider(name: string, strict: boolean): PlayedProvider | null {
-  const provider = allProviders.find((one) => one.slug === name && isPlayable(one));
+export function simulatedProvider(name: string, strict: boolean): SimulatedProvider | null {
+  const provider = allProviders.find((one) => one.slug === name && canSimulate(one));
   if (provider === undefined) return null;
   const { auth, slug, models } = provider;
   const doors = chatPaths(provider);

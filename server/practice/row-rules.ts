@@ -23,7 +23,7 @@ export interface RowRule {
 }
 
 /** The value at a path of dotted names; undefined where it is absent or null. */
-export function given(body: Json, path: string): unknown {
+export function valueAt(body: Json, path: string): unknown {
   let value: unknown = body;
   for (const name of path.split('.')) value = record(value)?.[name];
   return value ?? undefined;
@@ -33,7 +33,7 @@ export function given(body: Json, path: string): unknown {
 export type WireId = ProtocolId | 'converse';
 
 /** Where a wire says what a model may refuse. */
-interface Places {
+interface FieldReaders {
   readonly values: Partial<Record<ModelParameter, string>>;
   /** Whether a tool is forced. */
   readonly forced: (body: Json) => boolean;
@@ -63,38 +63,38 @@ const chatValues = {
   parallelToolCalls: 'parallel_tool_calls',
 } as const;
 
-const messagesOff = (body: Json): boolean => given(body, 'thinking.type') === 'disabled';
+const messagesOff = (body: Json): boolean => valueAt(body, 'thinking.type') === 'disabled';
 
-const places: Readonly<Record<WireId, Places>> = {
+const fieldReaders: Readonly<Record<WireId, FieldReaders>> = {
   'openai-chat': {
     values: chatValues,
     forced: (body) => isForced(body.tool_choice),
-    schema: (body) => given(body, 'response_format.type') === 'json_schema',
-    json: (body) => given(body, 'response_format.type') === 'json_object',
-    effort: (body) => given(body, 'reasoning_effort'),
+    schema: (body) => valueAt(body, 'response_format.type') === 'json_schema',
+    json: (body) => valueAt(body, 'response_format.type') === 'json_object',
+    effort: (body) => valueAt(body, 'reasoning_effort'),
     budget: nothing,
     off: (body) => body.reasoning_effort === 'none' || messagesOff(body),
-    limit: (body) => given(body, 'max_completion_tokens') ?? given(body, 'max_tokens'),
+    limit: (body) => valueAt(body, 'max_completion_tokens') ?? valueAt(body, 'max_tokens'),
   },
   'openai-responses': {
     values: { temperature: 'temperature', topP: 'top_p', tools: 'tools', parallelToolCalls: 'parallel_tool_calls' },
     forced: (body) => isForced(body.tool_choice),
-    schema: (body) => given(body, 'text.format.type') === 'json_schema',
-    json: (body) => given(body, 'text.format.type') === 'json_object',
-    effort: (body) => given(body, 'reasoning.effort'),
+    schema: (body) => valueAt(body, 'text.format.type') === 'json_schema',
+    json: (body) => valueAt(body, 'text.format.type') === 'json_object',
+    effort: (body) => valueAt(body, 'reasoning.effort'),
     budget: nothing,
-    off: (body) => given(body, 'reasoning.effort') === 'none',
-    limit: (body) => given(body, 'max_output_tokens'),
+    off: (body) => valueAt(body, 'reasoning.effort') === 'none',
+    limit: (body) => valueAt(body, 'max_output_tokens'),
   },
   'anthropic-messages': {
     values: { temperature: 'temperature', topP: 'top_p', topK: 'top_k', stop: 'stop_sequences', tools: 'tools' },
-    forced: (body) => ['any', 'tool'].includes(String(given(body, 'tool_choice.type'))),
-    schema: (body) => given(body, 'output_config.format') !== undefined,
+    forced: (body) => ['any', 'tool'].includes(String(valueAt(body, 'tool_choice.type'))),
+    schema: (body) => valueAt(body, 'output_config.format') !== undefined,
     json: never,
-    effort: (body) => given(body, 'output_config.effort'),
-    budget: (body) => given(body, 'thinking.budget_tokens'),
+    effort: (body) => valueAt(body, 'output_config.effort'),
+    budget: (body) => valueAt(body, 'thinking.budget_tokens'),
     off: messagesOff,
-    limit: (body) => given(body, 'max_tokens'),
+    limit: (body) => valueAt(body, 'max_tokens'),
   },
   'gemini-generate': {
     values: Object.fromEntries(
@@ -109,16 +109,16 @@ const places: Readonly<Record<WireId, Places>> = {
         candidates: 'candidateCount',
       }).map(([member, name]) => [member, `generationConfig.${name}`]),
     ),
-    forced: (body) => given(body, 'toolConfig.functionCallingConfig.mode') === 'ANY',
-    schema: (body) => given(body, 'generationConfig.responseJsonSchema') !== undefined,
+    forced: (body) => valueAt(body, 'toolConfig.functionCallingConfig.mode') === 'ANY',
+    schema: (body) => valueAt(body, 'generationConfig.responseJsonSchema') !== undefined,
     json: never,
     effort: (body) => {
-      const level = given(body, 'generationConfig.thinkingConfig.thinkingLevel');
+      const level = valueAt(body, 'generationConfig.thinkingConfig.thinkingLevel');
       return typeof level === 'string' ? level.toLowerCase() : undefined;
     },
-    budget: (body) => given(body, 'generationConfig.thinkingConfig.thinkingBudget'),
-    off: (body) => given(body, 'generationConfig.thinkingConfig.thinkingBudget') === 0,
-    limit: (body) => given(body, 'generationConfig.maxOutputTokens'),
+    budget: (body) => valueAt(body, 'generationConfig.thinkingConfig.thinkingBudget'),
+    off: (body) => valueAt(body, 'generationConfig.thinkingConfig.thinkingBudget') === 0,
+    limit: (body) => valueAt(body, 'generationConfig.maxOutputTokens'),
   },
   'cohere-chat': {
     values: {
@@ -132,12 +132,12 @@ const places: Readonly<Record<WireId, Places>> = {
       tools: 'tools',
     },
     forced: (body) => body.tool_choice === 'REQUIRED',
-    schema: (body) => given(body, 'response_format.json_schema') !== undefined,
+    schema: (body) => valueAt(body, 'response_format.json_schema') !== undefined,
     json: never,
     effort: nothing,
-    budget: (body) => given(body, 'thinking.token_budget'),
+    budget: (body) => valueAt(body, 'thinking.token_budget'),
     off: messagesOff,
-    limit: (body) => given(body, 'max_tokens'),
+    limit: (body) => valueAt(body, 'max_tokens'),
   },
   'ollama-chat': {
     values: { temperature: 'options.temperature', topP: 'options.top_p', topK: 'options.top_k', tools: 'tools' },
@@ -147,7 +147,7 @@ const places: Readonly<Record<WireId, Places>> = {
     effort: nothing,
     budget: nothing,
     off: (body) => body.think === false,
-    limit: (body) => given(body, 'options.num_predict'),
+    limit: (body) => valueAt(body, 'options.num_predict'),
   },
   converse: {
     values: {
@@ -157,13 +157,13 @@ const places: Readonly<Record<WireId, Places>> = {
       tools: 'toolConfig',
     },
     forced: (body) =>
-      given(body, 'toolConfig.toolChoice.auto') === undefined && given(body, 'toolConfig.toolChoice') !== undefined,
+      valueAt(body, 'toolConfig.toolChoice.auto') === undefined && valueAt(body, 'toolConfig.toolChoice') !== undefined,
     schema: never,
     json: never,
     effort: nothing,
     budget: nothing,
     off: never,
-    limit: (body) => given(body, 'inferenceConfig.maxTokens'),
+    limit: (body) => valueAt(body, 'inferenceConfig.maxTokens'),
   },
 };
 
@@ -177,7 +177,7 @@ const bare = (name: string): string =>
     .toLowerCase()
     .replace(/^(?:(?:us-gov|[a-z]{2,6})\.)?[a-z]+\.(?=[a-z])/, '');
 
-/** What upstreams do where nothing is said: saying it is no fault. */
+/** What upstreams do where nothing is declared: saying it is no fault. */
 const samples: Partial<Record<ModelParameter, unknown>> = {
   temperature: 1,
   topP: 1,
@@ -190,13 +190,13 @@ const samples: Partial<Record<ModelParameter, unknown>> = {
 interface Combined {
   readonly unsupported: ReadonlySet<ModelParameter>;
   readonly unsupportedWithThinking: ReadonlySet<ModelParameter>;
-  readonly said: Partial<ModelRow>;
+  readonly declared: Partial<ModelRow>;
 }
 
 function combined(rows: readonly ModelRow[], slug: string, model: string): Combined {
   const unsupported = new Set<ModelParameter>();
   const unsupportedWithThinking = new Set<ModelParameter>();
-  let said: Partial<ModelRow> = {};
+  let declared: Partial<ModelRow> = {};
   for (const row of rows) {
     if ((row.provider !== undefined && row.provider !== slug) || !row.models.test(bare(model))) continue;
     for (const member of row.supported ?? []) {
@@ -205,35 +205,35 @@ function combined(rows: readonly ModelRow[], slug: string, model: string): Combi
     }
     for (const member of row.unsupported ?? []) unsupported.add(member);
     for (const member of row.unsupportedWithThinking ?? []) unsupportedWithThinking.add(member);
-    said = { ...said, ...row };
+    declared = { ...declared, ...row };
   }
-  return { unsupported, unsupportedWithThinking, said };
+  return { unsupported, unsupportedWithThinking, declared };
 }
 
-function rejectedMember(members: ReadonlySet<ModelParameter>, at: Places, body: Json): ModelParameter | null {
+function rejectedMember(members: ReadonlySet<ModelParameter>, at: FieldReaders, body: Json): ModelParameter | null {
   for (const member of members) {
     if (member === 'forcedToolChoice' && at.forced(body)) return member;
     if (member === 'schemaFormat' && at.schema(body)) return member;
     if (member === 'jsonFormat' && at.json(body)) return member;
     if (member === 'prefill' && isPrefilled(body)) return member;
     const path = at.values[member];
-    const value = path === undefined ? undefined : given(body, path);
+    const value = path === undefined ? undefined : valueAt(body, path);
     if (value !== undefined && value !== samples[member] && !(Array.isArray(value) && value.length === 0))
       return member;
   }
   return null;
 }
 
-function thinkingError(said: Partial<ModelRow>, at: Places, body: Json): string | null {
+function thinkingError(declared: Partial<ModelRow>, at: FieldReaders, body: Json): string | null {
   const effort = at.effort(body);
   const budget = at.budget(body);
   const off = at.off(body);
-  if (said.thinking === 'none' && (effort !== undefined || (typeof budget === 'number' && budget !== 0)))
+  if (declared.thinking === 'none' && (effort !== undefined || (typeof budget === 'number' && budget !== 0)))
     return 'thinking is not taken by this model';
-  if (said.efforts != null && effort !== undefined && !said.efforts.includes(String(effort)))
-    return `effort ${effort} is not one of ${said.efforts.join(', ')}`;
-  if (said.thinkingRequired === true && off) return 'thinking cannot be switched off';
-  const [min, max] = said.budget ?? [0, Number.POSITIVE_INFINITY];
+  if (declared.efforts != null && effort !== undefined && !declared.efforts.includes(String(effort)))
+    return `effort ${effort} is not one of ${declared.efforts.join(', ')}`;
+  if (declared.thinkingRequired === true && off) return 'thinking cannot be switched off';
+  const [min, max] = declared.budget ?? [0, Number.POSITIVE_INFINITY];
   if (typeof budget === 'number' && budget > 0 && (budget < min || budget > max))
     return `a budget of ${budget} is not between ${min} and ${max}`;
   return null;
@@ -245,25 +245,25 @@ function modelRefusal(
   wire: WireId,
   seen: { model: string; body: Json },
 ): Refusal | null {
-  const { unsupported, unsupportedWithThinking, said } = combined(rows, slug, seen.model);
-  const at = places[wire];
+  const { unsupported, unsupportedWithThinking, declared } = combined(rows, slug, seen.model);
+  const at = fieldReaders[wire];
   const { body } = seen;
   const isThinking =
-    said.thinking !== 'none' &&
+    declared.thinking !== 'none' &&
     !at.off(body) &&
-    (said.thinkingRequired === true ||
-      said.thinkingByDefault === true ||
+    (declared.thinkingRequired === true ||
+      declared.thinkingByDefault === true ||
       at.effort(body) !== undefined ||
       at.budget(body) !== undefined);
   const member =
     rejectedMember(unsupported, at, body) ?? (isThinking ? rejectedMember(unsupportedWithThinking, at, body) : null);
   if (member !== null) return invalid(`${at.values[member] ?? member} is not taken by this model`, { param: member });
-  const thought = thinkingError(said, at, body);
+  const thought = thinkingError(declared, at, body);
   if (thought !== null) return invalid(thought, { param: 'thinking' });
   const limit = at.limit(body);
-  if (typeof limit === 'number' && limit > (said.outputCap ?? Number.POSITIVE_INFINITY))
-    return invalid(`${limit} tokens are more than the ${said.outputCap} of this model`, { param: 'max_tokens' });
-  const older = said.limitMember === 'max_completion_tokens' && given(body, 'max_tokens') !== undefined;
+  if (typeof limit === 'number' && limit > (declared.outputCap ?? Number.POSITIVE_INFINITY))
+    return invalid(`${limit} tokens are more than the ${declared.outputCap} of this model`, { param: 'max_tokens' });
+  const older = declared.limitMember === 'max_completion_tokens' && valueAt(body, 'max_tokens') !== undefined;
   return older && wire === 'openai-chat'
     ? invalid('max_tokens is not taken by this model', { param: 'max_tokens' })
     : null;
@@ -278,7 +278,7 @@ function valuesAt(value: unknown, path: readonly string[]): readonly unknown[] {
   return each ? list(inside).flatMap((item) => valuesAt(item, rest)) : valuesAt(inside, rest);
 }
 
-function unmet(demand: Demand, value: unknown): boolean {
+function violates(demand: Demand, value: unknown): boolean {
   switch (demand.kind) {
     case 'present':
       return value === undefined || value === null;
@@ -309,7 +309,7 @@ function unmet(demand: Demand, value: unknown): boolean {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
-const stands = (holder: Json | null, { onlyWith: paired, onlyWithType }: ProviderRow): boolean =>
+const isPlaced = (holder: Json | null, { onlyWith: paired, onlyWithType }: ProviderRow): boolean =>
   paired === undefined ||
   (!isEmpty(holder?.[paired]) && (onlyWithType === undefined || record(holder?.[paired])?.type === onlyWithType));
 
@@ -321,11 +321,11 @@ function providerRule(row: ProviderRow, at: number): RowRule {
     source: row.source,
     reject({ body, model }) {
       if (row.models !== undefined && !row.models.test(bare(model))) return null;
-      const holders = valuesAt(body, path.slice(0, -1)).filter((holder) => stands(record(holder), row));
+      const holders = valuesAt(body, path.slice(0, -1)).filter((holder) => isPlaced(record(holder), row));
       const bad = holders.some((holder) =>
         row.demand.kind === 'present'
-          ? unmet(row.demand, record(holder)?.[last[0] ?? ''])
-          : valuesAt(holder, last).some((value) => unmet(row.demand, value)),
+          ? violates(row.demand, record(holder)?.[last[0] ?? ''])
+          : valuesAt(holder, last).some((value) => violates(row.demand, value)),
       );
       return bad ? { status: row.status ?? 400, message: `${row.member}: ${row.demand.kind} is demanded` } : null;
     },

@@ -2,20 +2,20 @@
 import type { ChatEvent, ChatRequest, ProtocolId } from '../protocols/canonical.ts';
 import { codecs } from '../protocols/registry.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
-import type { Saying } from './dialects.ts';
+import type { ResponseContent } from './dialects.ts';
 import { sample } from './sample.ts';
 
 const words = ['practice'];
 
-function eventsFor(request: ChatRequest, saying: Saying): ChatEvent[] | null {
+function eventsFor(request: ChatRequest, content: ResponseContent): ChatEvent[] | null {
   const [tool] = request.tools.filter(({ kind }) => kind !== 'provider');
   const answered = request.messages.at(-1)?.role === 'tool';
   const usage: ChatEvent = {
     type: 'usage',
-    usage: { ...emptyUsage, input: Math.max(1, Math.ceil(saying.size / 4)), output: saying.chunks },
+    usage: { ...emptyUsage, input: Math.max(1, Math.ceil(content.size / 4)), output: content.chunks },
   };
-  const start: ChatEvent = { type: 'response-start', id: null, model: saying.model, created: null };
-  const counted = saying.noUsage ? [] : [usage];
+  const start: ChatEvent = { type: 'response-start', id: null, model: content.model, created: null };
+  const counted = content.noUsage ? [] : [usage];
   if (tool !== undefined && !answered && request.toolChoice !== 'none') {
     const text = tool.kind === 'custom' ? 'practice' : JSON.stringify(sample(tool.schema, words));
     const half = Math.ceil(text.length / 2);
@@ -52,18 +52,18 @@ function eventsFor(request: ChatRequest, saying: Saying): ChatEvent[] | null {
 export function specialAnswer(
   dialect: ProtocolId,
   body: Readonly<Record<string, unknown>>,
-  saying: Saying,
+  content: ResponseContent,
   stream: boolean,
 ): string | null {
   const { translation, client } = codecs[dialect];
   let events: ChatEvent[] | null;
   try {
-    events = eventsFor(translation.decodeRequest(body, { model: saying.model, stream }), saying);
+    events = eventsFor(translation.decodeRequest(body, { model: content.model, stream }), content);
   } catch {
     return null;
   }
   if (events === null) return null;
-  const context = { model: saying.model, responseId: 'practice', created: 1, includeUsage: saying.includeUsage };
+  const context = { model: content.model, responseId: 'practice', created: 1, includeUsage: content.includeUsage };
   if (!stream) return JSON.stringify(translation.encodeResponse(events, context));
   const writer = translation.writer(context);
   const text = events.map((event) => writer.write(event)).join('');

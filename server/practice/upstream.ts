@@ -1,8 +1,8 @@
 /** The practice upstream: answers like a provider, with knobs for everything that can go wrong. For trying out, demos, tests and measurements. */
 
-import { dialectAt, embeddings, type Requested, type Saying } from './dialects.ts';
+import { dialectAt, embeddings, type Requested, type ResponseContent } from './dialects.ts';
 import { mediaAnswer } from './media.ts';
-import type { PlayedProvider } from './provider.ts';
+import type { SimulatedProvider } from './provider.ts';
 import { specialAnswer } from './special.ts';
 
 export interface PracticeOptions {
@@ -24,7 +24,7 @@ export interface PracticeOptions {
   /** Break off after this many chunks. */
   readonly cutAfter?: number;
   /** Plays this provider instead of speaking every dialect to everybody. */
-  readonly provider?: PlayedProvider;
+  readonly provider?: SimulatedProvider;
   /** One line for each request. */
   readonly log?: (line: string) => void;
 }
@@ -33,11 +33,11 @@ export interface PracticeUpstream {
   readonly url: string;
   readonly port: number;
   /** Requests answered so far. */
-  served(): number;
+  requestCount(): number;
   stop(): Promise<void>;
 }
 
-interface Knobs {
+interface Settings {
   readonly latencyMs: number;
   readonly chunks: number;
   readonly chunkMs: number;
@@ -80,7 +80,7 @@ const none: ReadonlyMap<string, string> = new Map();
  * Knobs of one request: latency, chunks, chunk-ms, tokens-per-second, error-rate, error-status, no-usage, cut-after.
  * A header `x-practice-<name>` wins over the query, the query over the model's name, that over the server's options.
  */
-function knobsOf(request: Request, query: URLSearchParams, model: string, options: PracticeOptions): Knobs {
+function settingsOf(request: Request, query: URLSearchParams, model: string, options: PracticeOptions): Settings {
   const settings = requestSettingsOf(model);
   const number = (name: string, fallback: number): number => {
     const given = request.headers.get(`x-practice-${name}`) ?? query.get(name) ?? settings.get(name);
@@ -102,7 +102,7 @@ function knobsOf(request: Request, query: URLSearchParams, model: string, option
 
 /** @throws the listener's error when the port is taken. */
 export function startPracticeUpstream(options: PracticeOptions): PracticeUpstream {
-  let served = 0;
+  let requestCount = 0;
   let failures = 0;
   const { provider } = options;
   const models = provider?.models ?? ['practice-small', 'practice-large'];
@@ -136,16 +136,16 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
         `${path} ${model} ${refusal === null ? 200 : `${refusal.status} ${refusal.rule}: ${refusal.message}`}`,
       );
       if (refusal !== null) return json(provider?.errorBody(refusal, requested) ?? '', refusal.status);
-      const knobs = knobsOf(request, query, model, options);
-      served++;
-      if (knobs.latencyMs > 0) await Bun.sleep(knobs.latencyMs);
+      const settings = settingsOf(request, query, model, options);
+      requestCount++;
+      if (settings.latencyMs > 0) await Bun.sleep(settings.latencyMs);
       // A share, not a chance: the same run fails the same requests.
-      failures += knobs.errorRate;
+      failures += settings.errorRate;
       if (failures >= 1) {
         failures -= 1;
-        return json(errorBody(knobs.errorStatus), knobs.errorStatus);
+        return json(errorBody(settings.errorStatus), settings.errorStatus);
       }
-      return speak({ requested, model, body, text }, knobs);
+      return speak({ requested, model, body, text }, settings);
     },
   });
   // It lives as long as what it is part of.
@@ -153,7 +153,7 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
   return {
     url: `http://${server.hostname}:${server.port}`,
     port: server.port ?? options.port,
-    served: () => served,
+    requestCount: () => requestCount,
     stop: () => server.stop(true),
   };
 }
@@ -177,7 +177,7 @@ function bodyOf(text: string): Body | null {
 /** Words without which no request asks for tools or a schema. */
 const special = /"(?:tools|response_format|format|output_config|responseMimeType|response_mime_type)"/;
 
-interface Spoken {
+interface SpeechRequest {
   /** null = embeddings are asked for. */
   readonly requested: Requested | null;
   readonly model: string;
@@ -185,43 +185,43 @@ interface Spoken {
   readonly text: string;
 }
 
-function speak({ requested, model, body, text }: Spoken, knobs: Knobs): Response {
+function speak({ requested, model, body, text }: SpeechRequest, settings: Settings): Response {
   const size = text.length;
   if (requested === null) return json(JSON.stringify(embeddings(model, body.input, size)));
-  const { chunks, noUsage } = knobs;
-  const saying = { model, size, chunks, noUsage, includeUsage: body.stream_options?.include_usage === true };
+  const { chunks, noUsage } = settings;
+  const content = { model, size, chunks, noUsage, includeUsage: body.stream_options?.include_usage === true };
   const stream = requested.stream ?? (typeof body.stream === 'boolean' ? body.stream : requested.streamsByDefault);
   const headers = { 'content-type': requested.dialect.contentType ?? 'text/event-stream' };
   if (special.test(text)) {
-    const answer = specialAnswer(requested.dialect.id, body as Record<string, unknown>, saying, stream);
+    const answer = specialAnswer(requested.dialect.id, body as Record<string, unknown>, content, stream);
     if (answer !== null && !stream) return json(answer);
     if (answer !== null) return new Response(answer, { headers });
   }
   if (!stream) {
-    const whole = prepared(requested, saying, 'whole', () => [JSON.stringify(requested.dialect.whole(saying))]);
+    const whole = prepared(requested, content, 'whole', () => [JSON.stringify(requested.dialect.whole(content))]);
     return json(joinedOf(whole));
   }
-  const frames = prepared(requested, saying, 'frames', () => requested.dialect.frames(saying));
-  return new Response(streamOf(frames, knobs), { headers });
+  const frames = prepared(requested, content, 'frames', () => requested.dialect.frames(content));
+  return new Response(streamOf(frames, settings), { headers });
 }
 
 /** Equal requests get equal answers, so that measuring others costs as little as possible here. */
-const answers = new Map<string, readonly string[]>();
+const cache = new Map<string, readonly string[]>();
 
 function prepared(
   requested: Requested,
-  saying: Saying,
+  content: ResponseContent,
   form: string,
   make: () => readonly string[],
 ): readonly string[] {
-  const { model, size, chunks, noUsage, includeUsage } = saying;
+  const { model, size, chunks, noUsage, includeUsage } = content;
   const key = `${requested.dialect.id} ${form} ${size} ${chunks} ${noUsage} ${includeUsage} ${model}`;
-  const known = answers.get(key);
+  const known = cache.get(key);
   if (known !== undefined) return known;
   const made = make();
   if (chunks > 256) return made;
-  if (answers.size >= 256) answers.clear();
-  answers.set(key, made);
+  if (cache.size >= 256) cache.clear();
+  cache.set(key, made);
   return made;
 }
 
@@ -235,19 +235,19 @@ function joinedOf(frames: readonly string[]): string {
   return text;
 }
 
-function streamOf(frames: readonly string[], knobs: Knobs): ReadableStream<Uint8Array> | string {
-  if (knobs.chunkMs === 0 && knobs.cutAfter === null) return joinedOf(frames);
+function streamOf(frames: readonly string[], settings: Settings): ReadableStream<Uint8Array> | string {
+  if (settings.chunkMs === 0 && settings.cutAfter === null) return joinedOf(frames);
   let at = 0;
   return new ReadableStream({
     async pull(controller) {
       const frame = frames[at];
       if (frame === undefined) return controller.close();
-      if (knobs.cutAfter !== null && at > knobs.cutAfter) {
+      if (settings.cutAfter !== null && at > settings.cutAfter) {
         // What was said must be on its way before the connection is reset.
         await Bun.sleep(flushMs);
         return controller.error(new Error('cut on demand'));
       }
-      if (at > 0 && knobs.chunkMs > 0) await Bun.sleep(knobs.chunkMs);
+      if (at > 0 && settings.chunkMs > 0) await Bun.sleep(settings.chunkMs);
       at++;
       controller.enqueue(encoder.encode(frame));
     },

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type AppError, formatError } from '../../server/contract/errors.ts';
 import { healthyStorage } from '../../server/contract/storage.ts';
-import { looks } from '../../server/domain/alerts/conditions.ts';
+import { conditions } from '../../server/domain/alerts/conditions.ts';
 import { createDeliver } from '../../server/domain/alerts/delivery.ts';
 import type { AlertInputs } from '../../server/domain/alerts/inputs.ts';
 
@@ -24,22 +24,22 @@ const details = (more: Partial<AlertInputs>): AlertInputs => ({
   expiring: [],
   freeBytes: null,
   storage: healthyStorage,
-  lately: false,
+  isRecent: false,
   backupMissing: null,
   ...more,
 });
 
 test('more than three times the usual hour is unusual, as much is not', () => {
-  expect(looks.spend_unusual(details({ baseline: 2000, spent: 6000 }))).toEqual([]);
-  expect(looks.spend_unusual(details({ baseline: 2000, spent: 6001 }))).toHaveLength(1);
+  expect(conditions.spend_unusual(details({ baseline: 2000, spent: 6000 }))).toEqual([]);
+  expect(conditions.spend_unusual(details({ baseline: 2000, spent: 6001 }))).toHaveLength(1);
   // Below a dollar an hour nothing is.
-  expect(looks.spend_unusual(details({ baseline: 10, spent: 1000 }))).toEqual([]);
-  expect(looks.spend_unusual(details({ baseline: 10, spent: 1001 }))).toHaveLength(1);
+  expect(conditions.spend_unusual(details({ baseline: 10, spent: 1000 }))).toEqual([]);
+  expect(conditions.spend_unusual(details({ baseline: 10, spent: 1001 }))).toHaveLength(1);
 });
 
 test('more than the limit is told with both amounts', () => {
-  expect(looks.spend_high(details({ spent: 10_000 }))).toEqual([]);
-  expect(looks.spend_high(details({ spent: 10_001 }))[0]?.values.limit).toMatch(/10(\.0+)?$/);
+  expect(conditions.spend_high(details({ spent: 10_000 }))).toEqual([]);
+  expect(conditions.spend_high(details({ spent: 10_001 }))[0]?.values.limit).toMatch(/10(\.0+)?$/);
 });
 
 test('a channel whose real requests fail is told with the upstream’s words, unless it is disabled', () => {
@@ -49,7 +49,7 @@ test('a channel whose real requests fail is told with the upstream’s words, un
     [2, '401 Incorrect API key'],
     [3, '500 no'],
   ]);
-  expect(looks.channel_failing(details({ channels, failing }))).toEqual([
+  expect(conditions.channel_failing(details({ channels, failing }))).toEqual([
     { subject: '2', values: { id: 2, name: 'c2', reason: '401 Incorrect API key' } },
   ]);
 });
@@ -57,8 +57,8 @@ test('a channel whose real requests fail is told with the upstream’s words, un
 test('words that others wrote are cut at 300 characters', () => {
   const long = 'x'.repeat(400);
   const storage = { ...healthyStorage, ok: false, reason: long };
-  expect(looks.commits_late(details({ storage }))[0]?.values.reason).toBe('x'.repeat(300));
-  expect(looks.backup_missed(details({ backupMissing: long }))[0]?.values.reason).toBe('x'.repeat(300));
+  expect(conditions.commits_late(details({ storage }))[0]?.values.reason).toBe('x'.repeat(300));
+  expect(conditions.backup_missed(details({ backupMissing: long }))[0]?.values.reason).toBe('x'.repeat(300));
 });
 
 /** Pieces of the one answer that Feishu's double gives. */

@@ -204,7 +204,7 @@ async function everyTrouble() {
 
 const check = async (times = 1) => {
   for (let n = 0; n < times; n++) {
-    await gateway.services.alerts.look();
+    await gateway.services.alerts.check();
     now += 60_000;
   }
 };

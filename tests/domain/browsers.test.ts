@@ -30,7 +30,7 @@ test('a browser is remembered for the five accounts that it was in last', () => 
   const vault = createVault(Buffer.from('a master key'));
   const devices = createDevices(vault, () => 0);
   const people = Array.from({ length: 7 }, (_, id) => ({ id, password_hash: `hash ${id}` }));
-  const cookie = people.reduce((before, person) => devices.remember(before, person), '');
+  const cookie = people.reduce((before, person) => devices.store(before, person), '');
   const known = people.filter((person) => devices.nameOf(cookie, person) !== '');
   expect(known.map(({ id }) => id)).toEqual([2, 3, 4, 5, 6]);
 });

@@ -1,7 +1,7 @@
 /** Codes that are typed are short, those that are followed in a link cannot be guessed. */
 import { expect, test } from 'vitest';
 import { codeSeconds, createCodes } from '../../server/domain/accounts/codes.ts';
-import { createPostage } from '../../server/domain/accounts/email-quota.ts';
+import { createEmailQuota } from '../../server/domain/accounts/email-quota.ts';
 import { localEphemeralStore } from '../support/memos.ts';
 
 test('an address is proven by six characters, a password is set anew by a link of 192 bits', async () => {
@@ -15,7 +15,7 @@ test('an address is proven by six characters, a password is set anew by a link o
 
 test('a mailbox gets five letters at once and then one a minute, whoever asks', async () => {
   let now = 0;
-  const postage = createPostage(localEphemeralStore(() => now));
+  const postage = createEmailQuota(localEphemeralStore(() => now));
   let userId = 0;
   const allowed = async (asks: number) => {
     let letters = 0;

@@ -89,15 +89,15 @@ const filled = (columns: string): SourceRow =>
   Object.fromEntries(columns.split(' ').map((column) => [column, `x-${column}`]));
 
 describe.each(Object.entries(versions))('%s', (_version, schema) => {
-  test.each(Object.entries(schema))('%s: each column acts, or is named by its count', (table, columns) => {
+  test.each(Object.entries(schema))('%s: each column imported, or is named by its count', (table, columns) => {
     const row = familyTables.find((one) => one.table === table);
     expect(row, `${table} is known`).toBeDefined();
     const found = losses(sourceOf({ [table]: [filled(columns), filled(columns)] }), 1);
     expect(found.filter(({ en }) => en.startsWith('unknown'))).toEqual([]);
     if (row === undefined || 'derived' in row) return expect(found).toEqual([]);
     if ('left' in row) return expect(found).toMatchObject([{ what: table, rows: 2 }]);
-    const acts = new Set([...row.acts.split(' '), ...Object.keys(row.members ?? {})]);
-    const lost = columns.split(' ').filter((column) => !acts.has(column));
+    const imported = new Set([...row.imported.split(' '), ...Object.keys(row.members ?? {})]);
+    const lost = columns.split(' ').filter((column) => !imported.has(column));
     expect(found.map(({ what, rows }) => [what, rows]).sort()).toEqual(
       lost.map((column) => [`${table}.${column}`, 2]).sort(),
     );

@@ -1,6 +1,6 @@
 /** Money in what the server writes by itself: refusals, mails, alerts, log rows, in the site's unit and currency. */
 import { expect, test } from 'vitest';
-import { looks } from '../../server/domain/alerts/conditions.ts';
+import { conditions } from '../../server/domain/alerts/conditions.ts';
 import type { Notice } from '../../server/domain/notifications/notice.ts';
 import { createQuotaAlerts } from '../../server/domain/notifications/quota-alerts.ts';
 import { figure } from '../support/figure.ts';
@@ -66,7 +66,7 @@ test.each(settings)('what the server tells by itself, a unit of $unit, currency 
     await gateway.option('alert_setting.spend_limit', '1');
     await gateway.option('alert_setting.spend_factor', '2');
     for (const kind of ['spend_high', 'spend_unusual'] as const) {
-      const values = looks[kind](details)[0]?.values ?? {};
+      const values = conditions[kind](details)[0]?.values ?? {};
       places.push([`alert: ${kind}`, String(values.spent), 400_000_000_000]);
       places.push([
         `alert: ${kind}, beside it`,

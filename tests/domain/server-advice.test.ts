@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ServerStatus } from '../../db/server-status.ts';
-import { serverAdvice } from '../../server/domain/status/server-warnings.ts';
+import { serverWarnings } from '../../server/domain/status/server-warnings.ts';
 
 const well: ServerStatus = {
   schema: '0001-initial',
@@ -33,9 +33,9 @@ const well: ServerStatus = {
 const bare = /^$|^NOTIFY$|^TLS$|^on$|^read committed$|^serializable$/;
 
 const saidOf = (details: Partial<ServerStatus>) =>
-  serverAdvice({ ...well, ...details }, 'en')
+  serverWarnings({ ...well, ...details }, 'en')
     .map((one, index) => {
-      const chinese = serverAdvice({ ...well, ...details }, 'zh')[index]?.detail ?? '';
+      const chinese = serverWarnings({ ...well, ...details }, 'zh')[index]?.detail ?? '';
       expect(/\p{Script=Han}/u.test(chinese) || bare.test(chinese), chinese).toBe(true);
       return one;
     })
@@ -44,7 +44,7 @@ const saidOf = (details: Partial<ServerStatus>) =>
 
 test('nothing is wrong with a server that is well', () => {
   expect(saidOf({})).toEqual([]);
-  expect(serverAdvice(well, 'en').map(({ check }) => check)).toEqual([
+  expect(serverWarnings(well, 'en').map(({ check }) => check)).toEqual([
     'durability',
     'standby',
     'news',

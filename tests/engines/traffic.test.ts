@@ -4,7 +4,7 @@ import type { Database } from '../../db/open.ts';
 import { createTrafficRepository } from '../../db/repositories/traffic.ts';
 import { counterAt, type TrafficCounter, type TrafficWindow, trafficCounters } from '../../server/contract/traffic.ts';
 import type { OptionsService } from '../../server/domain/options/service.ts';
-import { TrafficKeeper } from '../../server/domain/traffic/recorder.ts';
+import { TrafficRecorder } from '../../server/domain/traffic/recorder.ts';
 import { engines, rowsOf, type TestEngine } from '../support/engines.ts';
 
 const open: Database[] = [];
@@ -19,8 +19,8 @@ async function opened(engine: TestEngine): Promise<Database> {
 
 const kept = { 'traffic_setting.minute_hours': 48, 'traffic_setting.hour_days': 35, 'traffic_setting.day_days': 400 };
 const options = { get: (key: keyof typeof kept) => kept[key] } as unknown as OptionsService;
-const keeperOn = (database: Database, node = '', now = () => Date.now()): TrafficKeeper =>
-  new TrafficKeeper({ database, options, node, now });
+const keeperOn = (database: Database, node = '', now = () => Date.now()): TrafficRecorder =>
+  new TrafficRecorder({ database, options, node, now });
 
 const counts = (given: Partial<Record<TrafficCounter, number>>): number[] => {
   const all = trafficCounters.map(() => 0);
@@ -132,7 +132,7 @@ test.each(engines)('rows are kept for as long as the operator says, each span fo
   const ages = [0, 47 * 3600, 49 * 3600, 34 * 86_400, 36 * 86_400, 399 * 86_400, 402 * 86_400];
   for (const age of ages) keeper.add([window(now - age - ((now - age) % 300))]);
   await keeper.flush();
-  await keeper.sweep();
+  await keeper.deleteOld();
   const left = async (span: number) =>
     (
       await rowsOf<{ at: number }>(

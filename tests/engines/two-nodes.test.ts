@@ -8,7 +8,7 @@ import { createServices, type Services } from '../../server/app/services.ts';
 import { createCodes } from '../../server/domain/accounts/codes.ts';
 import type { Mail } from '../../server/domain/notifications/mailer.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
-import { createTickets } from '../../server/domain/sessions/one-time-tokens.ts';
+import { createOneTimeTokens } from '../../server/domain/sessions/one-time-tokens.ts';
 import { createThrottle } from '../../server/domain/sessions/throttle.ts';
 import { createPasswords } from '../../server/domain/users/password.ts';
 import { postgres, rowsOf } from '../support/engines.ts';
@@ -88,7 +88,9 @@ test('an address is proven, and a password set anew, on another node than the le
 test('a code that two nodes get at the same moment is used once, and so is a ticket', async () => {
   const nodes = [ephemeralStoreOf(), ephemeralStoreOf()];
   const codes = nodes.map((store) => createCodes(store, () => clock));
-  const tickets = nodes.map((store) => createTickets<number>('half-way', 60_000, { vault, store, now: () => clock }));
+  const tickets = nodes.map((store) =>
+    createOneTimeTokens<number>('half-way', 60_000, { vault, store, now: () => clock }),
+  );
   for (let round = 0; round < 20; round++) {
     const code = (await codes[0]?.issue('reset', 'ann@example.com', 'x')) ?? '';
     const taken = await Promise.all([...codes, ...codes].map((one) => one.take('reset', 'Ann@Example.com', code, 'y')));
@@ -142,7 +144,7 @@ test('a hundred tries at once at two nodes get as many guesses as at one', async
   const throttles = [ephemeralStoreOf(), ephemeralStoreOf()].map((store) =>
     createThrottle(
       'log-ins',
-      { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everybody: 5000 },
+      { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everyone: 5000 },
       { store, pause: async () => undefined },
     ),
   );

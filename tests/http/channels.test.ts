@@ -159,8 +159,8 @@ test('several are tested at once; a round over all runs only once', async () => 
     await answered.promise;
     sendJson(response, completion(1, 1));
   });
-  const { rounds } = api.gateway.services;
-  const started = await Promise.allSettled([rounds.startTests(), rounds.startTests()]);
+  const { bulkTests } = api.gateway.services;
+  const started = await Promise.allSettled([bulkTests.startTests(), bulkTests.startTests()]);
   // Either may be the first at the database.
   expect(started.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   expect((await call('GET', '/api/channel/test')).success).toBe(false);

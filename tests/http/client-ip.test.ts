@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { optionRow } from '../../server/contract/options.ts';
-import { createUndeclaredProxy } from '../../server/domain/status/unknown-proxy.ts';
+import { createUnknownProxy } from '../../server/domain/status/unknown-proxy.ts';
 import { bareAddress, clientAddress } from '../../server/http/client-ip.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { openHttpServer } from '../../server/http/http-server.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 
-const of = (proxies: string) => compileSettings(new Map([['general_setting.trusted_proxies', proxies]])).trustsProxy;
+const of = (proxies: string) => compileSettings(new Map([['general_setting.trusted_proxies', proxies]])).isTrustedProxy;
 const own = '127.0.0.1,10.0.0.0/8,2001:db8::/32';
 
 test.each([
@@ -77,7 +77,7 @@ test('the front door tells relay and API the same address, whatever headers of i
     controlSocket: socket,
     consoleAsset: () => null,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
-    trustsProxy: (address) => of(trusted)(address),
+    isTrustedProxy: (address) => of(trusted)(address),
     relay: {
       open: () => 0,
       reject: () => null,
@@ -102,7 +102,7 @@ test('the front door tells relay and API the same address, whatever headers of i
 
 test('a proxy nearby that is not declared is noticed for an hour; strangers with that header are not', async () => {
   let clock = 10_000_000;
-  const proxy = createUndeclaredProxy(() => clock);
+  const proxy = createUnknownProxy(() => clock);
   for (const stranger of ['203.0.113.9', '2a00::5', '', 'x']) proxy.saw(stranger);
   expect(proxy.address()).toBe('');
   for (const peer of ['127.0.0.1', '10.1.2.3', '::1', 'fd00::7']) {

@@ -70,7 +70,7 @@ test('who waits for us is exempt from the limit, and under it again when the ans
   await passed(30_000);
   expect(timeouts).toEqual([[1, 0]]);
   connections.lasting(one);
-  connections.answered(one);
+  connections.onResponse(one);
   expect(timeouts).toEqual([[1, 0]]);
   connections.over(one);
   connections.over(one);
@@ -80,7 +80,7 @@ test('who waits for us is exempt from the limit, and under it again when the ans
   ]);
   // A quick one costs nothing at all.
   const quick = request(2);
-  connections.answered(quick);
+  connections.onResponse(quick);
   await passed(100_000);
   expect(timeouts).toHaveLength(2);
 });

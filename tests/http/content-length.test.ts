@@ -29,7 +29,7 @@ beforeEach(async () => {
     connections: createConnections(defaultConnectionLimits, null, Date.now),
     mayServe: () => true,
     controlSocket,
-    trustsProxy: () => false,
+    isTrustedProxy: () => false,
     consoleAsset: () => null,
     relay: {
       reject: () => null,

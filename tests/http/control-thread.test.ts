@@ -34,7 +34,7 @@ const around = (spawn: () => Worker, said: string[]): ControlThreadDeps => ({
   receive: () => undefined,
   lost: () => void said.push('lost'),
   replaced: () => void said.push('replaced'),
-  unrecoverable: () => void said.push('hopeless'),
+  onFatal: () => void said.push('hopeless'),
   pause: () => new Promise((resolve) => setImmediate(resolve)),
 });
 

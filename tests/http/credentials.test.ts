@@ -48,7 +48,7 @@ async function waysIn() {
   const elsewhere = await api.login('ann', 'password1');
   const byToken = (token: string): Headers => ({ authorization: token, 'new-api-user': String(ann.id) });
   return {
-    elsewhere,
+    elsewhere: elsewhere,
     async open() {
       const requested = (await api.send('POST', '/api/passkey/login/options', {})).body.data as typeof startedOf;
       const signed = device.sign(requested.options, String(ann.id));
@@ -274,6 +274,6 @@ test('a session that nobody uses ends, one that is used goes on until its month 
   expect(await status(again)).toBe(200);
   clock += day;
   expect(await status(again)).toBe(401);
-  await api.gateway.services.sessions.sweep();
+  await api.gateway.services.sessions.deleteExpired();
   expect(await api.gateway.database.query.selectFrom('sessions').selectAll().execute()).toEqual([]);
 });

@@ -26,8 +26,8 @@ test('a model that answers serves, one that nobody asks for is quiet, and what i
   await gateway.sync();
   const ask = async () => (await gateway.chat(key, { model: 'gpt-4o-mini', messages: [] })).text();
   const keep = async () => {
-    gateway.services.trafficKeeper.add(gateway.relay.takeTraffic());
-    await gateway.services.trafficKeeper.flush();
+    gateway.services.trafficRecorder.add(gateway.relay.takeTraffic());
+    await gateway.services.trafficRecorder.flush();
   };
   await ask();
   await keep();

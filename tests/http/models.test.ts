@@ -1,7 +1,7 @@
 /** Models with prices, costs, channels and use through the API: what is computed, what is stored, and who may see it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { counterAt, type TrafficCounter, trafficCounters } from '../../server/contract/traffic.ts';
-import { type ModelFacts, type ModelRow, suggestionFor } from '../../server/domain/pricing/models.ts';
+import { type ModelDetails, type ModelRow, suggestionFor } from '../../server/domain/pricing/models.ts';
 import type { Actor } from '../../server/http/call.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
@@ -76,13 +76,13 @@ test('use of the last seven days stands beside a model, with 24 bars of the last
     ...{ at, routes: [], streaks: [], saves: [], places: [] },
     callers: [[1, 1, 'gpt-4o', counts(given)]] as const,
   });
-  gateway.services.trafficKeeper.add([
+  gateway.services.trafficRecorder.add([
     window(hour - 30 * 86_400, { requests: 1000, tokens_in: 9 }),
     window(hour - 2 * 86_400, { requests: 40, tokens_in: 400, tokens_out: 80, charge: 7 }),
     window(hour - 3600, { requests: 10, error_upstream: 6, error_client_left: 3 }),
     window(hour, { requests: 10, error_client_left: 9 }),
   ]);
-  await gateway.services.trafficKeeper.flush();
+  await gateway.services.trafficRecorder.flush();
   const found = await row('gpt-4o');
   expect(found).toMatchObject({ requests: 60, tokens_in: 400, tokens_out: 80, charge: 7 });
   expect(found?.bars.map(({ level }) => level[0]).join('')).toBe(`${'n'.repeat(22)}bg`);
@@ -143,7 +143,7 @@ test('cost, margin and channels are for administrators alone; everybody sees pri
 });
 
 test('models are known by their names alone, served or not', async () => {
-  const found = (await gateway.call('ratio.facts', { models: ['gpt-4o-mini', 'never-heard-of'] })) as ModelFacts[];
+  const found = (await gateway.call('ratio.facts', { models: ['gpt-4o-mini', 'never-heard-of'] })) as ModelDetails[];
   expect(found.map(({ model, input, context }) => [model, input, context])).toEqual([
     ['gpt-4o-mini', 0.15, 128_000],
     ['never-heard-of', null, null],

@@ -18,7 +18,7 @@ beforeAll(async () => {
     connections: createConnections(defaultConnectionLimits, null, Date.now),
     // Nobody listens there: a probe does not need the API's thread.
     controlSocket: '/nonexistent',
-    trustsProxy: () => false,
+    isTrustedProxy: () => false,
     consoleAsset: () => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }),
   });
 });

@@ -44,7 +44,7 @@ beforeEach(async () => {
     relay: gateway.relay,
     mayServe: () => true,
     controlSocket: '/nonexistent',
-    trustsProxy: () => false,
+    isTrustedProxy: () => false,
     consoleAsset: () => null,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
   });
@@ -201,7 +201,7 @@ test('an upgrade that is refused, by us or by the listener, holds no connection'
     relay: gateway.relay,
     mayServe: () => true,
     controlSocket: '/nonexistent',
-    trustsProxy: () => false,
+    isTrustedProxy: () => false,
     consoleAsset: () => null,
     connections: {
       ...connections,

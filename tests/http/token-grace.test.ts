@@ -202,11 +202,11 @@ test('another user’s key is neither shared nor rotated nor ended', async () =>
 test('where a key was used from last is known when traffic is written', async () => {
   const made = await make();
   expect(await statusWith(made.key, '10.0.0.7')).toBe(200);
-  api.gateway.services.trafficKeeper.add(api.gateway.relay.takeTraffic());
-  await api.gateway.services.trafficKeeper.flush();
+  api.gateway.services.trafficRecorder.add(api.gateway.relay.takeTraffic());
+  await api.gateway.services.trafficRecorder.flush();
   expect(((await ask('GET', `/api/token/${made.id}`)) as Row).last_ip).toBe('10.0.0.7');
   expect(await statusWith(made.key, '10.0.0.8')).toBe(200);
-  api.gateway.services.trafficKeeper.add(api.gateway.relay.takeTraffic());
-  await api.gateway.services.trafficKeeper.flush();
+  api.gateway.services.trafficRecorder.add(api.gateway.relay.takeTraffic());
+  await api.gateway.services.trafficRecorder.flush();
   expect(((await ask('GET', `/api/token/${made.id}`)) as Row).last_ip).toBe('10.0.0.8');
 });

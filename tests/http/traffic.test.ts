@@ -28,8 +28,8 @@ afterEach(async () => {
 });
 
 const keep = async (): Promise<void> => {
-  gateway.services.trafficKeeper.add(gateway.relay.takeTraffic());
-  await gateway.services.trafficKeeper.flush();
+  gateway.services.trafficRecorder.add(gateway.relay.takeTraffic());
+  await gateway.services.trafficRecorder.flush();
 };
 const ask = async (key: string, model = 'gpt-4o-mini'): Promise<number> => {
   const response = await gateway.chat(key, { model, messages: [{ role: 'user', content: 'hi' }] });
@@ -150,8 +150,8 @@ test('a channel that fails is named with the upstream’s words, since when, and
   const at = Math.floor(now / 300_000) * 300;
   const streak = { channelId: failing, succeeded: true, failures: 0, since: 0, lastAt: 0, words: '' };
   const routes = [[failing, 'gpt-4o-mini', counts({ requests: 40, attempts: 40 })]] as const;
-  gateway.services.trafficKeeper.add([{ at, routes, callers: [], streaks: [streak], saves: [], places: [] }]);
-  await gateway.services.trafficKeeper.flush();
+  gateway.services.trafficRecorder.add([{ at, routes, callers: [], streaks: [streak], saves: [], places: [] }]);
+  await gateway.services.trafficRecorder.flush();
   expect((await channels()).find(({ id }) => id === failing)).toMatchObject({ state: 'serving', failed: 0, words: '' });
 });
 
@@ -166,11 +166,11 @@ test('slow is a channel that takes twice the time of its week, standby one that 
     ] as const,
   });
   const bucket = (ms: number) => trafficBounds.findIndex((bound) => ms <= bound);
-  gateway.services.trafficKeeper.add([
+  gateway.services.trafficRecorder.add([
     window(day - 3 * 86_400, 100, bucket(2400)),
     window(Math.floor(now / 300_000) * 300, 30, bucket(9800)),
   ]);
-  await gateway.services.trafficKeeper.flush();
+  await gateway.services.trafficRecorder.flush();
   await gateway.database.query
     .updateTable('channels')
     .set({ balance: 4, balance_updated_at: 1 })
@@ -196,14 +196,14 @@ test('a range shows in 24 bars how a channel did: what failed, what took twice i
     routes: [[id, 'm', counts(of)]] as const,
   });
   const good = { requests: 100, attempts: 100, latency_ms: 90_000, latency_8: 100, first_5: 100 };
-  gateway.services.trafficKeeper.add([
+  gateway.services.trafficRecorder.add([
     window(hour - 3 * 86_400, good),
     window(hour - 23 * 3600, good),
     window(hour - 2 * 3600, { ...good, latency_ms: 200_000 }),
     window(hour - 3600, { requests: 90, attempts: 100, failed_upstream: 10, failed_invalid: 50, latency_ms: 9000 }),
     window(hour, { requests: 0, attempts: 10, failed_auth: 6 }),
   ]);
-  await gateway.services.trafficKeeper.flush();
+  await gateway.services.trafficRecorder.flush();
   const asked = async (range?: string) =>
     (await gateway.call('traffic.channels', range === undefined ? {} : { range })) as ChannelHealth[];
 
@@ -275,8 +275,8 @@ test('the largest are found by what is asked for, and the whole stays whole besi
     counts({ requests, charge, tokens_in: tokens, tokens_out: 1 }),
   ];
   const callers = [use(1, 9, 10, 5), use(2, 5, 30, 1), use(3, 1, 20, 900)];
-  gateway.services.trafficKeeper.add([{ at, routes: [], callers, streaks: [], saves: [], places: [] }]);
-  await gateway.services.trafficKeeper.flush();
+  gateway.services.trafficRecorder.add([{ at, routes: [], callers, streaks: [], saves: [], places: [] }]);
+  await gateway.services.trafficRecorder.flush();
   const first = async (order: string, by: string, limit = 1) => {
     const { series, total } = await traffic('traffic.all', { by, order, limit, range: '1h' });
     return [series.map(({ id, name }) => name || id), total.requests, total.charge];

@@ -32,7 +32,7 @@ beforeEach(async () => {
     connections: seen(createConnections(defaultConnectionLimits, null, Date.now)),
     mayServe: () => true,
     controlSocket: '/nonexistent',
-    trustsProxy: () => false,
+    isTrustedProxy: () => false,
     consoleAsset: () => null,
   });
 });

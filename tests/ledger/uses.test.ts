@@ -31,20 +31,20 @@ beforeEach(() => {
 });
 
 const spent = (amount: number, tokenId = 0) => uses.settled([{ ...settle(`r${at}`, 7, amount), tokenId }]);
-const lent = (small = false) => uses.lent({ kind: 'account', subject: 7, owner: 7, need: 100, small });
+const lent = (small = false) => uses.onGranted({ kind: 'account', subject: 7, owner: 7, need: 100, small });
 
 test('what was spent in this span or in the one before is forecast; what was spent longer ago is not', () => {
   spent(40);
-  expect(uses.forecast(7)).toBe(40);
+  expect(uses.expectedOf(7)).toBe(40);
   at += spanMs;
-  expect(uses.forecast(7)).toBe(40);
+  expect(uses.expectedOf(7)).toBe(40);
   spent(10);
   at += spanMs;
-  expect(uses.forecast(7)).toBe(10);
+  expect(uses.expectedOf(7)).toBe(10);
   // Two spans without a look, and nothing spent in them.
   spent(500);
   at += 2 * spanMs;
-  expect(uses.forecast(7)).toBe(0);
+  expect(uses.expectedOf(7)).toBe(0);
 });
 
 test('before it runs short there is enough for the time of a lease, and half of it again', () => {
@@ -62,13 +62,13 @@ test('a limit is leased ahead beside the balance; where no request has asked for
   spent(60, 9);
   uses.cleanup();
   expect(requested).toEqual([]);
-  uses.lent({ kind: 'token', subject: 9, owner: 7, need: 100, small: false });
+  uses.onGranted({ kind: 'token', subject: 9, owner: 7, need: 100, small: false });
   uses.cleanup();
   expect(requested).toEqual([{ account: 7, token: 9, amount: 190 }]);
 });
 
 test.each([
-  ['another node waits for it', () => uses.wanted('account', 7)],
+  ['another node waits for it', () => uses.onRejected('account', 7)],
   ['the books had too little', () => uses.cleanup()],
 ])('for a while nothing is leased ahead where %s', (what, happens) => {
   lent();

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isPublicAddress } from '../../server/outbound/addresses.ts';
-import { createGuard, proveGuard } from '../../server/outbound/guard.ts';
+import { createGuard, verifyGuard } from '../../server/outbound/guard.ts';
 import { figure } from '../support/figure.ts';
 
 let port: number;
@@ -162,11 +162,11 @@ test('a redirect is an error, and nobody follows it', async () => {
 });
 
 test('the self-test passes with the guard and fails when it is unplugged', async () => {
-  await proveGuard();
+  await verifyGuard();
   const unplugged = (() => Promise.resolve(new Response('went through'))) as unknown as Parameters<
-    typeof proveGuard
+    typeof verifyGuard
   >[0];
-  await expect(proveGuard(unplugged)).rejects.toThrow('do not pass the address guard');
-  const deaf = ((url: string) => fetch(url)) as unknown as Parameters<typeof proveGuard>[0];
-  await expect(proveGuard(deaf)).rejects.toThrow('do not pass the address guard');
+  await expect(verifyGuard(unplugged)).rejects.toThrow('do not pass the address guard');
+  const deaf = ((url: string) => fetch(url)) as unknown as Parameters<typeof verifyGuard>[0];
+  await expect(verifyGuard(deaf)).rejects.toThrow('do not pass the address guard');
 });

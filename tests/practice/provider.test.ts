@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { playedNames, playedProvider } from '../../server/practice/provider.ts';
+import { simulatedNames, simulatedProvider } from '../../server/practice/provider.ts';
 import { type PracticeUpstream, startPracticeUpstream } from '../../server/practice/upstream.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { createTestGateway } from '../support/gateway.ts';
@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 function play(name: string, strict: boolean) {
-  const provider = playedProvider(name, strict);
+  const provider = simulatedProvider(name, strict);
   if (provider === null) throw new Error(name);
   const lines: string[] = [];
   const upstream = startPracticeUpstream({ port: 0, chunks: 3, provider, log: (line) => lines.push(line) });
@@ -30,7 +30,7 @@ test('each provider that can be played answers a channel of its type, whole and 
   const gateway = await createTestGateway({ engine: 'sqlite', quota: 1e12 });
   const { key } = await gateway.token();
   const failed: string[] = [];
-  for (const name of playedNames) {
+  for (const name of simulatedNames) {
     const { provider, url, lines } = play(name, true);
     const model =
       provider.models.find((one) =>
@@ -52,7 +52,7 @@ test('each provider that can be played answers a channel of its type, whole and 
         failed.push(`${name} ${stream}: ${text} ${lines.join()}`);
     }
   }
-  expect(playedNames.length).toBeGreaterThan(30);
+  expect(simulatedNames.length).toBeGreaterThan(30);
   expect(failed).toEqual([]);
 });
 
@@ -85,6 +85,6 @@ test('the key is looked for where the provider takes it', async () => {
 });
 
 test('a provider without a wire that rows describe is not played', () => {
-  expect(playedProvider('vertex', true)).toBeNull();
-  expect(playedProvider('nothing', true)).toBeNull();
+  expect(simulatedProvider('vertex', true)).toBeNull();
+  expect(simulatedProvider('nothing', true)).toBeNull();
 });

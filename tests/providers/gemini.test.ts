@@ -75,7 +75,7 @@ test('a list comes in pieces, as the answer is made', async () => {
     relay: bench.gateway.relay,
     mayServe: () => true,
     controlSocket: '/nonexistent',
-    trustsProxy: () => false,
+    isTrustedProxy: () => false,
     consoleAsset: () => null,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
   });

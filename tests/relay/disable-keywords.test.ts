@@ -1,6 +1,6 @@
 /** Words that say that a key must not be used again count with any status. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRounds } from '../../server/domain/channels/bulk-tests.ts';
+import { createBulkTests } from '../../server/domain/channels/bulk-tests.ts';
 import { classify, redact, statusFailure, withKeywords } from '../../server/relay/shared/failure.ts';
 import { inBodyFailure } from '../../server/relay/upstream/attempt.ts';
 import type { Prepared } from '../../server/relay/upstream/prepare.ts';
@@ -103,8 +103,8 @@ test.each([
       disabled.push(id);
       return true;
     },
-  } as unknown as Parameters<typeof createRounds>[0]['channels'];
-  const rounds = createRounds({
+  } as unknown as Parameters<typeof createBulkTests>[0]['channels'];
+  const rounds = createBulkTests({
     channels,
     slowSeconds: () => 5,
     automaticDisable: () => true,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Balances } from '../../server/billing/balances/balances.ts';
-import { createHeldElsewhere, openMoneyOf } from '../../server/handover/open-requests.ts';
+import { createRemoteReservations, openMoneyOf } from '../../server/handover/open-requests.ts';
 
 const user = {
   id: 1,
@@ -45,7 +45,7 @@ test('what requests of the server before hold, and may come to hold, cannot be s
   const before = server();
   expect(before.account(1, 7).reserve(100, { max: 600 }).ok).toBe(true);
   const after = server();
-  const elsewhere = createHeldElsewhere(after.money);
+  const elsewhere = createRemoteReservations(after.money);
   elsewhere.set(openMoneyOf(before.money, rows));
   expect(after.account(1, 0).reserve(401)).toEqual({ ok: false, scope: 'user', remain: 400 });
   expect(after.account(1, 7).reserve(301)).toEqual({ ok: false, scope: 'token', remain: 300 });
@@ -59,7 +59,7 @@ test('what has ended there comes free here, and what it cost is gone', () => {
   before.account(1, 7).reserve(600);
   before.account(1, 0).reserve(300);
   const after = server();
-  const elsewhere = createHeldElsewhere(after.money);
+  const elsewhere = createRemoteReservations(after.money);
   elsewhere.set(openMoneyOf(before.money, rows));
   expect(after.account(1, 0).available()).toBe(100);
   before.account(1, 7).settle({ reserved: 600, charged: 50 });

@@ -4,12 +4,12 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type FromOldProcess, spoken } from '../../server/handover/messages.ts';
-import { type Handovers, listenForHandover, type OldServer } from '../../server/handover/old-process.ts';
+import { type FromOldProcess, protocolVersion } from '../../server/handover/messages.ts';
+import { type HandoverListener, listenForHandover, type OldServer } from '../../server/handover/old-process.ts';
 
 let dir: string;
 let path: string;
-let handovers: Handovers | null = null;
+let handovers: HandoverListener | null = null;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'succession-'));
   path = join(dir, 'next.sock');
@@ -31,13 +31,13 @@ function slowOldServer(releases: readonly Promise<void>[]) {
       await left.shift();
       calls.push('released');
     },
-    comeBack: async () => void calls.push('comeBack'),
+    resume: async () => void calls.push('comeBack'),
     forwardTo: () => void calls.push('handOn'),
     openMoney: () => ({ users: [], tokens: [], groups: [] }),
     pending: () => 0,
     follow: () => ({ receive: () => undefined, fail: () => undefined }),
     taskResponded: () => undefined,
-    retire: async () => undefined,
+    stopAfterHandover: async () => undefined,
     fail: () => void calls.push('fail'),
   };
   return { oldServer, calls };
@@ -62,7 +62,7 @@ async function ask(): Promise<Requester> {
     rest = lines.pop() ?? '';
     for (const line of lines) received.push((JSON.parse(line) as FromOldProcess).kind);
   });
-  socket.write(`${JSON.stringify({ kind: 'hello', dialect: spoken, pid: process.pid })}\n`);
+  socket.write(`${JSON.stringify({ kind: 'hello', dialect: protocolVersion, pid: process.pid })}\n`);
   await expect.poll(() => received).toEqual(['welcome']);
   socket.write(`${JSON.stringify({ kind: 'release' })}\n`);
   return { socket, received };
@@ -97,7 +97,7 @@ test('while one server is let in nobody else is, not even after it has died', as
   await Bun.sleep(50);
   const received: string[] = [];
   const other = connect(path, () =>
-    other.write(`${JSON.stringify({ kind: 'hello', dialect: spoken, pid: process.pid })}\n`),
+    other.write(`${JSON.stringify({ kind: 'hello', dialect: protocolVersion, pid: process.pid })}\n`),
   );
   other.setEncoding('utf8');
   other.on('data', (text: string) => received.push(text));

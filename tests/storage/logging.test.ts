@@ -1,7 +1,7 @@
 /** What a server writes about itself and its requests: read by programs line by line, and by people who follow an id they were told. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { createLog, gathered } from '../../server/observability/logging/log.ts';
+import { createLog, flattened } from '../../server/observability/logging/log.ts';
 import { logSettings } from '../../server/observability/logging/settings.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 import { createSite, type Serving, type Site } from './support.ts';
@@ -91,7 +91,7 @@ test('text for people; levels; nothing a stranger wrote turns a line', () => {
   log.info('not shown');
   log.warn('two\nlines \u001b[31m\u202ered', { model: 'a b="c"\r\n', empty: '', none: undefined, n: 3 });
   expect(lines).toEqual(['1970-01-01T00:00:00.000Z WARN  two lines  [31m red model="a b=\\"c\\"  " n=3\n']);
-  expect(log.shows('info')).toBe(false);
+  expect(log.isEnabled('info')).toBe(false);
   const parsed: unknown[] = [];
   const json = createLog(
     { format: 'json', level: 'debug', access: false },
@@ -117,7 +117,7 @@ test('flags win over the environment, and what is neither is refused', () => {
 test('lines go out together, and a flood is cut and counted', () => {
   const written: string[] = [];
   let run: () => void = () => undefined;
-  const line = gathered(
+  const line = flattened(
     (text) => written.push(text),
     (later) => {
       run = later;

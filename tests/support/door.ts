@@ -11,6 +11,6 @@ export const openRelayDoor = (relay: Relay): HttpServer =>
     connections: createConnections(defaultConnectionLimits, null, Date.now),
     mayServe: () => true,
     controlSocket: '/nonexistent',
-    trustsProxy: () => false,
+    isTrustedProxy: () => false,
     consoleAsset: () => null,
   });

@@ -64,7 +64,7 @@ export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
     connections: createConnections(defaultConnectionLimits, null, Date.now),
     mayServe: () => true,
     controlSocket,
-    trustsProxy: (address) => gateway.state.settings.trustsProxy(address),
+    isTrustedProxy: (address) => gateway.state.settings.isTrustedProxy(address),
     secureHost: () => gateway.state.settings.secureHost,
     consoleAsset: (request) =>
       request.method === 'GET' || request.method === 'HEAD'

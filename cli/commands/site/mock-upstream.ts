@@ -1,6 +1,6 @@
 /** Runs the practice upstream. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { type PlayedProvider, playedNames, playedProvider } from '../../../server/practice/provider.ts';
+import { type SimulatedProvider, simulatedNames, simulatedProvider } from '../../../server/practice/provider.ts';
 import { startPracticeUpstream } from '../../../server/practice/upstream.ts';
 import { type CommandRun, text } from '../../command.ts';
 
@@ -9,9 +9,9 @@ const ended = (): Promise<void> =>
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
 
-function played(name: string, strict: boolean): PlayedProvider {
-  const provider = playedProvider(name, strict);
-  if (provider === null) throw new AppError('usage', { detail: `--as ${name}: ${playedNames.join(', ')}` });
+function providerNamed(name: string, strict: boolean): SimulatedProvider {
+  const provider = simulatedProvider(name, strict);
+  if (provider === null) throw new AppError('usage', { detail: `--as ${name}: ${simulatedNames.join(', ')}` });
   return provider;
 }
 
@@ -27,7 +27,7 @@ export const mockUpstream: CommandRun = async (context, flags) => {
   const port = number('port', 4010);
   const as = text(flags.as);
   if (as === undefined && flags.strict === true) throw new AppError('usage', { detail: '--strict: --as' });
-  const provider = as === undefined ? undefined : played(as, flags.strict === true);
+  const provider = as === undefined ? undefined : providerNamed(as, flags.strict === true);
   try {
     const upstream = startPracticeUpstream({
       port,

@@ -78,16 +78,16 @@ export const serve: CommandRun = async (context, flags) => {
   const lines = createLog(log, (line) => void process.stderr.write(line), Date.now);
   const print = (message: string) => lines.warn(message, { event: 'serving' });
   const { dataDir, env } = context;
-  const { report: migrating } = new MigrationLines(context.say, (line) => lines.info(line, { event: 'migrating' }));
+  const { report: onMigration } = new MigrationLines(context.say, (line) => lines.info(line, { event: 'migrating' }));
   const gateway = await startGateway({
-    ...{ dataDir, host, port, relayThreads, takeOver, metrics, env, log, traces, print, migrating },
+    ...{ dataDir, host, port, relayThreads, takeOver, metrics, env, log, traces, print, onMigration },
   });
   const forget = announce(context.dataDir, gateway.url);
   // Whoever reads the address may send a signal at once.
   const ended = new Promise<void>((resolve, reject) => {
     // The address is the other's then.
     let followed = false;
-    void gateway.followed.then(() => {
+    void gateway.handedOver.then(() => {
       followed = true;
     });
     const stop = () => {

@@ -133,6 +133,6 @@ openHttpServer({
   connections: createConnections(defaultConnectionLimits, null, () => performance.now()),
   mayServe: () => true,
   controlSocket: files.httpSocket,
-  trustsProxy: () => false,
+  isTrustedProxy: () => false,
   consoleAsset: () => null,
 });

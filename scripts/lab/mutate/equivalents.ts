@@ -117,14 +117,14 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/domain/accounts/codes.ts',
-    line: "const guesses = createAllowance('guesses at codes', codeSeconds, attempts, store);",
+    line: "const guesses = createRateLimit('guesses at codes', codeSeconds, attempts, store);",
     before: "'guesses at codes'",
     after: "'changed'",
     reason: 'the name tells these counts from others, and no other has that one either',
   },
   {
     file: 'server/domain/sessions/throttle.ts',
-    line: "subject === '' ? 0 : await brake(crowdAt(subject), limits.anonymous),",
+    line: "subject === '' ? 0 : await delay(crowdAt(subject), limits.anonymous),",
     before: '0',
     after: '(-1)',
     reason: 'the longest of three waits is taken, and the other two are never below 0',

@@ -104,7 +104,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a lease is granted beyond what is free',
       'db/postgres/leases.ts',
-      'return room >= want ? want : room >= need ? need : partial ? Math.max(0, room) : 0;',
+      'return unused >= want ? want : unused >= need ? need : partial ? Math.max(0, unused) : 0;',
       'return want;',
       'postgres/leases',
     ],
@@ -330,8 +330,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'one lease takes all that is free',
       'db/postgres/leases.ts',
-      'Math.min(use, Math.floor(room / (2 * nodes)))',
-      'Math.min(use, room)',
+      'Math.min(use, Math.floor(unused / (2 * nodes)))',
+      'Math.min(use, unused)',
       'ledger/grants',
     ],
     [

@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
-import { createAllowance } from '../sessions/rate-limit.ts';
+import { createRateLimit } from '../sessions/rate-limit.ts';
 
 /** How long a code lives. */
 export const codeSeconds = 180;
@@ -21,7 +21,7 @@ const placeOf = (purpose: CodePurpose, email: string) => ({ purpose: `code ${pur
 
 /** @param now epoch milliseconds. */
 export function createCodes(store: EphemeralStore, now: () => number) {
-  const guesses = createAllowance('guesses at codes', codeSeconds, attempts, store);
+  const guesses = createRateLimit('guesses at codes', codeSeconds, attempts, store);
 
   return {
     /** Replaces an earlier one of the same asker. @returns six characters to type, or a long one to follow in a link. */
@@ -43,6 +43,6 @@ export function createCodes(store: EphemeralStore, now: () => number) {
       return store.take(place, code.trim().toUpperCase());
     },
     /** Ends what was mailed to an address and not used. */
-    forget: (purpose: CodePurpose, email: string): Promise<void> => store.drop(placeOf(purpose, email)),
+    delete: (purpose: CodePurpose, email: string): Promise<void> => store.drop(placeOf(purpose, email)),
   };
 }

@@ -5,7 +5,7 @@
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import { AppError } from '../../contract/errors.ts';
 import { networkOf } from '../sessions/network.ts';
-import { createAllowance } from '../sessions/rate-limit.ts';
+import { createRateLimit } from '../sessions/rate-limit.ts';
 import type { CodePurpose } from './codes.ts';
 
 const windowSeconds = 600;
@@ -24,12 +24,12 @@ export interface Sender {
   readonly userId: number;
 }
 
-export function createPostage(store: EphemeralStore) {
-  const networks = createAllowance('letters of networks', windowSeconds, perNetwork, store);
-  const askers = createAllowance('letters of askers', windowSeconds, perRequester, store);
-  const mailboxes = createAllowance('letters to mailboxes', windowSeconds, atOnce, store);
-  const minutes = createAllowance('letters of this minute', intervalSeconds, 1, store);
-  const anonymous = createAllowance('letters to strangers', windowSeconds, toAnonymous, store);
+export function createEmailQuota(store: EphemeralStore) {
+  const networks = createRateLimit('letters of networks', windowSeconds, perNetwork, store);
+  const askers = createRateLimit('letters of askers', windowSeconds, perRequester, store);
+  const mailboxes = createRateLimit('letters to mailboxes', windowSeconds, atOnce, store);
+  const minutes = createRateLimit('letters of this minute', intervalSeconds, 1, store);
+  const anonymous = createRateLimit('letters to strangers', windowSeconds, toAnonymous, store);
   const reject = (): never => {
     throw new AppError('too_many_attempts');
   };

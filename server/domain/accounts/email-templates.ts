@@ -11,7 +11,7 @@ interface Site {
 
 const minutes = 3;
 
-export function codeLetter(to: string, code: string, site: Site, language: Language): Mail {
+export function codeEmail(to: string, code: string, site: Site, language: Language): Mail {
   const name = escapeHtml(site.name);
   return {
     to,
@@ -27,7 +27,7 @@ export function codeLetter(to: string, code: string, site: Site, language: Langu
 }
 
 /** For an address that has an account already: whoever asked learns nothing on the screen. */
-export function takenLetter(to: string, site: Site, language: Language): Mail {
+export function takenEmail(to: string, site: Site, language: Language): Mail {
   const name = escapeHtml(site.name);
   const address = escapeHtml(`${site.address}/reset`);
   const link = site.address === '' ? '' : `<a href="${address}">${address}</a>`;
@@ -44,7 +44,7 @@ export function takenLetter(to: string, site: Site, language: Language): Mail {
   };
 }
 
-export function resetLetter(to: string, token: string, site: Site, language: Language): Mail {
+export function resetEmail(to: string, token: string, site: Site, language: Language): Mail {
   const name = escapeHtml(site.name);
   const link = escapeHtml(`${site.address}/user/reset?${new URLSearchParams({ email: to, token })}`);
   return {

@@ -10,15 +10,15 @@ import type { SendMail } from '../notifications/mailer.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Devices } from '../sessions/devices.ts';
 import { networkOf } from '../sessions/network.ts';
-import type { Allowance } from '../sessions/rate-limit.ts';
+import type { RateLimit } from '../sessions/rate-limit.ts';
 import { createThrottle } from '../sessions/throttle.ts';
 import type { Credentials } from '../users/credentials.ts';
 import { checkPassword, checkUsername } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 import { createCodes } from './codes.ts';
 import { checkEmail } from './email.ts';
-import { createPostage } from './email-quota.ts';
-import { codeLetter, resetLetter, takenLetter } from './email-templates.ts';
+import { createEmailQuota } from './email-quota.ts';
+import { codeEmail, resetEmail, takenEmail } from './email-templates.ts';
 
 const passwordAlphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 const madePasswordLength = 12;
@@ -55,7 +55,7 @@ export function createAccounts(deps: {
   readonly credentials: Credentials;
   readonly devices: Devices;
   /** New accounts of one network. */
-  readonly signUps: Allowance;
+  readonly signUps: RateLimit;
   readonly sendMail: SendMail;
   /** A letter that could not be sent while its asker must not notice. */
   readonly report: (error: unknown) => void;
@@ -66,10 +66,10 @@ export function createAccounts(deps: {
   const { options, users } = deps;
   const repository = createUsersRepository(deps.database);
   const codes = createCodes(deps.store, deps.now);
-  const postage = createPostage(deps.store);
+  const emailQuota = createEmailQuota(deps.store);
   const attempts = createThrottle(
     'codes',
-    { seconds: 600, perAddress: 50, perSubject: 10, anonymous: 100, everybody: 5000 },
+    { seconds: 600, perAddress: 50, perSubject: 10, anonymous: 100, everyone: 5000 },
     deps,
   );
 
@@ -115,12 +115,12 @@ export function createAccounts(deps: {
     async sendCode(given: string, requester: Requester): Promise<void> {
       needMail();
       const email = checkEmail(given, options);
-      if (!(await postage.allows('address', email, { ...requester, device: '' }))) return;
+      if (!(await emailQuota.allows('address', email, { ...requester, device: '' }))) return;
       const taken = await repository.emailTaken(email, 0);
       await deps.sendMail(
         taken
-          ? takenLetter(email, site(), requester.language)
-          : codeLetter(email, await codes.issue('address', email, nameOf(requester)), site(), requester.language),
+          ? takenEmail(email, site(), requester.language)
+          : codeEmail(email, await codes.issue('address', email, nameOf(requester)), site(), requester.language),
       );
     },
     /** Binds a proven address to an account. @throws AppError code_wrong, email_taken, email_*. */
@@ -138,11 +138,11 @@ export function createAccounts(deps: {
       if (!email.includes('@')) throw new AppError('email_invalid');
       const user = await repository.findByEmail(email);
       const device = deps.devices.nameOf(requester.deviceCookie, user);
-      if (!(await postage.allows('reset', email, { ...requester, device }))) return;
+      if (!(await emailQuota.allows('reset', email, { ...requester, device }))) return;
       const send = async () => {
         if (user === undefined || user.status !== UserStatus.enabled) return;
         const token = await codes.issue('reset', user.email, nameOf(requester));
-        await deps.sendMail(resetLetter(user.email, token, site(), requester.language));
+        await deps.sendMail(resetEmail(user.email, token, site(), requester.language));
       };
       void send().catch(deps.report);
     },
@@ -156,7 +156,7 @@ export function createAccounts(deps: {
       const password =
         wanted ||
         Array.from({ length: madePasswordLength }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('');
-      await codes.forget('reset', user.email);
+      await codes.delete('reset', user.email);
       await deps.credentials.replace(user.id, password);
       return password;
     },

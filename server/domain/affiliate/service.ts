@@ -8,7 +8,7 @@ import { type Ledger, rewardRef } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import { eventLog, quotaShown, quotaWords } from '../logs/event.ts';
+import { eventLog, quotaText, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 
 type Person = Pick<UserRow, 'id' | 'username' | 'group_name'>;
@@ -16,7 +16,7 @@ type Person = Pick<UserRow, 'id' | 'username' | 'group_name'>;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const codeLength = 4;
 /** A code that somebody has already is thrown again; with so many users that this is not enough, it grows. */
-const throws = 20;
+const maxAttempts = 20;
 
 export type AffiliateService = ReturnType<typeof createAffiliate>;
 
@@ -54,7 +54,7 @@ export function createAffiliate(deps: {
         const known = await repository.code(userId);
         if (known === undefined) throw new AppError('user_unknown');
         if (known !== null) return known;
-        const length = codeLength + Math.floor(attempt / throws);
+        const length = codeLength + Math.floor(attempt / maxAttempts);
         const code = Array.from({ length }, () => alphabet[deps.randomInt(alphabet.length)]).join('');
         await repository.claimCode(userId, code);
       }
@@ -83,7 +83,7 @@ export function createAffiliate(deps: {
     async transfer(user: Person, quota: number): Promise<void> {
       const min = options.get('QuotaPerUnit');
       if (!Number.isSafeInteger(quota) || quota < min)
-        throw new AppError('affiliate_minimum', { min: quotaWords(options, min), least: quotaShown(options, min) });
+        throw new AppError('affiliate_minimum', { min: quotaWords(options, min), least: quotaText(options, min) });
       const at = seconds();
       const content = storedText('transferred', { quota: quotaWords(options, quota) });
       const result = await ledger.execute({

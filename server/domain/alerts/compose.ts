@@ -6,19 +6,19 @@ import { createDeliver, type DeliverDeps } from './delivery.ts';
 import { type AlertInputsDeps, createAlertInputs } from './inputs.ts';
 import { type AlertsDeps, type AlertsService, createAlerts } from './service.ts';
 
-type Given = Omit<AlertsDeps, 'deliver' | 'inputs'> &
+type AlertInputDeps = Omit<AlertsDeps, 'deliver' | 'inputs'> &
   Omit<AlertInputsDeps, 'freeBytes' | 'certificateEnd'> &
   Omit<DeliverDeps, 'options'> & { readonly dataFolder?: DataFolder };
 
-export function createOperatorAlerts(given: Given): AlertsService {
+export function createOperatorAlerts(deps: AlertInputDeps): AlertsService {
   // A node has files of its own wherever the database lies.
-  const folder = given.dataFolder?.folder ?? given.database.folder;
+  const folder = deps.dataFolder?.folder ?? deps.database.folder;
   const inputs = createAlertInputs({
-    ...given,
+    ...deps,
     freeBytes: () => (folder === null ? null : freeBytesOf(folder)),
     certificateEnd,
   });
-  return createAlerts({ ...given, deliver: createDeliver(given), inputs });
+  return createAlerts({ ...deps, deliver: createDeliver(deps), inputs });
 }
 
 function freeBytesOf(folder: string): number | null {

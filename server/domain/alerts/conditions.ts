@@ -23,9 +23,9 @@ const money = (quota: number, { get }: AlertInputs): string =>
   formatQuota(quota, { inCurrency: get('DisplayInCurrencyEnabled'), quotaPerUnit: get('QuotaPerUnit') });
 const daySeconds = 86_400;
 /** Below a dollar an hour nothing is unusual. */
-const minUnusual = 1;
+const minRequests = 1;
 
-export const looks: Readonly<Record<AlertKindName, (inputs: AlertInputs) => readonly Found[]>> = {
+export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) => readonly Found[]>> = {
   channel_disabled: ({ channels }) =>
     channels
       .filter(({ status }) => status === ChannelStatus.autoDisabled)
@@ -57,7 +57,7 @@ export const looks: Readonly<Record<AlertKindName, (inputs: AlertInputs) => read
   },
   spend_unusual: (inputs) => {
     const factor = inputs.get('alert_setting.spend_factor');
-    const max = Math.max(inputs.baseline * factor, minUnusual * inputs.get('QuotaPerUnit'));
+    const max = Math.max(inputs.baseline * factor, minRequests * inputs.get('QuotaPerUnit'));
     if (factor === 0 || inputs.baseline === 0 || inputs.spent <= max) return [];
     return [{ subject: '', values: { spent: money(inputs.spent, inputs), usual: money(inputs.baseline, inputs) } }];
   },
@@ -81,8 +81,8 @@ export const looks: Readonly<Record<AlertKindName, (inputs: AlertInputs) => read
     if (freeBytes === null || freeBytes >= limit * 1e9) return [];
     return [{ subject: '', values: { free: (freeBytes / 1e9).toFixed(1) } }];
   },
-  commits_late: ({ lately, storage: { ok, reason, late: timedOut, refused: rejected, waiting } }) =>
-    ok && !lately
+  commits_late: ({ isRecent, storage: { ok, reason, late: timedOut, refused: rejected, waiting } }) =>
+    ok && !isRecent
       ? []
       : [
           {

@@ -50,8 +50,8 @@ export function createDeliver({ options, sendMail, fetch }: DeliverDeps): Delive
       await response.body?.cancel();
       throw new AppError('alert_undelivered', { target, reason: `HTTP ${response.status}` });
     }
-    if (row.arrived === undefined) return response.body?.cancel();
-    if (!row.arrived(answerOf(await shortText(response))))
+    if (row.isAccepted === undefined) return response.body?.cancel();
+    if (!row.isAccepted(answerOf(await shortText(response))))
       throw new AppError('alert_undelivered', { target, reason: 'refused' });
   };
 

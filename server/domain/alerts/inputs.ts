@@ -28,7 +28,7 @@ export interface AlertInputs {
   readonly freeBytes: number | null;
   readonly storage: StorageStatus;
   /** Bills came late, or were turned down, within the last hour. */
-  readonly lately: boolean;
+  readonly isRecent: boolean;
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
   readonly backupMissing: string | null;
 }
@@ -61,7 +61,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
 
   /** The counts only grow. */
   const timedOut = { count: 0, at: 0 };
-  const latelyOf = ({ late: ends, refused: rejected }: StorageStatus, now: number): boolean => {
+  const isRecentFailure = ({ late: ends, refused: rejected }: StorageStatus, now: number): boolean => {
     if (ends + rejected > timedOut.count) timedOut.at = now;
     timedOut.count = ends + rejected;
     return timedOut.at > 0 && now - timedOut.at < hourSeconds;
@@ -118,7 +118,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       expiring: expiring.filter(({ expiresAt }) => expiresAt <= until),
       freeBytes: deps.freeBytes(),
       storage,
-      lately: latelyOf(storage, now),
+      isRecent: isRecentFailure(storage, now),
       backupMissing: deps.backupMissing(),
     };
   };

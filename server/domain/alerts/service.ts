@@ -17,7 +17,7 @@ import { reasonIn } from '../../contract/storage-reasons.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Alert } from './alert.ts';
-import { type Found, looks } from './conditions.ts';
+import { conditions, type Found } from './conditions.ts';
 import type { Deliver } from './delivery.ts';
 import type { AlertInputs } from './inputs.ts';
 
@@ -43,7 +43,7 @@ const inWordsOf = (values: Found['values'], language: Language): Found['values']
     : values;
 
 /** Kinds that must have been there at the look before as well: a moment's failure is nobody's concern. */
-const lasting: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
+const needsTwoChecks: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
 
 export function createAlerts(deps: AlertsDeps) {
   const { options, deliver } = deps;
@@ -75,7 +75,7 @@ export function createAlerts(deps: AlertsDeps) {
     const inputs = await deps.inputs();
     return alertKindNames
       .filter((kind) => !muted.has(kind))
-      .flatMap((kind) => looks[kind](inputs).map((found) => [kind, found] as const));
+      .flatMap((kind) => conditions[kind](inputs).map((found) => [kind, found] as const));
   };
 
   /** The turn is taken before telling: a target that hangs is not told again and again, and a crash tells nothing twice. */
@@ -95,7 +95,7 @@ export function createAlerts(deps: AlertsDeps) {
     const at = Math.floor(deps.now() / 1000);
     const found = await seen();
     const keys = new Set(found.map(([kind, one]) => keyOf(kind, one)));
-    const due = found.filter(([kind, one]) => !lasting.has(kind) || before.has(keyOf(kind, one)));
+    const due = found.filter(([kind, one]) => !needsTwoChecks.has(kind) || before.has(keyOf(kind, one)));
     const toEach = async (target: AlertTargetName) => {
       for (const [kind, one] of due) await inform(target, keyOf(kind, one), alertOf(kind, one, at));
     };
@@ -121,7 +121,7 @@ export function createAlerts(deps: AlertsDeps) {
       };
     },
     /** One look at a time: a target may be slow to answer. */
-    look(): Promise<void> {
+    check(): Promise<void> {
       looking ??= check().finally(() => {
         looking = null;
       });

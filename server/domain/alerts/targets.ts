@@ -7,7 +7,7 @@ export interface AlertTarget {
   /** null = not configured. */
   readonly call: (get: ReadOption, alert: Alert) => AlertCall | null;
   /** Whether the answer's JSON says that it arrived; absent = the status says it. */
-  readonly arrived?: (answer: Readonly<Record<string, unknown>>) => boolean;
+  readonly isAccepted?: (answer: Readonly<Record<string, unknown>>) => boolean;
 }
 
 /** Mail is carried by another hand. */
@@ -23,7 +23,7 @@ const slackText = (text: string): string => text.replace(/&/g, '&amp;').replace(
 const lastPart = (url: URL): string => decodeURIComponent(url.pathname.split('/').filter(Boolean).at(-1) ?? '');
 
 /** A row for those that want a body at an address and nothing else. */
-const posted =
+const postTo =
   (
     option: 'alert_setting.slack_url' | 'alert_setting.discord_url' | 'alert_setting.wecom_url',
     bodyOf: (alert: Alert) => object,
@@ -47,9 +47,9 @@ export const alertTargets: Readonly<Record<CalledTarget, AlertTarget>> = {
       };
     },
   },
-  slack: { call: posted('alert_setting.slack_url', (alert) => ({ text: slackText(short(whole(alert))) })) },
+  slack: { call: postTo('alert_setting.slack_url', (alert) => ({ text: slackText(short(whole(alert))) })) },
   discord: {
-    call: posted('alert_setting.discord_url', (alert) => ({
+    call: postTo('alert_setting.discord_url', (alert) => ({
       content: short(whole(alert)),
       allowed_mentions: { parse: [] },
     })),
@@ -65,7 +65,7 @@ export const alertTargets: Readonly<Record<CalledTarget, AlertTarget>> = {
       const message = { msg_type: 'text', content: { text: short(whole(alert)) } };
       return { url, body: JSON.stringify(secret === '' ? message : { timestamp, sign, ...message }) };
     },
-    arrived: ({ code, StatusCode }) => code === 0 || StatusCode === 0,
+    isAccepted: ({ code, StatusCode }) => code === 0 || StatusCode === 0,
   },
   dingtalk: {
     call(get, alert) {
@@ -80,14 +80,14 @@ export const alertTargets: Readonly<Record<CalledTarget, AlertTarget>> = {
       }
       return { url: url.href, body: JSON.stringify({ msgtype: 'text', text: { content: short(whole(alert)) } }) };
     },
-    arrived: ({ errcode }) => errcode === 0,
+    isAccepted: ({ errcode }) => errcode === 0,
   },
   wecom: {
-    call: posted('alert_setting.wecom_url', (alert) => ({
+    call: postTo('alert_setting.wecom_url', (alert) => ({
       msgtype: 'text',
       text: { content: utf8(whole(alert), 2048) },
     })),
-    arrived: ({ errcode }) => errcode === 0,
+    isAccepted: ({ errcode }) => errcode === 0,
   },
   telegram: {
     call(get, alert) {
@@ -103,7 +103,7 @@ export const alertTargets: Readonly<Record<CalledTarget, AlertTarget>> = {
         }),
       };
     },
-    arrived: ({ ok }) => ok === true,
+    isAccepted: ({ ok }) => ok === true,
   },
   bark: {
     call(get, { site, title, text }) {
@@ -120,7 +120,7 @@ export const alertTargets: Readonly<Record<CalledTarget, AlertTarget>> = {
         }),
       };
     },
-    arrived: ({ code }) => code === 200,
+    isAccepted: ({ code }) => code === 200,
   },
   ntfy: {
     call(get, { site, title, text }) {

@@ -48,7 +48,7 @@ export async function restoreBackup(
   const fresh = `${target}.restoring`;
   try {
     const found = await opened(file, fresh, nativeBinding);
-    const kept = await setAside(target, stamp, nativeBinding);
+    const kept = await moveAway(target, stamp, nativeBinding);
     renameSync(fresh, target);
     return { ...found, kept };
   } finally {
@@ -57,7 +57,7 @@ export async function restoreBackup(
 }
 
 /** The log beside a database belongs to it: folded in when that is possible, moved along when it is damaged. */
-async function setAside(file: string, stamp: string, nativeBinding: string | undefined): Promise<string> {
+async function moveAway(file: string, stamp: string, nativeBinding: string | undefined): Promise<string> {
   if (!existsSync(file)) return '';
   const kept = `${file}.before-${stamp}`;
   try {

@@ -38,12 +38,12 @@ export interface ScheduledDeps {
 export type ScheduledBackups = Awaited<ReturnType<typeof createScheduledBackups>>;
 
 const none: BackupState = { made_at: 0, file: '', place: '', bytes: 0, tried_at: 0, error: '' };
-const beginning = 'gateway-scheduled-';
+const prefix = 'gateway-scheduled-';
 const hourSeconds = 3600;
 /** One that failed is tried again after so long. */
 const againSeconds = 600;
 /** Late by this part of the interval is missed. */
-const toleratedPeriods = 1.5;
+const maxPeriods = 1.5;
 
 export async function createScheduledBackups(deps: ScheduledDeps) {
   const { options, database } = deps;
@@ -57,7 +57,7 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
   const make = async (at: number): Promise<Omit<BackupState, 'tried_at' | 'error'>> => {
     const { backups: home, nativeBinding } = backupHome(database, deps.dataFolder);
     const place = backupPlace(options, join(home, 'scheduled'));
-    const name = `${beginning}${new Date(at * 1000).toISOString().replace(/[:.]/g, '-')}.backup`;
+    const name = `${prefix}${new Date(at * 1000).toISOString().replace(/[:.]/g, '-')}.backup`;
     const file = join(home, `.${name}`);
     const order = { target: file, nativeBinding, version: deps.version, at };
     try {
@@ -69,7 +69,7 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
         await place.remove(name);
         throw error;
       });
-      const names = (await place.list(beginning)).filter((one) => one.endsWith('.backup')).sort();
+      const names = (await place.list(prefix)).filter((one) => one.endsWith('.backup')).sort();
       for (const old of names.slice(0, -options.get('backup_setting.keep'))) await place.remove(old);
       return { made_at: at, file: name, place: place.name, bytes };
     } finally {
@@ -106,7 +106,7 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
   const missing = (): string | null => {
     if (every() === 0) return null;
     if (state.error !== '') return state.error;
-    const timedOut = state.made_at > 0 && seconds() - state.made_at > every() * toleratedPeriods;
+    const timedOut = state.made_at > 0 && seconds() - state.made_at > every() * maxPeriods;
     return timedOut ? new Date(state.made_at * 1000).toISOString() : null;
   };
 

@@ -7,21 +7,21 @@ import type { Database } from '../../../db/open.ts';
 import { checkSite, portableCopy, vacuumSite } from '../../../db/site-checks.ts';
 import type { Language } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import { type Advice, serverAdvice } from '../status/server-warnings.ts';
+import { serverWarnings, type Warning } from '../status/server-warnings.ts';
 import { backupHome, type DataFolder } from './home.ts';
 
 export type MaintenanceService = ReturnType<typeof createMaintenance>;
 
 /** @param now milliseconds. */
-async function lookedAt(
+async function checkResult(
   database: Database,
   now: number,
   language: Language,
-): Promise<DatabaseCheck & { readonly advice?: Advice[] }> {
+): Promise<DatabaseCheck & { readonly advice?: Warning[] }> {
   const found = await checkSite(database);
   if (database.engine === 'sqlite') return found;
   const { serverStatus } = await import('../../../db/postgres/server-status.ts');
-  return { ...found, advice: serverAdvice(await serverStatus(database, now), language) };
+  return { ...found, advice: serverWarnings(await serverStatus(database, now), language) };
 }
 
 export function createMaintenance(deps: {
@@ -31,7 +31,7 @@ export function createMaintenance(deps: {
   readonly now: () => number;
 }) {
   return {
-    check: (language: Language) => lookedAt(deps.database, deps.now(), language),
+    check: (language: Language) => checkResult(deps.database, deps.now(), language),
     vacuum: () => vacuumSite(deps.database),
     /** @param file absolute path of a file that does not exist yet. @throws AppError backup_unwritable */
     async backup(file: string): Promise<BackupHeader> {

@@ -7,7 +7,7 @@ import { storedText } from '../../contract/stored-texts.ts';
 import { statusInfo } from './failures.ts';
 import type { ChannelsService } from './service.ts';
 
-export interface RoundsDeps {
+export interface BulkTestsDeps {
   readonly channels: ChannelsService;
   /** Option ChannelDisableThreshold: seconds, 0 = none. */
   readonly slowSeconds: () => number;
@@ -20,7 +20,7 @@ export interface RoundsDeps {
   readonly report: (error: unknown) => void;
 }
 
-export interface Tested {
+export interface TestResult {
   readonly id: number;
   readonly name: string;
   readonly success: boolean;
@@ -42,11 +42,11 @@ async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>):
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
 }
 
-type Chosen = Awaited<ReturnType<ChannelsService['choose']>>[number];
+type Selected = Awaited<ReturnType<ChannelsService['choose']>>[number];
 
-export function createRounds({ channels, slowSeconds, automaticDisable, turns, now, report }: RoundsDeps) {
+export function createBulkTests({ channels, slowSeconds, automaticDisable, turns, now, report }: BulkTestsDeps) {
   /** Slow is failed where the operator set a limit. */
-  const testOne = async ({ id, name, auto_ban }: Chosen, model: string, stream: boolean): Promise<Tested> => {
+  const testOne = async ({ id, name, auto_ban }: Selected, model: string, stream: boolean): Promise<TestResult> => {
     const result = await channels.test(id, model, stream);
     const time = Math.round(result.ms) / 1000;
     const first = result.firstTokenMs ?? null;
@@ -64,14 +64,14 @@ export function createRounds({ channels, slowSeconds, automaticDisable, turns, n
   return {
     /** Tests the given channels, or those of a tag, or all that are enabled. */
     async test(
-      wanted: { readonly ids?: readonly number[] | undefined; readonly tag?: string | undefined },
+      filter: { readonly ids?: readonly number[] | undefined; readonly tag?: string | undefined },
       model: string,
       stream: boolean,
-    ): Promise<Tested[]> {
-      const chosen = await channels.choose(wanted);
-      const results = new Map<number, Tested>();
-      await inTurns(chosen, async (one) => void results.set(one.id, await testOne(one, model, stream)));
-      return chosen.flatMap(({ id }) => results.get(id) ?? []);
+    ): Promise<TestResult[]> {
+      const selected = await channels.choose(filter);
+      const results = new Map<number, TestResult>();
+      await inTurns(selected, async (one) => void results.set(one.id, await testOne(one, model, stream)));
+      return selected.flatMap(({ id }) => results.get(id) ?? []);
     },
     /** Starts a round over all but the channels somebody disabled by hand, and returns. @throws AppError channel_tests_running */
     async startTests(): Promise<void> {
@@ -79,8 +79,8 @@ export function createRounds({ channels, slowSeconds, automaticDisable, turns, n
       const round = async () => {
         const all = await channels.choose({ all: true });
         startedOf.resolve(true);
-        const chosen = all.filter(({ status }) => status !== ChannelStatus.disabled);
-        await inTurns(chosen, async (one) => void (await testOne(one, '', false))).catch(report);
+        const selected = all.filter(({ status }) => status !== ChannelStatus.disabled);
+        await inTurns(selected, async (one) => void (await testOne(one, '', false))).catch(report);
       };
       void turns.take('channel tests', 0, round).then(startedOf.resolve, startedOf.reject);
       if (!(await startedOf.promise)) throw new AppError('channel_tests_running');
@@ -88,11 +88,11 @@ export function createRounds({ channels, slowSeconds, automaticDisable, turns, n
     /** Refreshes the balance of every enabled channel whose provider tells one. */
     async refreshBalances(): Promise<void> {
       await turns.take('channel balances', 0, async () => {
-        const chosen = await channels.choose({});
-        await inTurns(chosen, async ({ id }) => void (await channels.refreshBalance(id).catch(() => undefined)));
+        const selected = await channels.choose({});
+        await inTurns(selected, async ({ id }) => void (await channels.refreshBalance(id).catch(() => undefined)));
       });
     },
   };
 }
 
-export type RoundsService = ReturnType<typeof createRounds>;
+export type BulkTests = ReturnType<typeof createBulkTests>;

@@ -5,7 +5,7 @@ import { providerBySlug, providerByType } from '../../providers/catalogue.ts';
 import { detailsOf, type Finding, type Rule, rulesOf } from '../../providers/knowledge/explanation.ts';
 import { ownRows } from '../../providers/knowledge/own.ts';
 
-export interface KnowledgeDeps {
+export interface CapabilityDeps {
   /** @throws AppError not_found. */
   readonly channel: (id: number) => Promise<{ readonly type: number; readonly model_mapping: string }>;
   readonly ownRules: () => readonly ModelRule[];
@@ -19,7 +19,7 @@ export interface Known {
   readonly rules: readonly Rule[];
 }
 
-const refuses = 'refuses ';
+const rejectsPrefix = 'refuses ';
 
 export interface Takes {
   readonly output_cap: number | null;
@@ -39,9 +39,9 @@ function mappedIn(mapping: string, model: string): string {
   }
 }
 
-export type KnowledgeService = ReturnType<typeof createKnowledge>;
+export type CapabilityService = ReturnType<typeof createCapabilities>;
 
-export const createKnowledge = (deps: KnowledgeDeps) => ({
+export const createCapabilities = (deps: CapabilityDeps) => ({
   /** Of a model at a channel, or at a provider by its slug. @throws AppError not_found. */
   async explain(model: string, at: { readonly channel?: number; readonly provider?: string }): Promise<Known> {
     const channel = at.channel === undefined ? null : await deps.channel(at.channel);
@@ -66,7 +66,9 @@ export const createKnowledge = (deps: KnowledgeDeps) => ({
       output_cap: number('outputCap'),
       input_limit: number('inputLimit'),
       efforts: words('efforts'),
-      refuses: facts.flatMap(({ member }) => (member.startsWith(refuses) ? [member.slice(refuses.length)] : [])),
+      refuses: facts.flatMap(({ member }) =>
+        member.startsWith(rejectsPrefix) ? [member.slice(rejectsPrefix.length)] : [],
+      ),
       inputs: words('inputs'),
     };
   },

@@ -4,11 +4,11 @@ import type { ChannelRow } from '../../../db/repositories/channels.ts';
 export type Destination = Pick<ChannelRow, 'type' | 'base_url' | 'other' | 'setting'>;
 
 /** Members of `setting` that stand between us and the upstream, or say what it is told about the key; others shape requests. */
-const leads = /proxy|header|url|uri|address|host|origin|endpoint|auth|key(?!_mode$)/i;
+const isDestination = /proxy|header|url|uri|address|host|origin|endpoint|auth|key(?!_mode$)/i;
 
 /** @returns names of the fields that would send the stored key elsewhere, as the wire calls them. */
-export function elsewhere(stored: Destination, wanted: Partial<Destination>): string[] {
-  const { type, base_url: base, other, setting } = { ...stored, ...wanted };
+export function destinationChanges(stored: Destination, changes: Partial<Destination>): string[] {
+  const { type, base_url: base, other, setting } = { ...stored, ...changes };
   return [
     ...(type === stored.type ? [] : ['type']),
     ...(placeOf(base) === placeOf(stored.base_url) ? [] : ['base_url']),
@@ -33,7 +33,7 @@ function leading(setting: string): string {
     return setting;
   }
   const members = Object.entries(Object(parsed) as object).filter(
-    ([name, value]) => leads.test(name) && value !== '' && value !== null,
+    ([name, value]) => isDestination.test(name) && value !== '' && value !== null,
   );
   return JSON.stringify(members.sort(([one], [two]) => (one < two ? -1 : 1)));
 }

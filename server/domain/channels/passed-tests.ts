@@ -1,7 +1,7 @@
 /** Remembers which channels answered before they were stored, so that one that is stored soon after is not called untested. */
 import type { Vault } from '../secrets/vault.ts';
 
-const lifeSeconds = 900;
+const ttlSeconds = 900;
 const max = 100;
 
 /** What decides where a request goes and with which credential. */
@@ -35,6 +35,6 @@ export class PassedTests {
   /** @returns columns of the row; none when it did not pass a short while ago. */
   columnsOf(channel: TestedChannel, now: number): { readonly test_at?: number; readonly response_time_ms?: number } {
     const found = this.passed.get(this.nameOf(channel));
-    return found === undefined || now - found.test_at > lifeSeconds ? {} : found;
+    return found === undefined || now - found.test_at > ttlSeconds ? {} : found;
   }
 }

@@ -16,7 +16,7 @@ import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
-import { elsewhere } from './destination.ts';
+import { destinationChanges } from './destination.ts';
 import { disableReason, type FailureRules, statusInfo, withTest } from './failures.ts';
 import { PassedTests } from './passed-tests.ts';
 import { fetchBalance, fetchModels } from './upstream.ts';
@@ -58,7 +58,7 @@ export interface ChannelTestResult {
 }
 
 /** `owner`: of the data directory, who could read every key anyway. */
-export type KeyHolder = 'owner' | 'other';
+export type KeyOwner = 'owner' | 'other';
 
 /** Runs one real request through the relay, pinned to the channel. */
 export type RelayTest = (order: {
@@ -109,7 +109,7 @@ export function createChannels(deps: {
     get: async (id: number): Promise<Channel> => channelView(await find(id)),
     count: repository.count,
     /** What every channel serves, without its secrets. */
-    everything: async () =>
+    all: async () =>
       (await repository.all()).map((row) => ({
         status: row.status,
         models: members(row.models),
@@ -128,7 +128,7 @@ export function createChannels(deps: {
       const keys = separateKeys(fields);
       if (name === '' || keys.length === 0) throw new AppError('channel_required');
       const type = fields.type ?? 1;
-      if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
+      if (!isSupported(type)) throw new AppError('channel_type_unknown', { type });
       if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
       checkFields(fields, null);
       const other = providerByType(type)?.other;
@@ -155,19 +155,19 @@ export function createChannels(deps: {
       );
       return (await repository.create(rows)).map(channelView);
     },
-    /** @param holder without the key in `fields`, who may send the stored one elsewhere. @throws AppError channel_*, not_found */
+    /** @param keyOwner without the key in `fields`, who may send the stored one elsewhere. @throws AppError channel_*, not_found */
     async update(
       id: number,
       fields: ChannelFields,
-      holder: KeyHolder = 'other',
+      keyOwner: KeyOwner = 'other',
     ): Promise<{ readonly channel: Channel; readonly changed: boolean }> {
       const stored = await find(id);
-      if (fields.type !== undefined && !isServed(fields.type))
+      if (fields.type !== undefined && !isSupported(fields.type))
         throw new AppError('channel_type_unknown', { type: fields.type });
       if (fields.models !== undefined && members(fields.models).length === 0)
         throw new AppError('channel_models_required');
       const key = fields.key?.trim() ?? '';
-      if (key === '' && holder !== 'owner') stays(stored, columnsOf(fields));
+      if (key === '' && keyOwner !== 'owner') stays(stored, columnsOf(fields));
       checkFields(fields, stored);
       const change: Updateable<ChannelsTable> = {
         ...columnsOf(fields),
@@ -226,7 +226,7 @@ export function createChannels(deps: {
     async test(id: number, model: string, stream: boolean): Promise<ChannelTestResult> {
       const row = await find(id);
       const chosen = model || row.test_model || cheapest(row.type, row.models, row.model_mapping);
-      const result = chosen === '' ? nothingTestable : await deps.relayTest({ channelId: id, model: chosen, stream });
+      const result = chosen === '' ? noTestModel : await deps.relayTest({ channelId: id, model: chosen, stream });
       const recovered = result.ok && row.status === ChannelStatus.autoDisabled && deps.automaticEnable();
       await repository.update(id, {
         test_at: seconds(),
@@ -240,26 +240,26 @@ export function createChannels(deps: {
     /**
      * Asks a channel that is not stored: it exists, out of use, as long as the request takes.
      * @param id a stored channel that `fields` change; its own key where they bring none. null = a new one.
-     * @param holder as in `update`.
+     * @param keyOwner as in `update`.
      * @throws AppError channel_*, not_found
      */
     async tryOut(
       id: number | null,
       fields: ChannelFields,
       { model, stream }: { readonly model: string; readonly stream: boolean },
-      holder: KeyHolder = 'other',
+      keyOwner: KeyOwner = 'other',
     ): Promise<ChannelTestResult> {
       const stored = id === null ? null : await find(id);
       const type = fields.type ?? stored?.type ?? 1;
-      if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
+      if (!isSupported(type)) throw new AppError('channel_type_unknown', { type });
       const typed = (fields.key ?? '').trim();
       if (typed === '' && stored === null) throw new AppError('fetch_models_key');
-      if (typed === '' && stored !== null && holder !== 'owner') stays(stored, columnsOf({ ...fields, type }));
+      if (typed === '' && stored !== null && keyOwner !== 'owner') stays(stored, columnsOf({ ...fields, type }));
       checkFields(fields, stored);
       const listed = fields.models ?? '';
       const chosen = model || fields.test_model || cheapest(type, listed, fields.model_mapping ?? '');
       if (chosen === '' && members(listed).length === 0) throw new AppError('channel_models_required');
-      if (chosen === '') return nothingTestable;
+      if (chosen === '') return noTestModel;
       const { id: _, ...base } = stored ?? { id: 0 };
       const [row] = await repository.create([
         {
@@ -347,7 +347,7 @@ export const members = (list: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-const nothingTestable: ChannelTestResult = { ok: false, ms: 0, message: storedText('nothingCheap') };
+const noTestModel: ChannelTestResult = { ok: false, ms: 0, message: storedText('nothingCheap') };
 
 /** The model to test with where nobody named one: no picture, film or research run is bought for a test. */
 function cheapest(type: number, models: string, mapping: string): string {
@@ -368,11 +368,11 @@ function separateKeys({ key = '', setting = '' }: ChannelFields): string[] {
 }
 
 /** A channel that could never answer is refused when it is made. */
-const isServed = (type: number): boolean => (providerByType(type)?.operations.length ?? 0) > 0;
+const isSupported = (type: number): boolean => (providerByType(type)?.operations.length ?? 0) > 0;
 
 /** @throws AppError channel_key_again */
 function stays(stored: ChannelRow, wanted: Updateable<ChannelsTable>): void {
-  const fields = elsewhere(stored, wanted as Partial<ChannelRow>);
+  const fields = destinationChanges(stored, wanted as Partial<ChannelRow>);
   if (fields.length > 0) throw new AppError('channel_key_again', { fields: fields.join(', ') });
 }
 

@@ -11,7 +11,7 @@ import { localizer } from '../../contract/plural.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { formulaNotes } from './expressions.ts';
-import { post, type Spender, sharesOf, type Wealth } from './money.ts';
+import { post, type Spender, sharesOf, type UserBalance } from './money.ts';
 import { keepPrices, priceDifferences, type SourceOption } from './price.ts';
 import { createReporter, type ImportReport, type Reporter } from './report.ts';
 import { channelRows, logRow, statusOf, tokenRow, userRow } from './rows.ts';
@@ -53,7 +53,7 @@ interface Move {
 }
 
 interface Person {
-  readonly wealth: Wealth;
+  readonly account: UserBalance;
   readonly requests: number;
   readonly group: string;
 }
@@ -75,18 +75,18 @@ export async function importFamily(deps: ImportDeps, source: Source, family: Fam
   reportGroups(move, people, groups);
   await importPrices(move, models);
   const codes = await importCodes(move, people);
-  const wealth = [...people.values()].map((person) => ({
-    ...person.wealth,
-    tokens: tokens.get(person.wealth.userId) ?? [],
+  const balances = [...people.values()].map((person) => ({
+    ...person.account,
+    tokens: tokens.get(person.account.userId) ?? [],
   }));
-  await postWealth(deps.ledger, { wealth, channels, codes }, deps.now);
+  await postBalances(deps.ledger, { balances, channels, codes }, deps.now);
   target.afterPostings(new Map([...people].map(([id, { requests }]) => [id, requests])), {
     tokensUsed: new Map([...source.rows('tokens')].map((row) => [numberOf(row.id), numberOf(row.accessed_time)])),
     codesDeleted: new Map(codes.flatMap(({ id, deletedAt }) => (deletedAt === null ? [] : [[id, deletedAt]]))),
   });
   await importLogs(move);
 
-  const expected = wealth.reduce((sum, { balance, used }) => sum + balance + used, 0);
+  const expected = balances.reduce((sum, { balance, used }) => sum + balance + used, 0);
   const imported = target.totalBalance();
   if (imported !== expected) throw new AppError('import_failed', { detail: `quota ${imported} <> ${expected}` });
   if (people.size > 0) await deps.options.setMeta('setup_at', String(deps.now));
@@ -113,11 +113,11 @@ async function importUsers({ deps, source, target, reporter }: Move): Promise<Pe
     const made = userRow(row, deps.now, deps.options.get('oidc.token_endpoint'), locked);
     await target.user(made, 0);
     const used = Math.max(0, numberOf(row.used_quota));
-    const wealth = { userId: id, username, balance: Math.max(0, balance) + invited, used, tokens: [] };
-    people.set(id, { wealth, requests: numberOf(row.request_count), group: made.group_name });
+    const account = { userId: id, username, balance: Math.max(0, balance) + invited, used, tokens: [] };
+    people.set(id, { account, requests: numberOf(row.request_count), group: made.group_name });
     reporter.taken('users');
   }
-  const names = new Map([...people].map(([id, { wealth }]) => [id, wealth.username]));
+  const names = new Map([...people].map(([id, { account }]) => [id, account.username]));
   const persons = { source, target, reporter, vault: deps.vault, people: names };
   await importSecondFactors(persons, secrets);
   const address = deps.options.get('ServerAddress');
@@ -148,14 +148,14 @@ async function importTokens({ deps, source, target, reporter }: Move, people: Pe
   return tokens;
 }
 
-interface Served {
+interface ChannelModels {
   readonly spenders: readonly Spender[];
   /** Names that clients write, with the name that the source charges by. */
   readonly models: ReadonlyMap<string, string>;
   readonly groups: ReadonlySet<string>;
 }
 
-async function importChannels({ deps, source, family, target, reporter }: Move): Promise<Served> {
+async function importChannels({ deps, source, family, target, reporter }: Move): Promise<ChannelModels> {
   const spenders: Spender[] = [];
   const models = new Map<string, string>();
   const groups = new Set<string>();
@@ -197,13 +197,13 @@ function reportGroups({ deps, source, reporter }: Move, people: People, served: 
   const known = new Set(Object.keys(deps.options.get('GroupRatio')));
   const usable = new Set(Object.keys(deps.options.get('UserUsableGroups')));
   const rejected = new Map<string, number>();
-  const bump = (line: string): void => void rejected.set(line, (rejected.get(line) ?? 0) + 1);
+  const increment = (line: string): void => void rejected.set(line, (rejected.get(line) ?? 0) + 1);
   for (const row of source.rows('tokens')) {
     const group = textOf(row.group);
     const person = people.get(numberOf(row.user_id));
     if (person === undefined || group === '' || group === person.group || (known.has(group) && usable.has(group)))
       continue;
-    bump(group);
+    increment(group);
   }
   for (const [group, count] of rejected)
     if (group === 'auto')
@@ -226,7 +226,7 @@ function reportGroups({ deps, source, reporter }: Move, people: People, served: 
     );
 }
 
-async function importPrices({ deps, source, family, reporter }: Move, models: Served['models']): Promise<void> {
+async function importPrices({ deps, source, family, reporter }: Move, models: ChannelModels['models']): Promise<void> {
   // Without the source's own settings nobody knows what it charges.
   if (!source.tables().includes('options')) return;
   const set = new Map([...source.rows('options')].map(({ key, value }) => [textOf(key), textOf(value)]));
@@ -247,7 +247,7 @@ async function importCodes({ deps, source, family, target, reporter }: Move, peo
     const key = textOf(row.key).trim();
     const used = numberOf(row.status) === RedemptionStatus.used;
     const [id, userId, quota] = [numberOf(row.id), numberOf(row.used_user_id), numberOf(row.quota)];
-    const wealth = people.get(userId)?.wealth;
+    const account = people.get(userId)?.account;
     const expiresAt = Math.max(0, numberOf(row.expired_time));
     const deletedAt = timeOf(row.deleted_at);
     const expired = !used && expiresAt > 0 && expiresAt <= deps.now;
@@ -259,7 +259,7 @@ async function importCodes({ deps, source, family, target, reporter }: Move, peo
         zh: '已使用，one-api 不记录使用者；额度在使用者的余额中',
         en: 'used; one-api does not say by whom, and what it gave is in the balances',
       });
-    else if (used && (wealth === undefined || earned > wealth.balance + wealth.used))
+    else if (used && (account === undefined || earned > account.balance + account.used))
       reporter.skipped('redemptions', String(id), { zh: '已使用，且额度已不存在', en: 'used, and its quota is gone' });
     else {
       if (expired)
@@ -293,24 +293,28 @@ async function importLogs({ source, family, target, reporter }: Move): Promise<v
 }
 
 /** Everything that has to become postings. */
-interface Spoils {
-  readonly wealth: readonly Wealth[];
+interface ImportedBalances {
+  readonly balances: readonly UserBalance[];
   readonly channels: readonly Spender[];
   readonly codes: readonly UsedCode[];
 }
 
 /** Grants first, codes among them, then what was spent. */
-async function postWealth(ledger: Ledger, { wealth, channels, codes }: Spoils, at: number): Promise<void> {
+async function postBalances(
+  ledger: Ledger,
+  { balances, channels, codes }: ImportedBalances,
+  at: number,
+): Promise<void> {
   for (const { id, userId, quota, redeemedAt } of codes) {
     const ref = redeemRef(id);
     await post(ledger, { type: 'redeem', ref, redemptionId: id, userId, amount: quota, at: redeemedAt, log: null });
   }
-  for (const { userId, balance, used } of wealth) {
+  for (const { userId, balance, used } of balances) {
     const redeemed = codes.filter((code) => code.userId === userId).reduce((sum, code) => sum + code.quota, 0);
     const amount = balance + used - redeemed;
     if (amount > 0) await post(ledger, { type: 'grant', ref: `import:${userId}`, userId, amount, at, log: null });
   }
-  for (const [index, { userId, username, tokenId, channelId, amount }] of sharesOf(wealth, channels).entries()) {
+  for (const [index, { userId, username, tokenId, channelId, amount }] of sharesOf(balances, channels).entries()) {
     const ref = `import:spent:${index}`;
     await post(ledger, {
       type: 'settle',

@@ -99,9 +99,9 @@ export async function importLitellm(
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly language: Language;
   },
-  given: unknown,
+  parsed: unknown,
 ): Promise<ImportReport> {
-  const document = (given ?? {}) as Document;
+  const document = (parsed ?? {}) as Document;
   if (!Array.isArray(document.model_list)) throw new AppError('import_failed', { detail: 'model_list' });
   const reporter = createReporter(localizer(deps.language));
   const env = { ...document.environment_variables, ...deps.env };
@@ -164,10 +164,10 @@ export async function importLitellm(
     if (price !== undefined) prices.set(alias, price);
     reporter.taken('aliases');
   }
-  loseSections(document, fail);
+  dropSections(document, fail);
   reporter.losses([...losses.values()]);
   await makeChannels(deps.channels, [...groups.values()], reporter);
-  borrowPrices(groups.values(), prices, deps.options, reporter);
+  copyPrices(groups.values(), prices, deps.options, reporter);
   await writePrices(prices, deps.options, reporter);
   return reporter.report({ source: 0, imported: 0 });
 }
@@ -232,7 +232,7 @@ const aliasesOf = ({ router_settings: router }: Document): [string, string][] =>
     typeof target === 'string' ? target : (target.model ?? ''),
   ]);
 
-function loseSections(document: Document, fail: (what: string, words: Words) => void): void {
+function dropSections(document: Document, fail: (what: string, words: Words) => void): void {
   for (const name of ['router_settings', 'litellm_settings', 'general_settings'] as const)
     for (const [member, value] of Object.entries(document[name] ?? {}))
       if (member !== 'model_group_alias' && value !== null && value !== '' && value !== false)
@@ -280,7 +280,7 @@ const plainName = (upstream: string): string =>
   (upstream.split('/').at(-1) ?? '').replace(/^(?:[a-z]+\.)*(?=claude-)/, '').replace(/-v\d+(?::\d+)?$/, '');
 
 /** A name without a price costs what the upstream's model costs; what has none at all is named. */
-function borrowPrices(
+function copyPrices(
   groups: Iterable<Group>,
   prices: Map<string, Price>,
   options: OptionsService,

@@ -8,7 +8,7 @@ export interface Spender {
   readonly used: number;
 }
 
-export interface Wealth {
+export interface UserBalance {
   readonly userId: number;
   readonly username: string;
   readonly balance: number;
@@ -28,7 +28,7 @@ export interface Share {
  * Splits what users spent over their tokens and over the channels, so that every counter is a sum of postings. What a
  * source cannot explain (deleted tokens, deleted channels) stands under 0.
  */
-export function sharesOf(users: readonly Wealth[], channels: readonly Spender[]): Share[] {
+export function sharesOf(users: readonly UserBalance[], channels: readonly Spender[]): Share[] {
   const waiting = channels.filter((channel) => channel.used > 0).map((channel) => ({ ...channel }));
   const shares: Share[] = [];
   for (const { userId, username, used, tokens } of users) {

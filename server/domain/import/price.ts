@@ -40,7 +40,7 @@ const entry = (table: Table | null | undefined, name: string): number | undefine
 };
 
 /** One-api counts what draws in pictures: a ratio is a thousandth of what one costs. */
-const drawn = /^(dall-e|cogview|wanx|ali-stable-diffusion)/;
+const isImageModel = /^(dall-e|cogview|wanx|ali-stable-diffusion)/;
 /** What one-api charges for a name that it does not know. */
 const oneApiUnknown = 30;
 
@@ -55,7 +55,7 @@ const withoutBudget = (name: string): string =>
   name.replace(/^(gemini-2\.5-(?:flash-lite|flash|pro)).*-thinking-.*$/, '$1-thinking-*');
 
 /** @returns 'unset' when new-api refuses the model, 'unknown' when its built-in price is not known here. */
-function priceThere(family: Family, option: SourceOption, model: string): ModelPrice | 'unset' | 'unknown' {
+function sourcePrice(family: Family, option: SourceOption, model: string): ModelPrice | 'unset' | 'unknown' {
   if (family === 'one-api') {
     const name = /^(qwen|command)-.*-internet$/.test(model) ? model.replace(/-internet$/, '') : model;
     const { ModelRatio, CompletionRatio } = builtIn['one-api'] as unknown as Record<string, Table>;
@@ -67,7 +67,7 @@ function priceThere(family: Family, option: SourceOption, model: string): ModelP
       name,
       entry(option('CompletionRatio'), name) ?? entry(CompletionRatio, name),
     );
-    const perCall = drawn.test(name) ? ratio / 500 : null;
+    const perCall = isImageModel.test(name) ? ratio / 500 : null;
     return { perCall, ratio, completion, cacheRead: null, cacheWrite: null, tiers: false };
   }
   const name = withoutBudget(listedName(model));
@@ -90,17 +90,17 @@ function priceThere(family: Family, option: SourceOption, model: string): ModelP
 
 const group = { group: 'default', userGroup: 'default' };
 
-const near = (a: number | null, b: number | null): boolean =>
+const isClose = (a: number | null, b: number | null): boolean =>
   a === null || b === null ? a === b : Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(a));
 
 const same = (there: ModelPrice, here: ModelPrice): boolean =>
-  near(there.perCall, here.perCall) &&
+  isClose(there.perCall, here.perCall) &&
   (there.perCall !== null ||
-    (near(there.ratio, here.ratio) &&
+    (isClose(there.ratio, here.ratio) &&
       (there.ratio === 0 ||
-        (near(there.completion, here.completion) &&
-          (there.cacheRead === null || near(there.cacheRead, here.cacheRead)) &&
-          (there.cacheWrite === null || near(there.cacheWrite, here.cacheWrite)) &&
+        (isClose(there.completion, here.completion) &&
+          (there.cacheRead === null || isClose(there.cacheRead, here.cacheRead)) &&
+          (there.cacheWrite === null || isClose(there.cacheWrite, here.cacheWrite)) &&
           there.tiers === here.tiers))));
 
 /**
@@ -127,7 +127,7 @@ export function priceDifferences(
             cacheWrite: prices.cacheWriteRatio,
             tiers: prices.tiers.length > 0,
           };
-    const there = priceThere(family, option, charged);
+    const there = sourcePrice(family, option, charged);
     if (there === 'unset') return [];
     if (there === 'unknown') return [{ model, there: null, here }];
     return here !== null && same(there, here) ? [] : [{ model, there, here }];
@@ -139,11 +139,11 @@ export async function keepPrices(differences: readonly PriceDifference[], option
   const rows = differences.flatMap(({ model, there }) => (there === null ? [] : [{ name: listedName(model), there }]));
   const write = async (
     key: 'ModelRatio' | 'ModelPrice' | 'CompletionRatio' | 'CacheRatio' | 'CreateCacheRatio' | 'ContextTiers',
-    wanted: (price: ModelPrice) => number | null | undefined,
+    valueOf: (price: ModelPrice) => number | null | undefined,
   ): Promise<void> => {
     const map = new Map(Object.entries(JSON.parse(options.text(key) || '{}') as Record<string, unknown>));
     for (const { name, there } of rows) {
-      const value = wanted(there);
+      const value = valueOf(there);
       if (value === null) map.delete(name);
       else if (value !== undefined) map.set(name, Number(value.toFixed(6)));
     }

@@ -25,7 +25,7 @@ export interface ImportReport {
 export type Reporter = ReturnType<typeof createReporter>;
 
 /** Rows of one table with the same to be said of them. */
-interface Alike {
+interface NoteGroup {
   readonly table: string;
   readonly which: string[];
   readonly why: string;
@@ -34,7 +34,7 @@ interface Alike {
 /** So many rows are named one by one; of more only the first ones and their number, or nobody would read the rest. */
 const maxNamed = 20;
 
-function linesOf({ table, which, why: reason }: Alike, localize: Localize): readonly string[] {
+function linesOf({ table, which, why: reason }: NoteGroup, localize: Localize): readonly string[] {
   if (which.length <= maxNamed) return which.map((one) => `${table} ${one}: ${reason}`);
   const first = which.slice(0, maxNamed).join(', ');
   const rest = which.length - maxNamed;
@@ -43,8 +43,8 @@ function linesOf({ table, which, why: reason }: Alike, localize: Localize): read
 
 export function createReporter(localize: Localize) {
   const counts = new Map<string, { taken: number; skipped: number }>();
-  const notes: (string | Alike)[] = [];
-  const groups = new Map<string, Alike>();
+  const notes: (string | NoteGroup)[] = [];
+  const groups = new Map<string, NoteGroup>();
   let lost: readonly Loss[] = [];
   let prices: ImportReport['prices'] = { kept: false, differences: [] };
   const countOf = (table: string) => {
@@ -56,9 +56,9 @@ export function createReporter(localize: Localize) {
     const reason = localize(zh, en);
     const found = groups.get(`${table} ${reason}`);
     if (found !== undefined) return void found.which.push(which);
-    const alike: Alike = { table, which: [which], why: reason };
-    groups.set(`${table} ${reason}`, alike);
-    notes.push(alike);
+    const group: NoteGroup = { table, which: [which], why: reason };
+    groups.set(`${table} ${reason}`, group);
+    notes.push(group);
   };
   return {
     taken: (table: string) => void countOf(table).taken++,

@@ -126,7 +126,7 @@ function keyTextOf(row: SourceRow): string {
 }
 
 /** New-api has kept dots in the names of deployments since this time, for channels made from then on; one-api never does. */
-const dotsKeptFrom = Date.UTC(2025, 4, 10) / 1000;
+const dottedNamesFrom = Date.UTC(2025, 4, 10) / 1000;
 
 /** What the other gateway did to names in secret stands in the mapping here. */
 function mappingOf(row: SourceRow, family: Family, type: number): string {
@@ -134,7 +134,7 @@ function mappingOf(row: SourceRow, family: Family, type: number): string {
   const dotted = listOf(row.models)
     .split(',')
     .filter((name) => name.includes('.'));
-  const tookDots = family === 'one-api' || numberOf(row.created_time) < dotsKeptFrom;
+  const tookDots = family === 'one-api' || numberOf(row.created_time) < dottedNamesFrom;
   if (!namesLoseDots(type) || !tookDots || dotted.length === 0) return told;
   const mapping = JSON.parse(told || '{}') as Record<string, string>;
   const names = Object.fromEntries(dotted.map((name) => [name, (mapping[name] ?? name).replaceAll('.', '')]));

@@ -23,11 +23,11 @@ interface Named extends Words {
 interface TakenTable {
   readonly table: string;
   /** Columns that the import reads, and those whose work is done here by itself. */
-  readonly acts: string;
+  readonly imported: string;
   readonly named?: Readonly<Record<string, Named>>;
   /** Columns of JSON objects: the same for their members. */
   readonly members?: Readonly<
-    Record<string, { readonly acts: string; readonly named?: Readonly<Record<string, Named>> }>
+    Record<string, { readonly imported: string; readonly named?: Readonly<Record<string, Named>> }>
   >;
 }
 
@@ -49,7 +49,7 @@ type FamilyTable = TakenTable | LeftTable | DerivedTable;
 
 const words = (zh: string, en: string): Words => ({ zh, en });
 const history = words('仅为历史记录，不迁入', 'history only; stays behind');
-const elsewhere = words('此处没有对应功能，不起作用', 'nothing here does this; it has no effect');
+const noEffect = words('此处没有对应功能，不起作用', 'nothing here does this; it has no effect');
 
 const subscriptionLeft = (row: SourceRow): number =>
   Math.max(0, numberOf(row.amount_total) - numberOf(row.amount_used));
@@ -57,7 +57,8 @@ const subscriptionLeft = (row: SourceRow): number =>
 export const familyTables: readonly FamilyTable[] = [
   {
     table: 'users',
-    acts: 'id username password display_name role status email github_id oidc_id wechat_id telegram_id linux_do_id access_token quota used_quota request_count group aff_code aff_count aff_quota inviter_id created_at deleted_at setting auth_version',
+    imported:
+      'id username password display_name role status email github_id oidc_id wechat_id telegram_id linux_do_id access_token quota used_quota request_count group aff_code aff_count aff_quota inviter_id created_at deleted_at setting auth_version',
     named: {
       discord_id: words(
         '此处没有 Discord 登录，这些用户须用密码或邮件登录',
@@ -78,7 +79,8 @@ export const familyTables: readonly FamilyTable[] = [
     },
     members: {
       setting: {
-        acts: 'notify_type quota_warning_threshold webhook_url webhook_secret webhook_secret_set notification_email accept_unset_model_ratio_model language',
+        imported:
+          'notify_type quota_warning_threshold webhook_url webhook_secret webhook_secret_set notification_email accept_unset_model_ratio_model language',
         named: {
           bark_url: words(
             '此处没有 Bark 通知，请改用邮件或 Webhook',
@@ -88,15 +90,15 @@ export const familyTables: readonly FamilyTable[] = [
             '此处没有 Gotify 通知，请改用邮件或 Webhook',
             'no notices by Gotify here: choose mail or webhook',
           ),
-          gotify_token: elsewhere,
-          gotify_priority: elsewhere,
+          gotify_token: noEffect,
+          gotify_priority: noEffect,
           record_ip_log: words('此处日志不按用户记录 IP', 'logs here record no addresses per user'),
           sidebar_modules: words('侧边栏配置不迁入', 'the choice of side bar entries stays behind'),
           billing_preference: words(
             '此处没有订阅，一律从余额扣费',
             'there are no plans here: everything is charged to the balance',
           ),
-          upstream_model_update_notify_enabled: elsewhere,
+          upstream_model_update_notify_enabled: noEffect,
           disable_topup: words('此处不能按用户禁止充值', 'top-ups cannot be forbidden to single users here'),
         },
       },
@@ -104,7 +106,7 @@ export const familyTables: readonly FamilyTable[] = [
   },
   {
     table: 'two_fas',
-    acts: 'id user_id secret is_enabled created_at deleted_at',
+    imported: 'id user_id secret is_enabled created_at deleted_at',
     named: {
       failed_attempts: words('错误次数从 0 重新累计', 'wrong codes count from 0 again'),
       locked_until: words('源站的临时锁定不迁入', 'locks after wrong codes stay behind'),
@@ -114,12 +116,13 @@ export const familyTables: readonly FamilyTable[] = [
   },
   {
     table: 'two_fa_backup_codes',
-    acts: 'id user_id code_hash is_used deleted_at',
+    imported: 'id user_id code_hash is_used deleted_at',
     named: { used_at: history, created_at: history },
   },
   {
     table: 'passkey_credentials',
-    acts: 'id user_id credential_id public_key sign_count transports last_used_at created_at deleted_at user_present user_verified',
+    imported:
+      'id user_id credential_id public_key sign_count transports last_used_at created_at deleted_at user_present user_verified',
     named: {
       attestation_type: { ...words('此处不使用', 'not used here'), unless: 'none' },
       aaguid: words('此处不使用', 'not used here'),
@@ -135,7 +138,8 @@ export const familyTables: readonly FamilyTable[] = [
   },
   {
     table: 'tokens',
-    acts: 'id user_id key status name created_time accessed_time expired_time remain_quota unlimited_quota model_limits_enabled model_limits allow_ips used_quota group deleted_at models subnet',
+    imported:
+      'id user_id key status name created_time accessed_time expired_time remain_quota unlimited_quota model_limits_enabled model_limits allow_ips used_quota group deleted_at models subnet',
     named: {
       cross_group_retry: words(
         '此处令牌只用一个分组，不会跨分组重试',
@@ -149,7 +153,8 @@ export const familyTables: readonly FamilyTable[] = [
   },
   {
     table: 'channels',
-    acts: 'id type key open_ai_organization test_model status name weight created_time test_time response_time base_url other balance balance_updated_time models group used_quota model_mapping status_code_mapping priority auto_ban other_info tag setting param_override channel_info max_input_tokens',
+    imported:
+      'id type key open_ai_organization test_model status name weight created_time test_time response_time base_url other balance balance_updated_time models group used_quota model_mapping status_code_mapping priority auto_ban other_info tag setting param_override channel_info max_input_tokens',
     named: {
       header_override: words(
         '自定义请求头尚不起作用，内容不迁入',
@@ -161,12 +166,12 @@ export const familyTables: readonly FamilyTable[] = [
         "a channel's system prompt does not act yet and stays behind",
       ),
       need_reconcile: words('此处没有按小时对账', 'there is no reconciliation by the hour here'),
-      allow_streaming: elsewhere,
-      allow_non_streaming: elsewhere,
+      allow_streaming: noEffect,
+      allow_non_streaming: noEffect,
     },
     members: {
       setting: {
-        acts: `${[...channelSettings].join(' ')} pass_through_body_enabled`,
+        imported: `${[...channelSettings].join(' ')} pass_through_body_enabled`,
         named: {
           system_prompt: words(
             '渠道系统提示词尚不起作用（已保存，不会发送）',
@@ -177,7 +182,7 @@ export const familyTables: readonly FamilyTable[] = [
         },
       },
       param_override: {
-        acts: '*',
+        imported: '*',
         named: {
           operations: words(
             '带条件的参数改写尚不起作用（已保存，不会发送）',
@@ -186,14 +191,14 @@ export const familyTables: readonly FamilyTable[] = [
         },
       },
       channel_info: {
-        acts: 'is_multi_key multi_key_size multi_key_status_list multi_key_mode multi_key_polling_index',
+        imported: 'is_multi_key multi_key_size multi_key_status_list multi_key_mode multi_key_polling_index',
         named: {
           multi_key_disabled_reason: words('密钥的禁用原因不迁入', 'reasons why keys were disabled stay behind'),
           multi_key_disabled_time: words('密钥的禁用时间不迁入', 'times when keys were disabled stay behind'),
         },
       },
       config: {
-        acts: 'region api_version library_id plugin ak sk vertex_ai_adc',
+        imported: 'region api_version library_id plugin ak sk vertex_ai_adc',
         named: {
           user_id: {
             ...words(
@@ -209,7 +214,7 @@ export const familyTables: readonly FamilyTable[] = [
         },
       },
       settings: {
-        acts: '',
+        imported: '',
         named: {
           allow_service_tier: words(
             '请在渠道额外设置中写 {"allow_tiers":true}',
@@ -236,12 +241,13 @@ export const familyTables: readonly FamilyTable[] = [
   },
   {
     table: 'redemptions',
-    acts: 'id user_id key status name quota created_time used_user_id deleted_at expired_time redeemed_time',
+    imported: 'id user_id key status name quota created_time used_user_id deleted_at expired_time redeemed_time',
   },
-  { table: 'options', acts: 'key value' },
+  { table: 'options', imported: 'key value' },
   {
     table: 'logs',
-    acts: 'id user_id created_at type content username token_name model_name quota prompt_tokens completion_tokens use_time is_stream channel_id token_id group other elapsed_time',
+    imported:
+      'id user_id created_at type content username token_name model_name quota prompt_tokens completion_tokens use_time is_stream channel_id token_id group other elapsed_time',
     named: {
       channel_name: words('渠道名按编号重新取得', "the channel's name is looked up by its number"),
       ip: words('日志中的 IP 不迁入', 'addresses in logs stay behind'),
@@ -250,7 +256,7 @@ export const familyTables: readonly FamilyTable[] = [
         'request ids stay behind: old rows are not found by them',
       ),
       upstream_request_id: words('上游请求编号不迁入', "the upstream's request ids stay behind"),
-      system_prompt_reset: elsewhere,
+      system_prompt_reset: noEffect,
     },
   },
   { table: 'abilities', derived: true },
@@ -346,7 +352,7 @@ export const familyTables: readonly FamilyTable[] = [
 ];
 
 /** What `--only` calls one thing may be several tables: nobody's second factor stays behind when he comes. */
-export const companions: Readonly<Record<string, readonly string[]>> = {
+export const relatedTables: Readonly<Record<string, readonly string[]>> = {
   users: ['two_fas', 'two_fa_backup_codes', 'passkey_credentials', 'user_oauth_bindings', 'user_subscriptions'],
 };
 
@@ -359,7 +365,7 @@ const isEmpty = (value: unknown): boolean =>
 /** Number of rows by the name of a column, or of a member as `column.member`, that does not act here. */
 type Counts = Map<string, number>;
 
-const bump = (counts: Counts, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
+const increment = (counts: Counts, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   try {
@@ -388,27 +394,31 @@ export interface Loss extends Words {
   readonly quota: number;
 }
 
-const lossesOf = (table: TakenTable, rows: Iterable<SourceRow>): Loss[] => {
-  const acts = set(table.acts);
-  const inner = Object.entries(table.members ?? {}).map(([column, row]) => ({ column, row, acts: set(row.acts) }));
+const droppedColumns = (table: TakenTable, rows: Iterable<SourceRow>): Loss[] => {
+  const imported = set(table.imported);
+  const inner = Object.entries(table.members ?? {}).map(([column, row]) => ({
+    column,
+    row,
+    imported: set(row.imported),
+  }));
   const parsed = new Set(inner.map(({ column }) => column));
   const counts: Counts = new Map();
   const words = new Map<string, Named>();
   for (const row of rows) {
     for (const [column, value] of Object.entries(row)) {
-      if (acts.has(column) || parsed.has(column) || isEmptyValue(value)) continue;
+      if (imported.has(column) || parsed.has(column) || isEmptyValue(value)) continue;
       const named: Named = table.named?.[column] ?? unknownColumn;
       if (named.unless === textOf(value) || named.when?.(row) === false) continue;
       words.set(column, named);
-      bump(counts, column);
+      increment(counts, column);
     }
-    for (const { column, row: spec, acts: acting } of inner) {
+    for (const { column, row: spec, imported: ofMember } of inner) {
       for (const [member, value] of Object.entries(membersOf(row[column]))) {
-        const named: Named | undefined = spec.named?.[member] ?? (acting.has('*') ? undefined : elsewhere);
-        if (named === undefined || acting.has(member) || isEmptyValue(value)) continue;
+        const named: Named | undefined = spec.named?.[member] ?? (ofMember.has('*') ? undefined : noEffect);
+        if (named === undefined || ofMember.has(member) || isEmptyValue(value)) continue;
         if (named.unless === textOf(value) || named.when?.(row) === false) continue;
         words.set(`${column}.${member}`, named);
-        bump(counts, `${column}.${member}`);
+        increment(counts, `${column}.${member}`);
       }
     }
   }
@@ -427,7 +437,7 @@ export function losses(
   return source.tables().flatMap((name): Loss[] => {
     const table = known.get(name) ?? { table: name, left: unknownTable };
     if ('derived' in table) return [];
-    if ('acts' in table) return lossesOf(table, source.rows(name));
+    if ('imported' in table) return droppedColumns(table, source.rows(name));
     let [rows, quota] = [0, 0];
     for (const row of source.rows(name)) {
       rows++;

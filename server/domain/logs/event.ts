@@ -37,7 +37,7 @@ export const eventLog = ({ type, at, user, content, other }: EventDetails): LogE
 });
 
 /** Quota as the console shows it, for texts that are not Chinese. */
-export const quotaShown = (options: OptionsService, quota: number): string =>
+export const quotaText = (options: OptionsService, quota: number): string =>
   formatQuota(
     quota,
     { inCurrency: options.get('DisplayInCurrencyEnabled'), quotaPerUnit: options.get('QuotaPerUnit') },

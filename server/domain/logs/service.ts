@@ -18,7 +18,7 @@ import { recompute } from '../../contract/pricing/charge.ts';
 
 /** Rows read or deleted at once; between two steps others get their turn. */
 const rowsAtOnce = 500;
-const breath = () => new Promise<void>((resolve) => setImmediate(resolve));
+const yieldToLoop = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** Rows of a search, which has no pages. */
 const maxFound = 100;
 /** Wrong rows that are named. */
@@ -40,7 +40,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       yield rows;
       if (rows.length < rowsAtOnce) return;
       cursor = { createdAt: last.created_at, id: last.id };
-      await breath();
+      await yieldToLoop();
     }
   }
 
@@ -84,17 +84,17 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
      */
     async facets(filter: LogFilter, limit: number, full: boolean): Promise<LogCountsView> {
       const kinds = full ? logFacets : ownFacets;
-      const chosen = kinds.filter((by) => isChosen[by](filter));
+      const filtered = kinds.filter((by) => hasFilter[by](filter));
       const now = Math.floor(deps.now() / 1000);
       const to = filter.to ?? now;
       const count = (one: LogFilter, by: readonly LogFacet[]) => repository.counts(one, { by, stepOf, now: to });
       const main = await count(
         filter,
-        kinds.filter((by) => !chosen.includes(by)),
+        kinds.filter((by) => !filtered.includes(by)),
       );
       const values = [...main.values];
       // From the same beginning: without a range the rows of another filter may begin earlier.
-      for (const by of chosen) values.push(...(await count({ ...filter, ...open[by] }, [by])).values);
+      for (const by of filtered) values.push(...(await count({ ...filter, ...open[by] }, [by])).values);
       const names = full ? await repository.channelNames() : new Map<string, string>();
       const buckets = Array.from({ length: Math.max(1, Math.ceil((to - main.from + 1) / main.step)) }, (_, at) => ({
         at: main.from + at * main.step,
@@ -156,18 +156,18 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
     async verify(filter: LogFilter): Promise<LogCheck> {
       const wrong: LogCheck['wrong'][number][] = [];
       let checked = 0;
-      let unequal = 0;
+      let mismatches = 0;
       for await (const rows of walk({ ...filter, type: LogType.consume })) {
         for (const row of rows) {
           if (row.quota === 0 || row.end_reason === importedEnd) continue;
           checked++;
-          const expected = recomputed(row.other);
+          const expected = expectedQuota(row.other);
           if (expected === row.quota) continue;
-          unequal++;
+          mismatches++;
           if (wrong.length < maxExamples) wrong.push({ id: row.id, quota: row.quota, expected });
         }
       }
-      return { checked, unequal, wrong };
+      return { checked, mismatches, wrong };
     },
     prepare: repository.prepare,
     /** Deletes rows before a time in small steps, so that nobody waits. @returns how many. */
@@ -177,7 +177,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         const some = await repository.deleteSome(before, rowsAtOnce);
         removed += some;
         if (some < rowsAtOnce) return removed;
-        await breath();
+        await yieldToLoop();
       }
     },
     /** What each channel, model or user cost and brought in. @param costOf share of the list price a channel costs, undefined = unknown. */
@@ -211,7 +211,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
 }
 
 const ownFacets = ['status', 'error', 'model', 'token', 'group'] as const satisfies readonly LogFacet[];
-const isChosen: Readonly<Record<LogFacet, (filter: LogFilter) => boolean>> = {
+const hasFilter: Readonly<Record<LogFacet, (filter: LogFilter) => boolean>> = {
   status: ({ statuses }) => statuses !== undefined,
   error: ({ error = '' }) => error !== '',
   model: ({ model = '' }) => model !== '',
@@ -233,13 +233,13 @@ const open: Readonly<Record<LogFacet, Partial<LogFilter>>> = {
 /** Lengths of a bucket, in seconds. */
 const steps = [1, 5, 10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
 // A day has 96 quarters of an hour, and its ends lie on steps of their own.
-const mostBuckets = 100;
+const maxBuckets = 100;
 const stepOf = (seconds: number): number =>
-  steps.find((step) => seconds <= step * mostBuckets) ?? Math.ceil(seconds / mostBuckets / 86_400) * 86_400;
+  steps.find((step) => seconds <= step * maxBuckets) ?? Math.ceil(seconds / maxBuckets / 86_400) * 86_400;
 
 export interface LogCheck {
   readonly checked: number;
-  readonly unequal: number;
+  readonly mismatches: number;
   /** The first few; `expected` null = the row names no price. */
   readonly wrong: readonly { readonly id: number; readonly quota: number; readonly expected: number | null }[];
 }
@@ -253,7 +253,7 @@ export interface LogBreakdown {
   readonly cost: number | null;
 }
 
-function recomputed(other: string): number | null {
+function expectedQuota(other: string): number | null {
   try {
     return recompute(JSON.parse(other) as Record<string, unknown>)?.quota ?? null;
   } catch {

@@ -4,7 +4,7 @@ import { createMembers, type MemberRow } from '../../../db/postgres/members.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type NodeStats, readStats } from './stats.ts';
 
-export interface NodeShown extends NodeStats {
+export interface NodeView extends NodeStats {
   readonly name: string;
   readonly state: 'live' | 'draining' | 'gone';
   readonly version: string;
@@ -20,7 +20,7 @@ export interface NodeShown extends NodeStats {
 }
 
 /** What is done about the bills and requests of a node that did not end in order. */
-export type Farewell =
+export type CloseReason =
   /** It is not forgotten. */
   | 'none'
   /** Given up now: open requests are settled as far as they were seen. */
@@ -30,7 +30,7 @@ export type Farewell =
 
 export type NodesService = ReturnType<typeof createNodes>;
 
-const shown = (row: MemberRow): NodeShown => ({
+const viewOf = (row: MemberRow): NodeView => ({
   name: row.node,
   state: row.state === 'expired' ? 'gone' : row.state,
   version: row.version,
@@ -59,9 +59,9 @@ export function createNodes(database: Database) {
   return {
     /** The site is made for more than one machine. */
     several: members !== null,
-    list: async (): Promise<{ several: boolean; nodes: NodeShown[] }> => ({
+    list: async (): Promise<{ several: boolean; nodes: NodeView[] }> => ({
       several: members !== null,
-      nodes: members === null ? [] : (await members.list()).map(shown),
+      nodes: members === null ? [] : (await members.list()).map(viewOf),
     }),
     /** It ends what is under way, gives back what it leases, and its process ends. @throws AppError node_gone */
     async drain(name: string): Promise<void> {
@@ -69,11 +69,11 @@ export function createNodes(database: Database) {
       if (!(await of.drain(name))) throw new AppError('node_gone', { name });
     },
     /** @throws AppError node_lives, node_owes */
-    async forget(name: string, farewell: Farewell): Promise<void> {
+    async forget(name: string, reason: CloseReason): Promise<void> {
       const { members: of, row } = await found(name);
       if (row.state !== 'expired') throw new AppError('node_lives', { name });
-      if (row.left_at === 0 && farewell === 'none') throw new AppError('node_owes', { name });
-      await of.deleteOld(name, farewell !== 'when-settled');
+      if (row.left_at === 0 && reason === 'none') throw new AppError('node_owes', { name });
+      await of.deleteOld(name, reason !== 'when-settled');
     },
   };
 }

@@ -10,7 +10,7 @@ const timeoutMs = 10_000;
 export const signatureOf = (secret: string, body: string): string =>
   createHmac('sha256', secret).update(body).digest('hex');
 
-export interface CarryDeps {
+export interface DeliveryDeps {
   readonly sendMail: SendMail;
   /** Secret of a user's webhook, '' = none. */
   readonly secretOf: (userId: number) => Promise<string>;
@@ -20,7 +20,7 @@ export interface CarryDeps {
   readonly now: () => number;
 }
 
-export function createNotify({ sendMail, secretOf, fetch, now }: CarryDeps): Notify {
+export function createNotify({ sendMail, secretOf, fetch, now }: DeliveryDeps): Notify {
   const post = async (url: string, secret: string, notice: Notice): Promise<void> => {
     if (!url.startsWith('https://')) throw new AppError('webhook_invalid');
     const body = JSON.stringify({ ...notice, timestamp: Math.floor(now() / 1000) });

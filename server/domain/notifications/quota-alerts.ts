@@ -3,11 +3,11 @@
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
 import { isLanguage, textIn } from '../../contract/language.ts';
-import { quotaShown, quotaWords } from '../logs/event.ts';
+import { quotaText, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Notice, Notify } from './notice.ts';
 
-const quietSeconds = 2 * 3600;
+const minIntervalSeconds = 2 * 3600;
 const kind = 'quota_exceed';
 
 export type QuotaAlerts = ReturnType<typeof createQuotaAlerts>;
@@ -28,7 +28,7 @@ export function createQuotaAlerts(deps: {
     const site = options.get('ServerAddress');
     const link = site === '' ? options.get('TopUpLink') : `${site}/topup`;
     const language = typeof setting.language === 'string' && isLanguage(setting.language) ? setting.language : 'zh';
-    const left = language === 'zh' ? quotaWords(options, balance) : quotaShown(options, balance);
+    const left = language === 'zh' ? quotaWords(options, balance) : quotaText(options, balance);
     const title = { zh: '您的余额即将用尽', en: 'Low balance' };
     const content = {
       zh: `您的余额即将用尽，剩余 ${left}，请及时充值。${link}`,
@@ -48,7 +48,7 @@ export function createQuotaAlerts(deps: {
         const threshold = typeof own === 'number' && own > 0 ? own : options.get('QuotaRemindThreshold');
         if (user.balance >= threshold) continue;
         // The turn is taken before sending: a mail server that hangs or fails is not asked again and again.
-        if (!(await repository.claim(user.id, kind, now, quietSeconds))) continue;
+        if (!(await repository.claim(user.id, kind, now, minIntervalSeconds))) continue;
         await deps.notify(user, notice(setting, user.balance)).catch(deps.report);
       }
     },

@@ -2,29 +2,29 @@
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
-import { createThrottle, type Guesser, type Patience } from '../sessions/throttle.ts';
-import { type BoundService, boundServices, type WaysIn } from '../users/login-methods.ts';
+import { type AttemptSource, createThrottle, type DelayDeps } from '../sessions/throttle.ts';
+import { type BoundService, boundServices, type LoginMethods } from '../users/login-methods.ts';
 import type { Passwords } from '../users/password.ts';
 
-export type Unbind = ReturnType<typeof createUnbind>;
+export type Disconnect = ReturnType<typeof createDisconnect>;
 
-const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everybody: 5000 };
+const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everyone: 5000 };
 
-export function createUnbind(
-  deps: { readonly database: Database; readonly passwords: Passwords; readonly waysIn: WaysIn } & Patience,
+export function createDisconnect(
+  deps: { readonly database: Database; readonly passwords: Passwords; readonly loginMethods: LoginMethods } & DelayDeps,
 ) {
   const users = createUsersRepository(deps.database);
   const throttle = createThrottle('unbinding', attempts, deps);
 
   /** @param password needed for the last way in, '' = none given. @throws AppError oauth_unbound, oauth_last, oauth_only, user_password_wrong, too_many_attempts. */
-  return async (userId: number, service: BoundService, password: string, guesser: Guesser): Promise<void> => {
+  return async (userId: number, service: BoundService, password: string, guesser: AttemptSource): Promise<void> => {
     const { column, name } = boundServices[service];
     const user = await users.find(userId);
     if (user === undefined) throw new AppError('user_unknown');
     if (user[column] === '') throw new AppError('oauth_unbound', { name });
-    if (!(await deps.waysIn.besides(user, { service }))) {
+    if (!(await deps.loginMethods.besides(user, { service }))) {
       // A password that nobody knows, or that opens nothing, is no way back.
-      if (user.password_made === 1 || !deps.waysIn.byPassword()) throw new AppError('oauth_only');
+      if (user.password_made === 1 || !deps.loginMethods.byPassword()) throw new AppError('oauth_only');
       if (password === '') throw new AppError('oauth_last');
       await throttle.enter(guesser, String(userId));
       if (!(await deps.passwords.verify(password, user.password_hash))) throw new AppError('user_password_wrong');

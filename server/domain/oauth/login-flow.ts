@@ -2,15 +2,15 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
-import { createTickets, type TicketHands } from '../sessions/one-time-tokens.ts';
+import { createOneTimeTokens, type OneTimeTokenDeps } from '../sessions/one-time-tokens.ts';
 import { type CodeExchange, type CodeProviderId, codeProviders } from './providers.ts';
 
 const stateMs = 10 * 60_000;
 
-export type JourneyService = CodeProviderId | 'telegram';
+export type LoginService = CodeProviderId | 'telegram';
 
 /** Who leaves. */
-export interface Traveller {
+export interface LoginState {
   /** 0 = nobody is logged in. */
   readonly userId: number;
   /** The session was opened a moment ago. */
@@ -19,15 +19,15 @@ export interface Traveller {
   readonly affCode: string;
 }
 
-export interface Journey extends Traveller {
+export interface LoginFlow extends LoginState {
   readonly state: string;
   /** '' = the console builds the address itself, for any service. */
-  readonly service: JourneyService | '';
+  readonly service: LoginService | '';
   readonly verifier: string;
   readonly nonce: string;
 }
 
-export interface JourneyStart {
+export interface LoginStart {
   readonly state: string;
   /** For the browser that leaves, and no other. */
   readonly cookie: string;
@@ -35,19 +35,24 @@ export interface JourneyStart {
 
 const made = (): string => randomBytes(24).toString('base64url');
 
-export function createJourneys(options: OptionsService, hands: TicketHands) {
-  const tickets = createTickets<Journey>('oauth-state', stateMs, hands);
-  const leave = (traveller: Traveller, service: Journey['service'], verifier: string, nonce: string): JourneyStart => {
+export function createLoginFlows(options: OptionsService, deps: OneTimeTokenDeps) {
+  const oneTimeTokens = createOneTimeTokens<LoginFlow>('oauth-state', stateMs, deps);
+  const leave = (
+    loginState: LoginState,
+    service: LoginFlow['service'],
+    verifier: string,
+    nonce: string,
+  ): LoginStart => {
     const state = made();
-    return { state, cookie: tickets.issue({ ...traveller, state, service, verifier, nonce }) };
+    return { state, cookie: oneTimeTokens.issue({ ...loginState, state, service, verifier, nonce }) };
   };
   return {
     /** For consoles that build the address themselves: no PKCE, no nonce. */
-    state: (traveller: Traveller): JourneyStart => leave(traveller, '', '', ''),
+    state: (loginState: LoginState): LoginStart => leave(loginState, '', '', ''),
     /** @returns where the browser goes. @throws AppError oauth_off, server_address_unset. */
-    begin(service: JourneyService, traveller: Traveller): JourneyStart & { readonly url: string } {
+    begin(service: LoginService, loginState: LoginState): LoginStart & { readonly url: string } {
       if (service === 'telegram') {
-        const start = leave(traveller, service, '', '');
+        const start = leave(loginState, service, '', '');
         return { ...start, url: telegramUrl(options, start.state) };
       }
       const { name, enabled, exchange } = codeProviders[service];
@@ -56,12 +61,12 @@ export function createJourneys(options: OptionsService, hands: TicketHands) {
       if (!URL.canParse(target.authorizeUrl)) throw new AppError('oauth_unreachable', { name });
       if (target.redirectUri !== '' && options.get('ServerAddress') === '') throw new AppError('server_address_unset');
       const [verifier, nonce] = [made() + made(), target.issuer === null ? '' : made()];
-      const start = leave(traveller, service, verifier, nonce);
+      const start = leave(loginState, service, verifier, nonce);
       return { ...start, url: addressOf(target, start.state, verifier, nonce) };
     },
     /** What was remembered, once. @throws AppError oauth_state when this browser did not leave for this service, or long ago. */
-    async arrive(service: JourneyService, state: string, cookie: string): Promise<Journey> {
-      const journey = await tickets.take(cookie);
+    async arrive(service: LoginService, state: string, cookie: string): Promise<LoginFlow> {
+      const journey = await oneTimeTokens.take(cookie);
       if (journey === null || !same(journey.state, state)) throw new AppError('oauth_state');
       if (journey.service !== service && journey.service !== '') throw new AppError('oauth_state');
       return journey;

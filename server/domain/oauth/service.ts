@@ -6,13 +6,13 @@ import { AppError } from '../../contract/errors.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
-import type { Allowance } from '../sessions/rate-limit.ts';
+import type { RateLimit } from '../sessions/rate-limit.ts';
 import type { UsersService } from '../users/service.ts';
 import { exchangeCode, type Fetch } from './exchange.ts';
 import { issuerAt } from './issuer.ts';
-import { createJourneys } from './login-flow.ts';
+import { createLoginFlows } from './login-flow.ts';
 import { type CodeProviderId, codeProviders } from './providers.ts';
-import { createSignUp, type Newcomer } from './sign-up.ts';
+import { createSignUp, type NewUser } from './sign-up.ts';
 import { createUsedSignatures, type TelegramFields, telegramId } from './telegram.ts';
 
 const timeoutMs = 10_000;
@@ -21,7 +21,7 @@ const timeoutMs = 10_000;
 export type SignInResult = { readonly bound: true } | { readonly bound: false; readonly user: UserRow };
 
 /** Who comes back. */
-export interface Arrival {
+export interface CallbackContext {
   readonly ip: string;
   /** 0 = nobody is logged in. */
   readonly userId: number;
@@ -31,7 +31,7 @@ export interface Arrival {
   readonly stateCookie: string;
 }
 
-export interface Callback extends Arrival {
+export interface Callback extends CallbackContext {
   readonly code: string;
   readonly state: string;
   /** What the service says went wrong, '' = nothing. */
@@ -48,14 +48,14 @@ export function createOAuth(deps: {
   readonly vault: Vault;
   readonly store: EphemeralStore;
   /** New accounts of one network. */
-  readonly signUps: Allowance;
+  readonly signUps: RateLimit;
   readonly fetch: Fetch;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
   const { options } = deps;
   const repository = createUsersRepository(deps.database);
-  const journeys = createJourneys(options, deps);
+  const loginFlows = createLoginFlows(options, deps);
   const signUp = createSignUp(deps);
   const signatures = createUsedSignatures(deps.store, deps.now);
   const seconds = () => Math.floor(deps.now() / 1000);
@@ -78,11 +78,11 @@ export function createOAuth(deps: {
     await repository.setIdentity(userId, identity);
   };
 
-  const enter = async (newcomer: Newcomer): Promise<UserRow> => {
-    const owner = await ownerOf(newcomer.identity);
-    if (owner === undefined) return signUp.register(newcomer);
+  const enter = async (newUser: NewUser): Promise<UserRow> => {
+    const owner = await ownerOf(newUser.identity);
+    if (owner === undefined) return signUp.register(newUser);
     if (owner.deleted_at !== null) throw new AppError('user_closed');
-    await signUp.keepEmail(owner, newcomer.email);
+    await signUp.keepEmail(owner, newUser.email);
     return owner;
   };
 
@@ -119,13 +119,13 @@ export function createOAuth(deps: {
   };
 
   return {
-    state: journeys.state,
-    begin: journeys.begin,
+    state: loginFlows.state,
+    begin: loginFlows.begin,
     /** @throws AppError oauth_*, setup_needed, register_closed, email_*, user_closed, login_again_needed. */
     async callback(id: CodeProviderId, given: Callback): Promise<SignInResult> {
       const { name, column, prefix, enabled, exchange } = codeProviders[id];
       if (given.error !== '') throw new AppError('oauth_refused', { detail: given.error.slice(0, 200) });
-      const journey = await journeys.arrive(id, given.state, given.stateCookie);
+      const journey = await loginFlows.arrive(id, given.state, given.stateCookie);
       // Somebody else has logged in, or out, in this browser meanwhile.
       if (journey.userId !== given.userId) throw new AppError('oauth_state');
       if (!options.get(enabled)) throw new AppError('oauth_off', { name, en: name });
@@ -152,7 +152,7 @@ export function createOAuth(deps: {
       const noop = { username: '', displayName: '', email: '' };
       return enter({ ...noop, identity, service: '微信', prefix: 'wechat_', affCode, ip });
     },
-    async weChatBind(code: string, { userId, fresh }: Arrival): Promise<void> {
+    async weChatBind(code: string, { userId, fresh }: CallbackContext): Promise<void> {
       if (!fresh) throw new AppError('login_again_needed');
       await bind({ column: 'wechat_id', id: await weChatId(code), issuer: '' }, '微信', userId, fresh);
     },
@@ -160,8 +160,8 @@ export function createOAuth(deps: {
      * Only for accounts that bound it before.
      * @param state of the way there; '' = a widget of another console, which has none. @throws AppError oauth_*, user_closed.
      */
-    async telegramLogin(fields: TelegramFields, state: string, { stateCookie }: Arrival): Promise<UserRow> {
-      if (state !== '') await journeys.arrive('telegram', state, stateCookie);
+    async telegramLogin(fields: TelegramFields, state: string, { stateCookie }: CallbackContext): Promise<UserRow> {
+      if (state !== '') await loginFlows.arrive('telegram', state, stateCookie);
       return onceSigned(fields, async (identity) => {
         const owner = await repository.findByIdentity(identity);
         if (owner === undefined) throw new AppError('telegram_unbound');
@@ -174,11 +174,11 @@ export function createOAuth(deps: {
      * of its way there, and the widget of another console calls with the header of its user, which no link carries.
      * @param state '' = such a widget. @throws AppError oauth_*, login_again_needed.
      */
-    async telegramBind(fields: TelegramFields, state: string, arrival: Arrival): Promise<void> {
-      const journey = state === '' ? null : await journeys.arrive('telegram', state, arrival.stateCookie);
-      if (journey !== null && journey.userId !== arrival.userId) throw new AppError('oauth_state');
-      const fresh = journey?.fresh === true || arrival.fresh;
-      await onceSigned(fields, (identity) => bind(identity, 'Telegram', arrival.userId, fresh));
+    async telegramBind(fields: TelegramFields, state: string, context: CallbackContext): Promise<void> {
+      const journey = state === '' ? null : await loginFlows.arrive('telegram', state, context.stateCookie);
+      if (journey !== null && journey.userId !== context.userId) throw new AppError('oauth_state');
+      const fresh = journey?.fresh === true || context.fresh;
+      await onceSigned(fields, (identity) => bind(identity, 'Telegram', context.userId, fresh));
     },
   };
 }

@@ -8,14 +8,14 @@ import { checkEmail, isEmail } from '../accounts/email.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { networkOf } from '../sessions/network.ts';
-import type { Allowance } from '../sessions/rate-limit.ts';
+import type { RateLimit } from '../sessions/rate-limit.ts';
 import { maxUsernameLength } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 
 const nameAttempts = 20;
 const maxDisplayNameLength = 20;
 
-export interface Newcomer {
+export interface NewUser {
   readonly identity: Identity;
   /** As messages name the service. */
   readonly service: string;
@@ -36,7 +36,7 @@ export function createSignUp(deps: {
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
   /** New accounts of one network. */
-  readonly signUps: Allowance;
+  readonly signUps: RateLimit;
 }) {
   const { options, users } = deps;
   const repository = createUsersRepository(deps.database);
@@ -60,23 +60,23 @@ export function createSignUp(deps: {
 
   return {
     /** @throws AppError setup_needed, register_closed, email_*, too_many_attempts. */
-    async register(given: Newcomer): Promise<UserRow> {
+    async register(input: NewUser): Promise<UserRow> {
       if (!(await users.rootExists())) throw new AppError('setup_needed');
       if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
-      const email = admitted(given.email, given.service);
-      if (!(await deps.signUps.take(networkOf(given.ip)))) throw new AppError('too_many_attempts');
-      const username = await freeName(given.username, given.prefix);
+      const email = admitted(input.email, input.service);
+      if (!(await deps.signUps.take(networkOf(input.ip)))) throw new AppError('too_many_attempts');
+      const username = await freeName(input.username, input.prefix);
       const id = await users.create({
         username,
         // Nobody knows it: the way in is the other service, or a reset by mail.
         password: randomBytes(32).toString('base64url'),
         passwordMade: true,
-        displayName: [...given.displayName].slice(0, maxDisplayNameLength).join(''),
+        displayName: [...input.displayName].slice(0, maxDisplayNameLength).join(''),
         role: Role.user,
         quota: 0,
         email: email !== '' && !(await repository.emailTaken(email, 0)) ? email : '',
-        inviterId: await deps.affiliate.inviterOf(given.affCode),
-        identity: given.identity,
+        inviterId: await deps.affiliate.inviterOf(input.affCode),
+        identity: input.identity,
       });
       await deps.affiliate.welcome({ id, username, group_name: 'default' });
       const user = await users.find(id);

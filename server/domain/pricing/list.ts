@@ -5,7 +5,7 @@ import { ChannelStatus } from '../../contract/enum.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
-import { factsOf, type ModelFacts } from './models.ts';
+import { detailsOf, type ModelDetails } from './models.ts';
 
 export interface PriceListItem {
   readonly model_name: string;
@@ -18,7 +18,7 @@ export interface PriceListItem {
   readonly enable_groups: readonly string[];
   readonly owner_by: string;
   readonly supported_endpoint_types: readonly string[];
-  readonly maker: ModelFacts['maker'];
+  readonly maker: ModelDetails['maker'];
   readonly context: number | null;
   readonly longest: number | null;
   readonly takes: readonly string[];
@@ -30,7 +30,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
   /** @returns model -> groups in which an enabled channel serves it. */
   const served = async (): Promise<Map<string, Set<string>>> => {
     const models = new Map<string, Set<string>>();
-    for (const channel of await deps.channels.everything()) {
+    for (const channel of await deps.channels.all()) {
       if (channel.status !== ChannelStatus.enabled) continue;
       for (const model of channel.models) {
         const groups = models.get(model) ?? new Set();
@@ -59,7 +59,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
         const enabled = [...groups].filter((group) => usable[group] !== undefined).sort();
         const prices = resolvePrices(tables, model, { group: 'default', userGroup: '', acceptUnset });
         if (enabled.length === 0 || prices === null) return [];
-        const { maker, context, longest, takes } = factsOf(tables, model);
+        const { maker, context, longest, takes } = detailsOf(tables, model);
         return [
           {
             model_name: model,

@@ -19,7 +19,7 @@ export interface Dollars {
   readonly per_call: number | null;
 }
 
-export interface ModelFacts extends Dollars {
+export interface ModelDetails extends Dollars {
   readonly model: string;
   readonly maker: { readonly zh: string; readonly en: string } | null;
   /** Tokens of prompt and answer; null = unknown. */
@@ -35,7 +35,7 @@ export interface Suggestion extends Pick<Dollars, 'input' | 'output' | 'per_call
   readonly like: string;
 }
 
-export interface ModelRow extends ModelFacts {
+export interface ModelRow extends ModelDetails {
   readonly groups: readonly string[];
   /** Enabled ones. */
   readonly channels: readonly ModelChannel[];
@@ -84,7 +84,7 @@ export function dollarsOf(tables: PriceTables, model: string): Dollars {
 const isPriced = ({ input, per_call: call }: Pick<Dollars, 'input' | 'per_call'>): boolean =>
   input !== null || call !== null;
 
-export function factsOf(tables: PriceTables, model: string): ModelFacts {
+export function detailsOf(tables: PriceTables, model: string): ModelDetails {
   const { context, output, known } = modelLimits(model);
   return {
     model,
@@ -189,30 +189,30 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
     const period = periodOf('24h', seconds);
     return {
       period,
-      sums: new Map((await traffic.totals(week, ['part'])).map((sum) => [sum.part, sum])),
+      totals: new Map((await traffic.totals(week, ['part'])).map((sum) => [sum.part, sum])),
       parts: Map.groupBy(await traffic.parts('model', period), ({ part }) => part),
     };
   };
 
   return {
     /** Of these names, whether a channel serves them or not. */
-    facts: (models: readonly string[]): ModelFacts[] => {
+    details: (models: readonly string[]): ModelDetails[] => {
       const current = tables();
-      return models.map((model) => factsOf(current, model));
+      return models.map((model) => detailsOf(current, model));
     },
     /** Every model of an enabled channel, in alphabetical order. */
     async rows(): Promise<ModelRow[]> {
       const current = tables();
-      const { period, sums, parts } = await used();
+      const { period, totals, parts } = await used();
       const rows = [...(await served())].map(([model, { groups, channels: own }]): ModelRow => {
-        const facts = factsOf(current, model);
+        const details = detailsOf(current, model);
         own.sort((one, other) => other.priority - one.priority || one.id - other.id);
         const first = own.filter(({ priority }) => priority === own[0]?.priority);
         const dearest = (of: 'input' | 'output') =>
           first.some((channel) => channel[of] === null) ? null : Math.max(...first.map((channel) => channel[of] ?? 0));
-        const sum = sums.get(model);
+        const sum = totals.get(model);
         return {
-          ...facts,
+          ...details,
           groups: [...groups].sort(),
           channels: own,
           cost_input: dearest('input'),
@@ -222,7 +222,7 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
           tokens_out: sum?.tokens_out ?? 0,
           charge: sum?.charge ?? 0,
           bars: barsOf(period, parts.get(model) ?? [], null),
-          suggestion: isPriced(facts) ? null : suggestionFor(model),
+          suggestion: isPriced(details) ? null : suggestionFor(model),
         };
       });
       return rows.sort((one, other) => one.model.localeCompare(other.model));

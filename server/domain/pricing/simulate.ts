@@ -13,7 +13,7 @@ export interface PastCharge {
   readonly other: string;
 }
 
-export interface SimulatedModel {
+export interface ModelCost {
   readonly model: string;
   readonly requests: number;
   readonly before: number;
@@ -27,7 +27,7 @@ export interface Simulation {
     readonly requests: number;
     readonly before: number;
     readonly after: number;
-    readonly models: SimulatedModel[];
+    readonly models: ModelCost[];
   };
 }
 
@@ -35,7 +35,7 @@ export interface Simulation {
 export function createSimulation(changed: ReadonlySet<string>, text: (key: PriceOptionKey) => string): Simulation {
   const tables = compilePriceTables(text);
   const groupsChange = changed.has('GroupRatio') || changed.has('GroupGroupRatio');
-  const models = new Map<string, SimulatedModel>();
+  const models = new Map<string, ModelCost>();
 
   /** The group's ratio of the day stays unless it is what is changed; the user's own group is not in the log. */
   const pricesNow = (charge: PastCharge, then: Prices): Prices | null => {
@@ -80,7 +80,7 @@ export function createSimulation(changed: ReadonlySet<string>, text: (key: Price
       const all = [...models.values()].sort(
         (one, other) => Math.abs(other.after - other.before) - Math.abs(one.after - one.before),
       );
-      const sum = (of: (model: SimulatedModel) => number) => all.reduce((total, model) => total + of(model), 0);
+      const sum = (of: (model: ModelCost) => number) => all.reduce((total, model) => total + of(model), 0);
       return {
         requests: sum((model) => model.requests),
         before: sum((model) => model.before),

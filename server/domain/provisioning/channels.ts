@@ -6,13 +6,13 @@ import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
 import { providers } from '../../providers/catalogue.ts';
-import { type ChannelFields, type ChannelsService, channelView, type KeyHolder } from '../channels/service.ts';
+import { type ChannelFields, type ChannelsService, channelView, type KeyOwner } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { asText, described, differing } from './compare.ts';
+import { asText, changedFields, describeChanges } from './compare.ts';
 
-const typeOf = (wanted: string | number): number => {
-  const found = providers.find((row) => row.slug === wanted || row.type === Number(wanted));
-  if (found === undefined) throw new AppError('channel_type_unknown', { type: wanted });
+const typeOf = (expected: string | number): number => {
+  const found = providers.find((row) => row.slug === expected || row.type === Number(expected));
+  if (found === undefined) throw new AppError('channel_type_unknown', { type: expected });
   return found.type;
 };
 
@@ -34,8 +34,8 @@ function fieldsOf(channel: ProvisionedChannel): ChannelFields {
 
 export async function applyChannels(
   deps: { readonly database: Database; readonly channels: ChannelsService; readonly vault: Vault },
-  wanted: readonly ProvisionedChannel[],
-  { label, prune, holder }: { readonly label: string; readonly prune: boolean; readonly holder: KeyHolder },
+  expected: readonly ProvisionedChannel[],
+  { label, prune, keyOwner }: { readonly label: string; readonly prune: boolean; readonly keyOwner: KeyOwner },
 ): Promise<ProvisionChange[]> {
   const repository = createChannelsRepository(deps.database);
   const changes: ProvisionChange[] = [];
@@ -44,7 +44,7 @@ export async function applyChannels(
     const index = rest.findIndex((row) => row.name === name && row.type === type);
     return index < 0 ? undefined : rest.splice(index, 1)[0];
   };
-  for (const channel of wanted) {
+  for (const channel of expected) {
     const fields = fieldsOf(channel);
     const row = take(channel.name, typeOf(channel.type));
     const { name } = channel;
@@ -58,17 +58,17 @@ export async function applyChannels(
       changes.push({ action: 'create', ...about, fields: [] });
       continue;
     }
-    const present = { ...channelView(row) };
-    const changed = differing({ ...fields }, present);
+    const current = { ...channelView(row) };
+    const changed = changedFields({ ...fields }, current);
     const key = channel.key?.trim() ?? '';
     const newKey = key !== '' && deps.vault.open('channel-key', row.key_sealed) !== key;
-    const said = [...described(changed, present), ...(newKey ? ['key: changed'] : [])];
-    if (said.length > 0) {
+    const fieldChanges = [...describeChanges(changed, current), ...(newKey ? ['key: changed'] : [])];
+    if (fieldChanges.length > 0) {
       // A document that names the key proves that its author knows it.
-      const proven = key === '' ? holder : 'owner';
+      const proven = key === '' ? keyOwner : 'owner';
       await deps.channels.update(row.id, { ...changed, ...(newKey ? { key: channel.key } : {}) }, proven);
     }
-    changes.push({ action: said.length > 0 ? 'update' : 'unchanged', ...about, fields: said });
+    changes.push({ action: fieldChanges.length > 0 ? 'update' : 'unchanged', ...about, fields: fieldChanges });
   }
   for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {
     await deps.channels.remove(row.id);

@@ -5,12 +5,12 @@ import { RedemptionStatus } from '../../contract/enum.ts';
 import type { ProvisionChange, ProvisionedCode } from '../../contract/provision.ts';
 import type { RedemptionsService } from '../redemptions/service.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { described, differing } from './compare.ts';
+import { changedFields, describeChanges } from './compare.ts';
 import { amountOf, expiryOf } from './values.ts';
 
 export async function applyCodes(
   deps: { readonly database: Database; readonly redemptions: RedemptionsService; readonly vault: Vault },
-  wanted: readonly ProvisionedCode[],
+  expected: readonly ProvisionedCode[],
   {
     creator,
     quotaPerUnit,
@@ -19,7 +19,7 @@ export async function applyCodes(
 ): Promise<ProvisionChange[]> {
   const repository = createRedemptionsRepository(deps.database);
   const changes: ProvisionChange[] = [];
-  for (const code of wanted) {
+  for (const code of expected) {
     const { name } = code;
     const about = { kind: 'code', name } as const;
     const quota = amountOf('quota', code.quota, quotaPerUnit);
@@ -42,14 +42,14 @@ export async function applyCodes(
       changes.push({ action: 'create', ...about, fields: [] });
       continue;
     }
-    const present = { name: row.name, quota: row.quota, expired_time: row.expires_at };
+    const current = { name: row.name, quota: row.quota, expired_time: row.expires_at };
     const changed =
       row.status === RedemptionStatus.used
         ? {}
-        : differing({ name, quota, expired_time: expires(row.created_at) }, present);
-    const said = described(changed, present);
-    if (said.length > 0) await deps.redemptions.update(row.id, changed, false);
-    changes.push({ action: said.length > 0 ? 'update' : 'unchanged', ...about, fields: said });
+        : changedFields({ name, quota, expired_time: expires(row.created_at) }, current);
+    const fieldChanges = describeChanges(changed, current);
+    if (fieldChanges.length > 0) await deps.redemptions.update(row.id, changed, false);
+    changes.push({ action: fieldChanges.length > 0 ? 'update' : 'unchanged', ...about, fields: fieldChanges });
   }
   return changes;
 }

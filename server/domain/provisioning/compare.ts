@@ -19,9 +19,9 @@ export const same = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === 'string' && typeof other === 'string' && Bun.deepEquals(parsed(one), parsed(other)));
 
 /** @returns the wanted fields that differ; undefined ones are not wanted. */
-export function differing(wanted: Fields, present: Fields): Fields {
+export function changedFields(expected: Fields, current: Fields): Fields {
   return Object.fromEntries(
-    Object.entries(wanted).filter(([name, value]) => value !== undefined && !same(value, present[name])),
+    Object.entries(expected).filter(([name, value]) => value !== undefined && !same(value, current[name])),
   );
 }
 
@@ -31,5 +31,5 @@ const short = (value: unknown): string => {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 };
 
-export const described = (changed: Fields, present: Fields): string[] =>
-  Object.entries(changed).map(([name, value]) => `${name}: ${short(present[name] ?? '')} -> ${short(value)}`);
+export const describeChanges = (changed: Fields, current: Fields): string[] =>
+  Object.entries(changed).map(([name, value]) => `${name}: ${short(current[name] ?? '')} -> ${short(value)}`);

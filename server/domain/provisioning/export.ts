@@ -28,7 +28,7 @@ function createVariables() {
 }
 
 /** What equals the default of a new object is left out. */
-const differing = (fields: Readonly<Record<string, unknown>>) =>
+const nonDefault = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== 0 && value !== undefined));
 
 const objectOf = (text: string): unknown => {
@@ -45,9 +45,9 @@ const ratioMaps: readonly string[] = priceOptionKeys.filter(
 
 /** Entries that are not the shipped ones; null = a shipped one that is gone. */
 function changedRatios(key: OptionKey, text: string): Record<string, unknown> {
-  const [shipped, present] = [mapOf(optionRow(key).fallback), mapOf(text)];
-  const gone = [...shipped.keys()].filter((name) => !present.has(name)).map((name) => [name, null] as const);
-  const changed = [...present].filter(([name, ratio]) => !Bun.deepEquals(ratio, shipped.get(name)));
+  const [shipped, current] = [mapOf(optionRow(key).fallback), mapOf(text)];
+  const gone = [...shipped.keys()].filter((name) => !current.has(name)).map((name) => [name, null] as const);
+  const changed = [...current].filter(([name, ratio]) => !Bun.deepEquals(ratio, shipped.get(name)));
   return Object.fromEntries([...changed, ...gone]);
 }
 
@@ -87,7 +87,7 @@ export async function exportSite(
       username: user.username,
       password: variable('USER', user.username, 'PASSWORD'),
       ...(user.display_name === user.username ? {} : { display_name: user.display_name }),
-      ...differing({
+      ...nonDefault({
         group: user.group_name === 'default' ? '' : user.group_name,
         role: user.role >= Role.root ? 'root' : user.role >= Role.admin ? 'admin' : '',
         status: user.status === UserStatus.enabled ? '' : 'disabled',
@@ -100,7 +100,7 @@ export async function exportSite(
       key: variable('CHANNEL', row.name, 'KEY'),
       models: row.models.split(','),
       ...(row.auto_ban === 1 ? {} : { auto_ban: row.auto_ban }),
-      ...differing({
+      ...nonDefault({
         // One that was disabled by itself is wanted on, but not by this file.
         status: row.status === ChannelStatus.disabled ? 'disabled' : '',
         group: row.group_name === 'default' ? '' : row.group_name.split(','),
@@ -124,7 +124,7 @@ export async function exportSite(
       key: variable('TOKEN', `${names.get(row.user_id)}_${row.name}`, 'KEY'),
       quota: row.unlimited === 1 ? 'unlimited' : row.quota_limit,
       ...(row.expires_at === -1 ? {} : { expires: row.expires_at }),
-      ...differing({
+      ...nonDefault({
         status: row.status === TokenStatus.disabled ? 'disabled' : '',
         models: row.model_limits === '' ? '' : row.model_limits.split(','),
         allow_ips: row.allow_ips === '' ? '' : row.allow_ips.split('\n'),

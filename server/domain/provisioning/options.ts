@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
 import type { ProvisionChange, ProvisionDocument } from '../../contract/provision.ts';
 import type { OptionsService } from '../options/service.ts';
-import { described, same } from './compare.ts';
+import { describeChanges, same } from './compare.ts';
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
@@ -19,30 +19,30 @@ export async function applyOptions(
   document: ProvisionDocument,
   actor: string,
 ): Promise<ProvisionChange[]> {
-  const wanted = new Map<string, string | null>();
+  const expected = new Map<string, string | null>();
   for (const [key, value] of Object.entries(document.options ?? {}))
-    wanted.set(key, value === null ? null : textOf(value));
+    expected.set(key, value === null ? null : textOf(value));
   const maps = { ...document.ratios, ...(document.groups === undefined ? {} : { GroupRatio: document.groups }) };
   for (const [key, names] of Object.entries(maps)) {
     if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
-    wanted.set(key, merged(wanted.get(key) ?? options.text(key), names));
+    expected.set(key, merged(expected.get(key) ?? options.text(key), names));
   }
   const changes: ProvisionChange[] = [];
   // What another option needs is set before it.
   const dependent = ([key, value]: readonly [string, string | null]): boolean =>
     value === 'true' && isOptionKey(key) && optionRow(key).needs !== null;
-  const ordered = [...wanted].sort((one, other) => Number(dependent(one)) - Number(dependent(other)));
+  const ordered = [...expected].sort((one, other) => Number(dependent(one)) - Number(dependent(other)));
   for (const [key, value] of ordered) {
     if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
     const { secret, fallback } = optionRow(key);
-    const present = options.text(key);
-    if (same(value ?? fallback, present)) {
+    const current = options.text(key);
+    if (same(value ?? fallback, current)) {
       changes.push({ action: 'unchanged', kind: 'option', name: key, fields: [] });
       continue;
     }
     if (value === null) await options.reset(key, Role.root, actor);
     else await options.set(key, value, Role.root, actor);
-    const fields = secret ? ['value: changed'] : described({ value: value ?? fallback }, { value: present });
+    const fields = secret ? ['value: changed'] : describeChanges({ value: value ?? fallback }, { value: current });
     changes.push({ action: 'update', kind: 'option', name: key, fields });
   }
   return changes;

@@ -19,7 +19,7 @@ export async function preparePasswords(
   }
   return {
     isCurrent: passwords.isCurrent,
-    decoy: passwords.decoy,
+    dummyHash: passwords.dummyHash,
     hash: async (password) => hashes.get(password) ?? passwords.hash(password),
     verify: async (password, hash) => verified.get(`${hash} ${password}`) ?? passwords.verify(password, hash),
   };

@@ -12,7 +12,7 @@ import type { Credentials } from '../users/credentials.ts';
 import type { Passwords } from '../users/password.ts';
 import { checkKnownUsername, checkPassword } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
-import { asText, described, differing } from './compare.ts';
+import { asText, changedFields, describeChanges } from './compare.ts';
 import { amountOf, expiryOf } from './values.ts';
 
 const passwordless = (username: string) => ({
@@ -34,13 +34,13 @@ export async function applyUsers(
     readonly credentials: Credentials;
     readonly passwords: Passwords;
   },
-  wanted: readonly ProvisionedUser[],
+  expected: readonly ProvisionedUser[],
   quotaPerUnit: number,
 ): Promise<{ readonly changes: readonly ProvisionChange[]; readonly grants: readonly Grant[] }> {
   const repository = createUsersRepository(deps.database);
   const changes: ProvisionChange[] = [];
   const grants: Grant[] = [];
-  for (const user of wanted) {
+  for (const user of expected) {
     const name = user.username;
     const fields = {
       display_name: user.display_name,
@@ -65,20 +65,22 @@ export async function applyUsers(
       row = await repository.findByLogin(name);
     }
     if (row === undefined) throw new AppError('user_unknown');
-    const present = { ...row };
-    const changed = differing(fields, present);
+    const current = { ...row };
+    const changed = changedFields(fields, current);
     if (Object.keys(changed).length > 0) await repository.update(row.id, row.role, changed);
     const newPassword = !created && password !== null && !(await deps.passwords.verify(password, row.password_hash));
     if (newPassword && password !== null) {
       checkPassword(password);
       await deps.credentials.replace(row.id, password);
     }
-    const said = created ? [] : [...described(changed, present), ...(newPassword ? ['password: changed'] : [])];
+    const fieldChanges = created
+      ? []
+      : [...describeChanges(changed, current), ...(newPassword ? ['password: changed'] : [])];
     changes.push({
-      action: created ? 'create' : said.length > 0 ? 'update' : 'unchanged',
+      action: created ? 'create' : fieldChanges.length > 0 ? 'update' : 'unchanged',
       kind: 'user',
       name,
-      fields: said,
+      fields: fieldChanges,
       ...(created && password === null ? { notes: [passwordless(name)] } : {}),
     });
   }
@@ -124,7 +126,7 @@ export async function applyTokens(
     readonly tokens: TokensService;
     readonly vault: Vault;
   },
-  wanted: readonly ProvisionedToken[],
+  expected: readonly ProvisionedToken[],
   {
     label,
     prune,
@@ -145,7 +147,7 @@ export async function applyTokens(
     const index = rest.findIndex((row) => row.name === name && row.user_id === owner);
     return index < 0 ? undefined : rest.splice(index, 1)[0];
   };
-  for (const token of wanted) {
+  for (const token of expected) {
     const { name } = token;
     const owner =
       token.owner === undefined ? await deps.users.firstWithRole(Role.root) : await deps.users.findByLogin(token.owner);
@@ -165,12 +167,18 @@ export async function applyTokens(
       changes.push({ action: 'create', kind: 'token', name, fields: [], ...notes });
       continue;
     }
-    const present = { ...row };
-    const changed = differing(columns, present);
+    const current = { ...row };
+    const changed = changedFields(columns, current);
     const newKey = hmac !== undefined && hmac !== row.key_hmac;
-    const said = [...described(changed, present), ...(newKey ? ['key: changed'] : [])];
-    if (said.length > 0) await repository.update(row.id, null, { ...changed, ...(newKey ? secret : {}) }, undefined);
-    changes.push({ action: said.length > 0 ? 'update' : 'unchanged', kind: 'token', name, fields: said });
+    const fieldChanges = [...describeChanges(changed, current), ...(newKey ? ['key: changed'] : [])];
+    if (fieldChanges.length > 0)
+      await repository.update(row.id, null, { ...changed, ...(newKey ? secret : {}) }, undefined);
+    changes.push({
+      action: fieldChanges.length > 0 ? 'update' : 'unchanged',
+      kind: 'token',
+      name,
+      fields: fieldChanges,
+    });
   }
   for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {
     await deps.tokens.remove(row.id, null);

@@ -32,12 +32,12 @@ export async function checkScope(
   {
     prune,
     dryRun,
-    reach: scope,
+    scope,
     users,
   }: {
     readonly prune: boolean;
     readonly dryRun: boolean;
-    readonly reach: ProvisionScope;
+    readonly scope: ProvisionScope;
     readonly users: {
       findByLogin(login: string): Promise<UserRow | undefined>;
       firstWithRole(role: number): Promise<UserRow | undefined>;

@@ -5,7 +5,7 @@ import { openSandboxOf } from '../../../db/sandbox.ts';
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type ProvisionChange, provisionDocument } from '../../contract/provision.ts';
-import type { ChannelsService, KeyHolder } from '../channels/service.ts';
+import type { ChannelsService, KeyOwner } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { RedemptionsService } from '../redemptions/service.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -37,9 +37,9 @@ export interface ProvisionOrder {
   readonly prune: boolean;
   readonly actor: string;
   /** Who may send stored keys of channels elsewhere without naming them. */
-  readonly holder: KeyHolder;
+  readonly keyOwner: KeyOwner;
   /** What the caller's access token may do; absent = everything. */
-  readonly reach?: ProvisionScope | undefined;
+  readonly scope?: ProvisionScope | undefined;
 }
 
 export type ProvisioningService = ReturnType<typeof createProvisioning>;
@@ -68,18 +68,18 @@ export function createProvisioning(deps: {
   return {
     export: (balances: boolean) => exportSite(deps, balances),
     /** All or nothing. @throws AppError params_invalid, scope_too_small and whatever the single steps throw. */
-    async apply({ document, dryRun, prune, actor, holder, reach: scope }: ProvisionOrder): Promise<ProvisionChange[]> {
+    async apply({ document, dryRun, prune, actor, keyOwner, scope }: ProvisionOrder): Promise<ProvisionChange[]> {
       const parsed = provisionDocument.safeParse(document);
       if (!parsed.success) {
         const [issue] = parsed.error.issues;
         throw new AppError('params_invalid', { detail: `${issue?.path.map(String).join('.')}: ${issue?.message}` });
       }
       const users = createUsersRepository(deps.database);
-      if (scope !== undefined) await checkScope(parsed.data, { prune, dryRun, reach: scope, users });
-      const wanted = scope !== undefined && dryRun ? withoutPasswords(parsed.data) : parsed.data;
-      const label = wanted.label ?? '';
+      if (scope !== undefined) await checkScope(parsed.data, { prune, dryRun, scope, users });
+      const expected = scope !== undefined && dryRun ? withoutPasswords(parsed.data) : parsed.data;
+      const label = expected.label ?? '';
       if (prune && label === '') throw new AppError('params_invalid', { detail: '--prune: label' });
-      const passwords = await preparePasswords(deps.passwords, wanted.users ?? [], users.findByLogin);
+      const passwords = await preparePasswords(deps.passwords, expected.users ?? [], users.findByLogin);
       if (!dryRun) await grant((await deps.options.meta(grantsDue)) ?? '');
       let due = '';
       const database = await openSandboxOf(deps.database);
@@ -87,13 +87,13 @@ export function createProvisioning(deps: {
         const services = await deps.servicesOn(database, passwords);
         const all = { ...deps, ...services, database, passwords };
         const now = Math.floor(deps.now() / 1000);
-        const options = await applyOptions(services.options, wanted, actor);
+        const options = await applyOptions(services.options, expected, actor);
         const quotaPerUnit = services.options.get('QuotaPerUnit');
-        const people = await applyUsers(all, wanted.users ?? [], quotaPerUnit);
-        const channels = await applyChannels(all, wanted.channels ?? [], { label, prune, holder });
-        const tokens = await applyTokens(all, wanted.tokens ?? [], { label, prune, quotaPerUnit, now });
+        const people = await applyUsers(all, expected.users ?? [], quotaPerUnit);
+        const channels = await applyChannels(all, expected.channels ?? [], { label, prune, keyOwner });
+        const tokens = await applyTokens(all, expected.tokens ?? [], { label, prune, quotaPerUnit, now });
         const root = await services.users.firstWithRole(Role.root);
-        const codes = await applyCodes(all, wanted.codes ?? [], { creator: root?.id ?? 0, quotaPerUnit, now });
+        const codes = await applyCodes(all, expected.codes ?? [], { creator: root?.id ?? 0, quotaPerUnit, now });
         const pending = people.grants.length === 0 ? '' : JSON.stringify(people.grants);
         if (pending !== '') await services.options.setMeta(grantsDue, pending);
         // A site that has its administrator from a file needs no set-up page.

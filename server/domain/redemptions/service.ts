@@ -19,7 +19,7 @@ import { storedText } from '../../contract/stored-texts.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { createAllowance } from '../sessions/rate-limit.ts';
+import { createRateLimit } from '../sessions/rate-limit.ts';
 
 /** Absent = default (create) or unchanged (update). The limits are those of new-api. */
 export interface RedemptionFields {
@@ -50,7 +50,7 @@ export function createRedemptions(deps: {
 }) {
   const { vault, options } = deps;
   const repository = createRedemptionsRepository(deps.database);
-  const guessing = createAllowance('wrong redemption codes', 600, attempts, deps.store);
+  const guessing = createRateLimit('wrong redemption codes', 600, attempts, deps.store);
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const view = (row: RedemptionRow): Redemption => ({

@@ -7,7 +7,7 @@ export const deviceSeconds = 180 * 24 * 3600;
 const maxAccounts = 5;
 const purpose = 'device';
 
-interface Holder {
+interface DeviceOwner {
   readonly id: number;
   readonly password_hash: string;
 }
@@ -18,7 +18,7 @@ type Entry = readonly [userId: number, name: string, mark: string, at: number];
 export type Devices = ReturnType<typeof createDevices>;
 
 /** A new password forgets every browser. */
-const markOf = ({ password_hash: hash }: Holder): string =>
+const markOf = ({ password_hash: hash }: DeviceOwner): string =>
   createHash('sha256').update(hash).digest('base64url').slice(0, 16);
 
 /** @param now epoch milliseconds. */
@@ -33,14 +33,14 @@ export function createDevices(vault: Vault, now: () => number) {
       return [];
     }
   };
-  const find = (entries: readonly Entry[], user: Holder): Entry | undefined =>
+  const find = (entries: readonly Entry[], user: DeviceOwner): Entry | undefined =>
     entries.find(([id, , mark]) => id === user.id && mark === markOf(user));
   return {
     /** @param cookie '' = none. @returns the name of the browser at this account, '' = it was never inside. */
-    nameOf: (cookie: string, user: Holder | undefined): string =>
+    nameOf: (cookie: string, user: DeviceOwner | undefined): string =>
       user === undefined ? '' : (find(read(cookie), user)?.[1] ?? ''),
     /** @returns the cookie with this account in it. */
-    remember(cookie: string, user: Holder): string {
+    store(cookie: string, user: DeviceOwner): string {
       const entries = read(cookie);
       const name = find(entries, user)?.[1] ?? randomBytes(9).toString('base64url');
       const others = entries.filter(([id]) => id !== user.id).slice(0, maxAccounts - 1);

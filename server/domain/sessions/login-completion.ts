@@ -6,19 +6,19 @@ import { AppError } from '../../contract/errors.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { UsersService } from '../users/service.ts';
 import type { Devices } from './devices.ts';
-import { createTickets } from './one-time-tokens.ts';
+import { createOneTimeTokens } from './one-time-tokens.ts';
 import type { SecondFactorService } from './second-factor.ts';
 import type { LoginClient, SessionsService } from './service.ts';
 
-const halfWayMs = 5 * 60_000;
+const pendingMs = 5 * 60_000;
 
-interface HalfWay {
+interface PendingLogin {
   readonly userId: number;
   readonly passwordHash: string;
 }
 
 /** Inside, or asked for a code first. */
-export type Entrance =
+export type LoginResult =
   | {
       readonly user: UserRow;
       readonly sessionId: string;
@@ -27,9 +27,9 @@ export type Entrance =
     }
   | { readonly ticket: string };
 
-export type EntranceService = ReturnType<typeof createEntrance>;
+export type LoginCompletion = ReturnType<typeof createLoginCompletion>;
 
-export function createEntrance(deps: {
+export function createLoginCompletion(deps: {
   readonly sessions: SessionsService;
   readonly secondFactor: SecondFactorService;
   readonly users: UsersService;
@@ -38,33 +38,33 @@ export function createEntrance(deps: {
   readonly store: EphemeralStore;
   readonly now: () => number;
 }) {
-  const tickets = createTickets<HalfWay>('half-way', halfWayMs, deps);
+  const oneTimeTokens = createOneTimeTokens<PendingLogin>('half-way', pendingMs, deps);
 
-  const open = async (user: UserRow, loginClient: LoginClient): Promise<Entrance> => ({
+  const open = async (user: UserRow, loginClient: LoginClient): Promise<LoginResult> => ({
     user,
     sessionId: await deps.sessions.open(user, loginClient),
-    deviceCookie: deps.devices.remember(loginClient.deviceCookie, user),
+    deviceCookie: deps.devices.store(loginClient.deviceCookie, user),
   });
 
   return {
     /** @param proven the way in was itself two factors, as a passkey is. @throws AppError user_disabled */
-    async admit(user: UserRow, loginClient: LoginClient, proven = false): Promise<Entrance> {
+    async admit(user: UserRow, loginClient: LoginClient, proven = false): Promise<LoginResult> {
       if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
       if (!proven && (await deps.secondFactor.isOn(user.id)))
-        return { ticket: tickets.issue({ userId: user.id, passwordHash: user.password_hash }) };
+        return { ticket: oneTimeTokens.issue({ userId: user.id, passwordHash: user.password_hash }) };
       return open(user, loginClient);
     },
     /** @throws AppError ticket_late, code_wrong, user_disabled, too_many_attempts. */
-    async secondStep(ticket: string, code: string, loginClient: LoginClient): Promise<Entrance> {
-      const halfWay = await tickets.peek(ticket);
-      if (halfWay === null) throw new AppError('ticket_late');
-      const user = await deps.users.find(halfWay.userId);
+    async secondStep(ticket: string, code: string, loginClient: LoginClient): Promise<LoginResult> {
+      const pending = await oneTimeTokens.peek(ticket);
+      if (pending === null) throw new AppError('ticket_late');
+      const user = await deps.users.find(pending.userId);
       if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_disabled');
       // What brought the visitor half the way must still be good.
-      if (user.password_hash !== halfWay.passwordHash) throw new AppError('ticket_late');
+      if (user.password_hash !== pending.passwordHash) throw new AppError('ticket_late');
       const device = deps.devices.nameOf(loginClient.deviceCookie, user);
       await deps.secondFactor.check(user.id, code, { ip: loginClient.ip, device });
-      if ((await tickets.take(ticket)) === null) throw new AppError('ticket_late');
+      if ((await oneTimeTokens.take(ticket)) === null) throw new AppError('ticket_late');
       return open(user, loginClient);
     },
   };

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Vault } from '../secrets/vault.ts';
 
-export interface Tickets<Content> {
+export interface OneTimeTokens<Content> {
   issue(content: Content): string;
   /** The content without using it up; null = unknown, used or late. */
   peek(ticket: string): Promise<Content | null>;
@@ -14,7 +14,7 @@ export interface Tickets<Content> {
   take(ticket: string): Promise<Content | null>;
 }
 
-export interface TicketHands {
+export interface OneTimeTokenDeps {
   readonly vault: Vault;
   /** Remember which were used until they would be late anyway. */
   readonly store: EphemeralStore;
@@ -29,11 +29,11 @@ interface Encrypted<Content> {
 }
 
 /** @param purpose bound into the seal. */
-export function createTickets<Content>(
+export function createOneTimeTokens<Content>(
   purpose: string,
   lifetimeMs: number,
-  { vault, store, now }: TicketHands,
-): Tickets<Content> {
+  { vault, store, now }: OneTimeTokenDeps,
+): OneTimeTokens<Content> {
   const used = (id: string) => ({ purpose: `used ${purpose}`, key: id });
   const open = (ticket: string): Encrypted<Content> | null => {
     if (ticket === '') return null;

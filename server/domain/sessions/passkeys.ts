@@ -6,9 +6,9 @@ import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Vault } from '../secrets/vault.ts';
-import type { WaysIn } from '../users/login-methods.ts';
+import type { LoginMethods } from '../users/login-methods.ts';
 import type { UsersService } from '../users/service.ts';
-import { createTickets } from './one-time-tokens.ts';
+import { createOneTimeTokens } from './one-time-tokens.ts';
 import { createThrottle } from './throttle.ts';
 
 const challengeMs = 5 * 60_000;
@@ -35,7 +35,7 @@ export function createPasskeys(deps: {
   readonly users: UsersService;
   readonly vault: Vault;
   readonly store: EphemeralStore;
-  readonly waysIn: WaysIn;
+  readonly loginMethods: LoginMethods;
   readonly siteName: () => string;
   /** Configured address of the site, '' = as the browser came. */
   readonly siteAddress: () => string;
@@ -44,15 +44,15 @@ export function createPasskeys(deps: {
   readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createPasskeysRepository(deps.database);
-  const registrations = createTickets<{ readonly userId: number; readonly challenge: string }>(
+  const registrations = createOneTimeTokens<{ readonly userId: number; readonly challenge: string }>(
     'passkey-registration',
     challengeMs,
     deps,
   );
-  const logins = createTickets<{ readonly challenge: string }>('passkey-login', challengeMs, deps);
+  const logins = createOneTimeTokens<{ readonly challenge: string }>('passkey-login', challengeMs, deps);
   const throttle = createThrottle(
     'passkeys',
-    { seconds: 600, perAddress: 60, perSubject: 60, anonymous: 60, everybody: 5000 },
+    { seconds: 600, perAddress: 60, perSubject: 60, anonymous: 60, everyone: 5000 },
     deps,
   );
   const seconds = () => Math.floor(deps.now() / 1000);
@@ -123,9 +123,9 @@ export function createPasskeys(deps: {
       const user = await deps.users.find(userId);
       const locksOut =
         user !== undefined &&
-        (user.password_made === 1 || !deps.waysIn.byPassword()) &&
+        (user.password_made === 1 || !deps.loginMethods.byPassword()) &&
         (await repository.list(userId)).some((key) => key.id === id) &&
-        !(await deps.waysIn.besides(user, { passkey: id }));
+        !(await deps.loginMethods.besides(user, { passkey: id }));
       if (locksOut) throw new AppError('passkey_only');
       if (!(await repository.remove(id, userId))) throw new AppError('not_found', { what: `passkey ${id}` });
     },

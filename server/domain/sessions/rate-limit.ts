@@ -1,7 +1,7 @@
 /** So many in a window for each key and no more, on whichever node: for what an asker can be denied without harm to others. */
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 
-export interface Allowance {
+export interface RateLimit {
   /** @returns false when the key has had its share. */
   take(key: string): Promise<boolean>;
   /** What is taken in the present window. */
@@ -9,7 +9,7 @@ export interface Allowance {
 }
 
 /** @param purpose tells it from other allowances. */
-export function createAllowance(purpose: string, seconds: number, max: number, store: EphemeralStore): Allowance {
+export function createRateLimit(purpose: string, seconds: number, max: number, store: EphemeralStore): RateLimit {
   return {
     take: async (key) => (await store.count({ purpose, key }, seconds * 1000, max)) !== null,
     taken: (key) => store.counted({ purpose, key }),

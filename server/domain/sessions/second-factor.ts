@@ -8,13 +8,13 @@ import { AppError } from '../../contract/errors.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Passwords } from '../users/password.ts';
 import { hashSecret } from '../users/service.ts';
-import { createThrottle, type Guesser } from './throttle.ts';
+import { type AttemptSource, createThrottle } from './throttle.ts';
 
 const stepSeconds = 30;
 /** Clocks may be one step apart. */
 const window = 1;
 const recoveryCodes = 10;
-const attempts = { seconds: 3600, perAddress: 100, perSubject: 5, anonymous: 10, everybody: 5000 };
+const attempts = { seconds: 3600, perAddress: 100, perSubject: 5, anonymous: 10, everyone: 5000 };
 /**
  * Wrong codes of strangers in an hour after which a stranger's six digits are not looked at: many addresses together would find
  * them. Recovery codes are too long to be found, and a browser that was inside before is no stranger: the owner still gets in.
@@ -74,7 +74,7 @@ export function createSecondFactor(deps: {
     return false;
   };
 
-  const check = async (userId: number, code: string, guesser: Guesser): Promise<void> => {
+  const check = async (userId: number, code: string, guesser: AttemptSource): Promise<void> => {
     const subject = String(userId);
     await throttle.enter(guesser, subject);
     const factor = await repository.find(userId);
@@ -105,7 +105,7 @@ export function createSecondFactor(deps: {
       return { secret, uri: totpOf(secret, deps.siteName(), username).toString() };
     },
     /** @returns recovery codes, shown once. @throws AppError second_factor_*, code_wrong, too_many_attempts. */
-    async enable(userId: number, code: string, guesser: Guesser): Promise<string[]> {
+    async enable(userId: number, code: string, guesser: AttemptSource): Promise<string[]> {
       if (((await repository.find(userId))?.enabled_at ?? 0) > 0) throw new AppError('second_factor_on');
       await check(userId, code, guesser);
       await repository.enable(userId, Math.floor(deps.now() / 1000));
@@ -113,11 +113,11 @@ export function createSecondFactor(deps: {
     },
     /** A code of the authenticator or a recovery code; each is taken once. @throws AppError second_factor_off, code_wrong, too_many_attempts. */
     check,
-    async renewCodes(userId: number, code: string, guesser: Guesser): Promise<string[]> {
+    async renewCodes(userId: number, code: string, guesser: AttemptSource): Promise<string[]> {
       await check(userId, code, guesser);
       return newCodes(userId);
     },
-    async disable(userId: number, code: string, guesser: Guesser): Promise<void> {
+    async disable(userId: number, code: string, guesser: AttemptSource): Promise<void> {
       await check(userId, code, guesser);
       await repository.remove(userId);
     },

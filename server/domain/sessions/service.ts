@@ -19,7 +19,7 @@ export const sessionSeconds = 30 * 24 * 3600;
 const freshSeconds = 15 * 60;
 /** Seconds between two notes of use. */
 const updateIntervalSeconds = 60;
-const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everybody: 5000 };
+const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everyone: 5000 };
 /** Answers to wrong credentials come no sooner: hashes of different kinds take different times. */
 const minMs = 400;
 
@@ -85,7 +85,7 @@ export function createSessions(deps: {
       // Read after the wait: it may be another by now.
       const user = await deps.users.findByLogin(username);
       // An unknown user costs as long as a known one.
-      const right = await deps.passwords.verify(details.password, user?.password_hash ?? deps.passwords.decoy);
+      const right = await deps.passwords.verify(details.password, user?.password_hash ?? deps.passwords.dummyHash);
       if (user === undefined || !right || user.status !== UserStatus.enabled) {
         await pause;
         throw new AppError('credentials_wrong');
@@ -136,6 +136,6 @@ export function createSessions(deps: {
     /** @param except hash of the session that stays, '' = none. @returns how many ended. */
     endAll: (userId: number, except: string): Promise<number> => repository.removeOfUser(userId, except),
     logout: repository.remove,
-    sweep: () => repository.removeExpired(seconds(), idleSince()),
+    deleteExpired: () => repository.removeExpired(seconds(), idleSince()),
   };
 }

@@ -18,18 +18,18 @@ export interface ThrottleLimits {
   /** Tries of strangers at one subject in a window after which each waits a little. */
   readonly anonymous: number;
   /** Tries of all strangers in a window after which each waits a little. */
-  readonly everybody: number;
+  readonly everyone: number;
 }
 
 /** Who tries. */
-export interface Guesser {
+export interface AttemptSource {
   readonly ip: string;
   /** Name of a browser that was inside this account before, '' = a stranger. */
   readonly device: string;
 }
 
 /** What a throttle keeps its counts in, and waits with. */
-export interface Patience {
+export interface DelayDeps {
   readonly store: EphemeralStore;
   readonly pause: (ms: number) => Promise<void>;
 }
@@ -39,9 +39,9 @@ export interface Throttle {
    * Waits as long as earlier tries ask for; those of one network at one subject pass one after the other.
    * @param subject an account's name, an e-mail address; '' = none. @throws AppError too_many_attempts when too many of this network wait for this subject.
    */
-  enter(guesser: Guesser, subject: string): Promise<void>;
+  enter(source: AttemptSource, subject: string): Promise<void>;
   /** It was no guess after all. */
-  succeeded(guesser: Guesser, subject: string): Promise<void>;
+  succeeded(source: AttemptSource, subject: string): Promise<void>;
   /** Tries of strangers at a subject in the present window. */
   anonymousAt(subject: string): Promise<number>;
 }
@@ -50,11 +50,11 @@ export interface Throttle {
 const delaysMs = [1000, 2000, 4000, 8000, 15_000];
 const maxWaitMs = 15_000;
 /** What a brake adds per try beyond its number, and at most. */
-const brakeStepMs = 100;
+const delayStepMs = 100;
 const maxDelayMs = 3000;
 
 /** @param name tells its counts from those of other throttles. */
-export function createThrottle(name: string, limits: ThrottleLimits, { store, pause }: Patience): Throttle {
+export function createThrottle(name: string, limits: ThrottleLimits, { store, pause }: DelayDeps): Throttle {
   const windowMs = limits.seconds * 1000;
   const origin = (key: string) => ({ purpose: `tries at ${name}`, key });
   const sum = (key: string) => ({ purpose: `sums at ${name}`, key });
@@ -65,37 +65,37 @@ export function createThrottle(name: string, limits: ThrottleLimits, { store, pa
     if (wait === null) throw new AppError('too_many_attempts');
     return wait;
   };
-  const brake = async (key: string, free: number): Promise<number> => {
+  const delay = async (key: string, free: number): Promise<number> => {
     const count = (await store.count(sum(key), windowMs, Number.MAX_SAFE_INTEGER)) ?? 0;
-    return Math.max(0, Math.min(maxDelayMs, brakeStepMs * (count - free)));
+    return Math.max(0, Math.min(maxDelayMs, delayStepMs * (count - free)));
   };
   const waited = async (ms: number): Promise<void> => {
     if (ms > 0) await pause(ms);
   };
 
-  const pairKey = ({ ip, device }: Guesser, subject: string): string =>
+  const pairKey = ({ ip, device }: AttemptSource, subject: string): string =>
     `${device === '' ? networkOf(ip) : `device ${device}`} at ${subject.toLowerCase()}`;
-  const networkKey = ({ ip }: Guesser): string => `from ${networkOf(ip)}`;
+  const networkKey = ({ ip }: AttemptSource): string => `from ${networkOf(ip)}`;
   const crowdAt = (subject: string): string => `at ${subject.toLowerCase()}`;
 
   return {
-    async enter(guesser, subject) {
-      if (guesser.device !== '') {
-        await waited(await place(pairKey(guesser, subject), limits.perSubject));
+    async enter(source, subject) {
+      if (source.device !== '') {
+        await waited(await place(pairKey(source, subject), limits.perSubject));
         return;
       }
-      const atSubject = subject === '' ? 0 : await place(pairKey(guesser, subject), limits.perSubject);
-      const brakes = [
-        await brake(networkKey(guesser), limits.perAddress),
-        subject === '' ? 0 : await brake(crowdAt(subject), limits.anonymous),
-        await brake('everybody', limits.everybody),
+      const atSubject = subject === '' ? 0 : await place(pairKey(source, subject), limits.perSubject);
+      const delays = [
+        await delay(networkKey(source), limits.perAddress),
+        subject === '' ? 0 : await delay(crowdAt(subject), limits.anonymous),
+        await delay('everybody', limits.everyone),
       ];
-      await waited(atSubject + Math.max(...brakes));
+      await waited(atSubject + Math.max(...delays));
     },
-    async succeeded(guesser, subject) {
-      await store.drop(origin(pairKey(guesser, subject)));
-      if (guesser.device !== '') return;
-      for (const key of [networkKey(guesser), crowdAt(subject), 'everybody']) await store.uncount(sum(key));
+    async succeeded(source, subject) {
+      await store.drop(origin(pairKey(source, subject)));
+      if (source.device !== '') return;
+      for (const key of [networkKey(source), crowdAt(subject), 'everybody']) await store.uncount(sum(key));
     },
     anonymousAt: (subject) => store.counted(sum(crowdAt(subject))),
   };

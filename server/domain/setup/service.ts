@@ -6,7 +6,7 @@ import type { DatabasePlace } from '../../../db/place.ts';
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
-import { createAllowance } from '../sessions/rate-limit.ts';
+import { createRateLimit } from '../sessions/rate-limit.ts';
 import type { UsersService } from '../users/service.ts';
 
 /** What the first administrator starts with: 200 dollars. */
@@ -49,7 +49,7 @@ export function createSetup(deps: {
   readonly now: () => number;
   readonly pause: (ms: number) => Promise<void>;
 }) {
-  const attempts = createAllowance('wrong set-up codes', 600, wrongAttempts, deps.store);
+  const attempts = createRateLimit('wrong set-up codes', 600, wrongAttempts, deps.store);
   const isDone = async () => (await deps.options.meta('setup_at')) !== undefined;
 
   const runOnce = async (details: SetupInput): Promise<void> => {

@@ -43,15 +43,15 @@ export function createStatements(deps: StatementsDeps) {
       const filter: LogFilter = { userId: token.user_id, tokenId };
       return {
         filter,
-        shown: { of: 'token', id: tokenId, name: token.name, username: await userNamed(token.user_id) },
+        subject: { of: 'token', id: tokenId, name: token.name, username: await userNamed(token.user_id) },
       } as const;
     }
     if (tag !== undefined)
-      return { filter: { channelTag: tag }, shown: { of: 'tag', id: 0, name: tag, username: '' } } as const;
+      return { filter: { channelTag: tag }, subject: { of: 'tag', id: 0, name: tag, username: '' } } as const;
     const username = await userNamed(userId ?? 0);
     return {
       filter: { userId: userId ?? 0 },
-      shown: { of: 'user', id: userId ?? 0, name: username, username },
+      subject: { of: 'user', id: userId ?? 0, name: username, username },
     } as const;
   };
 
@@ -61,7 +61,7 @@ export function createStatements(deps: StatementsDeps) {
       const name = month === '' ? monthAt(deps.now()) : month;
       const range = monthRange(name);
       if (range === null) throw new AppError('params_invalid', { detail: `month ${month}: 2026-01` });
-      const { filter, shown } = await subjectOf(whose);
+      const { filter, subject } = await subjectOf(whose);
       const within = { ...filter, ...range };
       const charged = (await repository.days(within)).map((line) => ({ ...line, refund: false }));
       const none = { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
@@ -78,13 +78,13 @@ export function createStatements(deps: StatementsDeps) {
       return {
         month: name,
         ...range,
-        ...shown,
+        ...subject,
         site: deps.options.get('SystemName'),
         in_currency: deps.options.get('DisplayInCurrencyEnabled'),
         quota_per_unit: deps.options.get('QuotaPerUnit'),
         lines,
         total,
-        check: checked === null ? null : { checked: checked.checked, unequal: checked.unequal },
+        check: checked === null ? null : { checked: checked.checked, unequal: checked.mismatches },
       };
     },
   };

@@ -3,7 +3,7 @@ import type { ServerStatus } from '../../../db/server-status.ts';
 import type { Language } from '../../contract/enum.ts';
 import { localizer } from '../../contract/plural.ts';
 
-export interface Advice {
+export interface Warning {
   readonly check: string;
   readonly result: 'ok' | 'warn' | 'fail';
   readonly detail: string;
@@ -11,13 +11,13 @@ export interface Advice {
   readonly fix: string;
 }
 
-type Rule = (details: ServerStatus, localize: ReturnType<typeof localizer>) => Advice;
+type Rule = (details: ServerStatus, localize: ReturnType<typeof localizer>) => Warning;
 
-const fine = (check: string, detail: string): Advice => ({ check, result: 'ok', detail, fix: '' });
-const warn = (check: string, detail: string, fix: string): Advice => ({ check, result: 'warn', detail, fix });
-const fail = (check: string, detail: string, fix: string): Advice => ({ check, result: 'fail', detail, fix });
+const ok = (check: string, detail: string): Warning => ({ check, result: 'ok', detail, fix: '' });
+const warn = (check: string, detail: string, fix: string): Warning => ({ check, result: 'warn', detail, fix });
+const fail = (check: string, detail: string, fix: string): Warning => ({ check, result: 'fail', detail, fix });
 
-const stallSeconds = 60;
+const maxOpenSeconds = 60;
 const clockMs = { warn: 2000, fail: 60_000 };
 
 const disk: Rule = ({ fsync, fullPages }, localize) => {
@@ -33,17 +33,14 @@ const disk: Rule = ({ fsync, fullPages }, localize) => {
       localize('full_page_writes 已关闭：崩溃可能损坏数据页', 'full_page_writes is off: a crash may damage pages'),
       'ALTER SYSTEM SET full_page_writes = on',
     );
-  return fine(
-    'durability',
-    localize('每次提交在答复前已写入磁盘', 'every commit is on the disk before it is answered'),
-  );
+  return ok('durability', localize('每次提交在答复前已写入磁盘', 'every commit is on the disk before it is answered'));
 };
 
 const standby: Rule = ({ standbyNames, standbys, syncStandbys, hiddenStandbys }, localize) => {
   const check = 'standby';
   if (standbyNames === '')
     return standbys === 0
-      ? fine(
+      ? ok(
           check,
           localize('没有备用服务器：服务器磁盘丢失的数据无法找回', 'none: what the disk of the server loses is lost'),
         )
@@ -56,7 +53,7 @@ const standby: Rule = ({ standbyNames, standbys, syncStandbys, hiddenStandbys },
           "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'",
         );
   if (syncStandbys > 0)
-    return fine(
+    return ok(
       check,
       localize(
         `${standbys} 台中有 ${syncStandbys} 台确认每次提交`,
@@ -79,8 +76,8 @@ const standby: Rule = ({ standbyNames, standbys, syncStandbys, hiddenStandbys },
   );
 };
 
-const news: Rule = ({ isListening, direct }, localize) => {
-  if (isListening) return fine('news', direct ? localize('NOTIFY，绕过连接池', 'NOTIFY, around the pooler') : 'NOTIFY');
+const notifications: Rule = ({ isListening, direct }, localize) => {
+  if (isListening) return ok('news', direct ? localize('NOTIFY，绕过连接池', 'NOTIFY, around the pooler') : 'NOTIFY');
   return warn(
     'news',
     localize(
@@ -91,8 +88,8 @@ const news: Rule = ({ isListening, direct }, localize) => {
   );
 };
 
-const stall: Rule = ({ oldest }, localize) => {
-  if (oldest === null || oldest.seconds < stallSeconds) return fine('transactions', '');
+const stalled: Rule = ({ oldest }, localize) => {
+  if (oldest === null || oldest.seconds < maxOpenSeconds) return ok('transactions', '');
   const name = oldest.name === '' ? '' : ` (${oldest.name})`;
   return warn(
     'transactions',
@@ -112,7 +109,7 @@ const clock: Rule = ({ clockLeadMs }, localize) => {
       ? localize(`比数据库服务器快 ${seconds} 秒`, `${seconds} s ahead of the server`)
       : localize(`比数据库服务器慢 ${seconds} 秒`, `${seconds} s behind the server`);
   if (off > clockMs.fail) return fail('clock', detail, 'timedatectl set-ntp true');
-  return off > clockMs.warn ? warn('clock', detail, 'timedatectl set-ntp true') : fine('clock', detail);
+  return off > clockMs.warn ? warn('clock', detail, 'timedatectl set-ntp true') : ok('clock', detail);
 };
 
 const months: Rule = ({ monthsMissing, unassignedLogs }, localize) => {
@@ -128,7 +125,7 @@ const months: Rule = ({ monthsMissing, unassignedLogs }, localize) => {
         localize(`logs_rest 中有 ${strays}日志不属于任何月份`, `logs_rest holds ${strays} that belong to no month`),
         'gateway serve',
       )
-    : fine('log partitions', localize('本月和下月的分区均已建立', 'this month and the next are there'));
+    : ok('log partitions', localize('本月和下月的分区均已建立', 'this month and the next are there'));
 };
 
 const connections: Rule = ({ maxConnections, connections: used, ownConnections, liveNodes }, localize) => {
@@ -145,17 +142,17 @@ const connections: Rule = ({ maxConnections, connections: used, ownConnections, 
         `${detail}${localize('：不足以再加一个节点', ': none left for another node')}`,
         'ALTER SYSTEM SET max_connections = 200',
       )
-    : fine('connections', detail);
+    : ok('connections', detail);
 };
 
 const isolation: Rule = ({ isolation: level }) =>
   level === 'read committed'
-    ? fine('isolation', level)
+    ? ok('isolation', level)
     : fail('isolation', level, "ALTER ROLE CURRENT_USER SET default_transaction_isolation = 'read committed'");
 
 const vacuum: Rule = ({ autovacuum }, localize) =>
   autovacuum === 'on'
-    ? fine('autovacuum', autovacuum)
+    ? ok('autovacuum', autovacuum)
     : warn(
         'autovacuum',
         localize('已关闭：表会膨胀并变慢', 'off: tables grow and slow down'),
@@ -164,7 +161,7 @@ const vacuum: Rule = ({ autovacuum }, localize) =>
 
 const wire: Rule = ({ encrypted, local }, localize) =>
   encrypted || local
-    ? fine('wire', encrypted ? 'TLS' : localize('本机', 'this machine'))
+    ? ok('wire', encrypted ? 'TLS' : localize('本机', 'this machine'))
     : warn(
         'wire',
         localize('未加密，且服务器在另一台机器上', 'not encrypted, and the server is another machine'),
@@ -173,10 +170,22 @@ const wire: Rule = ({ encrypted, local }, localize) =>
 
 const nodes: Rule = ({ liveNodes, versions }, localize) => {
   const mixed = versions > 1 ? localize(`，${versions} 个版本`, `, of ${versions} versions`) : '';
-  return fine('nodes', `${localize(`在线 ${liveNodes} 个`, `${liveNodes} live`)}${mixed}`);
+  return ok('nodes', `${localize(`在线 ${liveNodes} 个`, `${liveNodes} live`)}${mixed}`);
 };
 
-const rules: readonly Rule[] = [disk, standby, news, stall, clock, months, connections, isolation, vacuum, wire, nodes];
+const rules: readonly Rule[] = [
+  disk,
+  standby,
+  notifications,
+  stalled,
+  clock,
+  months,
+  connections,
+  isolation,
+  vacuum,
+  wire,
+  nodes,
+];
 
-export const serverAdvice = (details: ServerStatus, language: Language): Advice[] =>
+export const serverWarnings = (details: ServerStatus, language: Language): Warning[] =>
   rules.map((rule) => rule(details, localizer(language)));

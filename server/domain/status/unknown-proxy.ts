@@ -15,7 +15,7 @@ for (const [network, prefix] of [
 ] as const)
   nearby.addSubnet(network, prefix, 'ipv6');
 
-export interface UndeclaredProxy {
+export interface UnknownProxy {
   /** A request with X-Forwarded-For came from an address that is no trusted proxy. Strangers can send that header, too: only addresses nearby are noted. */
   saw(peer: string): void;
   /** Address of the last one within the hour, '' = none. */
@@ -25,7 +25,7 @@ export interface UndeclaredProxy {
 const memoryMs = 3_600_000;
 
 /** @param now milliseconds. */
-export function createUndeclaredProxy(now: () => number): UndeclaredProxy {
+export function createUnknownProxy(now: () => number): UnknownProxy {
   let last = { peer: '', at: 0 };
   return {
     saw(peer) {

@@ -17,11 +17,11 @@ const states = new Set(['NOT_START', 'SUBMITTED', 'MODAL', 'IN_PROGRESS', 'SUCCE
 
 /** @returns the columns that change, null when the report says nothing new or nothing sensible. */
 export function drawingChange(row: DrawingRow, report: Report, nowMs: number): Partial<DrawingRow> | null {
-  const told = words(report.status).toUpperCase();
+  const state = words(report.status).toUpperCase();
   const progress = words(report.progress) || row.progress;
   const failReason = words(report.failReason);
-  const failed = told === 'FAILURE' || told === 'CANCEL' || (failReason !== '' && progress !== '100%');
-  const status = failed ? 'FAILURE' : told === 'SUCCESS' && progress === '100%' ? 'SUCCESS' : told;
+  const failed = state === 'FAILURE' || state === 'CANCEL' || (failReason !== '' && progress !== '100%');
+  const status = failed ? 'FAILURE' : state === 'SUCCESS' && progress === '100%' ? 'SUCCESS' : state;
   if (!failed && !states.has(status)) return null;
   const ended = status === 'SUCCESS' || status === 'FAILURE';
   const change: Partial<DrawingRow> = {
@@ -51,8 +51,8 @@ const songStates = new Set(['NOT_START', 'SUBMITTED', 'QUEUED', 'IN_PROGRESS', '
 
 export function songChange(row: SongRow, report: Report, at: number): Partial<SongRow> | null {
   const failReason = words(report.fail_reason);
-  const told = words(report.status).toUpperCase();
-  const status = failReason !== '' ? 'FAILURE' : told;
+  const state = words(report.status).toUpperCase();
+  const status = failReason !== '' ? 'FAILURE' : state;
   if (!songStates.has(status)) return null;
   const ended = status === 'SUCCESS' || status === 'FAILURE';
   const change: Partial<SongRow> = {

@@ -6,7 +6,7 @@ import { levelOf } from './period.ts';
 
 const hourSeconds = 3600;
 /** The hour under way and the one before. */
-const lookBackSeconds = 2 * hourSeconds;
+const windowSeconds = 2 * hourSeconds;
 /** Strangers ask, so the database is not asked each time. */
 const keepMs = 30_000;
 
@@ -19,7 +19,7 @@ export function createModelLevels(deps: { readonly database: Database; readonly 
   const read = async (): Promise<ReadonlyMap<string, PeriodLevel>> => {
     const now = Math.floor(deps.now() / 1000);
     const to = now - (now % hourSeconds) + hourSeconds;
-    const rows = await repository.parts('model', { from: to - lookBackSeconds, to, width: lookBackSeconds });
+    const rows = await repository.parts('model', { from: to - windowSeconds, to, width: windowSeconds });
     return new Map(rows.map((row) => [row.part, levelOf(row, null)]));
   };
   return (): Promise<ReadonlyMap<string, PeriodLevel>> => {

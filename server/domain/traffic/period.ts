@@ -6,7 +6,7 @@ const hourSeconds = 3600;
 /** Hours of a bar. */
 const barHours = { '24h': 1, '7d': 7 } as const;
 export type PeriodRange = keyof typeof barHours;
-const barsShown = 24;
+const maxBars = 24;
 /** More of the attempts than this failed. */
 const poorShare = 0.05;
 /** Requests that take so many times their usual time are slow, where they are not quick anyway. */
@@ -35,7 +35,7 @@ export interface Period {
 export function periodOf(range: PeriodRange, now: number): Period {
   const width = barHours[range] * hourSeconds;
   const to = now - (now % hourSeconds) + hourSeconds;
-  return { from: to - barsShown * width, to, width };
+  return { from: to - maxBars * width, to, width };
 }
 
 export function levelOf(
@@ -52,7 +52,7 @@ export function levelOf(
 /** @param parts those of one subject. @param usualMs its usual mean latency; null = unknown. @returns 24 bars, the oldest first. */
 export function barsOf({ from, width }: Period, parts: readonly TrafficPart[], usualMs: number | null): PeriodBar[] {
   const known = new Map(parts.map((part) => [part.bar, part]));
-  return Array.from({ length: barsShown }, (_, bar): PeriodBar => {
+  return Array.from({ length: maxBars }, (_, bar): PeriodBar => {
     const part = known.get(bar);
     const at = from + bar * width;
     if (part === undefined) return { at, attempts: 0, failed: 0, latency: null, level: 'none' };

@@ -23,7 +23,7 @@ const maxWaiting = 200_000;
 const hourSeconds = 3600;
 const daySeconds = 86_400;
 
-export interface KeeperDeps {
+export interface RecorderDeps {
   readonly database: Database;
   readonly options: OptionsService;
   /** Name of this node; '' where there is one. */
@@ -32,7 +32,7 @@ export interface KeeperDeps {
   readonly now: () => number;
 }
 
-export class TrafficKeeper {
+export class TrafficRecorder {
   private readonly repository: ReturnType<typeof createTrafficRepository>;
   private readonly run = randomUUID();
   private waiting = new Map<string, TrafficRow>();
@@ -43,7 +43,7 @@ export class TrafficKeeper {
   private works = 0;
   private flushing: Promise<void> | null = null;
 
-  constructor(private readonly deps: KeeperDeps) {
+  constructor(private readonly deps: RecorderDeps) {
     this.repository = createTrafficRepository(deps.database);
   }
 
@@ -78,7 +78,7 @@ export class TrafficKeeper {
   }
 
   /** Deletes what is older than the operator keeps. */
-  sweep(): Promise<void> {
+  deleteOld(): Promise<void> {
     const { options, now } = this.deps;
     const at = Math.floor(now() / 1000);
     return this.repository.deleteOld({
@@ -102,7 +102,7 @@ export class TrafficKeeper {
     }
   }
 
-  private next(): TrafficKeeper['batch'] {
+  private next(): TrafficRecorder['batch'] {
     if (this.waiting.size === 0) return null;
     const rows: TrafficRow[] = [];
     for (const [key, row] of this.waiting) {

@@ -13,7 +13,7 @@ import {
 export type Counters = Readonly<Record<TrafficCounter, number>>;
 
 /** Milliseconds; null = nothing was measured. */
-export interface Spread {
+export interface Percentiles {
   readonly mean: number | null;
   readonly p50: number | null;
   readonly p95: number | null;
@@ -36,8 +36,8 @@ export interface TrafficStats {
   readonly tokens_cached: number;
   /** Quota. */
   readonly charge: number;
-  readonly latency: Spread;
-  readonly first_token: Spread;
+  readonly latency: Percentiles;
+  readonly first_token: Percentiles;
   /** Of streams. */
   readonly tokens_per_second: number | null;
 }
@@ -55,7 +55,7 @@ export const histogramOf = (row: Counters, name: 'latency' | 'first'): number[] 
 
 const tenths = (value: number): number => Math.round(value * 10) / 10;
 
-function spreadOf(row: Counters, name: 'latency' | 'first'): Spread {
+function percentilesOf(row: Counters, name: 'latency' | 'first'): Percentiles {
   const counts = histogramOf(row, name);
   const all = counts.reduce((sum, count) => sum + count, 0);
   return {
@@ -85,8 +85,8 @@ export function statsOf(row: Counters): TrafficStats {
     error_by: errorBy,
     failed: failedOf(row),
     failed_by: failedBy,
-    latency: spreadOf(row, 'latency'),
-    first_token: spreadOf(row, 'first'),
+    latency: percentilesOf(row, 'latency'),
+    first_token: percentilesOf(row, 'first'),
     tokens_per_second: row.stream_ms === 0 ? null : tenths((row.stream_tokens * 1000) / row.stream_ms),
   };
 }

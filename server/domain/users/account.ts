@@ -5,7 +5,7 @@ import { createUsersRepository, type UserRow } from '../../../db/repositories/us
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { SecondFactorService } from '../sessions/second-factor.ts';
-import { createThrottle, type Guesser } from '../sessions/throttle.ts';
+import { type AttemptSource, createThrottle } from '../sessions/throttle.ts';
 import type { Credentials } from './credentials.ts';
 import type { Passwords } from './password.ts';
 import { checkDisplayName, checkPassword } from './rules.ts';
@@ -26,14 +26,14 @@ export interface AccountEdit {
 }
 
 /** Who edits the own account. */
-export interface Editor extends Guesser {
+export interface Editor extends AttemptSource {
   /** Hash of the session that asks and stays, '' = none. */
   readonly sessionHash: string;
   /** The session was opened a moment ago. */
   readonly fresh: boolean;
 }
 
-const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everybody: 5000 };
+const attempts = { seconds: 600, perAddress: 50, perSubject: 5, anonymous: 30, everyone: 5000 };
 
 export type AccountService = ReturnType<typeof createAccount>;
 

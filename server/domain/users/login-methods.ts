@@ -14,11 +14,11 @@ export const boundServices = {
 
 export type BoundService = keyof typeof boundServices;
 /** What is about to go. */
-export type Leaving = { readonly service: BoundService } | { readonly passkey: number };
+export type RemovedLogin = { readonly service: BoundService } | { readonly passkey: number };
 
-export type WaysIn = ReturnType<typeof createWaysIn>;
+export type LoginMethods = ReturnType<typeof createLoginMethods>;
 
-export function createWaysIn(deps: { readonly database: Database; readonly options: OptionsService }) {
+export function createLoginMethods(deps: { readonly database: Database; readonly options: OptionsService }) {
   const { options } = deps;
   const passkeys = createPasskeysRepository(deps.database);
   const letters = (): boolean => options.get('SMTPServer') !== '' && options.get('ServerAddress') !== '';
@@ -26,14 +26,14 @@ export function createWaysIn(deps: { readonly database: Database; readonly optio
     /** Whether a password opens an account here at all. */
     byPassword: (): boolean => options.get('PasswordLoginEnabled'),
     /** Whether somebody is left to come in without asking for the password. */
-    async besides(user: UserRow, leaving: Leaving): Promise<boolean> {
+    async besides(user: UserRow, removed: RemovedLogin): Promise<boolean> {
       if (user.email !== '' && letters() && options.get('PasswordLoginEnabled')) return true;
       const services = Object.entries(boundServices).some(
         ([service, { column, enabled }]) =>
-          !('service' in leaving && leaving.service === service) && user[column] !== '' && options.get(enabled),
+          !('service' in removed && removed.service === service) && user[column] !== '' && options.get(enabled),
       );
       if (services) return true;
-      return (await passkeys.list(user.id)).some(({ id }) => !('passkey' in leaving && leaving.passkey === id));
+      return (await passkeys.list(user.id)).some(({ id }) => !('passkey' in removed && removed.passkey === id));
     },
   };
 }

@@ -7,7 +7,7 @@ export interface Passwords {
   /** False for a hash of a kind that new ones are not made of. */
   isCurrent(hash: string): boolean;
   /** Of no password: to verify it takes as long as a real one of the same cost. */
-  readonly decoy: string;
+  readonly dummyHash: string;
 }
 
 export interface PasswordCost {
@@ -24,7 +24,7 @@ const strongCost: PasswordCost = { memoryCost: 65_536, timeCost: 3 };
 
 export const createPasswords = (cost: PasswordCost = strongCost): Passwords => ({
   hash: (password) => Bun.password.hash(password, { algorithm: 'argon2id', ...cost }),
-  decoy: `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$${unknownBytes}$${unknownBytes}`,
+  dummyHash: `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$${unknownBytes}$${unknownBytes}`,
   isCurrent: (hash) => hash.startsWith('$argon2id$'),
   verify: async (password, hash) => {
     try {

@@ -7,7 +7,7 @@ const maxPasswordLength = 20;
 const maxDisplayNameLength = 20;
 
 /** Controls, marks that turn the direction, joiners, fillers and spaces that are none: names that look like others'. */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|[^\S ]|[\u2800]/u;
+const invisible = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|[^\S ]|[\u2800]/u;
 
 const lengthOf = (text: string): number => [...text].length;
 
@@ -35,7 +35,7 @@ export function checkUsername(given: string): string {
 
 function checkName(given: string, maxLength: number): string {
   const name = given.normalize('NFC').trim();
-  if (unseen.test(name))
+  if (invisible.test(name))
     reject('用户名不能包含不可见或控制字符', 'the username must not contain invisible or control characters');
   if (name === '' || lengthOf(name) > maxLength)
     reject(`用户名长度须为 1 到 ${maxLength} 个字符`, `the username needs 1 to ${maxLength} characters`);

@@ -8,7 +8,7 @@ import type { Ledger } from '../../billing/ledger/commands.ts';
 import type { PaymentCallback, TopUpOrder } from '../../contract/entities.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
-import { createAllowance } from '../sessions/rate-limit.ts';
+import { createRateLimit } from '../sessions/rate-limit.ts';
 import type { UsersService } from '../users/service.ts';
 import { epayFieldsOf, epayForm, epayTypes, verifyEpaySignature } from './epay.ts';
 import { type CallbackOutcome, createInbox } from './payment-events.ts';
@@ -36,7 +36,7 @@ export function createWallet(deps: {
   const { options } = deps;
   const repository = createTopUpsRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
-  const ordering = createAllowance('orders', 600, maxOrders, deps.store);
+  const ordering = createRateLimit('orders', 600, maxOrders, deps.store);
   const inbox = createInbox({ ...deps, repository, seconds });
 
   const quote = (user: UserRow, amount: number, price: number, currency: string): TopUpQuote =>

@@ -1,7 +1,7 @@
 /** Who is behind a call, where guesses are counted and ways into an account are changed. */
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Guesser } from '../../domain/sessions/throttle.ts';
+import type { AttemptSource } from '../../domain/sessions/throttle.ts';
 import type { Call } from '../call.ts';
 
 /** A session that was stolen, or a token, must not make itself a way in that lasts. @throws AppError login_again_needed */
@@ -17,7 +17,7 @@ export async function selfOf({ services, actor }: Pick<Call, 'services' | 'actor
 }
 
 /** The caller as one who tries codes or passwords of the own account. */
-export async function guesserOf(call: Pick<Call, 'services' | 'actor' | 'meta'>): Promise<Guesser> {
+export async function attemptSourceOf(call: Pick<Call, 'services' | 'actor' | 'meta'>): Promise<AttemptSource> {
   const { services, meta } = call;
   return {
     ip: meta.ip,

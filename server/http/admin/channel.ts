@@ -2,7 +2,7 @@
 import { deferredChanges, deferredChangesText, type SavedChannel } from '../../contract/deferred-changes.ts';
 import { ChannelStatus, type Language } from '../../contract/enum.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
-import type { KeyHolder } from '../../domain/channels/service.ts';
+import type { KeyOwner } from '../../domain/channels/service.ts';
 import { dialectsOf, operationsOf } from '../../providers/base-url.ts';
 import { keyStarts } from '../../providers/key-starts.ts';
 import type { Actor, Reply } from '../call.ts';
@@ -12,7 +12,7 @@ import { creator } from './token.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);
 /** Over the network nobody but who types it may send a key elsewhere, the super administrator included. */
-const holderOf = ({ via }: Actor): KeyHolder => (via === 'local' ? 'owner' : 'other');
+const keyOwnerOf = ({ via }: Actor): KeyOwner => (via === 'local' ? 'owner' : 'other');
 /** A search has no pages. */
 const searchLimit = 1000;
 /** Fixed, as in the family: clients only look at the id. */
@@ -102,7 +102,7 @@ export const channelHandlers: HandlersOf<
     return made;
   },
   'channel.update': async ({ services, input, actor, reply, meta }) => {
-    const { channel, changed } = await services.channels.update(input.id, input, holderOf(actor));
+    const { channel, changed } = await services.channels.update(input.id, input, keyOwnerOf(actor));
     if (!changed) reply.unchanged();
     noteLater(input, reply, meta.language);
     return channel;
@@ -127,7 +127,7 @@ export const channelHandlers: HandlersOf<
       id ?? null,
       fields,
       { model: model ?? '', stream: stream ?? false },
-      holderOf(actor),
+      keyOwnerOf(actor),
     );
     const seconds = (value: number): number => Math.round(value) / 1000;
     return {
@@ -137,9 +137,9 @@ export const channelHandlers: HandlersOf<
       first_token_time: firstTokenMs === null ? null : seconds(firstTokenMs),
     };
   },
-  'channel.test_all': ({ services }) => services.rounds.startTests(),
+  'channel.test_all': ({ services }) => services.bulkTests.startTests(),
   'channel.test_many': async ({ services, input, meta }) => {
-    const tested = await services.rounds.test(
+    const tested = await services.bulkTests.test(
       { ids: input.ids, tag: input.tag },
       input.model ?? '',
       input.stream ?? false,
@@ -151,7 +151,7 @@ export const channelHandlers: HandlersOf<
     message: '',
     balance: await services.channels.refreshBalance(input.id),
   }),
-  'channel.balance_all': ({ services }) => services.rounds.refreshBalances(),
+  'channel.balance_all': ({ services }) => services.bulkTests.refreshBalances(),
   'channel.fetch_models': ({ services, input }) => services.channels.modelsOf(input.id),
   'channel.fetch_models_for': ({ services, input }) =>
     services.channels.modelsFor(input.type ?? 1, input.base_url ?? '', input.key ?? ''),
@@ -168,8 +168,8 @@ export const channelHandlers: HandlersOf<
   'channel.tag_disable': ({ services, input }) => services.channels.tagStatus(input.tag, false),
   'route.explain': async (call) => call.services.routes.explain(call.input, await creator(call)),
   'model.explain': ({ services, input: { model, channel, provider } }) =>
-    services.knowledge.explain(model, { channel, provider }),
-  'model.takes': async ({ services, input }) => services.knowledge.takes(input.model),
+    services.capabilities.explain(model, { channel, provider }),
+  'model.takes': async ({ services, input }) => services.capabilities.takes(input.model),
   'model.by_type': async ({ services }) =>
     Object.fromEntries(services.channels.types().map((provider) => [String(provider.type), provider.models])),
 };

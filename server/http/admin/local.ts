@@ -9,7 +9,7 @@ export const localHandlers: HandlersOf<
 > = {
   'local.check': async ({ services, meta }) => ({
     ...(await services.maintenance.check(meta.language)),
-    undeclared_proxy: services.undeclaredProxy.address(),
+    undeclared_proxy: services.unknownProxy.address(),
   }),
   'local.vacuum': async ({ services }) => services.maintenance.vacuum(),
   'local.backup': ({ services, input }) => services.maintenance.backup(input.file),

@@ -1,5 +1,5 @@
 /** From a proven person to the answer of a login. */
-import type { Entrance } from '../../domain/sessions/login-completion.ts';
+import type { LoginResult } from '../../domain/sessions/login-completion.ts';
 import { type LoginClient, sessionSeconds } from '../../domain/sessions/service.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call, CallMeta } from '../call.ts';
@@ -12,9 +12,9 @@ export const loginClientOf = (meta: CallMeta): LoginClient => ({
 });
 
 /** Gives the browser its session, or the ticket for the second step. */
-export function answerEntrance(entrance: Entrance, { reply }: Pick<Call, 'reply'>) {
-  if ('ticket' in entrance) return { require_2fa: true as const, ticket: entrance.ticket };
-  reply.setSession(entrance.sessionId, sessionSeconds);
-  reply.setDevice(entrance.deviceCookie);
-  return userView(entrance.user);
+export function replyLogin(result: LoginResult, { reply }: Pick<Call, 'reply'>) {
+  if ('ticket' in result) return { require_2fa: true as const, ticket: result.ticket };
+  reply.setSession(result.sessionId, sessionSeconds);
+  reply.setDevice(result.deviceCookie);
+  return userView(result.user);
 }

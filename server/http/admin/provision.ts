@@ -12,8 +12,8 @@ async function applied(
   const changes = await services.provisioning.apply({
     ...order,
     actor: username,
-    holder: actor.via === 'local' ? 'owner' : 'other',
-    reach: scopes === undefined ? undefined : { scopes, userId, username },
+    keyOwner: actor.via === 'local' ? 'owner' : 'other',
+    scope: scopes === undefined ? undefined : { scopes, userId, username },
   });
   const notes = changes.flatMap(({ kind, name, notes: all = [] }) =>
     all.map((note) => `${kind} ${name}: ${textIn(note, meta.language)}`),

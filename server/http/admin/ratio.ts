@@ -15,7 +15,7 @@ export const ratioHandlers: HandlersOf<
   | 'ratio.facts'
 > = {
   'ratio.models': ({ services }) => services.models.rows(),
-  'ratio.facts': async ({ services, input }) => services.models.facts(input.models),
+  'ratio.facts': async ({ services, input }) => services.models.details(input.models),
   'ratio.set': ({ services, actor, input }) => services.pricing.setModels(input.models, actor.role, actor.username),
   'ratio.history': ({ services, input }) => services.pricing.history(firstPage(input.p), pageSize(input.page_size)),
   'ratio.changes': ({ services, input }) => services.pricing.changes(input.id),

@@ -8,7 +8,7 @@ import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './page.ts';
 
 /** Whoever may only read codes does not get what redeems them. */
-const shownTo =
+const visibleTo =
   (actor: Actor) =>
   (code: Redemption): Redemption =>
     actor.scopes === undefined || scopesAllow(actor.scopes, { id: 'redemption.create' }, true)
@@ -17,7 +17,7 @@ const shownTo =
 
 const pageFor = async (actor: Actor, found: Promise<{ readonly items: readonly Redemption[] }>) => {
   const { items, ...rest } = await found;
-  return { items: items.map(shownTo(actor)), ...rest };
+  return { items: items.map(visibleTo(actor)), ...rest };
 };
 
 export const redemptionHandlers: HandlersOf<
@@ -37,7 +37,7 @@ export const redemptionHandlers: HandlersOf<
       actor,
       services.redemptions.page(input.keyword ?? '', firstPage(input.p), pageSize(input.page_size), input.sort),
     ),
-  'redemption.get': async ({ services, actor, input }) => shownTo(actor)(await services.redemptions.get(input.id)),
+  'redemption.get': async ({ services, actor, input }) => visibleTo(actor)(await services.redemptions.get(input.id)),
   'redemption.create': ({ services, actor, input }) => services.redemptions.create(actor.userId, input),
   'redemption.update': ({ services, input }) =>
     services.redemptions.update(input.id, input, input.status_only ?? false),

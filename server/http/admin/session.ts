@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { answerEntrance, loginClientOf } from './login-reply.ts';
+import { loginClientOf, replyLogin } from './login-reply.ts';
 
 const logout = async ({ services, meta, reply }: Call) => {
   if (meta.sessionHash !== null) await services.sessions.logout(meta.sessionHash);
@@ -45,7 +45,7 @@ export const sessionHandlers: HandlersOf<
       username: input.username ?? '',
       password: input.password ?? '',
     });
-    return answerEntrance(await services.entrance.admit(user, loginClient), call);
+    return replyLogin(await services.loginCompletion.admit(user, loginClient), call);
   },
   'session.logout': logout,
   'session.logout_post': logout,

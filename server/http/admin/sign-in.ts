@@ -1,11 +1,11 @@
 /** Second factors, passkeys, and sign-in with other services. */
 import type { Call } from '../call.ts';
-import { guesserOf, needFresh, selfOf } from './attempt-limit.ts';
+import { attemptSourceOf, needFresh, selfOf } from './attempt-limit.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { answerEntrance, loginClientOf } from './login-reply.ts';
+import { loginClientOf, replyLogin } from './login-reply.ts';
 
 /** The browser that comes back from another service. */
-const arrivalOf = ({ actor, meta }: Pick<Call, 'actor' | 'meta'>) => ({
+const callbackContext = ({ actor, meta }: Pick<Call, 'actor' | 'meta'>) => ({
   ip: meta.ip,
   userId: actor.userId,
   fresh: meta.fresh,
@@ -40,7 +40,7 @@ export const signInHandlers: HandlersOf<
   'second_factor.login': async (call) => {
     const { ticket, code } = call.input;
     const loginClient = loginClientOf(call.meta);
-    return answerEntrance(await call.services.entrance.secondStep(ticket ?? '', code ?? '', loginClient), call);
+    return replyLogin(await call.services.loginCompletion.secondStep(ticket ?? '', code ?? '', loginClient), call);
   },
   'second_factor.get': ({ services, actor }) => services.secondFactor.state(actor.userId),
   'second_factor.begin': async (call) => {
@@ -50,16 +50,16 @@ export const signInHandlers: HandlersOf<
   'second_factor.enable': async (call) => {
     const { services, actor, input } = call;
     return {
-      recovery_codes: await services.secondFactor.enable(actor.userId, input.code ?? '', await guesserOf(call)),
+      recovery_codes: await services.secondFactor.enable(actor.userId, input.code ?? '', await attemptSourceOf(call)),
     };
   },
   'second_factor.renew': async (call) => {
     const { secondFactor } = call.services;
-    const codes = await secondFactor.renewCodes(call.actor.userId, call.input.code ?? '', await guesserOf(call));
+    const codes = await secondFactor.renewCodes(call.actor.userId, call.input.code ?? '', await attemptSourceOf(call));
     return { recovery_codes: codes };
   },
   'second_factor.disable': async (call) =>
-    call.services.secondFactor.disable(call.actor.userId, call.input.code ?? '', await guesserOf(call)),
+    call.services.secondFactor.disable(call.actor.userId, call.input.code ?? '', await attemptSourceOf(call)),
   'second_factor.reset': async ({ services, actor, input }) => {
     await services.userManagement.mayChange(actor, input.id);
     await services.secondFactor.reset(input.id);
@@ -78,7 +78,7 @@ export const signInHandlers: HandlersOf<
   'passkey.login_options': ({ services, meta }) => services.passkeys.loginOptions(meta.origin, meta.ip),
   'passkey.login': async (call) => {
     const user = await call.services.passkeys.login(call.input.ticket ?? '', call.input.response, call.meta.origin);
-    return answerEntrance(await call.services.entrance.admit(user, loginClientOf(call.meta), true), call);
+    return replyLogin(await call.services.loginCompletion.admit(user, loginClientOf(call.meta), true), call);
   },
   'passkey.rename': ({ services, actor, input }) => services.passkeys.rename(input.id, actor.userId, input.name ?? ''),
   'passkey.delete': ({ services, actor, input }) => services.passkeys.remove(input.id, actor.userId),
@@ -98,17 +98,17 @@ export const signInHandlers: HandlersOf<
   },
   'oauth.wechat': async (call) => {
     const user = await call.services.oauth.weChatLogin(call.input.code ?? '', call.input.aff ?? '', call.meta.ip);
-    return answerEntrance(await call.services.entrance.admit(user, loginClientOf(call.meta)), call);
+    return replyLogin(await call.services.loginCompletion.admit(user, loginClientOf(call.meta)), call);
   },
-  'oauth.wechat_bind': (call) => call.services.oauth.weChatBind(call.input.code ?? '', arrivalOf(call)),
+  'oauth.wechat_bind': (call) => call.services.oauth.weChatBind(call.input.code ?? '', callbackContext(call)),
   'oauth.telegram_login': async (call) => {
     const { state = '', ...fields } = call.input;
-    const user = await call.services.oauth.telegramLogin(fields, state, arrivalOf(call));
-    return answerEntrance(await call.services.entrance.admit(user, loginClientOf(call.meta)), call);
+    const user = await call.services.oauth.telegramLogin(fields, state, callbackContext(call));
+    return replyLogin(await call.services.loginCompletion.admit(user, loginClientOf(call.meta)), call);
   },
   'oauth.telegram_bind': async (call) => {
     const { state = '', ...fields } = call.input;
-    await call.services.oauth.telegramBind(fields, state, arrivalOf(call));
+    await call.services.oauth.telegramBind(fields, state, callbackContext(call));
   },
   'oauth.callback': async (call) => {
     const { type, code, state, error, error_description: description } = call.input;
@@ -116,15 +116,20 @@ export const signInHandlers: HandlersOf<
       code: code ?? '',
       state: state ?? '',
       error: (error ?? '') === '' ? '' : (description ?? error ?? ''),
-      ...arrivalOf(call),
+      ...callbackContext(call),
     });
     if (outcome.bound) {
       call.reply.message('bind');
       return undefined;
     }
-    return answerEntrance(await call.services.entrance.admit(outcome.user, loginClientOf(call.meta)), call);
+    return replyLogin(await call.services.loginCompletion.admit(outcome.user, loginClientOf(call.meta)), call);
   },
   'oauth.unbind': async (call) =>
-    call.services.unbind(call.actor.userId, call.input.type, call.input.password ?? '', await guesserOf(call)),
+    call.services.disconnect(
+      call.actor.userId,
+      call.input.type,
+      call.input.password ?? '',
+      await attemptSourceOf(call),
+    ),
   'option.oidc_discovery': ({ services, input }) => services.discoverOidc(input.url),
 };

@@ -63,7 +63,7 @@ export const siteHandlers: HandlersOf<
     openApi({
       version: services.version,
       // Programs that read it name no language; most of them are not read in Chinese.
-      language: input.lang ?? meta.statedLanguage ?? 'en',
+      language: input.lang ?? meta.requestLanguage ?? 'en',
       origin: meta.origin,
       relay: relayCalls,
     }),

@@ -7,7 +7,7 @@ import type { Call, Download } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { creator } from './token.ts';
 
-interface Whose {
+interface StatementSubject {
   readonly month?: string | undefined;
   readonly user?: number | undefined;
   readonly token?: number | undefined;
@@ -15,7 +15,7 @@ interface Whose {
 }
 
 /** @throws AppError params_invalid, role_too_low, not_found */
-async function subjectOf(call: Call<Whose>): Promise<StatementOf> {
+async function subjectOf(call: Call<StatementSubject>): Promise<StatementOf> {
   const { actor, input, services } = call;
   const { user: userId, token: tokenId } = input;
   const tag = input.tag || undefined;

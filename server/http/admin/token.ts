@@ -15,7 +15,7 @@ const maxFound = 100;
 
 const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);
 /** Whoever may only read tokens does not get the keys, which spend. */
-const shownTo = (actor: Actor) =>
+const visibleTo = (actor: Actor) =>
   actor.scopes === undefined || scopesAllow(actor.scopes, { id: 'token.create' }, true)
     ? (token: Token): Token => token
     : (token: Token): Token => ({ ...token, key: keyHint(token.key) });
@@ -78,7 +78,7 @@ export const tokenHandlers: HandlersOf<
       input.sort,
     );
     reply.header('X-Total-Count', String(total));
-    return items.map(shownTo(actor));
+    return items.map(visibleTo(actor));
   },
   'token.search': async ({ services, input, actor }) =>
     (
@@ -87,9 +87,9 @@ export const tokenHandlers: HandlersOf<
         size: pageSize(input.size ?? maxFound),
         sort: input.sort,
       })
-    ).map(shownTo(actor)),
+    ).map(visibleTo(actor)),
   'token.get': async ({ services, input, actor }) =>
-    shownTo(actor)(await services.tokens.get(input.id, ownerOf(actor))),
+    visibleTo(actor)(await services.tokens.get(input.id, ownerOf(actor))),
   'token.create': async (call) => {
     const { key, owner, ...fields } = call.input;
     if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');

@@ -1,13 +1,13 @@
 /** The caller's own account, and user management. */
 import { Role } from '../../contract/enum.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
-import { guesserOf, selfOf } from './attempt-limit.ts';
+import { attemptSourceOf, selfOf } from './attempt-limit.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './page.ts';
 
 /** Rows of an overview. */
-const mostKeys = 100;
-const mostAudit = 20;
+const maxKeys = 100;
+const maxAuditRows = 20;
 
 export const userHandlers: HandlersOf<
   | 'user.update_self'
@@ -24,11 +24,11 @@ export const userHandlers: HandlersOf<
 > = {
   'user.update_self': async (call) => {
     const { services, actor, input, meta, reply } = call;
-    const editor = { ...(await guesserOf(call)), sessionHash: meta.sessionHash ?? '', fresh: meta.fresh };
+    const editor = { ...(await attemptSourceOf(call)), sessionHash: meta.sessionHash ?? '', fresh: meta.fresh };
     await services.account.update(actor.userId, input, editor);
     // The new password has forgotten every browser; this one is still inside.
     if ((input.password ?? '') !== '' && meta.sessionHash !== null)
-      reply.setDevice(services.devices.remember(meta.deviceCookie, await selfOf(call)));
+      reply.setDevice(services.devices.store(meta.deviceCookie, await selfOf(call)));
   },
   'user.close_self': async ({ services, actor, reply }) => {
     await services.account.close(actor.userId);
@@ -55,7 +55,7 @@ export const userHandlers: HandlersOf<
   'user.get': ({ services, actor, input }) => services.userManagement.get(actor, input.id ?? 0),
   'user.overview': async ({ services, actor, input: { id } }) => {
     const user = await services.userManagement.get(actor, id);
-    const { items } = await services.tokens.list(id, 0, mostKeys);
+    const { items } = await services.tokens.list(id, 0, maxKeys);
     const keys = items.map((token) => ({ ...token, key: keyHint(token.key) }));
     const sessions = await services.sessions.list(id, null);
     const uses = [
@@ -69,7 +69,7 @@ export const userHandlers: HandlersOf<
       keys,
       last_seen_time: last.at,
       last_ip: last.ip,
-      audit: isRoot ? await services.audit.ofTarget('user.', String(id), mostAudit) : null,
+      audit: isRoot ? await services.audit.ofTarget('user.', String(id), maxAuditRows) : null,
     };
   },
   'user.delete': ({ services, actor, input }) => services.userManagement.remove(actor, input.id),

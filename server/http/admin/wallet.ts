@@ -12,7 +12,7 @@ async function caller({ services, actor }: Call): Promise<UserRow> {
 }
 
 /** These calls say what went wrong in `data`; the flag and the code are there for everybody else. */
-async function said(call: Call, work: () => Promise<object>): Promise<unknown> {
+async function reply(call: Call, work: () => Promise<object>): Promise<unknown> {
   try {
     return { success: true, message: 'success', ...(await work()) };
   } catch (error) {
@@ -38,15 +38,15 @@ export const walletHandlers: HandlersOf<
   | 'affiliate.transfer'
 > = {
   'wallet.amount': (call) =>
-    said(call, async () => ({ data: call.services.wallet.amount(await caller(call), call.input.amount ?? 0) })),
+    reply(call, async () => ({ data: call.services.wallet.amount(await caller(call), call.input.amount ?? 0) })),
   'wallet.pay': (call) =>
-    said(call, async () => {
+    reply(call, async () => {
       const { amount = 0, payment_method: method = '' } = call.input;
       const { url, form } = await call.services.wallet.pay(await caller(call), amount, method);
       return { data: form, url };
     }),
   'wallet.stripe_pay': (call) =>
-    said(call, async () => ({
+    reply(call, async () => ({
       data: { pay_link: await call.services.wallet.payByStripe(await caller(call), call.input.amount ?? 0) },
     })),
   'wallet.epay_notify': async ({ services, input }) =>

@@ -6,7 +6,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 export interface Log {
   /** Whether lines of this level are written at all: for facts that cost something to gather. */
-  shows(level: Level): boolean;
+  isEnabled(level: Level): boolean;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
@@ -16,14 +16,14 @@ export interface Log {
 /** @param write is given whole lines. @param now epoch milliseconds. */
 export function createLog(settings: LogSettings, write: (line: string) => void, now: () => number): Log {
   const min = levels.indexOf(settings.level);
-  const shows = (level: Level): boolean => levels.indexOf(level) >= min;
+  const isEnabled = (level: Level): boolean => levels.indexOf(level) >= min;
   const lineOf = settings.format === 'json' ? jsonLine : textLine;
   const at =
     (level: Level) =>
     (message: string, fields: LogFields = {}) => {
-      if (shows(level)) write(`${lineOf(level, new Date(now()).toISOString(), message, fields)}\n`);
+      if (isEnabled(level)) write(`${lineOf(level, new Date(now()).toISOString(), message, fields)}\n`);
     };
-  return { shows, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return { isEnabled, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 const jsonLine = (level: Level, time: string, message: string, fields: LogFields): string =>
@@ -43,7 +43,7 @@ function textLine(level: Level, time: string, message: string, fields: LogFields
 }
 
 /** Lines together instead of one by one; what is too much at once is left out. @param later runs its argument some time later. @param cut the line that says how many are missing. */
-export function gathered(
+export function flattened(
   write: (text: string) => void,
   later: (run: () => void) => void,
   cut: (missing: number) => string,

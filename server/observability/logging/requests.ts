@@ -36,7 +36,7 @@ const loggedPath = ({ requestId, path, request: { method }, code, status, seen }
 
 /** @returns null where nobody wants to know. */
 export function requestLines(log: Log, access: boolean): RequestObserver | null {
-  if (!access && !log.shows('debug')) return null;
+  if (!access && !log.isEnabled('debug')) return null;
   const write = access ? log.info : log.debug;
   return {
     ended(request) {

@@ -43,7 +43,7 @@ interface Trace {
   readonly context: Context;
   readonly attempts: Attempt[];
   /** Its response is there. */
-  answered: boolean;
+  responded: boolean;
   /** Its bill is there, or it needs none. */
   ended: boolean;
 }
@@ -73,7 +73,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
   const byRequest = new WeakMap<Request, Trace>();
 
   const close = (trace: Trace) => {
-    if (trace.answered && trace.ended) trace.span.end();
+    if (trace.responded && trace.ended) trace.span.end();
   };
   const begin = (call: UpstreamCall, trace: Trace): Attempt => {
     const { hostname, port } = new URL(call.url);
@@ -114,10 +114,10 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
       if (api.getSpanContext(parent) === undefined && Math.random() >= settings.share) return run();
       const attributes = { 'http.request.method': request.method, 'url.path': path, 'http.route': path };
       const span = tracer.startSpan(`${request.method} ${path}`, { kind: SpanKind.SERVER, attributes }, parent);
-      const trace: Trace = { span, context: api.setSpan(parent, span), attempts: [], answered: false, ended: !billed };
+      const trace: Trace = { span, context: api.setSpan(parent, span), attempts: [], responded: false, ended: !billed };
       if (span.isRecording()) byRequest.set(request, trace);
       const response = await current.run(trace, run);
-      trace.answered = true;
+      trace.responded = true;
       // Nobody was asked: nothing more will be told of it.
       if (trace.attempts.length === 0) trace.ended = true;
       span.setAttribute('http.response.status_code', response.status);

@@ -37,14 +37,14 @@ const maxKeys = 5000;
 /** Names come from clients. */
 const maxNameLength = 200;
 
-interface Allowance {
+interface RateLimit {
   left: number;
   atMs: number;
   /** Not written since the last row. */
   skipped: number;
 }
 
-function allows(one: Allowance, max: number, perMs: number, nowMs: number): boolean {
+function allows(one: RateLimit, max: number, perMs: number, nowMs: number): boolean {
   one.left = Math.min(max, one.left + (nowMs - one.atMs) / perMs);
   one.atMs = nowMs;
   return one.left >= 1;
@@ -59,8 +59,8 @@ export interface RejectionLog {
 }
 
 export function createRejectionLog({ ledger, authorize, now, monoNow }: RejectionLogDeps): RejectionLog {
-  const keys = new Map<string, Allowance>();
-  const all: Allowance = { left: burst, atMs: monoNow(), skipped: 0 };
+  const keys = new Map<string, RateLimit>();
+  const all: RateLimit = { left: burst, atMs: monoNow(), skipped: 0 };
 
   /** @returns how many of this key went unwritten before, null = this one does too. */
   const take = (key: string): number | null => {

@@ -69,7 +69,7 @@ export interface RelaySettings extends OperatorSettings {
   /** Where the console's forms of payments go, '' = nowhere. */
   readonly payAddress: string;
   /** Whether a proxy at this address may say who it calls for. */
-  readonly trustsProxy: (address: string) => boolean;
+  readonly isTrustedProxy: (address: string) => boolean;
   /** Host of the site's own https address, '' = none. */
   readonly secureHost: string;
   /** Milliseconds between keep-alives, null = none. */
@@ -132,7 +132,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
     botCheck: optionValue(stored, 'TurnstileCheckEnabled'),
     payAddress: optionValue(stored, 'PayAddress'),
-    trustsProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
+    isTrustedProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
     secureHost: secureHostOf(optionValue(stored, 'ServerAddress')),
     tokenStat: optionValue(stored, 'DisplayTokenStatEnabled'),
     inCurrency: optionValue(stored, 'DisplayInCurrencyEnabled'),

@@ -23,20 +23,20 @@ export interface JobsDeps {
 /** @returns what stops them. */
 export function startJobs({ services, feed, turns, cleanupNodes, report, now }: JobsDeps): () => void {
   const cleanup = async () => {
-    await services.sessions.sweep();
+    await services.sessions.deleteExpired();
     await services.cleanupEphemeralStore();
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();
     if (days > 0) await services.logs.prune(Math.floor(now() / 1000) - days * 86_400);
-    await services.trafficKeeper.sweep();
+    await services.trafficRecorder.deleteOld();
     await services.tasks.sweepItems(services.options.get('ResponseItemDays'));
     await feed.trim();
     await cleanupNodes();
   };
   const alerts = async () => {
     await services.backups.tick();
-    await services.alerts.look();
+    await services.alerts.check();
   };
   const jobs = [
     ['tasks', tasksMs, services.tasks.poll],

@@ -24,7 +24,7 @@ export interface ControlThreadDeps {
   /** Another has taken its place. */
   readonly replaced: () => void;
   /** It died too often. */
-  readonly unrecoverable: (reason: string) => void;
+  readonly onFatal: (reason: string) => void;
   /** Default: in real time. */
   readonly pause?: (ms: number) => Promise<void>;
 }
@@ -80,7 +80,7 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
 
   const again = async (reason: string): Promise<void> => {
     const delay = nextDelay();
-    if (delay === null) return deps.unrecoverable(reason);
+    if (delay === null) return deps.onFatal(reason);
     await pause(delay);
     try {
       await launchAgain();

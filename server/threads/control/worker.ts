@@ -23,7 +23,7 @@ import { version } from '../../embedded/version.ts';
 import type { AppOptions } from '../../http/app.ts';
 import { createLog, type Log, type LogFields } from '../../observability/logging/log.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
-import { guardProof } from '../../outbound/guard.ts';
+import { guardVerified } from '../../outbound/guard.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import { RequestIds } from '../../relay/intake/request-id.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
@@ -110,7 +110,7 @@ async function start(order: ControlStart) {
     requestId: () => requestIds.next(),
     report,
     changed: publisher.check,
-    ...(order.log.access ? { answered: (fields: LogFields) => log.info('api request', fields) } : {}),
+    ...(order.log.access ? { onResponse: (fields: LogFields) => log.info('api request', fields) } : {}),
   };
   const servers = await Promise.all([
     listen(createServer(loadedLater({ ...api, listener: 'network' })), files.httpSocket),
@@ -133,7 +133,7 @@ async function start(order: ControlStart) {
   void services.practice.resume().catch(report);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   // Without a guard in the way this thread ends, and with it the server; until the proof is there, no guarded call leaves.
-  void guardProof();
+  void guardVerified();
   return {
     tested: (id: number, result: ChannelTestResult) => {
       tests.get(id)?.(result);
@@ -182,7 +182,7 @@ async function start(order: ControlStart) {
 const trafficMs = 5000;
 
 /** Asks the relays for what they have counted, and has it written. One refusal of the database is reported, not each. */
-function keepTraffic({ trafficKeeper: keeper }: Services, report: (error: unknown) => void) {
+function keepTraffic({ trafficRecorder: keeper }: Services, report: (error: unknown) => void) {
   let failing = false;
   const flush = () =>
     keeper.flush().then(

@@ -45,7 +45,7 @@ export interface LedgerThread {
   /** The database is written and closed. @returns false when that takes too long. */
   leave(ms: number): Promise<boolean>;
   /** It is opened again. */
-  comeBack(ms: number): Promise<boolean>;
+  resume(ms: number): Promise<boolean>;
   /** What is asked from here on, and has been since it left, is for somebody else to write. */
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
   /** Writes what is queued, at most so long, then ends the thread. */
@@ -68,9 +68,9 @@ export async function startLedger(order: {
   readonly follows: boolean;
   /** Among others; null = it has the database for itself. */
   readonly node: NodeOrder | null;
-  readonly migrating?: ((step: MigrationStep) => void) | undefined;
+  readonly onMigration?: ((step: MigrationStep) => void) | undefined;
 }): Promise<LedgerThread> {
-  const { files, nativeBinding, follows, node, migrating = () => undefined } = order;
+  const { files, nativeBinding, follows, node, onMigration = () => undefined } = order;
   const check = node === null ? startDatabaseCheck({ file: files.database, nativeBinding }) : unchecked;
   const thread = startThread(node === null ? 'ledger' : 'node');
   const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
@@ -91,7 +91,7 @@ export async function startLedger(order: {
     if (report.kind === 'drain') return drained.resolve();
     if (report.kind === 'commands') return send(report);
     if (report.kind === 'left' || report.kind === 'returned') return moved.resolve();
-    if (report.kind === 'migrating') return migrating(report.step);
+    if (report.kind === 'migrating') return onMigration(report.step);
     if (report.kind === 'ready') ready.resolve(report);
     if (report.kind === 'closed') closed.resolve();
     if (report.kind === 'failed') ready.reject(startError(report, files.dir));
@@ -150,7 +150,7 @@ export async function startLedger(order: {
       leaving: () => void (node !== null && thread.postMessage({ kind: 'leaving' })),
       onDeath: (listener) => void dead.promise.then(listener),
       leave: (ms) => moveAndWait('leave', ms),
-      comeBack: (ms) => moveAndWait('return', ms),
+      resume: (ms) => moveAndWait('return', ms),
       follow(given) {
         send = given;
         move({ kind: 'follow' });

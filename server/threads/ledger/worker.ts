@@ -148,7 +148,7 @@ async function start(order: LedgerStart): Promise<Running> {
     await closing;
     self.postMessage({ kind: 'left' });
   };
-  const comeBack = async () => {
+  const resume = async () => {
     own ??= await openStore({ ...order, follows: true }, outputs);
     current = own.engine;
     remote.yield(current);
@@ -164,7 +164,7 @@ async function start(order: LedgerStart): Promise<Running> {
           void leave();
           break;
         case 'return':
-          void comeBack();
+          void resume();
           break;
         case 'follow':
           remote.open((message) => self.postMessage(message));

@@ -1,6 +1,6 @@
 /** Whoever looks on while a relay serves: lines of the log, and traces, where somebody wants them. */
 import { version } from '../../embedded/version.ts';
-import { createLog, gathered } from '../../observability/logging/log.ts';
+import { createLog, flattened } from '../../observability/logging/log.ts';
 import { requestLines } from '../../observability/logging/requests.ts';
 import type { Traces } from '../../observability/traces/tracer.ts';
 import { providerByType } from '../../providers/catalogue.ts';
@@ -28,7 +28,7 @@ export function createObservers(
   { log: settings, traces: wanted }: ServingOrder,
   write: (text: string) => void,
 ): Observers {
-  const logged = gathered(
+  const logged = flattened(
     write,
     (run) => setTimeout(run, batchMs).unref(),
     (missing) => {

@@ -24,7 +24,7 @@ export interface RelayThreadsDeps extends RelayPoolDeps {
   /** Where what is owed is kept for the next start. */
   readonly keep: Parameters<typeof keepPending>[1];
   /** One died too often. */
-  readonly unrecoverable: (reason: string) => void;
+  readonly onFatal: (reason: string) => void;
 }
 
 /** One relay's thread, from its start to its end. */
@@ -231,7 +231,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
 
   const again = async (number: number, reason: string): Promise<void> => {
     const delay = nextDelay();
-    if (delay === null) return deps.unrecoverable(reason);
+    if (delay === null) return deps.onFatal(reason);
     await Bun.sleep(delay);
     if (ending) return;
     const thread = launch(number);
@@ -297,7 +297,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
       const started = Array.from({ length: deps.count }, (_, index) => launch(index + 1));
       await Promise.all(started.map(({ ready }) => ready.promise));
       const listener: Listener = { port, timeout: () => undefined, requestIP: () => null };
-      connections.watch(listener, (address) => state.settings.trustsProxy(address));
+      connections.watch(listener, (address) => state.settings.isTrustedProxy(address));
       return port;
     },
     async update(update) {

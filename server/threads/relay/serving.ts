@@ -233,7 +233,7 @@ function openServer(
       shared: order.sharesPort,
       forwardedSocket: order.forwardedSocket,
       mayServe: () => ledger.healthy().ok,
-      trustsProxy: (address) => state.settings.trustsProxy(address),
+      isTrustedProxy: (address) => state.settings.isTrustedProxy(address),
       secureHost: () => state.settings.secureHost,
       consoleAsset: createConsoleAssets(() => state.settings),
     });

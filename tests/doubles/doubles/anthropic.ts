@@ -1,6 +1,6 @@
 /** Anthropic itself. */
 
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { type Caller, type Double, keyIn, knownModels } from '../double.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { claudeRules } from '../rules/claude.ts';
@@ -43,7 +43,7 @@ const wanted = betaMembers.map(([member, beta, source]) =>
     `anthropic/${member}`,
     source,
     ({ body, headers }) =>
-      given(body, member) !== undefined &&
+      valueAt(body, member) !== undefined &&
       !betasOf(headers).some((name) => name.startsWith(beta) || name.startsWith('compact-')),
     invalid(`${member}: Extra inputs are not permitted`),
   ),

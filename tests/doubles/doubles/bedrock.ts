@@ -1,6 +1,6 @@
 /** AWS Bedrock: signed calls, exact names, Claude in its own form and the rest by Converse. */
 
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { list, record, records } from '../../../server/protocols/shared/json.ts';
 import type { Caller, Door, Double } from '../double.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
@@ -96,7 +96,7 @@ const members: readonly Rule[] = [
     'bedrock/effort',
     'https://github.com/anthropics/claude-code-action/issues/1005',
     ({ body, headers, model }) =>
-      given(body, 'output_config.effort') !== undefined &&
+      valueAt(body, 'output_config.effort') !== undefined &&
       !newer.test(model) &&
       !betasOf(body, headers).includes('effort-2025-11-24'),
     extra('output_config.effort'),
@@ -105,7 +105,7 @@ const members: readonly Rule[] = [
     'bedrock/context-management',
     'https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-context-management.html',
     ({ body, headers }) =>
-      given(body, 'context_management') !== undefined &&
+      valueAt(body, 'context_management') !== undefined &&
       !betasOf(body, headers).includes('context-management-2025-06-27'),
     extra('context_management'),
   ),

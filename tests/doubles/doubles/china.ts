@@ -1,6 +1,6 @@
 /** DeepSeek, Moonshot, Zhipu, Alibaba and MiniMax: thoughts that must come back, members that must not be there. */
 import { z } from 'zod';
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { record, records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
@@ -43,7 +43,7 @@ export const deepseek: Double = chatDouble({
       ({ body, model }) =>
         deepseekThinks.test(model) &&
         record(body.thinking)?.type !== 'disabled' &&
-        !['auto', 'none', 'undefined'].includes(String(given(body, 'tool_choice'))),
+        !['auto', 'none', 'undefined'].includes(String(valueAt(body, 'tool_choice'))),
       ({ model }) => invalid(`${model} does not support this tool_choice`),
     ),
     worded('deepseek/effort', 'https://api-docs.deepseek.com/guides/thinking_mode', 'reasoning_effort', [
@@ -60,7 +60,7 @@ export const deepseek: Double = chatDouble({
       'deepseek/word-json',
       'https://api-docs.deepseek.com/guides/json_mode',
       ({ body }) =>
-        given(body, 'response_format.type') === 'json_object' && !/json/i.test(JSON.stringify(body.messages)),
+        valueAt(body, 'response_format.type') === 'json_object' && !/json/i.test(JSON.stringify(body.messages)),
       invalid("Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'."),
     ),
     paired('deepseek', 'https://api-docs.deepseek.com/guides/function_calling'),
@@ -112,7 +112,7 @@ export const moonshot: Double = chatDouble({
       ({ body, model }) =>
         /kimi-k(?:2\.[5-9]|2-thinking)/.test(model) &&
         record(body.thinking)?.type !== 'disabled' &&
-        !['auto', 'none', 'undefined'].includes(String(given(body, 'tool_choice'))),
+        !['auto', 'none', 'undefined'].includes(String(valueAt(body, 'tool_choice'))),
       ({ body }) =>
         invalid(
           `tool_choice '${body.tool_choice === 'required' ? 'required' : 'specified'}' is incompatible with thinking enabled`,
@@ -121,7 +121,7 @@ export const moonshot: Double = chatDouble({
     when(
       'moonshot/effort-and-thinking',
       'https://github.com/HKUDS/nanobot/issues/3939',
-      ({ body }) => given(body, 'reasoning_effort') !== undefined && given(body, 'thinking') !== undefined,
+      ({ body }) => valueAt(body, 'reasoning_effort') !== undefined && valueAt(body, 'thinking') !== undefined,
       invalid("cannot specify both 'thinking' and 'reasoning_effort'"),
     ),
     worded('moonshot/effort', 'https://github.com/router-for-me/CLIProxyAPI/issues/1307', 'reasoning_effort', [
@@ -165,7 +165,9 @@ export const zhipu: Double = chatDouble({
       id: 'zhipu/open-intervals',
       source: 'https://github.com/songquanpeng/one-api/issues/1045',
       reject({ body }) {
-        const member = ['temperature', 'top_p'].find((name) => given(body, name) !== undefined && !between(body[name]));
+        const member = ['temperature', 'top_p'].find(
+          (name) => valueAt(body, name) !== undefined && !between(body[name]),
+        );
         const whole = member === 'temperature' && (body.temperature === 1 || body.temperature === 0);
         return member === undefined || whole ? null : invalid(`${member}参数非法。请检查文档。`, { code: '1214' });
       },
@@ -219,7 +221,7 @@ export const ali: Double = chatDouble({
       'ali/word-json',
       'https://github.com/agno-agi/agno/pull/5317',
       ({ body }) =>
-        given(body, 'response_format.type') === 'json_object' && !/json/i.test(JSON.stringify(body.messages)),
+        valueAt(body, 'response_format.type') === 'json_object' && !/json/i.test(JSON.stringify(body.messages)),
       invalid(
         "<400> InternalError.Algo.InvalidParameter: 'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
         { code: 'invalid_parameter_error' },
@@ -229,7 +231,7 @@ export const ali: Double = chatDouble({
       'ali/bounds',
       'https://help.aliyun.com/zh/model-studio/qwen-api-via-openai-chat-completions',
       ({ body }) =>
-        Number(body.temperature ?? 0) >= 2 || (given(body, 'top_p') !== undefined && Number(body.top_p) <= 0),
+        Number(body.temperature ?? 0) >= 2 || (valueAt(body, 'top_p') !== undefined && Number(body.top_p) <= 0),
       invalid('<400> InternalError.Algo.InvalidParameter: temperature', { code: 'invalid_parameter_error' }),
     ),
     pairedCalls('ali/paired-calls', 'https://github.com/philschmid/mcp-openai-gemini-llama-example/pull/5', {
@@ -275,7 +277,7 @@ export const minimax: Double = chatDouble({
       'minimax/temperature',
       'https://platform.minimax.io/docs/api-reference/text-openai-api',
       ({ body }) =>
-        given(body, 'temperature') !== undefined && (Number(body.temperature) <= 0 || Number(body.temperature) > 1),
+        valueAt(body, 'temperature') !== undefined && (Number(body.temperature) <= 0 || Number(body.temperature) > 1),
       invalid('invalid params, temperature must be in (0.0, 1.0] (2013)'),
     ),
     pairedCalls('minimax/paired-calls', 'https://github.com/MiniMax-AI/MiniMax-M2/issues/76', {

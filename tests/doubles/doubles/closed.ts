@@ -1,6 +1,6 @@
 /** Providers that refuse what they do not know: Mistral, Groq, Cerebras. */
 import { z } from 'zod';
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
@@ -94,7 +94,7 @@ export const mistral: Double = chatDouble({
       'mistral/effort',
       'https://docs.mistral.ai/capabilities/reasoning/adjustable',
       ({ body, model }) => {
-        const effort = given(body, 'reasoning_effort');
+        const effort = valueAt(body, 'reasoning_effort');
         const adjustable = /^mistral-(?:small-(?:2603|latest)|medium-(?:2604|3-5|latest)|large-4)/.test(model);
         return effort !== undefined && (!adjustable || !['none', 'high'].includes(String(effort)));
       },
@@ -161,7 +161,7 @@ export const groq: Double = chatDouble({
       id: 'groq/effort',
       source: 'https://github.com/earendil-works/pi/issues/1745',
       reject({ body, model }) {
-        const effort = given(body, 'reasoning_effort');
+        const effort = valueAt(body, 'reasoning_effort');
         if (effort === undefined) return null;
         const words = groqEfforts.find(([models]) => models.test(model))?.[1];
         if (words === undefined) return invalid('reasoning_effort is not supported with this model');
@@ -179,14 +179,14 @@ export const groq: Double = chatDouble({
       'groq/schema',
       'https://console.groq.com/docs/structured-outputs#supported-models',
       ({ body, model }) =>
-        given(body, 'response_format.type') === 'json_schema' && !/gpt-oss|llama-4|kimi-k2/.test(model),
+        valueAt(body, 'response_format.type') === 'json_schema' && !/gpt-oss|llama-4|kimi-k2/.test(model),
       invalid('This model does not support response format `json_schema`.', { param: 'response_format' }),
     ),
     when(
       'groq/json-with-tools',
       'https://console.groq.com/docs/structured-outputs',
       ({ body }) =>
-        ['json_object', 'json_schema'].includes(String(given(body, 'response_format.type'))) &&
+        ['json_object', 'json_schema'].includes(String(valueAt(body, 'response_format.type'))) &&
         records(body.tools).length > 0,
       invalid('json mode cannot be combined with tool/function calling'),
     ),
@@ -208,7 +208,7 @@ export const groq: Double = chatDouble({
         'https://console.groq.com/docs/responses-api#unsupported-features',
         ({ body }) =>
           ['previous_response_id', 'truncation', 'include', 'safety_identifier', 'prompt_cache_key'].some(
-            (member) => given(body, member) !== undefined,
+            (member) => valueAt(body, member) !== undefined,
           ) || body.store === true,
         invalid('this member is not supported by the Responses API yet'),
       ),
@@ -251,7 +251,7 @@ export const cerebras: Double = chatDouble({
       'cerebras/effort',
       'https://inference-docs.cerebras.ai/capabilities/reasoning',
       ({ body, model }) => {
-        const effort = given(body, 'reasoning_effort');
+        const effort = valueAt(body, 'reasoning_effort');
         const words = /gpt-oss/.test(model) ? 'low medium high' : /glm/.test(model) ? 'none low medium high' : '';
         return effort !== undefined && !words.split(' ').includes(String(effort));
       },
@@ -264,7 +264,7 @@ export const cerebras: Double = chatDouble({
     when(
       'cerebras/json-with-tools',
       'https://inference-docs.cerebras.ai/capabilities/structured-outputs',
-      ({ body }) => given(body, 'response_format.type') === 'json_schema' && records(body.tools).length > 0,
+      ({ body }) => valueAt(body, 'response_format.type') === 'json_schema' && records(body.tools).length > 0,
       invalid('`tools` is incompatible with `response_format`', { param: 'response_format', code: 'wrong_api_format' }),
     ),
     pairedCalls('cerebras/paired-calls', 'https://inference-docs.cerebras.ai/capabilities/tool-use', {

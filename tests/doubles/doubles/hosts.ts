@@ -1,6 +1,6 @@
 /** Fireworks, SiliconFlow and Volcengine: other makers' models behind one address, each host with its own bounds. */
 
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { record } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
@@ -69,7 +69,7 @@ export const siliconflow: Double = chatDouble({
     when(
       'siliconflow/no-degrees',
       'https://docs.siliconflow.cn/cn/api-reference/chat-completions/chat-completions',
-      ({ body }) => given(body, 'reasoning_effort') === 'none',
+      ({ body }) => valueAt(body, 'reasoning_effort') === 'none',
       invalid('Value error, reasoning_effort', { code: '20015' }),
     ),
     paired('siliconflow', 'https://docs.siliconflow.cn/cn/userguide/guides/function-calling'),

@@ -1,6 +1,6 @@
 /** Hosts that pass over what they do not know, and refuse what they know to be wrong. */
 
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { record, records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
@@ -75,7 +75,7 @@ export const perplexity: Double = chatDouble({
       'perplexity/effort',
       'https://docs.getbifrost.ai/providers/supported-providers/perplexity',
       ({ body }) => {
-        const effort = given(body, 'reasoning_effort');
+        const effort = valueAt(body, 'reasoning_effort');
         return effort !== undefined && !['minimal', 'low', 'medium', 'high'].includes(String(effort));
       },
       invalid('reasoning_effort must be one of minimal, low, medium, high', { type: 'invalid_parameter' }),
@@ -98,7 +98,7 @@ export const xai: Double = chatDouble({
       'xai/effort',
       'https://github.com/NousResearch/hermes-agent/pull/23435',
       ({ body, model }) =>
-        given(body, 'reasoning_effort') !== undefined &&
+        valueAt(body, 'reasoning_effort') !== undefined &&
         !/grok-3-mini|grok-4\.[3-9]|grok-4\.20-multi|grok-[5-9]/.test(model),
       ({ model }) => invalid(`Model ${model} does not support parameter reasoningEffort.`),
     ),
@@ -131,14 +131,15 @@ export const xai: Double = chatDouble({
         'xai/responses-effort',
         'https://github.com/NousResearch/hermes-agent/pull/23435',
         ({ body, model }) =>
-          given(body, 'reasoning.effort') !== undefined &&
+          valueAt(body, 'reasoning.effort') !== undefined &&
           !/grok-3-mini|grok-4\.[3-9]|grok-4\.20-multi|grok-[5-9]/.test(model),
         ({ model }) => invalid(`Model ${model} does not support parameter reasoningEffort.`),
       ),
       when(
         'xai/instructions',
         'https://docs.x.ai/docs/guides/responses-api',
-        ({ body }) => given(body, 'instructions') !== undefined && given(body, 'previous_response_id') !== undefined,
+        ({ body }) =>
+          valueAt(body, 'instructions') !== undefined && valueAt(body, 'previous_response_id') !== undefined,
         invalid('instructions cannot be given together with previous_response_id'),
       ),
     ]),
@@ -166,7 +167,7 @@ export const openrouter: Double = chatDouble({
     when(
       'openrouter/one-effort',
       'https://github.com/danny-avila/LibreChat/issues/6076',
-      ({ body }) => given(body, 'reasoning') !== undefined && given(body, 'reasoning_effort') !== undefined,
+      ({ body }) => valueAt(body, 'reasoning') !== undefined && valueAt(body, 'reasoning_effort') !== undefined,
       invalid('Only one of "reasoning" and "reasoning_effort" may be provided'),
     ),
     paired('openrouter', 'https://openrouter.ai/docs/guides/features/tool-calling'),

@@ -1,6 +1,6 @@
 /** OpenAI, and Azure's deployments of the same models. */
 import { z } from 'zod';
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { record, records } from '../../../server/protocols/shared/json.ts';
 import { bearer, type Door, type Double, keyIn, knownModels, openaiBody } from '../double.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
@@ -136,7 +136,7 @@ const chatRules: readonly Rule[] = [
     ({ model, body }) =>
       /^gpt-(?:5\.[4-9]|[6-9])(?!.*chat)/.test(model) &&
       records(body.tools).length > 0 &&
-      given(body, 'reasoning_effort') !== undefined &&
+      valueAt(body, 'reasoning_effort') !== undefined &&
       body.reasoning_effort !== 'none',
     ({ model }) =>
       invalid(
@@ -147,7 +147,7 @@ const chatRules: readonly Rule[] = [
   when(
     'openai/choice-without-tools',
     reference,
-    ({ body }) => given(body, 'tool_choice') !== undefined && records(body.tools).length === 0,
+    ({ body }) => valueAt(body, 'tool_choice') !== undefined && records(body.tools).length === 0,
     invalid("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.", {
       param: 'tool_choice',
     }),
@@ -155,7 +155,7 @@ const chatRules: readonly Rule[] = [
   when(
     'openai/parallel-without-tools',
     reference,
-    ({ body }) => given(body, 'parallel_tool_calls') !== undefined && records(body.tools).length === 0,
+    ({ body }) => valueAt(body, 'parallel_tool_calls') !== undefined && records(body.tools).length === 0,
     invalid(
       "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified.",
       {
@@ -166,7 +166,7 @@ const chatRules: readonly Rule[] = [
   when(
     'openai/stream-options',
     reference,
-    ({ body, stream }) => given(body, 'stream_options') !== undefined && !stream,
+    ({ body, stream }) => valueAt(body, 'stream_options') !== undefined && !stream,
     invalid("The 'stream_options' parameter is only allowed when 'stream' is enabled.", { param: 'stream_options' }),
   ),
   strictSchemas,

@@ -1,6 +1,6 @@
 /** Providers with a wire of their own: Cohere and Ollama. */
 import { z } from 'zod';
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { record, records } from '../../../server/protocols/shared/json.ts';
 import { bearer, type Double } from '../double.ts';
 import { invalid, type Refusal } from '../rule.ts';
@@ -108,13 +108,13 @@ export const cohere: Double = {
         when(
           'cohere/schema-with-tools',
           'https://docs.cohere.com/docs/structured-outputs',
-          ({ body }) => given(body, 'response_format.type') === 'json_object' && records(body.tools).length > 0,
+          ({ body }) => valueAt(body, 'response_format.type') === 'json_object' && records(body.tools).length > 0,
           invalid('invalid request: response_format is not supported with tools'),
         ),
         when(
           'cohere/thinking',
           'https://docs.cohere.com/docs/reasoning',
-          ({ body, model }) => given(body, 'thinking') !== undefined && !/reasoning|command-a-plus/.test(model),
+          ({ body, model }) => valueAt(body, 'thinking') !== undefined && !/reasoning|command-a-plus/.test(model),
           invalid('invalid request: thinking is not supported by the provided model'),
         ),
         when(
@@ -128,7 +128,7 @@ export const cohere: Double = {
           'cohere/schema-object',
           'https://docs.cohere.com/docs/structured-outputs',
           ({ body }) => {
-            const schema = record(given(body, 'response_format.json_schema'));
+            const schema = record(valueAt(body, 'response_format.json_schema'));
             return schema !== null && (schema.type !== 'object' || !Array.isArray(schema.required));
           },
           invalid('invalid request: the top-level schema must be an object with at least one required field'),
@@ -201,7 +201,7 @@ export const ollama: Double = {
           'ollama/think',
           'https://github.com/ollama/ollama/issues/17837',
           ({ body }) => {
-            const think = given(body, 'think');
+            const think = valueAt(body, 'think');
             return (
               think !== undefined && ![true, false, 'high', 'medium', 'low', 'max'].includes(think as string | boolean)
             );
@@ -213,7 +213,7 @@ export const ollama: Double = {
           'ollama/no-thinking',
           'https://github.com/taketwo/llm-ollama/pull/54',
           ({ body, model }) =>
-            given(body, 'think') !== undefined &&
+            valueAt(body, 'think') !== undefined &&
             body.think !== false &&
             !/qwen3|gpt-oss|deepseek|thinking/.test(model),
           ({ model }) => invalid(`"${model}" does not support thinking`),

@@ -1,6 +1,6 @@
 /** Google's Vertex AI: tokens bought with a service account, three families behind one address. */
 import { createHmac, createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { parseJson, record } from '../../../server/protocols/shared/json.ts';
 import type { Caller, Door, Double } from '../double.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
@@ -120,14 +120,14 @@ const claude: readonly Rule[] = [
   when(
     'vertex/claude-schema',
     'https://github.com/anthropics/claude-code/issues/37746',
-    ({ body }) => given(body, 'output_config.format') !== undefined,
+    ({ body }) => valueAt(body, 'output_config.format') !== undefined,
     invalid('output_config: Extra inputs are not permitted'),
   ),
   when(
     'vertex/claude-context',
     'https://platform.claude.com/docs/en/build-with-claude/context-editing',
     ({ body, headers }) =>
-      given(body, 'context_management') !== undefined &&
+      valueAt(body, 'context_management') !== undefined &&
       !(headers.get('anthropic-beta') ?? '').includes('context-management-'),
     invalid('context_management: Extra inputs are not permitted'),
   ),

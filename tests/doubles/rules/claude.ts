@@ -1,6 +1,6 @@
 /** What single models of Claude refuse, wherever they are asked. */
 
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { invalid, type Rule } from '../rule.ts';
 import { turnsOf } from './messages.ts';
 import { rejected, when, worded } from './when.ts';
@@ -47,14 +47,14 @@ export const claudeRules: readonly Rule[] = [
     'https://github.com/VicBilibily/GCMP/issues/29',
     ({ model, body }) =>
       /claude-(?:opus-4-[1-9]|sonnet-4|haiku-4)/.test(model) &&
-      given(body, 'temperature') !== undefined &&
-      given(body, 'top_p') !== undefined,
+      valueAt(body, 'temperature') !== undefined &&
+      valueAt(body, 'top_p') !== undefined,
     invalid('`temperature` and `top_p` cannot both be specified for this model. Please use only one.'),
   ),
   when(
     'claude/no-budget',
     'https://github.com/cloudwego/eino-ext/pull/781',
-    ({ model, body }) => newest.test(model) && given(body, 'thinking.type') === 'enabled',
+    ({ model, body }) => newest.test(model) && valueAt(body, 'thinking.type') === 'enabled',
     invalid(
       '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
     ),
@@ -62,20 +62,20 @@ export const claudeRules: readonly Rule[] = [
   when(
     'claude/no-adaptive',
     'https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking',
-    ({ model, body }) => !adaptive.test(model) && given(body, 'thinking.type') === 'adaptive',
+    ({ model, body }) => !adaptive.test(model) && valueAt(body, 'thinking.type') === 'adaptive',
     invalid('adaptive thinking is not supported on this model'),
   ),
   when(
     'claude/no-thinking',
     'https://platform.claude.com/docs/en/build-with-claude/extended-thinking#supported-models',
-    ({ model, body }) => plain.test(model) && given(body, 'thinking.type') === 'enabled',
+    ({ model, body }) => plain.test(model) && valueAt(body, 'thinking.type') === 'enabled',
     invalid('thinking: Extra inputs are not permitted'),
   ),
   when(
     'claude/no-effort',
     'https://github.com/anthropics/claude-code/issues/30010',
     ({ model, body }) =>
-      !adaptive.test(model) && !/opus-4-5/.test(model) && given(body, 'output_config.effort') !== undefined,
+      !adaptive.test(model) && !/opus-4-5/.test(model) && valueAt(body, 'output_config.effort') !== undefined,
     invalid('This model does not support the effort parameter.'),
   ),
   worded('claude/effort', 'https://platform.claude.com/docs/en/build-with-claude/effort', 'output_config.effort', [
@@ -94,7 +94,7 @@ export const claudeRules: readonly Rule[] = [
     'https://platform.claude.com/docs/en/build-with-claude/structured-outputs',
     ({ model, body }) =>
       /claude-(?:2|instant|3|opus-4-(?:0|2025)|sonnet-4-(?:0|2025))/.test(model) &&
-      given(body, 'output_config.format') !== undefined,
+      valueAt(body, 'output_config.format') !== undefined,
     ({ model }) => invalid(`'${model}' does not support output format.`),
   ),
 ];

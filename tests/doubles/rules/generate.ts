@@ -1,6 +1,6 @@
 /** What Google's generateContent refuses. */
 import { z } from 'zod';
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { bracketed, type Fault, shapeRule } from '../shape.ts';
@@ -212,10 +212,10 @@ const signedCalls: Rule = {
 };
 
 const budget = (body: Json): number | undefined => {
-  const value = given(body, 'generationConfig.thinkingConfig.thinkingBudget');
+  const value = valueAt(body, 'generationConfig.thinkingConfig.thinkingBudget');
   return typeof value === 'number' ? value : undefined;
 };
-const level = (body: Json): unknown => given(body, 'generationConfig.thinkingConfig.thinkingLevel');
+const level = (body: Json): unknown => valueAt(body, 'generationConfig.thinkingConfig.thinkingLevel');
 
 /** https://ai.google.dev/gemini-api/docs/thinking#set-budget */
 const budgets: readonly (readonly [RegExp, least: number, most: number, off: boolean])[] = [
@@ -266,7 +266,7 @@ const thinking: readonly Rule[] = [
     'gemini/no-thinking',
     thinkingGuide,
     ({ body, model }) =>
-      /gemini-(?:1|2\.0)|gemma/.test(model) && given(body, 'generationConfig.thinkingConfig') !== undefined,
+      /gemini-(?:1|2\.0)|gemma/.test(model) && valueAt(body, 'generationConfig.thinkingConfig') !== undefined,
     invalid('Thinking is not enabled for this model.'),
   ),
 ];
@@ -282,7 +282,7 @@ export const generateRules: readonly Rule[] = [
     'https://github.com/PublicAffairs/openai-gemini/issues/63',
     ({ body, model }) =>
       /gemini-(?:2\.5|[3-9])/.test(model) &&
-      ['presencePenalty', 'frequencyPenalty'].some((name) => given(body, `generationConfig.${name}`) !== undefined),
+      ['presencePenalty', 'frequencyPenalty'].some((name) => valueAt(body, `generationConfig.${name}`) !== undefined),
     ({ model }) => invalid(`Penalty is not enabled for models/${model}`),
   ),
   when(
@@ -297,7 +297,7 @@ export const generateRules: readonly Rule[] = [
     'gemini/choice-without-tools',
     'https://github.com/musistudio/claude-code-router/pull/1207',
     ({ body }) =>
-      given(body, 'toolConfig.functionCallingConfig') !== undefined &&
+      valueAt(body, 'toolConfig.functionCallingConfig') !== undefined &&
       !records(body.tools).some((one) => one.functionDeclarations !== undefined),
     invalid('Function calling config is set without function_declarations.'),
   ),
@@ -305,8 +305,8 @@ export const generateRules: readonly Rule[] = [
     'gemini/allowed-names',
     'https://ai.google.dev/gemini-api/docs/function-calling#function_calling_modes',
     ({ body }) =>
-      given(body, 'toolConfig.functionCallingConfig.allowedFunctionNames') !== undefined &&
-      !['ANY', 'VALIDATED'].includes(String(given(body, 'toolConfig.functionCallingConfig.mode'))),
+      valueAt(body, 'toolConfig.functionCallingConfig.allowedFunctionNames') !== undefined &&
+      !['ANY', 'VALIDATED'].includes(String(valueAt(body, 'toolConfig.functionCallingConfig.mode'))),
     invalid('Please set allowed_function_names only when function calling mode is ANY.'),
   ),
   when(

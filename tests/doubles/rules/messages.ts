@@ -1,6 +1,6 @@
 /** What Anthropic's Messages refuse: the form, the order of turns, signatures, and how thinking goes with the rest. */
 import { z } from 'zod';
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { type Json, list, record, records } from '../../../server/protocols/shared/json.ts';
 import { invalid, type Refusal, type Rule, type Seen } from '../rule.ts';
 import { dotted, type Fault, shapeRule } from '../shape.ts';
@@ -238,38 +238,38 @@ export const thinkingRules: readonly Rule[] = [
   when(
     'messages/thought-budget',
     thinkingGuide,
-    ({ body }) => Number(given(body, 'thinking.budget_tokens') ?? 0) >= Number(body.max_tokens),
+    ({ body }) => Number(valueAt(body, 'thinking.budget_tokens') ?? 0) >= Number(body.max_tokens),
     invalid('`max_tokens` must be greater than `thinking.budget_tokens`.'),
   ),
   when(
     'messages/thought-temperature',
     'https://github.com/MartialBE/one-hub/issues/529',
-    (seen) => thinks(seen) && (given(seen.body, 'temperature') ?? 1) !== 1,
+    (seen) => thinks(seen) && (valueAt(seen.body, 'temperature') ?? 1) !== 1,
     invalid('`temperature` may only be set to 1 when thinking is enabled.'),
   ),
   when(
     'messages/thought-top-k',
     thinkingGuide,
-    (seen) => thinks(seen) && given(seen.body, 'top_k') !== undefined,
+    (seen) => thinks(seen) && valueAt(seen.body, 'top_k') !== undefined,
     invalid('`top_k` must be unset when thinking is enabled.'),
   ),
   when(
     'messages/thought-top-p',
     thinkingGuide,
-    (seen) => thinks(seen) && Number(given(seen.body, 'top_p') ?? 1) < 0.95,
+    (seen) => thinks(seen) && Number(valueAt(seen.body, 'top_p') ?? 1) < 0.95,
     invalid('`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.'),
   ),
   when(
     'messages/thought-forced-tool',
     thinkingGuide,
-    (seen) => thinks(seen) && ['any', 'tool'].includes(String(given(seen.body, 'tool_choice.type'))),
+    (seen) => thinks(seen) && ['any', 'tool'].includes(String(valueAt(seen.body, 'tool_choice.type'))),
     invalid('Thinking may not be enabled when tool_choice forces tool use.'),
   ),
   {
     id: 'messages/thought-first',
     source: 'https://github.com/lbjlaq/Antigravity-Manager/issues/139',
     reject(seen) {
-      if (given(seen.body, 'thinking.type') !== 'enabled') return null;
+      if (valueAt(seen.body, 'thinking.type') !== 'enabled') return null;
       const turns = turnsOf(seen.body);
       const at = turns.findLastIndex(({ role }) => role === 'assistant');
       const blocks = turns[at]?.blocks ?? [];
@@ -310,22 +310,22 @@ export const messagesLimits: readonly Rule[] = [
   when(
     'messages/open-schema',
     'https://github.com/veryfront/veryfront-code/issues/3918',
-    ({ body }) => openObject(given(body, 'output_config.format.schema')),
+    ({ body }) => openObject(valueAt(body, 'output_config.format.schema')),
     invalid("output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"),
   ),
   when(
     'messages/choice-without-tools',
     reference,
-    ({ body }) => given(body, 'tool_choice') !== undefined && records(body.tools).length === 0,
+    ({ body }) => valueAt(body, 'tool_choice') !== undefined && records(body.tools).length === 0,
     invalid('tool_choice: tool_choice may only be specified while providing tools'),
   ),
   when(
     'messages/chosen-tool',
     reference,
     ({ body }) =>
-      given(body, 'tool_choice.type') === 'tool' &&
-      !records(body.tools).some(({ name }) => name === given(body, 'tool_choice.name')),
-    ({ body }) => invalid(`Tool '${given(body, 'tool_choice.name')}' not found in provided tools`),
+      valueAt(body, 'tool_choice.type') === 'tool' &&
+      !records(body.tools).some(({ name }) => name === valueAt(body, 'tool_choice.name')),
+    ({ body }) => invalid(`Tool '${valueAt(body, 'tool_choice.name')}' not found in provided tools`),
   ),
   when(
     'messages/same-tools',

@@ -1,6 +1,6 @@
 /** What OpenAI's Responses refuse. */
 import { z } from 'zod';
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { record, records } from '../../../server/protocols/shared/json.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { bracketed, type Fault, shapeRule } from '../shape.ts';
@@ -196,7 +196,7 @@ const paired: Rule = {
   id: 'responses/paired-calls',
   source: 'https://github.com/openai/openai-agents-python/issues/673',
   reject({ body }) {
-    if (given(body, 'previous_response_id') !== undefined) return null;
+    if (valueAt(body, 'previous_response_id') !== undefined) return null;
     const items = inputOf(body);
     const idsOf = (pattern: RegExp) =>
       items.flatMap(({ type, call_id }) => (pattern.test(String(type)) ? [String(call_id)] : []));
@@ -253,7 +253,7 @@ export const responsesRules: readonly Rule[] = [
   when(
     'responses/effort-unknown',
     guide,
-    ({ model, body }) => !reasoning.test(model) && given(body, 'reasoning.effort') !== undefined,
+    ({ model, body }) => !reasoning.test(model) && valueAt(body, 'reasoning.effort') !== undefined,
     invalid(unsupported('reasoning.effort'), { param: 'reasoning.effort', code: 'unsupported_parameter' }),
   ),
   when(

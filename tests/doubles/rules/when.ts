@@ -1,5 +1,5 @@
 /** Small rules: a member that a model or a provider refuses. */
-import { given } from '../../../server/practice/row-rules.ts';
+import { valueAt } from '../../../server/practice/row-rules.ts';
 import { invalid, type Refusal, type Rule, type Seen } from '../rule.ts';
 
 export const when = (
@@ -25,12 +25,12 @@ export const rejected = (
   reject({ body, model }) {
     if (!details.models.test(model)) return null;
     const member = details.members.split(' ').find((name) => {
-      const value = given(body, name);
+      const value = valueAt(body, name);
       return value !== undefined && (!('but' in details) || value !== details.but);
     });
     return member === undefined
       ? null
-      : invalid(word(member, model, given(body, member)), { param: member, code: 'unsupported_parameter' });
+      : invalid(word(member, model, valueAt(body, member)), { param: member, code: 'unsupported_parameter' });
   },
 });
 
@@ -44,7 +44,7 @@ export const worded = (
   id,
   source,
   reject({ body, model }) {
-    const value = given(body, member);
+    const value = valueAt(body, member);
     const allowed = words.find(([models]) => models.test(model))?.[1];
     if (value === undefined || allowed === undefined || allowed.split(' ').includes(String(value))) return null;
     return allowed === ''
