@@ -37,7 +37,7 @@ export async function openClient(options: ClientOptions): Promise<Client> {
   const until = performance.now() + lockWaitMs;
   for (;;) {
     const owner = lockOwner(files);
-    if (owner !== null && (await listens(files.localSocket)))
+    if (owner !== null && (await isListening(files.localSocket)))
       return httpClient('http://local', {}, files.localSocket, options);
     // Another command has the folder for a moment, or a server is about to listen.
     const late = performance.now() > until;
@@ -49,20 +49,20 @@ export async function openClient(options: ClientOptions): Promise<Client> {
         if (late || !(error instanceof AppError) || error.code !== 'data_dir_locked') throw error;
       }
     }
-    await Bun.sleep(lockLookMs);
+    await Bun.sleep(lockPollMs);
   }
 }
 
 const lockWaitMs = 10_000;
-const lockLookMs = 25;
+const lockPollMs = 25;
 
 /** Waits while another command has the folder, not while a server serves it: that is for the caller to be told. */
 export async function folderFree(dataDir: string): Promise<void> {
   const files = dataDirFiles(dataDir);
   checkSocketDir(files);
   const until = performance.now() + lockWaitMs;
-  while (lockOwner(files) !== null && performance.now() < until && !(await listens(files.localSocket)))
-    await Bun.sleep(lockLookMs);
+  while (lockOwner(files) !== null && performance.now() < until && !(await isListening(files.localSocket)))
+    await Bun.sleep(lockPollMs);
 }
 
 async function openFolder(options: ClientOptions): Promise<Client> {
@@ -72,7 +72,7 @@ async function openFolder(options: ClientOptions): Promise<Client> {
 }
 
 /** A socket file may have outlived its server. */
-function listens(path: string): Promise<boolean> {
+function isListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path, () => {
       socket.destroy();
@@ -112,7 +112,7 @@ function httpClient(
           ? `?${new URLSearchParams(present.map(([key, value]) => [key, String(value)]))}`
           : '';
       const startedAt = performance.now();
-      const response = await reach(`${base.replace(/\/$/, '')}${path}${query}`, {
+      const response = await sendRequest(`${base.replace(/\/$/, '')}${path}${query}`, {
         method: row.method,
         headers: { ...headers, 'accept-language': language, ...(reads ? {} : { 'content-type': 'application/json' }) },
         ...(reads ? {} : { body: JSON.stringify(fields) }),
@@ -137,7 +137,7 @@ const noGateway = (response: Response): AppError => {
   });
 };
 
-async function reach(url: string, init: RequestInit): Promise<Response> {
+async function sendRequest(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** @param when `--color`; undefined = not given. @param isTty of the stream that is written to. */
-export function wantsColour(when: string | undefined, env: Environment, isTty: boolean): boolean {
+export function wantsColor(when: string | undefined, env: Environment, isTty: boolean): boolean {
   if (when === 'always') return true;
   if (when === 'never' || env.NO_COLOR || env.TERM === 'dumb' || env.CLICOLOR === '0') return false;
   const forced = env.CLICOLOR_FORCE ?? env.FORCE_COLOR;
@@ -22,7 +22,7 @@ const good = /^(ok|enabled|✓|created|updated)$/;
 const bad = /^(fail|FAILED|disabled|auto-disabled|\d+ VIOLATIONS)$/;
 
 /** A cell, spaces around its word left alone. */
-export function tinted(cell: string): string {
+export function colorCell(cell: string): string {
   const word = cell.trim();
   if (good.test(word)) return paint('green', cell);
   if (bad.test(word)) return paint('red', cell);

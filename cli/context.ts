@@ -10,7 +10,7 @@ import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';
 import { MigrationLines } from './parts/migration-lines.ts';
-import { signOfLife } from './parts/progress.ts';
+import { withProgress } from './parts/progress.ts';
 import { ago } from './parts/when.ts';
 import { askLine, readAll } from './prompt.ts';
 
@@ -73,12 +73,12 @@ export interface Context {
 }
 
 /** An address with a password may lie in a file, as containers and units hand secrets over. @throws AppError usage */
-function withDatabase(flag: string | undefined, given: Environment): Environment {
-  if (flag !== undefined) return { ...given, DATABASE_URL: flag };
-  const { DATABASE_URL: url, DATABASE_URL_FILE: file } = given;
-  if (url || !file) return given;
+function withDatabase(flag: string | undefined, environment: Environment): Environment {
+  if (flag !== undefined) return { ...environment, DATABASE_URL: flag };
+  const { DATABASE_URL: url, DATABASE_URL_FILE: file } = environment;
+  if (url || !file) return environment;
   try {
-    return { ...given, DATABASE_URL: readFileSync(file, 'utf8').trim() };
+    return { ...environment, DATABASE_URL: readFileSync(file, 'utf8').trim() };
   } catch (error) {
     throw new AppError('usage', { detail: `DATABASE_URL_FILE ${file}: ${(error as { code?: string }).code ?? ''}` });
   }
@@ -86,12 +86,12 @@ function withDatabase(flag: string | undefined, given: Environment): Environment
 
 export function createContext(
   flags: GlobalFlags,
-  given: Environment,
+  environment: Environment,
   streams: Streams,
   stdin: NodeJS.ReadStream,
   line: (values: FlagValues) => string,
 ): Context {
-  const env = withDatabase(flags.database, given);
+  const env = withDatabase(flags.database, environment);
   const language = languageOf(flags.lang, env);
   const output = createOutput(streams, shapeOf(flags), (cell) => ago(cell, Date.now(), language));
   const interactive =
@@ -152,8 +152,8 @@ export function createContext(
     },
     readSecret: (flag) => readAll(stdin, flag),
     async secret(values, name, variable) {
-      const [given, from] = await secretFrom(values, name, variable);
-      if (from === '' || given.trim() !== '') return from === '' ? env[variable] || undefined : given;
+      const [environment, from] = await secretFrom(values, name, variable);
+      if (from === '' || environment.trim() !== '') return from === '' ? env[variable] || undefined : environment;
       throw new AppError('usage', {
         detail: from,
         detail_zh: `${from}：没有收到内容，未作修改`,
@@ -162,9 +162,9 @@ export function createContext(
     },
     ask,
     during: (work, doing = () => say('进行中', 'working')) =>
-      signOfLife(work, {
-        write: (text) => void (streams.drawn?.err ?? streams.err.write)(text),
-        drawn: process.stderr.isTTY === true && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
+      withProgress(work, {
+        write: (text) => void (streams.draws?.err ?? streams.err.write)(text),
+        isTty: process.stderr.isTTY === true && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
         silent: flags.quiet === true,
         word: doing,
       }),
@@ -187,9 +187,9 @@ export function createContext(
 
 /** Flag, then environment, then the stored context. */
 function remoteOf(flags: GlobalFlags, env: Environment): Pick<ClientOptions, 'url' | 'token' | 'userId'> {
-  const given = flags.url ?? env.GATEWAY_URL;
+  const environment = flags.url ?? env.GATEWAY_URL;
   const own = { token: env.GATEWAY_TOKEN ?? '', userId: env.GATEWAY_USER ?? '1' };
-  if (given !== undefined && flags.context === undefined) return { url: given, ...own };
+  if (environment !== undefined && flags.context === undefined) return { url: environment, ...own };
   const stored = currentContext(env, flags.context);
   if (stored === null) return { url: '', ...own };
   return { url: stored.url, token: env.GATEWAY_TOKEN ?? stored.token, userId: env.GATEWAY_USER ?? String(stored.user) };

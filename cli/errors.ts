@@ -10,22 +10,26 @@ interface Fix {
   readonly zh: string;
   readonly en: string;
   /** Topic of `gateway help`. */
-  readonly see?: string;
+  readonly topic?: string;
 }
 
 /** The next step, where there is one that always helps. */
-const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
+const hints: Partial<Readonly<Record<ErrorCode, Fix>>> = {
   setup_needed: { zh: 'gateway setup', en: 'gateway setup' },
   login_required: {
     zh: '设置 GATEWAY_TOKEN，或运行 gateway login URL',
     en: 'set GATEWAY_TOKEN, or run gateway login URL',
-    see: 'remote',
+    topic: 'remote',
   },
-  access_token_invalid: { zh: '在控制台生成新的访问令牌', en: 'make a new access token in the console', see: 'remote' },
+  access_token_invalid: {
+    zh: '在控制台生成新的访问令牌',
+    en: 'make a new access token in the console',
+    topic: 'remote',
+  },
   server_unreachable: {
     zh: '检查 --url，或用 gateway serve 启动服务',
     en: 'check --url, or start the server: gateway serve',
-    see: 'remote',
+    topic: 'remote',
   },
   take_over_refused: {
     zh: '先停止该进程，再不带 --take-over 启动',
@@ -64,7 +68,7 @@ const words = {
 export function printError(
   error: unknown,
   language: Language,
-  { json, debug, colour }: { readonly json: boolean; readonly debug: boolean; readonly colour: boolean },
+  { json, debug, color }: { readonly json: boolean; readonly debug: boolean; readonly color: boolean },
   write: (text: string) => void,
 ): number {
   const known = error instanceof AppError ? error : null;
@@ -76,7 +80,7 @@ export function printError(
         : String(error)
       : formatError(known.code, known.params, language);
   const { example, usage, ...details } = known?.params ?? {};
-  const fix = fixes[code];
+  const fix = hints[code];
   const hint = example === undefined ? fix && textIn(fix, language) : String(example);
   if (json) {
     write(
@@ -85,10 +89,10 @@ export function printError(
   } else {
     const say = (name: keyof typeof words) => textIn(words[name], language);
     const [mark = '', gap = ''] = say('error').split(/(?= $)/);
-    write(`${colour ? failure(mark) : mark}${gap}${safeText(message)}\n`);
+    write(`${color ? failure(mark) : mark}${gap}${safeText(message)}\n`);
     if (usage !== undefined) write(`  ${say('usage')}${safeText(String(usage))}\n`);
     if (hint !== undefined) write(`  ${say(usage === undefined ? 'fix' : 'example')}${safeText(hint)}\n`);
-    if (fix?.see !== undefined) write(`  ${say('see')}gateway help ${fix.see}\n`);
+    if (fix?.topic !== undefined) write(`  ${say('see')}gateway help ${fix.topic}\n`);
   }
   if (debug && error instanceof Error) write(`${safeText(error.stack ?? '')}\n`);
   return known?.row.exit ?? 1;

@@ -2,30 +2,30 @@
 import { commit, version } from '../server/embedded/version.ts';
 
 /** A bare `--json` takes no value from the word behind it; fields are written `--json=a,b`. */
-const given = process.argv.slice(2);
+const argv = process.argv.slice(2);
 const args =
-  given[0] === 'exec'
-    ? given
-    : given.map((arg) => (arg === '--json' ? '--json=' : arg === '--no-color' ? '--color=never' : arg));
-const asked = (name: string): boolean => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
+  argv[0] === 'exec'
+    ? argv
+    : argv.map((arg) => (arg === '--json' ? '--json=' : arg === '--no-color' ? '--color=never' : arg));
+const hasFlag = (name: string): boolean => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
 
 /** What was said of colours, wherever it stands. */
-function colourFlag(): string | undefined {
+function colorFlag(): string | undefined {
   const at = args.findIndex((arg) => arg === '--color' || arg.startsWith('--color='));
   return at < 0 ? undefined : (args[at]?.split('=')[1] ?? args[at + 1]);
 }
 
 /** What has not left the process yet: the reader of a full pipe may be slow. */
-const unwritten = new Set<Promise<void>>();
+const pendingWrites = new Set<Promise<void>>();
 
 /** The reader of a pipe may leave early; that is no error of ours. */
-const quiet = (stream: NodeJS.WriteStream) => ({
+const ignoringErrors = (stream: NodeJS.WriteStream) => ({
   write(text: string) {
     try {
       const { promise, resolve } = Promise.withResolvers<void>();
-      unwritten.add(promise);
+      pendingWrites.add(promise);
       stream.write(text, () => {
-        unwritten.delete(promise);
+        pendingWrites.delete(promise);
         resolve();
       });
     } catch (error) {
@@ -36,7 +36,7 @@ const quiet = (stream: NodeJS.WriteStream) => ({
 });
 
 /** Bun's fetch stops at 256 requests at once unless the environment said otherwise before the process began. */
-async function restartWithRoom(): Promise<void> {
+async function restartWithMemory(): Promise<void> {
   if (process.env.BUN_CONFIG_MAX_HTTP_REQUESTS !== undefined) return;
   try {
     // There it exists and never works.
@@ -57,7 +57,7 @@ async function restartWithRoom(): Promise<void> {
     },
     languageOf(undefined, process.env),
   );
-  quiet(process.stderr).write(`${note}\n`);
+  ignoringErrors(process.stderr).write(`${note}\n`);
 }
 
 /** They read their modules while this thread reads its own. */
@@ -70,39 +70,39 @@ async function startThreads(): Promise<void> {
 async function main(): Promise<number> {
   if (args[0] === '__complete') {
     const { complete } = await import('./completion.ts');
-    for (const word of await complete(args.slice(1), process.env)) quiet(process.stdout).write(`${word}\n`);
+    for (const word of await complete(args.slice(1), process.env)) ignoringErrors(process.stdout).write(`${word}\n`);
     return 0;
   }
-  if (given[0] === '__bench') {
+  if (argv[0] === '__bench') {
     const { runChild } = await import('./bench/child.ts');
-    return runChild(given.slice(1), (text) => quiet(process.stdout).write(text));
+    return runChild(argv.slice(1), (text) => ignoringErrors(process.stdout).write(text));
   }
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-V' || args[0] === 'version')) {
-    quiet(process.stdout).write(`gateway ${version} (${commit})\n`);
+    ignoringErrors(process.stdout).write(`gateway ${version} (${commit})\n`);
     return 0;
   }
   if (args[0] === 'serve') {
-    await restartWithRoom();
+    await restartWithMemory();
     await startThreads();
   }
-  const [{ asHelpFlag, createProgram, globalsBehind, isHelp }, { languageOf }, { printError }, { wantsColour }] =
+  const [{ asHelpFlag, createProgram, trailingGlobals, isHelp }, { languageOf }, { printError }, { wantsColor }] =
     await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./color.ts')]);
   const flag = args.indexOf('--lang');
   const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
   const streams = {
-    out: quiet(process.stdout),
-    err: quiet(process.stderr),
+    out: ignoringErrors(process.stdout),
+    err: ignoringErrors(process.stderr),
     outIsTty: process.stdout.isTTY === true && process.env.TERM !== 'dumb',
     columns: process.stdout.columns ?? 80,
   };
-  const painted = (isTty: boolean) => wantsColour(colourFlag(), process.env, isTty);
+  const painted = (isTty: boolean) => wantsColor(colorFlag(), process.env, isTty);
   const deps = {
     env: process.env,
     streams: { ...streams, colour: painted(streams.outIsTty) },
     stdin: process.stdin,
     language,
   };
-  const words = globalsBehind(asHelpFlag(args));
+  const words = trailingGlobals(asHelpFlag(args));
   const program = createProgram(deps, words);
   try {
     if (args.length === 0) {
@@ -121,9 +121,9 @@ async function main(): Promise<number> {
       error,
       language,
       {
-        json: asked('--json') || asked('--jq'),
-        debug: asked('--debug'),
-        colour: painted(process.stderr.isTTY === true),
+        json: hasFlag('--json') || hasFlag('--jq'),
+        debug: hasFlag('--debug'),
+        color: painted(process.stderr.isTTY === true),
       },
       streams.err.write,
     );
@@ -141,5 +141,5 @@ if (args[0] !== 'serve' && args[0] !== 'mock-upstream') {
   process.on('SIGTERM', () => process.exit(143));
 }
 const code = await main();
-await Promise.all(unwritten);
+await Promise.all(pendingWrites);
 process.exit(code === 0 ? Number(process.exitCode ?? 0) : code);

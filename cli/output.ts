@@ -14,7 +14,7 @@ export interface Column<Row> {
   /** Numbers stand right, and are never cut. */
   readonly right?: boolean;
   /** Left out first where a line is too short: the highest first. */
-  readonly spare?: number;
+  readonly priority?: number;
 }
 
 export interface Output {
@@ -22,7 +22,7 @@ export interface Output {
   readonly isTty: boolean;
   readonly format: Format;
   /** Cells of a line on standard output, and whether its words may be coloured. */
-  readonly look: { readonly room: number; readonly colour: boolean };
+  readonly layout: { readonly maxWidth: number; readonly color: boolean };
   /** Data, to stdout. */
   line(text: string): void;
   /** Data that ends its own lines. */
@@ -39,11 +39,11 @@ export interface Streams {
   readonly out: { write(text: string): unknown };
   readonly err: { write(text: string): unknown };
   /** For what we draw ourselves; the two above take no control characters. */
-  readonly drawn?: { out(text: string): unknown; err(text: string): unknown };
+  readonly draws?: { out(text: string): unknown; err(text: string): unknown };
   readonly outIsTty: boolean;
   readonly columns: number;
   /** Colours may be used where none are asked for. */
-  readonly colour?: boolean;
+  readonly color?: boolean;
 }
 
 export interface Shape {
@@ -64,13 +64,17 @@ export const guarded = (streams: Streams): Streams => ({
   ...streams,
   out: { write: (text) => streams.out.write(safeText(text)) },
   err: { write: (text) => streams.err.write(safeText(text)) },
-  drawn: { out: streams.out.write, err: streams.err.write },
+  draws: { out: streams.out.write, err: streams.err.write },
 });
 
-/** @param told how times read in tables for people; as they are when absent. */
-export function createOutput(streams: Streams, shape: Shape, told: (cell: string) => string = (cell) => cell): Output {
+/** @param formatCell how times read in tables for people; as they are when absent. */
+export function createOutput(
+  streams: Streams,
+  shape: Shape,
+  formatCell: (cell: string) => string = (cell) => cell,
+): Output {
   const line = (text: string) => void streams.out.write(`${text}\n`);
-  const drawn = streams.drawn?.out ?? streams.out.write;
+  const draws = streams.draws?.out ?? streams.out.write;
   const indent = streams.outIsTty ? 2 : undefined;
 
   const json = (value: unknown): void => {
@@ -102,7 +106,7 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
   return {
     isTty: streams.outIsTty,
     format: shape.format,
-    look: { room: streams.columns, colour: streams.colour === true },
+    layout: { maxWidth: streams.columns, color: streams.color === true },
     line,
     raw: (text) => void (text !== '' && streams.out.write(text)),
     note: (text) => void streams.err.write(`${text}\n`),
@@ -127,13 +131,13 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
         case 'env':
           throw new AppError('usage', { detail: '-o env' });
         case 'table': {
-          const shown = streams.outIsTty && !shape.wide ? told : (cell: string) => cell;
-          const cells = rows.map((row) => columns.map((column) => shown(safeLine(column.value(row, rows)))));
-          const room = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
+          const format = streams.outIsTty && !shape.wide ? formatCell : (cell: string) => cell;
+          const cells = rows.map((row) => columns.map((column) => format(safeLine(column.value(row, rows)))));
+          const maxWidth = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
           const texts = streams.outIsTty
-            ? table(columns, cells, { room, header: shape.header, colour: streams.colour === true })
+            ? table(columns, cells, { maxWidth, header: shape.header, color: streams.color === true })
             : cells.map((values) => values.join('\t'));
-          for (const text of texts) drawn(`${text}\n`);
+          for (const text of texts) draws(`${text}\n`);
         }
       }
     },

@@ -130,7 +130,7 @@ function withMissing(error: AppError, row: CommandRow, values: FlagValues, posit
 }
 
 /** Flags every command has may stand before it: they are moved behind its name. */
-export function globalsBehind(args: readonly string[]): string[] {
+export function trailingGlobals(args: readonly string[]): string[] {
   const before: string[] = [];
   let at = 0;
   while (args[at]?.startsWith('-') === true) {
@@ -161,7 +161,7 @@ export const isHelp = (error: unknown): boolean =>
   error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help');
 
 /** The parser's own words, by their code: the quoted name stands for `{}`. */
-const complaints: Readonly<Record<string, readonly [zh: string, en: string]>> = {
+const messages: Readonly<Record<string, readonly [zh: string, en: string]>> = {
   'commander.missingArgument': ['缺少参数 {}', 'missing argument {}'],
   'commander.optionMissingArgument': ['{} 缺少值', '{} needs a value'],
   'commander.unknownOption': ['未知的选项 {}', 'unknown option {}'],
@@ -174,7 +174,7 @@ function usageError(language: Language, row?: CommandRow): (error: CommanderErro
   return (error) => {
     if (isHelp(error)) throw error;
     const plain = error.message.replace(/^error: /, '');
-    const known = complaints[error.code] ?? [plain, plain];
+    const known = messages[error.code] ?? [plain, plain];
     const name = /'([^']*)'/.exec(error.message)?.[1] ?? '';
     const meant = /Did you mean (?:one of )?(.+)\?\)/.exec(error.message)?.[1];
     const [zh, en] = known.map((text) => text.replace('{}', name));

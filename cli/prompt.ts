@@ -2,7 +2,7 @@
 import { AppError } from '../server/contract/errors.ts';
 import { continues } from './parts/secret-input.ts';
 
-const silenceMs = 30_000;
+const idleMs = 30_000;
 
 /** @returns everything, without the last line end. @throws AppError input_needed after 30 s of silence. */
 export function readAll(stdin: NodeJS.ReadStream, flag: string): Promise<string> {
@@ -11,7 +11,7 @@ export function readAll(stdin: NodeJS.ReadStream, flag: string): Promise<string>
     const timer = setTimeout(() => {
       stdin.destroy();
       reject(new AppError('input_needed', { flags: `${flag} (nothing arrived on standard input)` }));
-    }, silenceMs);
+    }, idleMs);
     stdin.setEncoding('utf8');
     stdin.on('data', (chunk) => {
       text += String(chunk);

@@ -33,10 +33,10 @@ interface Noun<Verbs extends Verb> extends Words {
 /** Verbs that change things take `--dry-run`. */
 export const verbRows = <Verbs extends Verb>(
   noun: Noun<Verbs>,
-  wanted: readonly Verbs[],
+  selected: readonly Verbs[],
 ): Readonly<Record<Verbs, CommandRow>> =>
   Object.fromEntries(
-    wanted.map((verb) => {
+    selected.map((verb) => {
       const changes = verb !== 'list' && verb !== 'get';
       const [first, second] = verb === 'list' ? ['', ''] : noun.samples.map((sample) => ` ${sample}`);
       const usual = `${noun.name} ${verb}${second} ${verb === 'rm' ? '--yes' : '--json'}`;

@@ -72,7 +72,7 @@ test('the terminal reads in it: help of commands, flags and errors', async () =>
   const titles = createProgram({ env: {}, streams, stdin: process.stdin, language: 'qps' }).helpInformation();
   expect(titles).toMatch(/«ONE EXECUTABLE[\s\S]*-h, --help +«SHOW HELP»/);
   let printed = '';
-  printError(new AppError('login_required'), 'qps', { json: false, debug: false, colour: false }, (text) => {
+  printError(new AppError('login_required'), 'qps', { json: false, debug: false, color: false }, (text) => {
     printed += text;
   });
   expect(printed.split('\n')[0]).toMatch(/^«ERROR: »«/);

@@ -6,13 +6,13 @@ import type { Rival } from './comparison.ts';
 import { type Goal, goalsOf, timesFloor, verdictOf } from './goal.ts';
 import { canPin, canRead } from './machine.ts';
 import { measureAll, type Plan, sampling } from './measure.ts';
-import { type Extent, type Extras, measureExtras, megabytes } from './optional.ts';
-import { command, end, endAll, isCompiled, itself, killAll } from './process.ts';
+import { type ExtraOptions, type Extras, measureExtras, megabytes } from './optional.ts';
+import { command, end, endAll, isCompiled, killAll, ownProgram } from './process.ts';
 import { type Running, serve, setUp, startFloor, startUpstreams, type Upstreams } from './site.ts';
 import type { Table } from './stats.ts';
 import { subjectNames, subjectsOf } from './targets.ts';
 
-export interface BenchOrder extends Plan, Extent {
+export interface BenchOrder extends Plan, ExtraOptions {
   /** An older build, null = none. */
   readonly before: string | null;
   readonly rivals: readonly Rival[];
@@ -44,12 +44,12 @@ async function begin(
   upstreams: Upstreams,
   before: string | null,
 ): Promise<readonly [Running, ...Running[]]> {
-  const gateway = await serve(await setUp(itself, join(dir, 'gateway'), upstreams));
+  const gateway = await serve(await setUp(ownProgram, join(dir, 'gateway'), upstreams));
   return before === null ? [gateway] : [gateway, await serve(await setUp([before], join(dir, 'before'), upstreams))];
 }
 
-async function run(order: BenchOrder, dir: string, told: (what: string) => void): Promise<Bench> {
-  told('practice upstreams, gateways and floor');
+async function run(order: BenchOrder, dir: string, onProgress: (what: string) => void): Promise<Bench> {
+  onProgress('practice upstreams, gateways and floor');
   const upstreams = await startUpstreams(order.upstreamPort);
   const gateways = await begin(dir, upstreams, order.before);
   const [gateway, older] = gateways;
@@ -60,7 +60,7 @@ async function run(order: BenchOrder, dir: string, told: (what: string) => void)
   const running: (readonly [string, Running])[] = [[subjectNames.gateway, gateway]];
   if (older !== undefined) running.push([subjectNames.before, older]);
   const subjects = subjectsOf({ upstreams, floor, running, rivals: order.rivals });
-  const deps = { measure: sampling(upstreams, order.seconds), now: () => performance.now(), told };
+  const deps = { measure: sampling(upstreams, order.seconds), now: () => performance.now(), onProgress: onProgress };
   const table = await measureAll(deps, order, subjects);
 
   const loadedMb = megabytes(gateway.child.pid);
@@ -70,7 +70,7 @@ async function run(order: BenchOrder, dir: string, told: (what: string) => void)
     () => true,
     () => false,
   );
-  const extras = order.extras ? await measureExtras(site, { idleMb, loadedMb }, order, told) : null;
+  const extras = order.extras ? await measureExtras(site, { idleMb, loadedMb }, order, onProgress) : null;
   const { rounds, seconds, before } = order;
   return {
     compiled: isCompiled,
@@ -86,8 +86,8 @@ async function run(order: BenchOrder, dir: string, told: (what: string) => void)
   };
 }
 
-/** @param told what is done at the moment. */
-export async function runBench(order: BenchOrder, told: (what: string) => void): Promise<Bench> {
+/** @param onProgress what is done at the moment. */
+export async function runBench(order: BenchOrder, onProgress: (what: string) => void): Promise<Bench> {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   // Ctrl-C leaves no time to wait.
   const leave = (): void => {
@@ -96,7 +96,7 @@ export async function runBench(order: BenchOrder, told: (what: string) => void):
   };
   process.once('exit', leave);
   try {
-    return await run(order, dir, told);
+    return await run(order, dir, onProgress);
   } finally {
     await endAll();
     rmSync(dir, { recursive: true, force: true });

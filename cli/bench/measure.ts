@@ -3,7 +3,7 @@
 import { coreMicros, cores, cpuMicros } from './machine.ts';
 import { load } from './process.ts';
 import type { Upstreams } from './site.ts';
-import { type Figures, figuresOf, quiet, type Sample, type Table } from './stats.ts';
+import { lowNoise, type Sample, type SampleStats, statsOf, type Table } from './stats.ts';
 import { bodyOf, type Shape, type Subject } from './targets.ts';
 
 export interface Plan {
@@ -20,7 +20,7 @@ export interface MeasureDeps {
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   /** What is done at the moment. */
-  readonly told: (what: string) => void;
+  readonly onProgress: (what: string) => void;
 }
 
 /** How much less a span may cost than the one before when compilation is over. */
@@ -87,26 +87,26 @@ export async function measureAll(
     subjects.filter(({ model }) => model(shape.upstream) !== null).map((subject) => ({ shape, subject })),
   );
   for (const [index, { shape, subject }] of pairs.entries()) {
-    deps.told(`warm-up ${index + 1}/${pairs.length} · ${shape.name} · ${subject.name}`);
+    deps.onProgress(`warm-up ${index + 1}/${pairs.length} · ${shape.name} · ${subject.name}`);
     await warm(deps, subject, shape, plan.warmSeconds);
   }
   const began = deps.now();
   const budgetMs = pairs.length * rounds * (plan.seconds + 1) * 1000 * 2;
   for (let round = 0; round < rounds * extraRounds; round++) {
     for (const { shape, subject } of pairs) {
-      const enough = quiet(of(shape, subject)).length >= rounds || deps.now() - began > budgetMs;
+      const enough = lowNoise(of(shape, subject)).length >= rounds || deps.now() - began > budgetMs;
       if (round >= rounds && enough) continue;
       const which = round < rounds ? `round ${round + 1}/${rounds}` : 'once more';
-      deps.told(`${which} · ${shape.name} · ${subject.name}`);
+      deps.onProgress(`${which} · ${shape.name} · ${subject.name}`);
       samples.set(`${shape.name}|${subject.name}`, [...of(shape, subject), await deps.measure(subject, shape)]);
     }
   }
   const [direct] = subjects;
-  const rows = (shape: Shape): Record<string, Figures> =>
+  const rows = (shape: Shape): Record<string, SampleStats> =>
     Object.fromEntries(
       pairs
         .filter((pair) => pair.shape === shape)
-        .map(({ subject }) => [subject.name, figuresOf(of(shape, subject), of(shape, direct))]),
+        .map(({ subject }) => [subject.name, statsOf(of(shape, subject), of(shape, direct))]),
     );
   return Object.fromEntries(shapes.map((shape) => [shape.name, rows(shape)]));
 }

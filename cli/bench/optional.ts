@@ -1,7 +1,7 @@
 /** What a gateway needs besides CPU: memory idle, loaded and with many streams open, and the time of a start. */
 import { join } from 'node:path';
 import { residentKb } from './machine.ts';
-import { answers, command, end, freePort, itself, load, start } from './process.ts';
+import { command, end, freePort, load, ownProgram, start, waitForResponse } from './process.ts';
 import { models, type Running, type Site, serve } from './site.ts';
 import { median } from './stats.ts';
 import { bodyOf } from './targets.ts';
@@ -30,7 +30,7 @@ export interface Extras {
   readonly times: StartTimes;
 }
 
-export interface Extent {
+export interface ExtraOptions {
   /** Streams open at once. */
   readonly streams: number;
   /** Starts of each command. */
@@ -40,7 +40,7 @@ export interface Extent {
 const path = '/v1/chat/completions';
 const sampleMs = 50;
 /** The slow upstream needs five seconds for a stream. */
-const longestSeconds = 30;
+const maxSeconds = 30;
 
 export const megabytes = (pid: number): number | null => {
   const kb = residentKb(pid);
@@ -57,7 +57,7 @@ async function openStreams({ site, child, port }: Running, count: number): Promi
     most = Math.max(most, residentKb(child.pid) ?? 0);
   }, sampleMs);
   const slow = bodyOf(models.slow, true);
-  const result = await load({ ...order, body: slow, connections: count, seconds: longestSeconds, once: true });
+  const result = await load({ ...order, body: slow, connections: count, seconds: maxSeconds, once: true });
   clearInterval(watch);
   return {
     count,
@@ -78,10 +78,10 @@ async function startTimes(site: Site, starts: number, serveExisting: number): Pr
     return median(taken);
   };
   const port = freePort();
-  const child = start(null, [...itself, 'serve', '--port', String(port)], {
+  const child = start(null, [...ownProgram, 'serve', '--port', String(port)], {
     GATEWAY_DATA_DIR: join(site.dataDir, '..', 'fresh'),
   });
-  const serveFresh = await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
+  const serveFresh = await waitForResponse(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
   await end(child);
   return { version: await time(['--version']), tokenList: await time(['token', 'list']), serveFresh, serveExisting };
 }
@@ -90,13 +90,13 @@ async function startTimes(site: Site, starts: number, serveExisting: number): Pr
 export async function measureExtras(
   site: Site,
   before: Pick<Extras, 'idleMb' | 'loadedMb'>,
-  extent: Extent,
-  told: (what: string) => void,
+  options: ExtraOptions,
+  onProgress: (what: string) => void,
 ): Promise<Extras> {
-  told(`${extent.streams} open streams`);
+  onProgress(`${options.streams} open streams`);
   const again = await serve(site);
-  const streams = await openStreams(again, extent.streams);
+  const streams = await openStreams(again, options.streams);
   await end(again.child);
-  told('start times');
-  return { ...before, streams, times: await startTimes(site, extent.starts, again.readyMs) };
+  onProgress('start times');
+  return { ...before, streams, times: await startTimes(site, options.starts, again.readyMs) };
 }

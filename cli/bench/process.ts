@@ -10,27 +10,27 @@ export type Program = readonly string[];
 declare const GATEWAY_COMPILED: boolean | undefined;
 export const isCompiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
 /** This very program, whatever folder one is in and whatever the PATH holds. */
-export const itself: Program = isCompiled
+export const ownProgram: Program = isCompiled
   ? [process.execPath]
   : [process.execPath, fileURLToPath(new URL('../main.ts', import.meta.url))];
 
 const children = new Set<Bun.Subprocess>();
-let keeper: Bun.Subprocess<'pipe', 'ignore', 'ignore'> | null = null;
+let supervisor: Bun.Subprocess<'pipe', 'ignore', 'ignore'> | null = null;
 
 /** Told who is to be ended when this process is killed outright and cannot do it: it hears of that by the end of its input. */
 function keep(sign: '+' | '-', { pid }: Bun.Subprocess): void {
-  keeper ??= Bun.spawn([...itself, childVerb, 'keeper'], {
+  supervisor ??= Bun.spawn([...ownProgram, childVerb, 'keeper'], {
     env: bareEnvironment(),
     stdin: 'pipe',
     stdout: 'ignore',
     stderr: 'ignore',
   });
-  keeper.unref();
-  keeper.stdin.write(`${sign}${pid}\n`);
-  keeper.stdin.flush();
+  supervisor.unref();
+  supervisor.stdin.write(`${sign}${pid}\n`);
+  supervisor.stdin.flush();
 }
 
-function began(child: Bun.Subprocess): void {
+function track(child: Bun.Subprocess): void {
   children.add(child);
   keep('+', child);
 }
@@ -58,28 +58,28 @@ const pinned = (core: number | null, command: readonly string[]): string[] => [
   ...command,
 ];
 
-/** @param said descriptor of a file that gets what it writes. */
+/** @param stdout descriptor of a file that gets what it writes. */
 export function start(
   core: number | null,
   command: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  said: number | 'ignore' = 'ignore',
+  stdout: number | 'ignore' = 'ignore',
 ): Bun.Subprocess {
   const child = Bun.spawn(pinned(core, command), {
     env: bareEnvironment(env),
     stdin: 'ignore',
-    stdout: said,
-    stderr: said,
+    stdout: stdout,
+    stderr: stdout,
   });
-  began(child);
+  track(child);
   return child;
 }
 
-/** A process of a measurement that is talked to. @param hear called with each message of its. */
+/** A process of a measurement that is talked to. @param onMessage called with each message of its. */
 export function converse(
   core: number | null,
   command: readonly string[],
-  hear: (message: unknown) => void,
+  onMessage: (message: unknown) => void,
 ): Bun.Subprocess {
   const child = Bun.spawn(pinned(core, command), {
     env: bareEnvironment(),
@@ -87,9 +87,9 @@ export function converse(
     stdout: 'ignore',
     stderr: 'inherit',
     serialization: 'json',
-    ipc: hear,
+    ipc: onMessage,
   });
-  began(child);
+  track(child);
   return child;
 }
 
@@ -109,9 +109,9 @@ export function killAll(): void {
 }
 
 /** @returns milliseconds until the address answered as wanted. @throws Error when it never did. */
-export async function answers(url: string, wanted: (status: number) => boolean = () => true): Promise<number> {
-  const began = performance.now();
-  while (performance.now() - began < readyMs) {
+export async function waitForResponse(url: string, wanted: (status: number) => boolean = () => true): Promise<number> {
+  const track = performance.now();
+  while (performance.now() - track < readyMs) {
     const status = await fetch(url).then(
       async (response) => {
         await response.arrayBuffer();
@@ -119,7 +119,7 @@ export async function answers(url: string, wanted: (status: number) => boolean =
       },
       () => 0,
     );
-    if (status > 0 && wanted(status)) return performance.now() - began;
+    if (status > 0 && wanted(status)) return performance.now() - track;
     await Bun.sleep(3);
   }
   throw new Error(`nothing answers at ${url}`);
@@ -139,13 +139,13 @@ export interface Loaded extends LoadResult {
 }
 
 export async function load(order: LoadOrder): Promise<Loaded> {
-  const command = pinned(cores.around, [...itself, childVerb, 'load', JSON.stringify(order)]);
+  const command = pinned(cores.around, [...ownProgram, childVerb, 'load', JSON.stringify(order)]);
   const child = Bun.spawn(command, { env: bareEnvironment(), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  began(child);
-  const [text, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  track(child);
+  const [text, stdout] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   await child.exited;
   ended(child);
-  if (!text.startsWith('{')) throw new Error(`the load generator ended early: ${said.trim()}`);
+  if (!text.startsWith('{')) throw new Error(`the load generator ended early: ${stdout.trim()}`);
   return { ...(JSON.parse(text) as LoadResult), cpu: Number(child.resourceUsage()?.cpuTime.total ?? 0) };
 }
 
@@ -157,7 +157,7 @@ export async function command(program: Program, dataDir: string, args: readonly 
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  began(child);
+  track(child);
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

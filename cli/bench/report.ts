@@ -1,7 +1,7 @@
 /** A run as a table for people. */
 import type { Bench } from './bench.ts';
 import { type Goal, verdictOf } from './goal.ts';
-import { quietShare, share, type Table } from './stats.ts';
+import { maxNoiseShare, share, type Table } from './stats.ts';
 import { shapes, subjectNames } from './targets.ts';
 
 type Say = (zh: string, en: string) => string;
@@ -32,8 +32,8 @@ function goalLine(goal: Goal): string {
   const { name, value, limit, unit } = goal;
   const verdict = verdictOf(goal);
   const by = value === null || limit === 0 ? '' : ` by ${Math.abs((value / limit - 1) * 100).toFixed(0)} %`;
-  const told = verdict === 'missed' ? `MISSED${by}` : verdict;
-  return `${name.padEnd(52)}${column(known(value, limit < 10 ? 2 : 0), 9)}   ${`at most ${limit} ${unit}`.padEnd(18)}${told}`;
+  const text = verdict === 'missed' ? `MISSED${by}` : verdict;
+  return `${name.padEnd(52)}${column(known(value, limit < 10 ? 2 : 0), 9)}   ${`at most ${limit} ${unit}`.padEnd(18)}${text}`;
 }
 
 /** CPU of each shape against the build before. */
@@ -84,7 +84,7 @@ export function reportLines(bench: Bench, say: Say): string[] {
       ? ['', say('每个请求的 CPU，与先前版本相比', 'CPU per request against the build before'), ...beforeLines(table)]
       : []),
     ...machineLines(bench, say),
-    ...(noise < quietShare
+    ...(noise < maxNoiseShare
       ? []
       : [
           '',

@@ -1,7 +1,7 @@
 /** The practice upstreams, the gateways of ours that are measured in front of them, and the floor. */
 import { childVerb } from './child.ts';
 import { cores } from './machine.ts';
-import { answers, command, freePort, itself, type Program, start } from './process.ts';
+import { command, freePort, ownProgram, type Program, start, waitForResponse } from './process.ts';
 
 /** `fast` gives 64 chunks in one go, `paced` one chunk a millisecond, `slow` keeps a stream open for 5 seconds; `told` is `fast` behind a channel that speaks another dialect. */
 export type UpstreamName = 'fast' | 'paced' | 'slow' | 'told';
@@ -15,8 +15,8 @@ export interface Upstreams {
 export async function startUpstreams(firstPort: number | null): Promise<Upstreams> {
   const begin = async (index: number, args: readonly string[]) => {
     const port = firstPort === null ? freePort() : firstPort + index;
-    const { pid } = start(cores.around, [...itself, 'mock-upstream', '--port', String(port), ...args]);
-    await answers(`http://127.0.0.1:${port}/v1/models`);
+    const { pid } = start(cores.around, [...ownProgram, 'mock-upstream', '--port', String(port), ...args]);
+    await waitForResponse(`http://127.0.0.1:${port}/v1/models`);
     return { port, pid };
   };
   const fast = await begin(0, ['--chunks', '64']);
@@ -72,7 +72,7 @@ export async function serve(site: Site, env: Readonly<Record<string, string>> = 
     GATEWAY_SHED_DELAY_MS: '60000',
     ...env,
   });
-  const readyMs = await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
+  const readyMs = await waitForResponse(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
   return { site, child, port, readyMs };
 }
 
@@ -81,9 +81,9 @@ export async function startFloor(upstreams: Upstreams): Promise<{ child: Bun.Sub
   const names = ['fast', 'paced', 'slow'] as const;
   const ports = { fast: freePort(), paced: freePort(), slow: freePort() };
   const pairs = names.map((name) => `${ports[name]}:${upstreams.ports[name]}`);
-  const child = start(cores.measured, [...itself, childVerb, 'floor', ...pairs], {
+  const child = start(cores.measured, [...ownProgram, childVerb, 'floor', ...pairs], {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
   });
-  await answers(`http://127.0.0.1:${ports.fast}/v1/models`);
+  await waitForResponse(`http://127.0.0.1:${ports.fast}/v1/models`);
   return { child, ports: { ...ports, told: ports.fast } };
 }

@@ -14,7 +14,7 @@ export interface Sample {
   readonly noise: number;
 }
 
-export interface Figures {
+export interface SampleStats {
   readonly rps: number;
   /** CPU per request, microseconds; null = unknown. */
   readonly cpuMicros: number | null;
@@ -31,13 +31,13 @@ export interface Figures {
 }
 
 /** Shape -> subject -> figures. */
-export type Table = Readonly<Record<string, Readonly<Record<string, Figures>>>>;
+export type Table = Readonly<Record<string, Readonly<Record<string, SampleStats>>>>;
 
 /** Samples in which others took more of a core are left out as long as there are better ones. */
-export const quietShare = 0.1;
+export const maxNoiseShare = 0.1;
 
-export const quiet = (samples: readonly Sample[]): readonly Sample[] =>
-  samples.filter(({ noise }) => noise < quietShare);
+export const lowNoise = (samples: readonly Sample[]): readonly Sample[] =>
+  samples.filter(({ noise }) => noise < maxNoiseShare);
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -47,10 +47,11 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
-const kept = (samples: readonly Sample[]): readonly Sample[] => (quiet(samples).length > 0 ? quiet(samples) : samples);
+const kept = (samples: readonly Sample[]): readonly Sample[] =>
+  lowNoise(samples).length > 0 ? lowNoise(samples) : samples;
 
 /** @param direct the same requests without a gateway. */
-export function figuresOf(samples: readonly Sample[], direct: readonly Sample[]): Figures {
+export function statsOf(samples: readonly Sample[], direct: readonly Sample[]): SampleStats {
   const of = (list: readonly Sample[], field: 'rps' | 'p50' | 'p99' | 'noise'): number =>
     median(kept(list).map((sample) => sample[field]));
   const cpu = kept(samples).flatMap((sample) => sample.cpu ?? []);

@@ -42,14 +42,14 @@ export interface Subject {
 const path = '/v1/chat/completions';
 const own = (upstream: UpstreamName): string => models[upstream];
 
-export interface Measured {
+export interface SubjectInput {
   readonly upstreams: Upstreams;
   readonly floor: { readonly child: Bun.Subprocess; readonly ports: Upstreams['ports'] };
   readonly running: readonly (readonly [name: string, running: Running])[];
   readonly rivals: readonly Rival[];
 }
 
-export function subjectsOf({ upstreams, floor, running, rivals }: Measured): readonly [Subject, ...Subject[]] {
+export function subjectsOf({ upstreams, floor, running, rivals }: SubjectInput): readonly [Subject, ...Subject[]] {
   const bare = { token: '-', path, headers: '', model: own };
   return [
     { ...bare, name: subjectNames.direct, pid: 'none', port: (upstream) => upstreams.ports[upstream] },

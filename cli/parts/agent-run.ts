@@ -36,7 +36,7 @@ export async function modelsOf(url: string, key: string): Promise<readonly strin
 }
 
 /** @param model as the user wants it; absent = the best there is for this agent. */
-export async function factsFor(
+export async function settingsFor(
   agent: Agent,
   { url, key, model }: { readonly url: string; readonly key: string; readonly model?: string | undefined },
 ): Promise<AgentSettings> {
@@ -65,7 +65,7 @@ function treeIn(text: string): Tree {
 }
 
 /** A home folder in which everything is the user's own, but for one file that says more. */
-function homeBeside(home: string, folder: string, { path, text }: AgentFile): string {
+function homeFile(home: string, folder: string, { path, text }: AgentFile): string {
   const [place = '', name = ''] = [dirname(path), basename(path)].map((part) => part.replace(/^~\/?/, ''));
   const [own, beside] = [join(home, place), join(folder, place)];
   mkdirSync(beside, { recursive: true, mode: 0o700 });
@@ -87,7 +87,7 @@ export function prepareRun(agent: Agent, facts: AgentSettings, home: string): Ag
   };
   const given = (file: AgentFile): string => {
     if (file.once?.as === 'content') return file.text;
-    if (file.once?.as === 'home') return homeBeside(home, folder(), file);
+    if (file.once?.as === 'home') return homeFile(home, folder(), file);
     const place = join(folder(), basename(file.path));
     writeFileSync(place, file.text, { mode: 0o600 });
     return place;

@@ -16,19 +16,19 @@ interface BulkResult extends Thing {
 /** @param dryRun nothing is done, only said. @throws the failure itself when there was but one thing, AppError check_failed when some of several failed. */
 export async function eachOf<Item extends Thing>(
   context: Context,
-  things: readonly Item[],
+  items: readonly Item[],
   work: (thing: Item) => Promise<string>,
   dryRun = false,
 ): Promise<void> {
   const outcomes: BulkResult[] = [];
   let failed = 0;
-  for (const thing of things) {
+  for (const thing of items) {
     const { id, name } = thing;
     try {
       const result = dryRun ? context.say('未改动（预演）', 'unchanged (dry run)') : await work(thing);
       outcomes.push({ id, name, result });
     } catch (error) {
-      if (things.length === 1 || !(error instanceof AppError)) throw error;
+      if (items.length === 1 || !(error instanceof AppError)) throw error;
       failed++;
       outcomes.push({ id, name, result: formatError(error.code, error.params, context.language) });
     }
@@ -50,15 +50,15 @@ export const onEach =
   <Item extends Thing>(
     find: (client: Client, flags: FlagValues, refs: readonly string[]) => Promise<readonly Item[]>,
     work: (client: Client, thing: Item, flags: FlagValues) => Promise<string>,
-    question?: (things: readonly Item[]) => readonly [zh: string, en: string] | undefined,
+    question?: (items: readonly Item[]) => readonly [zh: string, en: string] | undefined,
   ): CommandRun =>
   async (context, flags, _ref, refs) => {
     const client = await context.client();
-    const things = await find(client, flags, refs);
+    const items = await find(client, flags, refs);
     const dry = flags.dryRun === true;
-    const words = question?.(things);
+    const words = question?.(items);
     if (words !== undefined && !dry) await context.confirm(context.say(...words));
-    await eachOf(context, things, (thing) => work(client, thing, flags), dry);
+    await eachOf(context, items, (thing) => work(client, thing, flags), dry);
   };
 
 /** The deletion of each of them, after a question. @param label what stands for it in the question. */
@@ -74,8 +74,8 @@ export const removal = <Item extends Thing>(
       await client.call(call, { id });
       return 'deleted';
     },
-    (things) => {
-      const names = things.map(label).join(', ');
+    (items) => {
+      const names = items.map(label).join(', ');
       return [`删除${zh} ${names}？`, `Delete ${en} ${names}?`];
     },
   );

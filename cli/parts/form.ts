@@ -5,7 +5,7 @@ import type { Question, QuestionWords, Surface } from './question.ts';
 const wordsOf = ({ say }: Context): QuestionWords => ({
   noMatch: say('没有匹配项：退格删除，或用 ↑↓ 选择', 'nothing matches: delete with Backspace, then choose with ↑ ↓'),
   severalHint: say('空格选择 · 输入以筛选 · 回车完成', 'Space selects · type to narrow · Enter when done'),
-  picked: (names) => say(`已选 ${names.length} 个：`, `${names.length} selected: `) + names.join(', '),
+  selected: (names) => say(`已选 ${names.length} 个：`, `${names.length} selected: `) + names.join(', '),
   lines: (count) => say(`${count} 个，回车确认`, `${count} of them, Enter takes them`),
   needed: say('请输入', 'an answer is needed'),
   oneLine: say('粘贴了多行，此处只能一行', 'several lines were pasted: only one fits here'),
@@ -35,7 +35,7 @@ export class Form {
   }
 
   /** A question that only comes up where something went wrong: it is not counted. */
-  askAside(question: Question): Promise<string> {
+  askRest(question: Question): Promise<string> {
     return this.#surface.ask(question);
   }
 
@@ -55,7 +55,7 @@ export async function inForm<Result>(
   fill: (form: Form) => Promise<Result>,
 ): Promise<Result> {
   const surface = context.screens
-    ? new (await import('../screens/form.tsx')).DrawnForm(wordsOf(context))
+    ? new (await import('../screens/form.tsx')).TerminalForm(wordsOf(context))
     : plainSurface(context);
   try {
     return await fill(new Form(surface, total));
@@ -71,11 +71,11 @@ const plainSurface = (context: Context): Surface => ({
   close: () => Promise.resolve(),
 });
 
-const mostListed = 8;
+const maxListed = 8;
 
 async function plainAnswer(context: Context, question: Question): Promise<string> {
   const { choices, fallback, step, hint } = question;
-  const listed = choices !== undefined && choices.length <= mostListed;
+  const listed = choices !== undefined && choices.length <= maxListed;
   if (hint !== undefined) context.output.note(`  ${hint}`);
   if (listed) for (const [index, choice] of choices.entries()) context.output.note(`  ${index + 1}  ${choice.label}`);
   const before = step === undefined ? '' : `${step} `;
@@ -85,15 +85,15 @@ async function plainAnswer(context: Context, question: Question): Promise<string
       hidden: question.secret === true,
       list: question.lines === true,
     });
-    const answer = plainly(question, typed.trim() || fallback || '', listed);
-    const wrong = answer === null ? choiceHint(context, question, listed) : problemOf(context, question, answer);
+    const answer = promptText(question, typed.trim() || fallback || '', listed);
+    const wrong = answer === null ? choiceHint(context, question, listed) : issueOf(context, question, answer);
     if (wrong === null && answer !== null) return answer;
     if (wrong !== null) context.output.note(wrong);
   }
 }
 
 /** @returns null = not among the choices. */
-function plainly({ choices, several, open, optional }: Question, text: string, listed: boolean): string | null {
+function promptText({ choices, several, open, optional }: Question, text: string, listed: boolean): string | null {
   if (choices === undefined || (text === '' && optional === true)) return text;
   const chosenBy = (word: string) =>
     choices.find((choice) => choice.value === word)?.value ?? (listed ? choices[Number(word) - 1]?.value : undefined);
@@ -112,5 +112,5 @@ function choiceHint({ say }: Context, { choices = [] }: Question, listed: boolea
     : say(`请输入其中之一：${names}`, `write one of: ${names}`);
 }
 
-const problemOf = (context: Context, { check, optional, fallback }: Question, answer: string): string | null =>
+const issueOf = (context: Context, { check, optional, fallback }: Question, answer: string): string | null =>
   answer === '' && optional !== true && fallback === undefined ? wordsOf(context).needed : (check?.(answer) ?? null);

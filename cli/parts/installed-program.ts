@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, 
 import { dirname, join } from 'node:path';
 import { AppError } from '../../server/contract/errors.ts';
 
-const sumsName = 'SHA256SUMS';
+const checksumsName = 'SHA256SUMS';
 
 interface Manager {
   readonly where: RegExp;
@@ -21,7 +21,7 @@ const managers: readonly Manager[] = [
 ];
 
 /** @throws AppError upgrade_managed where a package manager owns the executable. */
-export function refuseManaged(program: string): void {
+export function rejectManaged(program: string): void {
   const manager = managers.find(({ where }) => where.test(program));
   if (manager !== undefined)
     throw new AppError('upgrade_managed', { program, manager: manager.name, command: manager.command });
@@ -33,7 +33,7 @@ export function refuseManaged(program: string): void {
  */
 export function verifiedRelease(file: string, key: string): Buffer {
   if (key === '') throw new AppError('release_key_missing');
-  const sums = join(dirname(file), sumsName);
+  const sums = join(dirname(file), checksumsName);
   for (const needed of [file, sums, `${sums}.sig`])
     if (!existsSync(needed)) throw new AppError('not_found', { what: needed });
   const list = readFileSync(sums);
@@ -62,7 +62,7 @@ async function executableIn(file: string, bytes: Buffer): Promise<Uint8Array> {
   return found.bytes();
 }
 
-export interface ProgramFacts {
+export interface ProgramInfo {
   readonly version: string;
   /** Of the database of the data directory, '' = there is none. */
   readonly schema: string;
@@ -71,7 +71,7 @@ export interface ProgramFacts {
 }
 
 /** What an executable says of itself and of the data directory, which it only reads. @throws AppError release_unusable where it does not run. */
-export function factsOf(program: string, dataDir: string): ProgramFacts {
+export function infoOf(program: string, dataDir: string): ProgramInfo {
   const asked = (args: readonly string[]): Record<string, unknown> => {
     try {
       const { exitCode, stdout, stderr } = Bun.spawnSync([program, ...args, '--json'], {
@@ -92,9 +92,9 @@ export function factsOf(program: string, dataDir: string): ProgramFacts {
 }
 
 /** Schemas are numbered in their order. */
-export const knowsSchema = ({ schema, newest }: ProgramFacts): boolean => schema <= newest;
+export const hasSchema = ({ schema, newest }: ProgramInfo): boolean => schema <= newest;
 
-export const formerOf = (program: string): string => `${program}.former`;
+export const previousOf = (program: string): string => `${program}.former`;
 
 /** A file takes the executable's place in one step, so that there always is one. Windows renames a running program and does not replace it. */
 function swapIn(next: string, program: string, kept: string): void {
@@ -105,7 +105,7 @@ function swapIn(next: string, program: string, kept: string): void {
 }
 
 /** The executable of a verified file, beside the one there is. @returns its path. */
-export async function unpackBeside(file: string, bytes: Buffer, program: string): Promise<string> {
+export async function unpackNextTo(file: string, bytes: Buffer, program: string): Promise<string> {
   const next = `${program}.next`;
   rmSync(next, { force: true });
   try {
@@ -118,5 +118,5 @@ export async function unpackBeside(file: string, bytes: Buffer, program: string)
   return next;
 }
 
-export const install = (next: string, program: string): void => swapIn(next, program, formerOf(program));
-export const putBack = (program: string): void => swapIn(formerOf(program), program, `${program}.newer`);
+export const install = (next: string, program: string): void => swapIn(next, program, previousOf(program));
+export const putBack = (program: string): void => swapIn(previousOf(program), program, `${program}.newer`);

@@ -21,17 +21,17 @@ type ListId = { [Id in EndpointId]: RowIn<OutputOf<EndpointOf<Id>>> extends neve
 export type RowOf<Id extends ListId> = RowIn<OutputOf<EndpointOf<Id>>>;
 type Input<Id extends ListId> = Partial<InputOf<EndpointOf<Id>>>;
 
-const largestPage = 100;
+const maxPage = 100;
 const largerPages: Partial<Record<EndpointId, number>> = { 'channel.list': 1000 };
 
 type Shape = Readonly<Record<string, { readonly def: { readonly type: string } }>>;
 const shapeOf = (schema: z.ZodMiniType): Shape => (schema as unknown as z.ZodMiniObject).def.shape as unknown as Shape;
 const endpointOf = (id: EndpointId) => endpointById(id) as NonNullable<ReturnType<typeof endpointById>>;
-const answersArray = (id: EndpointId): boolean => endpointOf(id).output.def.type === 'array';
+const returnsArray = (id: EndpointId): boolean => endpointOf(id).output.def.type === 'array';
 
 function fieldsOf(id: EndpointId): Shape {
   const output = endpointOf(id).output as z.ZodMiniType;
-  const rows = answersArray(id) ? output : (shapeOf(output).items as unknown as z.ZodMiniType);
+  const rows = returnsArray(id) ? output : (shapeOf(output).items as unknown as z.ZodMiniType);
   return shapeOf((rows as unknown as z.ZodMiniArray).def.element as z.ZodMiniType);
 }
 
@@ -43,9 +43,9 @@ export async function rowsOf<Id extends ListId>(
   limit = Number.POSITIVE_INFINITY,
 ): Promise<RowOf<Id>[]> {
   const known = shapeOf(endpointOf(id).input);
-  const size = Math.min(limit, largerPages[id] ?? largestPage);
+  const size = Math.min(limit, largerPages[id] ?? maxPage);
   const rows: RowOf<Id>[] = [];
-  for (let page = answersArray(id) ? 0 : 1; rows.length < limit; page++) {
+  for (let page = returnsArray(id) ? 0 : 1; rows.length < limit; page++) {
     const paging = 'p' in known ? { p: page, ['size' in known ? 'size' : 'page_size']: size } : {};
     const answer = (await client.call(id, { ...input, ...paging } as Input<Id>)) as
       | readonly RowOf<Id>[]
@@ -76,9 +76,9 @@ export function columnsOf<Id extends ListId>(id: Id, columns: Columns<RowOf<Id>>
   };
   return Object.entries(columns).map(([name, given]): Column<Row> => {
     if (typeof given === 'object' && 'value' in given) return { ...given, name };
-    const [cell, spare] = typeof given === 'object' ? given : [given];
+    const [cell, priority] = typeof given === 'object' ? given : [given];
     const column = typeof cell === 'function' ? { name, value: cell } : ofField(name, cell as keyof Row & string);
-    return spare === undefined ? column : { ...column, spare };
+    return priority === undefined ? column : { ...column, priority };
   });
 }
 

@@ -4,7 +4,7 @@ export interface SignOptions {
   /** To standard error. */
   readonly write: (text: string) => void;
   /** A cursor can be moved there. */
-  readonly drawn: boolean;
+  readonly isTty: boolean;
   readonly silent: boolean;
   /** The reader's word for "working", or what is done at the moment. */
   readonly word: () => string;
@@ -16,7 +16,7 @@ const frameMs = 100;
 const lineMs = 10_000;
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 
-export async function signOfLife<Result>(work: Promise<Result>, options: SignOptions): Promise<Result> {
+export async function withProgress<Result>(work: Promise<Result>, options: SignOptions): Promise<Result> {
   if (options.silent) return work;
   const began = performance.now();
   let shown = 0;
@@ -24,21 +24,21 @@ export async function signOfLife<Result>(work: Promise<Result>, options: SignOpt
     const seconds = Math.floor((performance.now() - began) / 1000);
     const frame = frames[shown++ % frames.length];
     const word = options.word();
-    options.write(options.drawn ? `\r${frame} ${word} ${seconds} s\u001b[K` : `${word} ${seconds} s\n`);
+    options.write(options.isTty ? `\r${frame} ${word} ${seconds} s\u001b[K` : `${word} ${seconds} s\n`);
   };
   let timer: ReturnType<typeof setInterval> | undefined;
   const start = setTimeout(
     () => {
       draw();
-      timer = setInterval(draw, options.drawn ? frameMs : lineMs);
+      timer = setInterval(draw, options.isTty ? frameMs : lineMs);
     },
-    options.drawn ? timeoutMs : lineMs,
+    options.isTty ? timeoutMs : lineMs,
   );
   try {
     return await work;
   } finally {
     clearTimeout(start);
     clearInterval(timer);
-    if (options.drawn && shown > 0) options.write('\r\u001b[K');
+    if (options.isTty && shown > 0) options.write('\r\u001b[K');
   }
 }

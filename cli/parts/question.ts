@@ -30,7 +30,7 @@ export interface Question {
 export interface QuestionWords {
   readonly noMatch: string;
   readonly severalHint: string;
-  readonly picked: (names: readonly string[]) => string;
+  readonly selected: (names: readonly string[]) => string;
   readonly lines: (count: number) => string;
   readonly needed: string;
   /** Several lines were pasted where one fits. */

@@ -18,9 +18,9 @@ function distance(from: string, to: string): number {
 }
 
 /** @returns null when none is near: more than a third of the word would be another. */
-export function closest(given: string, words: readonly string[]): string | null {
+export function bestMatch(input: string, words: readonly string[]): string | null {
   const near = words
-    .map((word) => ({ word, far: distance(given.toLowerCase(), word.toLowerCase()) }))
-    .filter(({ word, far }) => far <= Math.max(1, Math.floor(Math.max(word.length, given.length) / 3)));
+    .map((word) => ({ word, far: distance(input.toLowerCase(), word.toLowerCase()) }))
+    .filter(({ word, far }) => far <= Math.max(1, Math.floor(Math.max(word.length, input.length) / 3)));
   return near.sort((one, other) => one.far - other.far)[0]?.word ?? null;
 }

@@ -111,7 +111,7 @@ const chinese: Readonly<Record<ChannelState, string>> = {
 };
 
 const seconds = (ms: number | null): string => (ms === null ? '–' : (ms / 1000).toFixed(2));
-const figure = (value: number | null, unit = ''): string => (value === null ? '–' : `${value}${unit}`);
+const formatNumber = (value: number | null, unit = ''): string => (value === null ? '–' : `${value}${unit}`);
 
 /** @param room cells of a line. */
 export function topLines(top: Top, context: Context, money: Money, room: number): string[] {
@@ -123,30 +123,30 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
     { name: say('成功', 'success'), right: true },
     { name: say('首字 s', 'TTFT s'), right: true },
     { name: 'p95 s', right: true },
-    { name: 'tok/s', right: true, spare: 2 },
+    { name: 'tok/s', right: true, priority: 2 },
   ];
   const cells = (row: TopRow): string[] => [
     String(row.requests_per_minute),
-    figure(row.success, ' %'),
+    formatNumber(row.success, ' %'),
     seconds(row.first_token),
     seconds(row.p95),
-    figure(row.tokens_per_second),
+    formatNumber(row.tokens_per_second),
   ];
-  const look = { room, header: true, colour: false };
+  const look = { maxWidth: room, header: true, color: false };
   const channels = table(
     [
       { name: say('渠道', 'channel') },
       { name: say('状态', 'state') },
       ...shared,
       { name: say('今日', 'today'), right: true },
-      { name: say('余额可用', 'lasts'), right: true, spare: 1 },
+      { name: say('余额可用', 'lasts'), right: true, priority: 1 },
     ],
     top.channels.map((row) => [
       safeLine(row.name),
       say(chinese[row.state], row.state),
       ...cells(row),
       money.of(row.charged_today),
-      figure(row.balance_lasts_days, ' d'),
+      formatNumber(row.balance_lasts_days, ' d'),
     ]),
     look,
   );

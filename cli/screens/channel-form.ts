@@ -5,13 +5,13 @@ import type { Context } from '../context.ts';
 import { type Form, inForm } from '../parts/form.ts';
 import type { Question } from '../parts/question.ts';
 
-export interface ChannelAnswers {
+export interface ChannelInput {
   readonly flags: FlagValues;
   readonly key: string;
 }
 
 /** Provider, key, address and models. */
-export const channelQuestions = 4;
+export const channelQuestionCount = 4;
 
 type Types = Awaited<ReturnType<typeof typesOf>>;
 
@@ -21,51 +21,47 @@ const typesOf = async (context: Context) =>
   );
 
 /** Asks for what neither a flag nor `key` says. @throws AppError cancelled */
-export async function channelForm(
-  context: Context,
-  given: FlagValues,
-  key: string | undefined,
-): Promise<ChannelAnswers> {
+export async function channelForm(context: Context, input: FlagValues, key: string | undefined): Promise<ChannelInput> {
   const types = await typesOf(context);
-  const open = [given.type, given.name, key, given.baseUrl, given.models].filter((one) => one === undefined);
+  const open = [input.type, input.name, key, input.baseUrl, input.models].filter((one) => one === undefined);
   return inForm(context, open.length, async (form) => {
-    const type = await askType(context, form, types, given);
+    const type = await askType(context, form, types, input);
     const name =
-      text(given.name) ?? (await form.ask({ label: context.say('名称', 'name'), fallback: String(type.flags.type) }));
+      text(input.name) ?? (await form.ask({ label: context.say('名称', 'name'), fallback: String(type.flags.type) }));
     return askRest(context, form, type.known, { ...type.flags, name }, key);
   });
 }
 
 /** The same as a part of a larger form; the channel is called as its provider. */
-export async function askChannel(context: Context, form: Form, given: FlagValues): Promise<ChannelAnswers> {
-  const { flags, known } = await askType(context, form, await typesOf(context), given);
-  return askRest(context, form, known, { ...flags, name: text(given.name) ?? flags.type }, undefined);
+export async function askChannel(context: Context, form: Form, input: FlagValues): Promise<ChannelInput> {
+  const { flags, known } = await askType(context, form, await typesOf(context), input);
+  return askRest(context, form, known, { ...flags, name: text(input.name) ?? flags.type }, undefined);
 }
 
-async function askType(context: Context, form: Form, types: Types, given: FlagValues) {
+async function askType(context: Context, form: Form, types: Types, input: FlagValues) {
   const slug =
-    text(given.type) ??
+    text(input.type) ??
     (await form.ask({
       label: context.say('上游', 'provider'),
       hint: context.say('输入以筛选，↑↓ 选择', 'type to narrow, ↑ ↓ to choose'),
       choices: types.map((type) => ({ value: type.slug, label: `${type.slug}  ${textIn(type, context.language)}` })),
     }));
   const known = types.find((one) => one.slug === slug);
-  return { known, flags: { ...given, type: slug } as FlagValues };
+  return { known, flags: { ...input, type: slug } as FlagValues };
 }
 
 async function askRest(
   context: Context,
   form: Form,
   known: Types[number] | undefined,
-  given: FlagValues,
-  held: string | undefined,
-): Promise<ChannelAnswers> {
+  input: FlagValues,
+  current: string | undefined,
+): Promise<ChannelInput> {
   const ask: Ask = (question) => form.ask(question);
-  const key = held ?? (await askKey(context, ask, known?.key_hint, true));
-  const baseUrl = text(given.baseUrl) ?? (await askAddress(context, ask, known?.base_url ?? ''));
-  const models = text(given.models) ?? (await askModels(context, ask, known?.models ?? []));
-  return { flags: { ...given, baseUrl: baseUrl || undefined, models: models || undefined }, key };
+  const key = current ?? (await askKey(context, ask, known?.key_hint, true));
+  const baseUrl = text(input.baseUrl) ?? (await askAddress(context, ask, known?.base_url ?? ''));
+  const models = text(input.models) ?? (await askModels(context, ask, known?.models ?? []));
+  return { flags: { ...input, baseUrl: baseUrl || undefined, models: models || undefined }, key };
 }
 
 export type Ask = (question: Question) => Promise<string>;

@@ -3,20 +3,20 @@ import { Box, type Instance, render, Static, Text } from 'ink';
 import { AppError } from '../../server/contract/errors.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import type { Question, QuestionWords, Surface } from '../parts/question.ts';
-import { answeredLine, QuestionScreen } from './question.tsx';
+import { QuestionScreen, responseLine } from './question.tsx';
 import { Escapes } from './stage.tsx';
 
-interface Asked {
+interface FormQuestion {
   readonly question: Question;
   readonly answer: PromiseWithResolvers<string>;
 }
 
-export class DrawnForm implements Surface {
+export class TerminalForm implements Surface {
   readonly #words: QuestionWords;
   readonly #drawing: Instance;
   readonly #lines: string[] = [];
   #count = 0;
-  #asked: Asked | null = null;
+  #asked: FormQuestion | null = null;
   #doing = '';
 
   constructor(words: QuestionWords) {
@@ -58,7 +58,7 @@ export class DrawnForm implements Surface {
     const asked = this.#asked;
     if (asked === null) return;
     this.#asked = null;
-    this.note(answeredLine(asked.question, given, this.#words));
+    this.note(responseLine(asked.question, given, this.#words));
     asked.answer.resolve(given);
   };
 

@@ -24,19 +24,19 @@ interface LiveProps<State> extends LiveLines<State> {
 function Live<State>({ context, load, lines, everyMs, onEnd }: LiveProps<State>) {
   const { columns, rows } = useWindowSize();
   const [state, setState] = useState<{ readonly last: State } | null>(null);
-  const [trouble, setTrouble] = useState('');
+  const [message, setMessage] = useState('');
   const seen = useRef(false);
   useEffect(() => {
     const look = () =>
       load().then(
         (last) => {
           seen.current = true;
-          setTrouble('');
+          setMessage('');
           setState({ last });
         },
         (error: unknown) => {
           if (!seen.current || !(error instanceof AppError)) return onEnd(error);
-          setTrouble(formatError(error.code, error.params, context.language));
+          setMessage(formatError(error.code, error.params, context.language));
         },
       );
     void look();
@@ -51,9 +51,9 @@ function Live<State>({ context, load, lines, everyMs, onEnd }: LiveProps<State>)
     <Box flexDirection="column">
       {/* Two lines may be the same, and none moves. */}
       <Text wrap="truncate">{shown.join('\n')}</Text>
-      {trouble === '' ? null : (
+      {message === '' ? null : (
         <Text color="yellow" wrap="truncate">
-          {safeLine(`${context.say('正在重试', 'trying again')} · ${trouble}`)}
+          {safeLine(`${context.say('正在重试', 'trying again')} · ${message}`)}
         </Text>
       )}
       <Text dimColor>{context.say('q 退出', 'q quits')}</Text>
@@ -68,5 +68,5 @@ export async function watchLines<State>(context: Context, live: LiveLines<State>
     escapeEnds: true,
   });
   if (failure !== undefined) throw failure;
-  for (const line of live.lines(await live.load(), context.output.look.room)) context.output.line(line);
+  for (const line of live.lines(await live.load(), context.output.layout.maxWidth)) context.output.line(line);
 }

@@ -12,7 +12,7 @@ import { stage } from './stage.tsx';
 const wordsOf = (row: Log): string => safeLine(Object.values(row).join(' '));
 
 interface TailState {
-  readonly shown: readonly Log[];
+  readonly visible: readonly Log[];
   /** Came while paused. */
   readonly waiting: readonly Log[];
   readonly paused: boolean;
@@ -20,18 +20,18 @@ interface TailState {
   readonly typing: boolean;
 }
 
-const begin: TailState = { shown: [], waiting: [], paused: false, filter: '', typing: false };
+const begin: TailState = { visible: [], waiting: [], paused: false, filter: '', typing: false };
 const backspaces = ['\u007f', '\b'];
 
 /** One typed character; several may come at once when they are pasted. */
 function press(state: TailState, character: string): TailState {
-  const { typing, filter, paused, shown, waiting } = state;
+  const { typing, filter, paused, visible, waiting } = state;
   if (typing) {
     if (character === '\r' || character === '\n') return { ...state, typing: false };
     return { ...state, filter: backspaces.includes(character) ? filter.slice(0, -1) : filter + character };
   }
   if (character === '/') return { ...state, typing: true, filter: '' };
-  if (character === ' ') return { ...state, paused: !paused, shown: [...shown, ...waiting], waiting: [] };
+  if (character === ' ') return { ...state, paused: !paused, visible: [...visible, ...waiting], waiting: [] };
   return state;
 }
 
@@ -39,7 +39,7 @@ function arrive(state: TailState, rows: readonly Log[]): TailState {
   const wanted = rows.filter((row) => wordsOf(row).includes(state.filter));
   return state.paused
     ? { ...state, waiting: [...state.waiting, ...wanted] }
-    : { ...state, shown: [...state.shown, ...wanted] };
+    : { ...state, visible: [...state.visible, ...wanted] };
 }
 
 const reduce = (state: TailState, news: string | readonly Log[]): TailState =>
@@ -56,30 +56,30 @@ interface TailProps {
 }
 
 function Tail({ context, money, served, source, onEnd }: TailProps) {
-  const [{ shown, waiting, paused, filter, typing }, tell] = useReducer(reduce, begin);
+  const [{ visible, waiting, paused, filter, typing }, dispatch] = useReducer(reduce, begin);
   const { columns } = useWindowSize();
   useEffect(() => {
     const read = async () => {
-      for await (const rows of source) tell(rows);
+      for await (const rows of source) dispatch(rows);
     };
     read().then(() => onEnd(), onEnd);
   }, [source, onEnd]);
   useInput((input, key) => {
     if (key.ctrl || key.escape) return;
-    if (key.return) tell('\r');
-    else if (key.backspace || key.delete) tell('\b');
+    if (key.return) dispatch('\r');
+    else if (key.backspace || key.delete) dispatch('\b');
     else if (input === 'q' && !typing) onEnd();
-    else tell(input);
+    else dispatch(input);
   });
   const { say } = context;
   // Rows that come after a resize have the new width; those in the scrollback are the terminal's to wrap.
-  const look = { ...context.output.look, room: columns };
+  const layout = { ...context.output.layout, maxWidth: columns };
   return (
     <Box flexDirection="column">
-      <Static items={[null, ...shown]}>
+      <Static items={[null, ...visible]}>
         {(row) => (
           <Text key={row?.id ?? 0} wrap="truncate">
-            {row === null ? tailHeading(look) : tailLine(row, money, { ...look, language: context.language })}
+            {row === null ? tailHeading(layout) : tailLine(row, money, { ...layout, language: context.language })}
           </Text>
         )}
       </Static>

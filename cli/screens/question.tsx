@@ -6,7 +6,7 @@ import type { Choice, Question, QuestionWords } from '../parts/question.ts';
 import { withInput } from '../parts/secret-input.ts';
 import { shorten } from '../table.ts';
 
-const mostChoices = 8;
+const maxChoices = 8;
 /** Lines around the choices: the question, a hint, a complaint, the cursor's own. */
 const linesAround = 6;
 
@@ -14,12 +14,12 @@ interface State {
   readonly text: string;
   /** Position among the choices that are left. */
   readonly at: number;
-  readonly picked: readonly string[];
+  readonly selected: readonly string[];
   readonly wrong: string;
-  readonly given: string | null;
+  readonly answer: string | null;
 }
 
-const begin: State = { text: '', at: 0, picked: [], wrong: '', given: null };
+const begin: State = { text: '', at: 0, selected: [], wrong: '', answer: null };
 
 interface QuestionProps {
   readonly question: Question;
@@ -30,28 +30,28 @@ interface QuestionProps {
 const matching = ({ choices }: Question, text: string): readonly Choice[] =>
   (choices ?? []).filter((choice) => choice.label.toLowerCase().includes(text.toLowerCase()));
 
-const toggled = (picked: readonly string[], value: string): readonly string[] =>
-  picked.includes(value) ? picked.filter((one) => one !== value) : [...picked, value];
+const toggled = (selected: readonly string[], value: string): readonly string[] =>
+  selected.includes(value) ? selected.filter((one) => one !== value) : [...selected, value];
 
 /** What Enter makes of the state. */
 function entered(question: Question, words: QuestionWords, state: State): State {
-  const { text, at, picked } = state;
+  const { text, at, selected } = state;
   const { choices, several, open, fallback = '', optional, check } = question;
   const chosen = choices === undefined ? undefined : matching(question, text)[at]?.value;
   if (several === true && text !== '') {
     const named = chosen ?? (open === true ? text.trim() : undefined);
     return named === undefined
       ? { ...state, wrong: words.noMatch }
-      : { ...state, text: '', at: 0, wrong: '', picked: toggled(picked, named) };
+      : { ...state, text: '', at: 0, wrong: '', selected: toggled(selected, named) };
   }
   if (choices !== undefined && several !== true && chosen === undefined && (open !== true || text === ''))
     return { ...state, wrong: words.noMatch };
-  const answer = several === true ? picked.join(',') : choices === undefined ? text || fallback : (chosen ?? text);
+  const answer = several === true ? selected.join(',') : choices === undefined ? text || fallback : (chosen ?? text);
   if (answer === '' && optional !== true && several !== true && choices === undefined)
     return { ...state, wrong: words.needed };
   const wrong = check?.(answer) ?? null;
   if (wrong !== null) return { ...state, wrong, ...(question.secret === true ? { text: '' } : {}) };
-  return { ...state, given: answer, wrong: '' };
+  return { ...state, answer: answer, wrong: '' };
 }
 
 type Event =
@@ -61,7 +61,7 @@ type Event =
   | { readonly kind: 'input'; readonly text: string };
 
 function next(question: Question, words: QuestionWords, state: State, event: Event): State {
-  if (state.given !== null) return state;
+  if (state.answer !== null) return state;
   switch (event.kind) {
     case 'move': {
       const last = Math.max(0, matching(question, state.text).length - 1);
@@ -73,7 +73,7 @@ function next(question: Question, words: QuestionWords, state: State, event: Eve
       const chosen = matching(question, state.text)[state.at]?.value;
       return chosen === undefined
         ? { ...state, wrong: words.noMatch }
-        : { ...state, picked: toggled(state.picked, chosen), wrong: '' };
+        : { ...state, selected: toggled(state.selected, chosen), wrong: '' };
     }
     case 'input': {
       const { text, whole, left } = withInput(state.text, event.text, question.lines === true);
@@ -87,14 +87,14 @@ function next(question: Question, words: QuestionWords, state: State, event: Eve
 export function QuestionScreen({ question, words, onAnswer }: QuestionProps) {
   const [state, send] = useReducer((now: State, event: Event) => next(question, words, now, event), begin);
   const { columns, rows } = useWindowSize();
-  const { text, at, picked, wrong, given } = state;
+  const { text, at, selected, wrong, answer } = state;
   const done = useRef(false);
   // Once it was drawn: the last picture is what remains.
   useEffect(() => {
-    if (given === null || done.current) return;
+    if (answer === null || done.current) return;
     done.current = true;
-    onAnswer(given);
-  }, [given, onAnswer]);
+    onAnswer(answer);
+  }, [answer, onAnswer]);
   useInput((input, key) => {
     if (key.ctrl || key.meta || key.escape) return;
     if (key.upArrow || key.downArrow) send({ kind: 'move', by: key.downArrow ? 1 : -1 });
@@ -103,7 +103,7 @@ export function QuestionScreen({ question, words, onAnswer }: QuestionProps) {
     else send({ kind: 'input', text: key.return ? '\n' : input });
   });
   usePaste((pasted) => send({ kind: 'input', text: pasted }));
-  if (given !== null) return null;
+  if (answer !== null) return null;
   const label = labelOf(question);
   const fallback = question.fallback === undefined ? '' : ` (${safeLine(question.fallback)})`;
   const head = shorten(`${label}${fallback}: `, Math.max(10, Math.floor(columns * 0.7)));
@@ -122,14 +122,14 @@ export function QuestionScreen({ question, words, onAnswer }: QuestionProps) {
         <Choices
           choices={choices}
           at={at}
-          picked={question.several === true ? picked : null}
-          room={Math.max(1, Math.min(mostChoices, rows - linesAround))}
+          selected={question.several === true ? selected : null}
+          maxRows={Math.max(1, Math.min(maxChoices, rows - linesAround))}
         />
       )}
-      {picked.length === 0 ? null : (
+      {selected.length === 0 ? null : (
         <Text wrap="truncate">
           {'  '}
-          {safeLine(words.picked(picked))}
+          {safeLine(words.selected(selected))}
         </Text>
       )}
       {count > 1 ? (
@@ -157,47 +157,48 @@ export function QuestionScreen({ question, words, onAnswer }: QuestionProps) {
 /** The end of a text, where one types. */
 function ending(text: string, cells: number): string {
   const line = safeLine(text.replaceAll('\n', ' '));
-  const room = Math.max(4, cells);
-  if (Bun.stringWidth(line) <= room) return line;
+  const maxRows = Math.max(4, cells);
+  if (Bun.stringWidth(line) <= maxRows) return line;
   let shown = line;
-  while (Bun.stringWidth(shown) > room - 1) shown = shown.slice(1);
+  while (Bun.stringWidth(shown) > maxRows - 1) shown = shown.slice(1);
   return `…${shown}`;
 }
 
 const labelOf = ({ step, label }: Question): string => `${step === undefined ? '' : `${step} `}${safeLine(label)}`;
 
 /** What stays of a question once it was answered; of a secret its length at most. */
-export const answeredLine = (question: Question, given: string, words: QuestionWords): string =>
-  `${labelOf(question)}: ${answered(question, given, words)}`;
+export const responseLine = (question: Question, answer: string, words: QuestionWords): string =>
+  `${labelOf(question)}: ${responseText(question, answer, words)}`;
 
-const answered = ({ secret, choices, several, lines }: Question, given: string, words: QuestionWords): string => {
-  const count = given.split('\n').length;
-  if (secret === true) return '*'.repeat(Math.min(given.length, 8)) + (lines === true && count > 1 ? ` ×${count}` : '');
-  if (several === true) return given === '' ? words.all : given;
-  return safeLine(choices?.find(({ value }) => value === given)?.label ?? given);
+const responseText = ({ secret, choices, several, lines }: Question, answer: string, words: QuestionWords): string => {
+  const count = answer.split('\n').length;
+  if (secret === true)
+    return '*'.repeat(Math.min(answer.length, 8)) + (lines === true && count > 1 ? ` ×${count}` : '');
+  if (several === true) return answer === '' ? words.all : answer;
+  return safeLine(choices?.find(({ value }) => value === answer)?.label ?? answer);
 };
 
 interface ChoicesProps {
   readonly choices: readonly Choice[];
   readonly at: number;
   /** null = one is chosen. */
-  readonly picked: readonly string[] | null;
-  readonly room: number;
+  readonly selected: readonly string[] | null;
+  readonly maxRows: number;
 }
 
-function Choices({ choices, at, picked, room }: ChoicesProps) {
-  const first = Math.max(0, Math.min(at - room + 1, choices.length - room));
-  const box = (value: string): string => (picked === null ? '' : picked.includes(value) ? '[x] ' : '[ ] ');
+function Choices({ choices, at, selected, maxRows }: ChoicesProps) {
+  const first = Math.max(0, Math.min(at - maxRows + 1, choices.length - maxRows));
+  const box = (value: string): string => (selected === null ? '' : selected.includes(value) ? '[x] ' : '[ ] ');
   return (
     <Box flexDirection="column">
-      {choices.slice(first, first + room).map((choice, index) => (
+      {choices.slice(first, first + maxRows).map((choice, index) => (
         <Text key={choice.value} wrap="truncate" bold={first + index === at}>
           {first + index === at ? '> ' : '  '}
           {box(choice.value)}
           {safeLine(choice.label)}
         </Text>
       ))}
-      {choices.length > room ? (
+      {choices.length > maxRows ? (
         <Text dimColor>
           {'  '}
           {at + 1}/{choices.length}

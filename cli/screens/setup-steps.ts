@@ -10,12 +10,12 @@ import { credentials } from '../commands/site/from-environment.ts';
 import type { Context } from '../context.ts';
 import { addressOf, variablesFor } from '../parts/access.ts';
 import { type Form, inForm } from '../parts/form.ts';
-import { type Ask, askAddress, askChannel, askKey, askModels, channelQuestions } from './channel-form.ts';
+import { type Ask, askAddress, askChannel, askKey, askModels, channelQuestionCount } from './channel-form.ts';
 
-const shortestPassword = 8;
+const minPasswordLength = 8;
 const firstKey = 'first';
 /** Mode; name, password and password again. */
-const accountQuestions = 3;
+const accountQuestionCount = 3;
 
 interface Test {
   readonly success: boolean;
@@ -100,7 +100,7 @@ class SetupWizard {
         if (!account || !(error instanceof AppError) || error.row.class !== 'client' || error.code === 'setup_done')
           throw error;
         this.#form.note(formatError(error.code, error.params, this.#context.language));
-        this.#form.expect(accountQuestions);
+        this.#form.expect(accountQuestionCount);
       }
     }
   }
@@ -128,7 +128,7 @@ class SetupWizard {
         hint: say('至少 8 个字符', 'at least 8 characters'),
         secret: true,
         check: (typed) =>
-          [...typed].length < shortestPassword ? formatError('setup_password_short', {}, language) : null,
+          [...typed].length < minPasswordLength ? formatError('setup_password_short', {}, language) : null,
       });
       const repeated = await this.#form.ask({
         label: say('再次输入密码', 'the same password again'),
@@ -184,7 +184,7 @@ class SetupWizard {
   async #corrected({ id, type }: Channel): Promise<boolean> {
     const context = this.#context;
     const { say } = context;
-    const choice = await this.#form.askAside({
+    const choice = await this.#form.askRest({
       label: say('怎么办', 'what now'),
       choices: [
         { value: 'key', label: say('修改密钥', 'correct the key') },
@@ -194,7 +194,7 @@ class SetupWizard {
         { value: 'skip', label: say('跳过，以后再处理', 'skip it for now') },
       ],
     });
-    const ask: Ask = (question) => this.#form.askAside(question);
+    const ask: Ask = (question) => this.#form.askRest(question);
     const slug = (await typeNames(this.#client))(type);
     const known = (await this.#client.call('channel.types')).find((one) => one.slug === slug);
     switch (choice) {
@@ -252,7 +252,7 @@ interface Outcome {
 async function stepThrough(context: Context, form: Form, given: FlagValues, open: Open): Promise<Outcome> {
   const client = await context.client();
   const wizard = new SetupWizard(context, client, given, form);
-  if (!open.administrator) form.note(stillOpen(context, open));
+  if (!open.administrator) form.note(remainingSteps(context, open));
   const administrator = open.administrator ? await wizard.administrator(open.account) : null;
   // Over HTTP the rest needs somebody who is logged in.
   if (context.url !== '' && administrator !== null)
@@ -268,7 +268,9 @@ export async function setupWizard(context: Context, given: FlagValues): Promise<
   const { say, output } = context;
   const open = await openSteps(await context.client());
   const questions =
-    (open.administrator ? 1 : 0) + (open.account ? accountQuestions : 0) + (open.channel ? channelQuestions : 0);
+    (open.administrator ? 1 : 0) +
+    (open.account ? accountQuestionCount : 0) +
+    (open.channel ? channelQuestionCount : 0);
   const done = await inForm(context, questions, (form) => stepThrough(context, form, given, open));
   const { administrator, channel, test, key } = done;
   const result = administrator !== null || open.channel || key !== null ? 'created' : 'unchanged';
@@ -290,7 +292,7 @@ export async function setupWizard(context: Context, given: FlagValues): Promise<
   );
 }
 
-function stillOpen({ say }: Context, { channel, test, key }: Open): string {
+function remainingSteps({ say }: Context, { channel, test, key }: Open): string {
   const steps = [
     ...(channel ? [say('渠道', 'channel')] : []),
     ...(channel || test !== null ? [say('测试', 'test')] : []),

@@ -12,18 +12,18 @@ interface Listed {
   readonly name: string;
 }
 
-const nameCells = 24;
+const nameWidth = 24;
 /** In cells of the terminal: a CJK character has two. */
-const padded = (text: string, cells: number): string => text + ' '.repeat(Math.max(0, cells - Bun.stringWidth(text)));
+const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - Bun.stringWidth(text)));
 
 /** One channel of the board: the results stand below each other whatever the names are written in. */
-export const boardLine = ({ id, name }: Listed, row: TestRow | undefined): string => {
+export const rowLine = ({ id, name }: Listed, row: TestRow | undefined): string => {
   const mark = row === undefined ? '…' : row.success ? '✓' : '✗';
   const result = row === undefined ? '' : row.success ? `${row.time.toFixed(3)} s` : safeLine(row.message);
-  return `${mark} ${String(id).padStart(4)}  ${padded(shorten(safeLine(name), nameCells), nameCells)}  ${result}`;
+  return `${mark} ${String(id).padStart(4)}  ${padded(shorten(safeLine(name), nameWidth), nameWidth)}  ${result}`;
 };
 
-function Board({ channels, run }: { channels: readonly Listed[]; run: (done: (row: TestRow) => void) => void }) {
+function TestTable({ channels, run }: { channels: readonly Listed[]; run: (done: (row: TestRow) => void) => void }) {
   const [rows, setRows] = useState<ReadonlyMap<number, TestRow>>(new Map());
   const { rows: height } = useWindowSize();
   useEffect(() => run((row) => setRows((now) => new Map(now).set(row.id, row))), [run]);
@@ -35,7 +35,7 @@ function Board({ channels, run }: { channels: readonly Listed[]; run: (done: (ro
     <Box flexDirection="column">
       {shown.map((channel) => (
         <Text key={channel.id} wrap="truncate">
-          {boardLine(channel, rows.get(channel.id))}
+          {rowLine(channel, rows.get(channel.id))}
         </Text>
       ))}
       <Text dimColor>
@@ -46,14 +46,14 @@ function Board({ channels, run }: { channels: readonly Listed[]; run: (done: (ro
 }
 
 /** @param work tests the channels and tells of each. */
-export async function testBoard(
+export async function showTestTable(
   _context: Context,
   channels: readonly Listed[],
   work: (done: (row: TestRow) => void) => Promise<void>,
 ): Promise<void> {
   let failure: unknown;
   await stage<void>((finish) => (
-    <Board
+    <TestTable
       channels={channels}
       run={(done) => {
         work(done)

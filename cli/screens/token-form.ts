@@ -16,9 +16,9 @@ const windows: readonly Window[] = ['quota', 'dayBudget', 'monthBudget'];
 const limits = ['rpm', 'tpm', 'concurrency'] as const;
 
 /** The questions of name, budget and amount; a limit has one each. */
-const firstQuestions = 3;
+const questionCount = 3;
 
-class TokenQuestions {
+class TokenForm {
   readonly #context: Context;
   readonly #money: Money;
   readonly #form: Form;
@@ -158,9 +158,9 @@ export async function tokenForm(context: Context, given: FlagValues): Promise<Fl
   const asksExpiry = given.expires === undefined;
   const asksGroup = given.group === undefined && Object.keys(groups).length > 1;
   const open = limits.filter((limit) => given[limit] === undefined);
-  const count = 1 + (asksBudget ? firstQuestions - 1 : 0) + [asksModels, asksExpiry, asksGroup].filter(Boolean).length;
+  const count = 1 + (asksBudget ? questionCount - 1 : 0) + [asksModels, asksExpiry, asksGroup].filter(Boolean).length;
   return inForm(context, count + open.length, async (form) => {
-    const questions = new TokenQuestions(context, money, form);
+    const questions = new TokenForm(context, money, form);
     const flags: Record<string, FlagValues[string]> = { ...given, name: text(given.name) ?? (await questions.name()) };
     if (asksBudget) Object.assign(flags, await questions.budget());
     if (asksModels) flags.models = (await questions.models(models)) || undefined;

@@ -81,7 +81,7 @@ const debianArch = { x64: 'amd64', arm64: 'arm64' } as const;
 /** The unit that the executable prints, for the package's own user. */
 const unit = (): string =>
   systemd({
-    ...{ program: '/usr/bin/gateway', dataDir: '/var/lib/gateway', isGiven: false, user: 'gateway' },
+    ...{ program: '/usr/bin/gateway', dataDir: '/var/lib/gateway', isSet: false, user: 'gateway' },
     ...{ port: '3000', say: (_zh, en) => en },
   }).file;
 

@@ -45,7 +45,7 @@ async function run(args: readonly string[], tty = false): Promise<Ran> {
         err: { write: (text) => (err += text) },
         outIsTty: tty,
         columns: 200,
-        colour: false,
+        color: false,
       },
       stdin: process.stdin,
       language: 'en',
@@ -55,7 +55,7 @@ async function run(args: readonly string[], tty = false): Promise<Ran> {
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    printError(error, 'en', { json: args.includes('--json'), debug: true, colour: false }, (text) => (err += text));
+    printError(error, 'en', { json: args.includes('--json'), debug: true, color: false }, (text) => (err += text));
   }
   return { out, err };
 }

@@ -5,7 +5,7 @@ import { busyIn, cpuIn } from '../../cli/bench/machine.ts';
 import { measureAll, warm } from '../../cli/bench/measure.ts';
 import type { Extras } from '../../cli/bench/optional.ts';
 import { reportLines } from '../../cli/bench/report.ts';
-import { type Figures, figuresOf, median, type Sample, share, type Table } from '../../cli/bench/stats.ts';
+import { median, type Sample, type SampleStats, share, statsOf, type Table } from '../../cli/bench/stats.ts';
 import { type Shape, type Subject, shapes, subjectNames, subjectsOf } from '../../cli/bench/targets.ts';
 import { orderOf } from '../../cli/commands/bench/bench.ts';
 
@@ -66,10 +66,10 @@ const sample = (more: Partial<Sample>): Sample => ({
 
 test('what others disturbed is left out as long as there is better, failures are counted wherever they were', () => {
   const samples = [sample({ cpu: 10 }), sample({ cpu: 500, noise: 0.4, failed: 2 }), sample({ cpu: 12 })];
-  const stats = figuresOf(samples, [sample({ p50: 0.25, p99: 0.5 })]);
+  const stats = statsOf(samples, [sample({ p50: 0.25, p99: 0.5 })]);
   expect(stats).toMatchObject({ cpuMicros: 11, addedP50: 0.75, addedP99: 1.5, requests: 150, failed: 2, noise: 0 });
-  expect(figuresOf([sample({ cpu: 500, noise: 0.4 })], []).cpuMicros).toBe(500);
-  expect(figuresOf([sample({ cpu: null })], []).cpuMicros).toBeNull();
+  expect(statsOf([sample({ cpu: 500, noise: 0.4 })], []).cpuMicros).toBe(500);
+  expect(statsOf([sample({ cpu: null })], []).cpuMicros).toBeNull();
 });
 
 test.each([
@@ -103,7 +103,7 @@ test('a subject is warm when a span costs hardly less than the one before, or af
   const spans = async (costs: readonly number[], maxLength: number): Promise<number> => {
     let requested = 0;
     const measure = async () => sample({ cpu: costs[Math.min(requested++, costs.length - 1)] ?? 0 });
-    await warm({ measure, now: () => requested * 1000, told: () => undefined }, subject('s'), one, maxLength);
+    await warm({ measure, now: () => requested * 1000, onProgress: () => undefined }, subject('s'), one, maxLength);
     return requested;
   };
   expect(await spans([242, 200, 169, 165], 10)).toBe(4);
@@ -121,7 +121,7 @@ test('everybody gets the same rounds, disturbed samples are taken once more, a r
   };
   const plan = { rounds: 2, seconds: 1, warmSeconds: 0, shapes: [shapes[0], shapes[5]] };
   const subjects = [subject('direct'), subject('noisy'), subject('rival')] as const;
-  const table = await measureAll({ measure, now: () => at, told: () => undefined }, plan, subjects);
+  const table = await measureAll({ measure, now: () => at, onProgress: () => undefined }, plan, subjects);
   expect(calls.slice(0, 5)).toEqual([
     'direct c=1',
     'noisy c=1',
@@ -134,7 +134,7 @@ test('everybody gets the same rounds, disturbed samples are taken once more, a r
   expect(Object.keys(table['64 chunks, 1 ms apart'] ?? {})).toEqual(['direct', 'noisy']);
 });
 
-const row = (cpuMicros: number | null, more: Partial<Figures> = {}): Figures => ({
+const row = (cpuMicros: number | null, more: Partial<SampleStats> = {}): SampleStats => ({
   rps: 1,
   cpuMicros,
   p50: 1,

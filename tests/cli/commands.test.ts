@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { commands } from '../../cli/commands/index.ts';
 import { complete } from '../../cli/completion.ts';
 import { nouns } from '../../cli/globals.ts';
-import { closest } from '../../cli/parts/suggest.ts';
-import { asHelpFlag, createProgram, globalsBehind } from '../../cli/program.ts';
+import { bestMatch } from '../../cli/parts/suggest.ts';
+import { asHelpFlag, createProgram, trailingGlobals } from '../../cli/program.ts';
 import { runQuery } from '../../cli/query.ts';
 import { table } from '../../cli/table.ts';
 
@@ -81,9 +81,9 @@ test('--jq says what it does not understand', () => {
 test('tables fit, in cells and not in characters', () => {
   const cells = [['一二三四五六七八九十一二三四五六七八九十', 'x'.repeat(80), 'y']];
   for (const line of table([{ name: 'name' }, { name: 'text' }, { name: 'end' }], cells, {
-    room: 40,
+    maxWidth: 40,
     header: true,
-    colour: false,
+    color: false,
   }))
     expect(Bun.stringWidth(line)).toBeLessThanOrEqual(40);
 });
@@ -99,14 +99,14 @@ test('U.D: columns are left out by importance, numbers and names stay whole', ()
   const columns = [
     { name: 'id', right: true },
     { name: 'name' },
-    { name: 'group', spare: 2 },
+    { name: 'group', priority: 2 },
     { name: 'used', right: true },
-    { name: 'models', spare: 1 },
+    { name: 'models', priority: 1 },
   ];
   const cells = [['12', 'OpenAI primary', 'default,vip,svip', '$1234.567890', 'gpt-4o,gpt-4o-mini,gpt-5.5']];
-  const check = { header: true, colour: false };
-  expect(table(columns, cells, { room: 54, ...check }).join('\n')).toContain('OpenAI primary  $1234.567890  gpt');
-  const narrow = table(columns, cells, { room: 40, ...check }).join('\n');
+  const check = { header: true, color: false };
+  expect(table(columns, cells, { maxWidth: 54, ...check }).join('\n')).toContain('OpenAI primary  $1234.567890  gpt');
+  const narrow = table(columns, cells, { maxWidth: 40, ...check }).join('\n');
   expect(narrow).toContain('OpenAI primary  $1234.567890');
   expect(narrow).not.toContain('MODELS');
 });
@@ -133,12 +133,12 @@ test.each([
     ['user', 'list'],
   ],
 ])('U.D: flags of every command may stand before it: %j', (given, understood) => {
-  expect(globalsBehind(given)).toEqual(understood);
+  expect(trailingGlobals(given)).toEqual(understood);
 });
 
 test('U.D: a misspelt type is asked about', () => {
   const slugs = ['openai', 'azure', 'anthropic', 'openrouter'];
-  expect(closest('opnai', slugs)).toBe('openai');
-  expect(closest('antropic', slugs)).toBe('anthropic');
-  expect(closest('nothing-like-it', slugs)).toBeNull();
+  expect(bestMatch('opnai', slugs)).toBe('openai');
+  expect(bestMatch('antropic', slugs)).toBe('anthropic');
+  expect(bestMatch('nothing-like-it', slugs)).toBeNull();
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { pastMoment } from '../../cli/parts/when.ts';
+import { pastTime } from '../../cli/parts/when.ts';
 import { createRunner } from './runner.ts';
 
 let dir: string;
@@ -93,5 +93,5 @@ test.each([
   ['2h', -6200],
   ['1970-01-01T00:10:00Z', 600],
 ])('%s is a moment', (given, seconds) => {
-  expect(pastMoment(given, '--since', 1_000_000)).toBe(seconds);
+  expect(pastTime(given, '--since', 1_000_000)).toBe(seconds);
 });

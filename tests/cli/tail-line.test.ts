@@ -24,7 +24,7 @@ const money = { of: (quota: number) => `$${(quota / 500_000).toFixed(6)}` } as u
 >[1];
 
 test.each([80, 100, 140])('U.D: heading and row stand below each other in %i cells', (room) => {
-  const check = { room, colour: false };
+  const check = { maxWidth: room, color: false };
   const [head, line] = [tailHeading(check), tailLine(row, money, { ...check, language: 'en' })];
   expect(Bun.stringWidth(line)).toBeLessThanOrEqual(room);
   expect(line.indexOf('gpt-4o-mini')).toBe(head.indexOf('MODEL'));
@@ -35,7 +35,7 @@ test.each([80, 100, 140])('U.D: heading and row stand below each other in %i cel
 
 test('U.D: a failure says why, in its own line', () => {
   const failed = { ...row, type: 5, quota: 0, content: 'Rate limit reached for requests per min. Limit: 500' };
-  const [line = '', reason = ''] = tailLine(failed, money, { room: 80, colour: false, language: 'en' }).split('\n');
+  const [line = '', reason = ''] = tailLine(failed, money, { maxWidth: 80, color: false, language: 'en' }).split('\n');
   expect(line).toContain('FAILED');
   expect(reason.trim()).toBe('Rate limit reached for requests per min. Limit: 500');
 });
@@ -45,7 +45,7 @@ test.each([
   ['zh', '模型测试'],
 ] as const)('the test of a channel is named in the language of the terminal: %s', (language, name) => {
   const tested = { ...row, token_name: '模型测试' };
-  expect(tailLine(tested, money, { room: 140, colour: false, language })).toContain(`carol/${name} `);
+  expect(tailLine(tested, money, { maxWidth: 140, color: false, language })).toContain(`carol/${name} `);
   const shown = { ...money, column: () => ({ name: 'cost', value: () => '' }) } as never;
   const token = columnsOf('log.list', columns(shown, language), shown).find((column) => column.name === 'token');
   expect(token?.value(tested, [tested])).toBe(name);

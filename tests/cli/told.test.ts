@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signOfLife } from '../../cli/parts/progress.ts';
+import { withProgress } from '../../cli/parts/progress.ts';
 import { ago } from '../../cli/parts/when.ts';
 
 const now = Date.parse('2026-03-10T12:00:00Z');
@@ -17,15 +17,15 @@ test.each([
   expect(ago(text, now, 'zh')).toBe(zh);
 });
 
-const said = async (ms: number, drawn: boolean, silent = false): Promise<string> => {
+const said = async (ms: number, isTty: boolean, silent = false): Promise<string> => {
   let text = '';
   const write = (more: string) => {
     text += more;
   };
   expect(
-    await signOfLife(
+    await withProgress(
       Bun.sleep(ms).then(() => 7),
-      { write, drawn, silent, word: () => 'working' },
+      { write, isTty, silent, word: () => 'working' },
     ),
   ).toBe(7);
   return text;

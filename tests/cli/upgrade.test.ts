@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { rollback, upgradeFrom } from '../../cli/commands/site/upgrade.ts';
 import { createContext } from '../../cli/context.ts';
-import { refuseManaged } from '../../cli/parts/installed-program.ts';
+import { rejectManaged } from '../../cli/parts/installed-program.ts';
 import { schemaOf } from '../../db/cleanup.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
@@ -116,11 +116,11 @@ test('an executable that a package manager installed is left to it', () => {
     ['/opt/homebrew/Cellar/gateway/1/bin/gateway', 'brew upgrade'],
     ['C:\\Users\\ann\\scoop\\apps\\gateway\\current\\gateway.exe', 'scoop update'],
   ] as const)
-    expect(() => refuseManaged(path)).toThrowError(
+    expect(() => rejectManaged(path)).toThrowError(
       expect.objectContaining({ message: expect.stringContaining(command) }),
     );
   for (const path of ['/usr/local/bin/gateway', '/opt/gateway', 'C:\\gateway\\gateway.exe'])
-    expect(() => refuseManaged(path)).not.toThrow();
+    expect(() => rejectManaged(path)).not.toThrow();
 });
 
 /** Data of the build before, upgraded by the present one, and a user added since. */

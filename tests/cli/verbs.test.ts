@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { wantsColour } from '../../cli/color.ts';
+import { wantsColor } from '../../cli/color.ts';
 import { table } from '../../cli/table.ts';
 import { openDatabase } from '../../db/open.ts';
 import { createRunner, type Runner } from './runner.ts';
@@ -204,7 +204,7 @@ test.each([
   ['always', { NO_COLOR: '1' }, false, true],
   ['never', { CLICOLOR_FORCE: '1' }, true, false],
 ] as const)('colour: --color %s, %j, terminal %s: %s', (when, env, isTty, wanted) => {
-  expect(wantsColour(when, env, isTty)).toBe(wanted);
+  expect(wantsColor(when, env, isTty)).toBe(wanted);
 });
 
 test('colour adds nothing but escapes, and leaves the widths alone', () => {
@@ -213,8 +213,8 @@ test('colour adds nothing but escapes, and leaves the widths alone', () => {
     ['ok', 'first'],
     ['FAILED', 'second'],
   ];
-  const plain = table(columns, cells, { room: 40, header: true, colour: false });
-  const painted = table(columns, cells, { room: 40, header: true, colour: true });
+  const plain = table(columns, cells, { maxWidth: 40, header: true, color: false });
+  const painted = table(columns, cells, { maxWidth: 40, header: true, color: true });
   expect(painted).not.toEqual(plain);
   expect(painted.map((line) => Bun.stripANSI(line))).toEqual(plain);
 });

@@ -54,10 +54,10 @@ test('a missing argument is a usage error with usage and example, as JSON and in
   expect(words(error, 'en')).toBe('Usage error: missing argument id');
   expect(words(error, 'zh')).toBe('用法错误：缺少参数 id');
   let json = '';
-  expect(printError(error, 'en', { json: true, debug: false, colour: false }, (text) => (json += text))).toBe(2);
+  expect(printError(error, 'en', { json: true, debug: false, color: false }, (text) => (json += text))).toBe(2);
   expect(JSON.parse(json)).toMatchObject({ error: { code: 'usage', usage: 'gateway channel get <id>' } });
   let plain = '';
-  printError(error, 'zh', { json: false, debug: false, colour: false }, (text) => (plain += text));
+  printError(error, 'zh', { json: false, debug: false, color: false }, (text) => (plain += text));
   expect(plain).toMatch(/^错误：.*\n {2}用法：gateway channel get <id>\n {2}例如：gateway channel get /);
 });
 

@@ -9,9 +9,9 @@ import { environment as settings } from '../../cli/commands/help/topics.ts';
 import { commands } from '../../cli/commands/index.ts';
 import {
   container as containerFile,
-  type Facts,
   hardening,
   launchd as launchdFile,
+  type ServiceInput,
   systemd as systemdUnit,
 } from '../../cli/commands/site/service.ts';
 import { globals } from '../../cli/globals.ts';
@@ -197,10 +197,10 @@ test('compose: the proxy is believed, and a backup is made every day into a volu
   expect(read('container/Dockerfile')).toMatch(new RegExp(`install -d -o gateway .*${folder}$`, 'm'));
 });
 
-const anyFacts: Facts = {
+const anyFacts: ServiceInput = {
   program: '/usr/local/bin/gateway',
   dataDir: '/var/lib/gateway',
-  isGiven: false,
+  isSet: false,
   port: '3000',
   say: (_zh, en) => en,
 };
@@ -232,7 +232,7 @@ test.each([
 
 test('paths with spaces, quotes, percent and dollar signs reach systemd, launchd and a shell whole', () => {
   const odd = '/srv/my "data" 50% $HOME/it\'s';
-  const { file, notes } = systemdUnit({ ...anyFacts, isGiven: true, dataDir: odd, program: '/opt/a b/50%/gateway' });
+  const { file, notes } = systemdUnit({ ...anyFacts, isSet: true, dataDir: odd, program: '/opt/a b/50%/gateway' });
   expect(file).toContain('ExecStart="/opt/a b/50%%/gateway" serve');
   expect(file).toContain('Environment="GATEWAY_DATA_DIR=/srv/my \\"data\\" 50%% $HOME/it\'s"');
   const [, quoted = ''] = /--data-dir (.+) status/.exec(notes.join()) ?? [];
@@ -241,7 +241,7 @@ test('paths with spaces, quotes, percent and dollar signs reach systemd, launchd
 });
 
 test('a data folder that is named keeps its owner, and one below a home is seen', () => {
-  const { file } = systemdUnit({ ...anyFacts, isGiven: true, dataDir: '/home/ann/data' });
+  const { file } = systemdUnit({ ...anyFacts, isSet: true, dataDir: '/home/ann/data' });
   expect(file).toMatch(/^User=\d+$/m);
   expect(file).toContain('ProtectHome=read-only\n');
   expect(file).toContain('ReadWritePaths=/home/ann/data\n');

@@ -37,7 +37,7 @@ test('man pages hold no request that roff does not know', () => {
 });
 
 test('the unit of a package starts what it installs, as its own user, over a folder that stays', () => {
-  const details = { program: '/usr/bin/gateway', dataDir: '/var/lib/gateway', isGiven: false, port: '3000' };
+  const details = { program: '/usr/bin/gateway', dataDir: '/var/lib/gateway', isSet: false, port: '3000' };
   const { file } = systemd({ ...details, user: 'gateway', say: (_zh, en) => en });
   expect(file).toContain('ExecStart=/usr/bin/gateway serve');
   expect(file).toContain('User=gateway\nGroup=gateway\nStateDirectory=gateway\n');

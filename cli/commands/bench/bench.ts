@@ -8,7 +8,7 @@ import { reportLines } from '../../bench/report.ts';
 import { type Shape, shapes, subjectNames } from '../../bench/targets.ts';
 import { type CommandRun, type FlagValues, text, texts } from '../../command.ts';
 
-const extents = {
+const sizes = {
   whole: { rounds: 3, seconds: 1.5, warmSeconds: 10, streams: 2000, starts: 11 },
   quick: { rounds: 1, seconds: 0.8, warmSeconds: 2, streams: 200, starts: 3 },
 } as const;
@@ -31,7 +31,7 @@ function shapesOf(given: string | undefined): readonly Shape[] {
 }
 
 export function orderOf(flags: FlagValues): BenchOrder {
-  const extent = flags.quick === true ? extents.quick : extents.whole;
+  const extent = flags.quick === true ? sizes.quick : sizes.whole;
   const rounds = positive(flags, 'rounds', extent.rounds);
   const before = text(flags.before);
   if (!Number.isInteger(rounds)) throw new AppError('usage', { detail: `--rounds ${rounds}` });

@@ -9,9 +9,9 @@ import { modeOf } from '../../parts/existing.ts';
 import {
   allChannels,
   checkDialect,
-  chosenChannels,
   fieldsOf,
   findChannel,
+  selectedChannels,
   settingOf,
   showChannel,
   typeOf,
@@ -76,7 +76,7 @@ export const copy: CommandRun = async (context, flags, ref) => {
 export const edit: CommandRun = async (context, flags, ref, refs) => {
   const client = await context.client();
   const { tag: _tag, ...choice } = flags;
-  const channels = await chosenChannels(client, choice, refs);
+  const channels = await selectedChannels(client, choice, refs);
   const type = text(flags.type) === undefined ? undefined : (await typeOf(client, text(flags.type))).type;
   await checkDialect(client, flags, type === undefined ? channels.map((channel) => channel.type) : [type]);
   const key = await keyOf(context, flags);

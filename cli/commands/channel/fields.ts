@@ -9,7 +9,7 @@ import { readable } from '../../parts/details.ts';
 import { type Columns, isId, only, rowsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
-import { closest } from '../../parts/suggest.ts';
+import { bestMatch } from '../../parts/suggest.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
 export const statusWord = (status: number): string => statusWords[status as 1 | 2 | 3] ?? 'unknown';
@@ -57,7 +57,7 @@ export async function findChannel(client: Client, ref: string): Promise<Channel>
 }
 
 /** The named ones, or with `--all`, `--tag`, `--filter` those that match. @throws AppError input_needed */
-export async function chosenChannels(client: Client, flags: FlagValues, refs: readonly string[]): Promise<Channel[]> {
+export async function selectedChannels(client: Client, flags: FlagValues, refs: readonly string[]): Promise<Channel[]> {
   const tag = text(flags.tag);
   const filter = text(flags.filter);
   if (refs.length > 0) return Promise.all(refs.map((ref) => findChannel(client, ref)));
@@ -95,14 +95,14 @@ export async function typeNames(client: Client): Promise<(type: number) => strin
 /** @throws AppError usage */
 export async function typeOf(
   client: Client,
-  given: string | undefined,
+  value: string | undefined,
 ): Promise<{ readonly type: number; readonly models: readonly string[] }> {
   const types = await client.call('channel.types');
-  const wanted = given ?? 'openai';
+  const wanted = value ?? 'openai';
   const found = types.find((one) => one.slug === wanted || String(one.type) === wanted);
   if (found === undefined) {
     const slugs = types.map((one) => one.slug);
-    const meant = closest(wanted, slugs);
+    const meant = bestMatch(wanted, slugs);
     const all = slugs.join(', ');
     throw new AppError('usage', {
       detail: `--type ${wanted}`,
@@ -114,12 +114,12 @@ export async function typeOf(
 }
 
 /** The text itself, or with `@` the file it names. @throws AppError usage */
-function jsonOf(given: string | undefined, flag: string): string | undefined {
-  if (given === undefined || !given.startsWith('@')) return given;
+function jsonOf(value: string | undefined, flag: string): string | undefined {
+  if (value === undefined || !value.startsWith('@')) return value;
   try {
-    return readFileSync(given.slice(1), 'utf8').trim();
+    return readFileSync(value.slice(1), 'utf8').trim();
   } catch (error) {
-    throw new AppError('usage', { detail: `${flag} ${given}: ${error instanceof Error ? error.message : ''}` }, error);
+    throw new AppError('usage', { detail: `${flag} ${value}: ${error instanceof Error ? error.message : ''}` }, error);
   }
 }
 

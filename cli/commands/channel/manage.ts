@@ -8,10 +8,10 @@ import { columnsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import {
   allChannels,
-  chosenChannels,
   columns,
   filterOf,
   findChannel,
+  selectedChannels,
   showChannel,
   statusWord,
   typeNames,
@@ -35,13 +35,13 @@ export const get: CommandRun = async (context, _flags, ref) => {
 };
 
 const setStatus = (status: number): CommandRun =>
-  onEach(chosenChannels, async (client, { id }) =>
+  onEach(selectedChannels, async (client, { id }) =>
     statusWord((await client.call('channel.update', { id, status })).status),
   );
 
 export const enable = setStatus(1);
 export const disable = setStatus(2);
-export const rm = removal('channel.delete', chosenChannels, ['渠道', 'channel']);
+export const rm = removal('channel.delete', selectedChannels, ['渠道', 'channel']);
 
 /** What the channel serves; with `--fetch` what its upstream offers, which `--set` makes what it serves. */
 export const models: CommandRun = async (context, flags, ref) => {
@@ -58,7 +58,7 @@ export const models: CommandRun = async (context, flags, ref) => {
 
 /** Asks the upstreams what is left. */
 export const balance = onEach(
-  chosenChannels,
+  selectedChannels,
   async (client, { id }) => `$${(await client.call('channel.balance', { id })).balance.toFixed(2)}`,
 );
 

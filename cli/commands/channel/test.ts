@@ -4,11 +4,11 @@ import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import type { TestRow } from '../../parts/test-row.ts';
-import { chosenChannels } from './fields.ts';
+import { selectedChannels } from './fields.ts';
 
 export const test: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();
-  const channels = await chosenChannels(client, flags, refs);
+  const channels = await selectedChannels(client, flags, refs);
   const workers = wholeNumber(text(flags.concurrency), '--concurrency') ?? 4;
   if (workers < 1) throw new AppError('usage', { detail: '--concurrency' });
   const one = async ({ id, name }: { id: number; name: string }): Promise<TestRow> => ({
@@ -19,8 +19,8 @@ export const test: CommandRun = async (context, flags, _ref, refs) => {
   const work = (done: (row: TestRow) => void) => inTurn(channels, workers, async (channel) => done(await one(channel)));
   const results: TestRow[] = [];
   if (context.screens && channels.length > 1) {
-    const { testBoard } = await import('../../screens/test-table.tsx');
-    await testBoard(context, channels, (done) =>
+    const { showTestTable } = await import('../../screens/test-table.tsx');
+    await showTestTable(context, channels, (done) =>
       work((row) => {
         results.push(row);
         done(row);

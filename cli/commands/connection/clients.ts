@@ -9,14 +9,14 @@ import { displayedKey } from '../../../server/contract/token-key.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Audience, addressOf, audiences, variablesFor } from '../../parts/access.ts';
-import { type AgentRun, factsFor, prepareRun } from '../../parts/agent-run.ts';
+import { type AgentRun, prepareRun, settingsFor } from '../../parts/agent-run.ts';
 import { isId, only, rowsOf } from '../../parts/list-output.ts';
 
 const dialects: readonly string[] = audiences;
 const isAudience = (name: string): name is Audience => dialects.includes(name);
 
 /** Whom `--for` means: an agent, or whoever speaks a dialect; null = nobody in particular. @throws AppError usage */
-function meant(flags: FlagValues): Agent | Audience | null {
+function clientOf(flags: FlagValues): Agent | Audience | null {
   const wanted = text(flags.for);
   if (wanted === undefined) return null;
   const agent = agents.find(({ name }) => name === wanted);
@@ -35,7 +35,7 @@ async function tokenFor(context: Context, name: string | undefined): Promise<Tok
   const own = await rowsOf(client, 'token.list', { owner: 'self' });
   if (name !== undefined) {
     const named = own.filter((token) => (isId(name) ? token.id === Number(name) : token.name === name));
-    return shown(only(named, context.say('自己的令牌', 'token of your own'), name));
+    return withMaskedKey(only(named, context.say('自己的令牌', 'token of your own'), name));
   }
   const found = own.findLast((token) => token.status === TokenStatus.enabled);
   if (found === undefined)
@@ -45,20 +45,20 @@ async function tokenFor(context: Context, name: string | undefined): Promise<Tok
         'an enabled token of your own (gateway token create)',
       ),
     });
-  return shown(found);
+  return withMaskedKey(found);
 }
 
-const shown = (token: Token): Token => ({ ...token, key: displayedKey(token.key) });
+const withMaskedKey = (token: Token): Token => ({ ...token, key: displayedKey(token.key) });
 
-async function agentFacts(context: Context, flags: FlagValues, agent: Agent): Promise<AgentSettings> {
+async function agentSettings(context: Context, flags: FlagValues, agent: Agent): Promise<AgentSettings> {
   const { key } = await tokenFor(context, text(flags.token));
-  return context.during(factsFor(agent, { url: addressOf(context), key, model: text(flags.model) }));
+  return context.during(settingsFor(agent, { url: addressOf(context), key, model: text(flags.model) }));
 }
 
 async function variablesOf(context: Context, flags: FlagValues): Promise<Record<string, string>> {
-  const wanted = meant(flags);
+  const wanted = clientOf(flags);
   if (wanted !== null && typeof wanted !== 'string') {
-    const { environment = {} } = wanted.always(await agentFacts(context, flags, wanted));
+    const { environment = {} } = wanted.always(await agentSettings(context, flags, wanted));
     return { ...environment };
   }
   const { key } = await tokenFor(context, text(flags.token));
@@ -87,19 +87,19 @@ export const env: CommandRun = async (context, flags) => {
   );
 };
 
-const ordinaryRun = (environment: AgentRun['environment']): AgentRun => ({
+const defaultRun = (environment: AgentRun['environment']): AgentRun => ({
   environment,
   arguments: [],
   close: () => undefined,
 });
 
 export const exec: CommandRun = async (context, flags, first, command) => {
-  const wanted = meant(flags);
+  const wanted = clientOf(flags);
   const agent = wanted === null ? agentOf(first) : typeof wanted === 'string' ? undefined : wanted;
   const run =
     agent === undefined
-      ? ordinaryRun(await variablesOf(context, flags))
-      : prepareRun(agent, await agentFacts(context, flags, agent), homeOf(context.env));
+      ? defaultRun(await variablesOf(context, flags))
+      : prepareRun(agent, await agentSettings(context, flags, agent), homeOf(context.env));
   await context.close();
   try {
     const child = Bun.spawn([first, ...run.arguments, ...command.slice(1)], {
@@ -127,7 +127,7 @@ export const list: CommandRun = async (context, flags, name) => {
     throw new AppError('usage', { detail: `${name}: ${agents.map((agent) => agent.name).join(', ')}` });
   const rows = [];
   for (const agent of wanted) {
-    const steps = setupSteps(agent, await agentFacts(context, flags, agent));
+    const steps = setupSteps(agent, await agentSettings(context, flags, agent));
     rows.push({ name: agent.name, label: agent.label, run: `gateway exec -- ${agent.program}`, steps });
   }
   const shell = context.say('在终端中', 'in a shell');
@@ -153,7 +153,7 @@ interface Delta {
 }
 
 /** Text of a stream's frames; the frames themselves when `raw`. */
-async function* piecesOf(body: ReadableStream<Uint8Array>, raw: boolean): AsyncGenerator<string> {
+async function* chunksOf(body: ReadableStream<Uint8Array>, raw: boolean): AsyncGenerator<string> {
   const { createParser } = await import('eventsource-parser');
   const pieces: string[] = [];
   const parser = createParser({
@@ -199,7 +199,7 @@ export const chat: CommandRun = async (context, flags, first, words) => {
   }
   let answer = '';
   const asText = context.output.format === 'table';
-  for await (const piece of piecesOf(response.body, flags.raw === true)) {
+  for await (const piece of chunksOf(response.body, flags.raw === true)) {
     answer += piece;
     if (asText) context.output.raw(piece);
   }

@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts';
 import { detailLines, isoTime } from '../../output.ts';
 
 /** The file, or the server's database without its password. */
-const placed = ({ dataDir, env }: Context): string => databaseName(dataDirFiles(dataDir), env);
+const databaseOf = ({ dataDir, env }: Context): string => databaseName(dataDirFiles(dataDir), env);
 
 /** @throws AppError usage where a server elsewhere is meant. */
 function onlyHere({ url }: Context): void {
@@ -22,7 +22,7 @@ function onlyHere({ url }: Context): void {
 
 export const path: CommandRun = async (context) => {
   onlyHere(context);
-  const database = placed(context);
+  const database = databaseOf(context);
   context.output.object({ path: database }, [database], database);
 };
 
@@ -35,7 +35,7 @@ export const status: CommandRun = async (context) => {
   const files = dataDirFiles(context.dataDir);
   const copy = backupFiles(context.dataDir).findLast((backup) => backup.before_upgrade_to !== '');
   const found = {
-    path: placed(context),
+    path: databaseOf(context),
     bytes: sizeOf(files.database),
     wal_bytes: sizeOf(`${files.database}-wal`),
     ...(await databaseSchema(context.dataDir, context.env)),
@@ -45,8 +45,8 @@ export const status: CommandRun = async (context) => {
     copy_schema: copy?.schema ?? '',
     copy_made_at: copy?.created_at ?? 0,
   };
-  const told = { ...found, server: found.server ?? '-', copy_made_at: isoTime(found.copy_made_at) };
-  context.output.object(found, detailLines(told), found.schema);
+  const details = { ...found, server: found.server ?? '-', copy_made_at: isoTime(found.copy_made_at) };
+  context.output.object(found, detailLines(details), found.schema);
 };
 
 export const check: CommandRun = async (context) => {

@@ -13,7 +13,7 @@ export const move: CommandRun = async (context, flags, given) => {
       `Move the site from ${from} to ${to}? The source stays as it is`,
     ),
   );
-  let told = '';
+  let lastLine = '';
   const report = await context.during(
     run({
       dataDir: context.dataDir,
@@ -21,8 +21,8 @@ export const move: CommandRun = async (context, flags, given) => {
       progress: ({ step, table, rows, of }) => {
         const percent = of === 0 ? 100 : Math.floor((rows / of) * 100);
         const line = `${step === 'copied' ? context.say('复制', 'copied') : context.say('核对', 'compared')} ${table} ${percent}%`;
-        if (line !== told) context.output.note(line);
-        told = line;
+        if (line !== lastLine) context.output.note(line);
+        lastLine = line;
       },
     }),
   );

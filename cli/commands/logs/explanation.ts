@@ -33,7 +33,7 @@ const listOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 
 /** Who paid what the balance did not. */
-const paidByOthers = ({ overrun, house }: Readonly<Record<string, unknown>>) => [
+const otherAccounts = ({ overrun, house }: Readonly<Record<string, unknown>>) => [
   ...(typeof overrun === 'number'
     ? [{ zh: `其中 ${overrun} 超出余额，记入超支账户`, en: `of it ${overrun} beyond the balance, paid by overrun` }]
     : []),
@@ -44,10 +44,10 @@ const paidByOthers = ({ overrun, house }: Readonly<Record<string, unknown>>) => 
 const refusal = ({ created_at: at, username, token_name: token }: Log, facts: Readonly<Record<string, unknown>>) => {
   if (typeof facts.refused !== 'string') return [];
   const who = [username, token].filter((one) => one !== '').join(' / ');
-  const told = `${facts.refused}, HTTP ${Number(facts.status)}, ${isoTime(at)}${who === '' ? '' : `, ${who}`}`;
+  const details = `${facts.refused}, HTTP ${Number(facts.status)}, ${isoTime(at)}${who === '' ? '' : `, ${who}`}`;
   const skipped = Number(facts.skipped ?? 0);
   return [
-    { zh: `  拒绝：${told}`, en: `  refused: ${told}` },
+    { zh: `  拒绝：${details}`, en: `  refused: ${details}` },
     ...(facts.unread === true
       ? [
           {
@@ -109,7 +109,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     ...(typeof facts.compaction === 'string' ? [`  ~ ${compactionWords(facts.compaction, context.language)}`] : []),
     ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),
     `  = ${quota} quota = ${money.of(quota, 'exact')}   ${verdict}`,
-    ...paidByOthers(JSON.parse(row.other) as Record<string, unknown>).map(
+    ...otherAccounts(JSON.parse(row.other) as Record<string, unknown>).map(
       (one) => `  ${textIn(one, context.language)}`,
     ),
   ];

@@ -7,7 +7,7 @@ import { type Flag, type FlagValues, text } from '../../command.ts';
 import type { Columns } from '../../parts/list-output.ts';
 import type { Money } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
-import { pastMoment } from '../../parts/when.ts';
+import { pastTime } from '../../parts/when.ts';
 
 const types = ['unknown', 'topup', 'consume', 'manage', 'system', 'error'] as const;
 
@@ -18,10 +18,10 @@ export const columns = (_money: Money, language: Language): Columns<Log> => ({
   user: 'username',
   token: [(row) => storedIn(row.token_name, language), 1],
   model: 'model_name',
-  channel: { value: (row) => (row.channel === 0 ? '' : String(row.channel)), right: true, spare: 2 },
+  channel: { value: (row) => (row.channel === 0 ? '' : String(row.channel)), right: true, priority: 2 },
   in: 'prompt_tokens',
   out: 'completion_tokens',
-  quota: { value: (row) => String(row.quota), right: true, spare: 3 },
+  quota: { value: (row) => String(row.quota), right: true, priority: 3 },
   cost: 'quota',
 });
 
@@ -79,8 +79,8 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
     username: text(flags.user),
     token_name: text(flags.token),
     channel: wholeNumber(text(flags.channel), '--channel'),
-    start_timestamp: pastMoment(text(flags.since), '--since', now),
-    end_timestamp: pastMoment(text(flags.until), '--until', now),
+    start_timestamp: pastTime(text(flags.since), '--since', now),
+    end_timestamp: pastTime(text(flags.until), '--until', now),
   };
 }
 

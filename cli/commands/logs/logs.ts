@@ -20,7 +20,7 @@ export const get: CommandRun = async (context, _flags, ref) => {
 };
 
 const followMs = 500;
-const largestStep = 1000;
+const maxStep = 1000;
 
 /** Rows that match, older ones first, then new ones as they come. Ends when nobody follows. */
 async function* tailOf(context: Context, query: TailQuery, lines: number, follow: boolean): AsyncGenerator<Log[]> {
@@ -31,7 +31,7 @@ async function* tailOf(context: Context, query: TailQuery, lines: number, follow
   yield rows.filter((row) => matches(row, query));
   while (follow) {
     await Bun.sleep(followMs);
-    rows = await client.call('log.tail', { after: last, type, limit: largestStep });
+    rows = await client.call('log.tail', { after: last, type, limit: maxStep });
     last = rows.at(-1)?.id ?? last;
     if (rows.length > 0) yield rows.filter((row) => matches(row, query));
   }
@@ -50,8 +50,8 @@ export const tail: CommandRun = async (context, flags) => {
     const { tailScreen } = await import('../../screens/log-tail.tsx');
     return tailScreen(context, rows, { money, served });
   }
-  if (forPeople) output.line(tailHeading(output.look));
+  if (forPeople) output.line(tailHeading(output.layout));
   for await (const some of rows)
     for (const row of some)
-      output.line(forPeople ? tailLine(row, money, { ...output.look, language: context.language }) : safeJson(row));
+      output.line(forPeople ? tailLine(row, money, { ...output.layout, language: context.language }) : safeJson(row));
 };

@@ -3,7 +3,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { type LogFormat, logFormats, logHeader, logLine } from '../../../server/contract/log-export.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { moneyOf } from '../../parts/money.ts';
-import { pastMoment } from '../../parts/when.ts';
+import { pastTime } from '../../parts/when.ts';
 import { queryOf } from './filters.ts';
 
 const rowsAtOnce = 500;
@@ -79,7 +79,7 @@ export const stat: CommandRun = async (context, flags) => {
 
 export const prune: CommandRun = async (context, flags) => {
   const given = text(flags.before);
-  const before = pastMoment(given, '--before', Date.now());
+  const before = pastTime(given, '--before', Date.now());
   if (before === undefined) throw new AppError('input_needed', { flags: '--before' });
   if (flags.dryRun === true) {
     const { total } = await (await context.client()).call('log.list', {

@@ -40,7 +40,7 @@ const kinds: Readonly<Record<string, Words>> = {
   parted: { zh: '改为此顺序', en: 'is put into the order' },
 };
 
-const shown = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   value === null ? '' : Array.isArray(value) ? value.join(' ') || '–' : String(value);
 
 export const known: CommandRun = async (context, flags, model) => {
@@ -60,12 +60,12 @@ export const known: CommandRun = async (context, flags, model) => {
     return label === undefined ? member : say(label);
   };
   const facts = found.facts.map((fact) => {
-    const value = fact.value === true ? '' : `: ${shown(fact.value)}`;
+    const value = fact.value === true ? '' : `: ${formatValue(fact.value)}`;
     return `  ${named(fact.member)}${value}${origin(fact)}`;
   });
   const rules = found.rules.map((rule) => {
     const kind = kinds[rule.kind];
-    const value = shown(rule.value);
+    const value = formatValue(rule.value);
     const what = `${kind === undefined ? rule.kind : say(kind)}${value === '' ? '' : ` ${value}`}`;
     return `  ${rule.member} (${rule.dialect}) ${what}${origin(rule)}`;
   });

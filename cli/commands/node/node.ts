@@ -7,7 +7,7 @@ import { isoTime } from '../../output.ts';
 import { moneyOf } from '../../parts/money.ts';
 
 const megabyte = 1024 * 1024;
-const told = (value: number | null, unit: string): string => (value === null ? '' : `${value}${unit}`);
+const formatValue = (value: number | null, unit: string): string => (value === null ? '' : `${value}${unit}`);
 
 export const list: CommandRun = async (context) => {
   const { several, nodes } = await (await context.client()).call('node.list');
@@ -25,21 +25,21 @@ export const list: CommandRun = async (context) => {
         value: ({ state, trouble }) =>
           trouble === null ? state : `${state} (${failureIn(trouble, context.language)})`,
       },
-      { name: 'version', value: (row) => row.version, spare: 1 },
-      { name: 'started', value: (row) => isoTime(row.started_at), spare: 6 },
+      { name: 'version', value: (row) => row.version, priority: 1 },
+      { name: 'started', value: (row) => isoTime(row.started_at), priority: 6 },
       { name: 'heard', value: (row) => `${row.silent_seconds}s`, right: true },
-      { name: 'cpu', value: (row) => told(row.cpu_percent, '%'), right: true, spare: 2 },
+      { name: 'cpu', value: (row) => formatValue(row.cpu_percent, '%'), right: true, priority: 2 },
       {
         name: 'memory',
-        value: (row) => told(row.memory_bytes === null ? null : Math.round(row.memory_bytes / megabyte), 'M'),
+        value: (row) => formatValue(row.memory_bytes === null ? null : Math.round(row.memory_bytes / megabyte), 'M'),
         right: true,
-        spare: 4,
+        priority: 4,
       },
       { name: 'open', value: (row) => String(row.open), right: true },
-      { name: 'leases', value: (row) => String(row.leases), right: true, spare: 3 },
+      { name: 'leases', value: (row) => String(row.leases), right: true, priority: 3 },
       money.column('leased', (row) => row.leased_quota),
-      { name: 'waiting', value: (row) => told(row.waiting, ''), right: true },
-      { name: 'lag', value: (row) => told(row.news_ms, 'ms'), right: true, spare: 5 },
+      { name: 'waiting', value: (row) => formatValue(row.waiting, ''), right: true },
+      { name: 'lag', value: (row) => formatValue(row.news_ms, 'ms'), right: true, priority: 5 },
     ],
     (row) => row.name,
   );
@@ -53,11 +53,11 @@ export const drain: CommandRun = async (context, _flags, name) => {
   context.output.object({ result: 'draining', name }, [context.say(`${name} 正在退出`, `${name} is draining`)], name);
 };
 
-type NodeShown = Awaited<ReturnType<typeof nodesOf>>[number];
+type NodeView = Awaited<ReturnType<typeof nodesOf>>[number];
 const nodesOf = async (context: Context) => (await (await context.client()).call('node.list')).nodes;
 
 /** What is given up with it. */
-async function losses(context: Context, node: NodeShown): Promise<readonly string[]> {
+async function lostRequests(context: Context, node: NodeView): Promise<readonly string[]> {
   const { open, leased_quota, waiting } = node;
   const seconds = node.settles_seconds ?? 0;
   const held = (await moneyOf(context)).of(leased_quota);
@@ -79,12 +79,12 @@ async function losses(context: Context, node: NodeShown): Promise<readonly strin
   ];
 }
 
-export const forget: CommandRun = async (context, flags, name) => {
+export const removeNode: CommandRun = async (context, flags, name) => {
   const [writeOff, later] = [flags.writeOff === true, flags.whenSettled === true];
   if (writeOff && later) throw new AppError('usage', { detail: '--write-off --when-settled' });
   const node = (await nodesOf(context)).find((one) => one.name === name);
   if (node?.owes === true && (writeOff || later))
-    for (const line of await losses(context, node)) context.output.note(line);
+    for (const line of await lostRequests(context, node)) context.output.note(line);
   await context.confirm(
     writeOff || later
       ? context.say(

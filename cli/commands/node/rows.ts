@@ -38,6 +38,6 @@ export const nodeRows: readonly CommandRow[] = [
       'node forget alpha-1f3a --when-settled',
       'node forget alpha-1f3a --write-off --yes',
     ],
-    load: async () => (await import('./node.ts')).forget,
+    load: async () => (await import('./node.ts')).removeNode,
   },
 ];

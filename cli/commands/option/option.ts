@@ -8,12 +8,12 @@ import { safeJson } from '../../../server/contract/safe-text.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
-import { closest } from '../../parts/suggest.ts';
+import { bestMatch } from '../../parts/suggest.ts';
 
 /** @throws AppError option_unknown, with the key that was probably meant. */
 function keyOf(key: string): OptionKey {
   if (isOptionKey(key)) return key;
-  const meant = closest(key, optionKeys);
+  const meant = bestMatch(key, optionKeys);
   throw new AppError('option_unknown', {
     key,
     ...(meant === null ? {} : { example: `gateway option describe ${meant}` }),
@@ -50,7 +50,7 @@ export const get: CommandRun = async (context, _flags, given) => {
 };
 
 /** `KEY=VALUE`, `KEY=@file`, `KEY=-`; a secret never stands on the command line. */
-async function assigned(context: Context, assignment: string): Promise<{ key: string; value: string }> {
+async function parseAssignment(context: Context, assignment: string): Promise<{ key: string; value: string }> {
   const at = assignment.indexOf('=');
   if (at <= 0) throw new AppError('usage', { detail: 'KEY=VALUE, KEY=@FILE, KEY=-' });
   const key = assignment.slice(0, at);
@@ -63,7 +63,7 @@ async function assigned(context: Context, assignment: string): Promise<{ key: st
 }
 
 /** @throws AppError option_unknown, option_invalid */
-function acceptable({ key: given, value }: { readonly key: string; readonly value: string }) {
+function checkOption({ key: given, value }: { readonly key: string; readonly value: string }) {
   const key = keyOf(given);
   const { kind } = optionRow(key);
   const complaint = kind.check(kind.clean?.(value) ?? value);
@@ -74,7 +74,7 @@ function acceptable({ key: given, value }: { readonly key: string; readonly valu
 export const set: CommandRun = async (context, _flags, _first, assignments) => {
   // All are looked at before the first is stored: a mistake in the last leaves nothing half set.
   const checked: { readonly key: OptionKey; readonly value: string }[] = [];
-  for (const assignment of assignments) checked.push(acceptable(await assigned(context, assignment)));
+  for (const assignment of assignments) checked.push(checkOption(await parseAssignment(context, assignment)));
   const client = await context.client();
   for (const { key, value } of checked) {
     const { result } = await client.call('option.set', { key, value });
@@ -98,9 +98,9 @@ export const exportAll: CommandRun = async (context) => {
 };
 
 /** What an import would change; secrets are compared by nobody and shown to nobody. */
-async function changesOf(context: Context, told: readonly { readonly key: OptionKey; readonly value: string }[]) {
+async function changesOf(context: Context, entries: readonly { readonly key: OptionKey; readonly value: string }[]) {
   const now = new Map((await (await context.client()).call('option.details')).map((option) => [option.key, option]));
-  const rows = told.flatMap(({ key, value }) => {
+  const rows = entries.flatMap(({ key, value }) => {
     const { secret } = optionRow(key);
     const before = now.get(key)?.value ?? optionRow(key).fallback;
     return !secret && before === value

@@ -102,7 +102,7 @@ const changeLine = ({ key, name, before, after }: PriceChange): string =>
 const question = (context: Context): string =>
   context.say('将模型倍率恢复为默认？', 'Reset the model ratios to their defaults?');
 
-async function agree(context: Context, changes: readonly PriceChange[], asked: string): Promise<void> {
+async function confirmOrThrow(context: Context, changes: readonly PriceChange[], asked: string): Promise<void> {
   if (context.flags.yes === true) return;
   if (context.screens) {
     const { confirmChanges } = await import('../../screens/confirm-changes.tsx');
@@ -117,7 +117,7 @@ export const reset: CommandRun = async (context, flags) => {
   const changes = await resetChanges(client);
   if (flags.dryRun === true)
     return context.output.object({ result: 'unchanged', changes }, changes.map(changeLine), String(changes.length));
-  await agree(context, changes, question(context));
+  await confirmOrThrow(context, changes, question(context));
   const { version } = await client.call('option.reset_ratios');
   context.output.object(
     { result: 'updated', backup: version },

@@ -12,7 +12,7 @@ import type { Context } from '../../context.ts';
 import { listOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { idOf } from '../../parts/numbers.ts';
-import { pastMoment } from '../../parts/when.ts';
+import { pastTime } from '../../parts/when.ts';
 
 type Change = OutputOf<EndpointOf<'ratio.changes'>>[number];
 
@@ -139,7 +139,7 @@ export const simulate: CommandRun = async (context, flags) => {
   if (set.length === 0) throw new AppError('input_needed', { flags: '--set' });
   const client = await context.client();
   const result = await client.call('ratio.simulate', {
-    since: pastMoment(text(flags.since) ?? '7d', '--since', Date.now()),
+    since: pastTime(text(flags.since) ?? '7d', '--since', Date.now()),
     values: await assignments(client, set),
   });
   const total = { model: context.say('合计', 'total'), ...result };

@@ -16,7 +16,7 @@ interface Finding {
   readonly fix: string;
 }
 
-const fine = (check: string, detail: string): Finding => ({ check, result: 'ok', detail, fix: '' });
+const ok = (check: string, detail: string): Finding => ({ check, result: 'ok', detail, fix: '' });
 const wrong = (check: string, result: 'warn' | 'fail', detail: string, fix: string): Finding => ({
   check,
   result,
@@ -25,14 +25,14 @@ const wrong = (check: string, result: 'warn' | 'fail', detail: string, fix: stri
 });
 
 const leastFreeBytes = 1 << 30;
-const othersMayRead = 0o077;
+const readableByOthers = 0o077;
 
 /** Everything secret in the folder is for its owner alone. @returns what was changed. */
 function repair({ dataDir }: Context): string[] {
   const { dir, secretKey, database } = dataDirFiles(dataDir);
   return [dir, secretKey, database, `${database}-wal`, `${database}-shm`].filter((path) => {
-    if (!existsSync(path) || (statSync(path).mode & othersMayRead) === 0) return false;
-    chmodSync(path, statSync(path).mode & ~othersMayRead);
+    if (!existsSync(path) || (statSync(path).mode & readableByOthers) === 0) return false;
+    chmodSync(path, statSync(path).mode & ~readableByOthers);
     return true;
   });
 }
@@ -47,44 +47,40 @@ function folder({ dataDir, say }: Context): Finding {
     return wrong('data directory', 'fail', detail, `chown -R "$USER" ${dataDir}`);
   }
   const { secretKey } = dataDirFiles(dataDir);
-  if (existsSync(secretKey) && (statSync(secretKey).mode & othersMayRead) !== 0)
+  if (existsSync(secretKey) && (statSync(secretKey).mode & readableByOthers) !== 0)
     return wrong(
       'data directory',
       'fail',
       say(`其他用户可读 ${secretKey}`, `others may read ${secretKey}`),
       `chmod 600 ${secretKey}`,
     );
-  return fine('data directory', dataDir);
+  return ok('data directory', dataDir);
 }
 
 function disk({ dataDir, say }: Context): Finding {
-  if (!existsSync(dataDir)) return fine('disk', '');
+  if (!existsSync(dataDir)) return ok('disk', '');
   const { bavail, bsize } = statfsSync(dataDir);
   const free = bavail * bsize;
   const gigabytes = (free / 1e9).toFixed(1);
   const detail = say(`剩余 ${gigabytes} GB`, `${gigabytes} GB free`);
-  return free < leastFreeBytes
-    ? wrong('disk', 'warn', detail, 'gateway logs prune --before 90d')
-    : fine('disk', detail);
+  return free < leastFreeBytes ? wrong('disk', 'warn', detail, 'gateway logs prune --before 90d') : ok('disk', detail);
 }
 
 async function server(context: Context): Promise<Finding> {
   const { say } = context;
-  if (context.url !== '') return fine('server', context.url);
+  if (context.url !== '') return ok('server', context.url);
   const pid = lockOwner(dataDirFiles(context.dataDir));
   if (pid === null) return wrong('server', 'warn', say('未运行', 'not running'), 'gateway serve');
   const { relays } = await (await context.client()).call('status.overview');
   const threads = relays === undefined ? '' : say(`，转发线程 ${relays}`, `, relay threads ${relays}`);
-  return fine('server', `${say('进程', 'process')} ${pid}${threads}`);
+  return ok('server', `${say('进程', 'process')} ${pid}${threads}`);
 }
 
 async function database(context: Context): Promise<readonly Finding[]> {
   const { schema, problems, advice = [] } = await (await context.client()).call('local.check');
   const [problem] = problems;
   return [
-    problem === undefined
-      ? fine('database', schema)
-      : wrong('database', 'fail', problem, 'gateway backup restore FILE'),
+    problem === undefined ? ok('database', schema) : wrong('database', 'fail', problem, 'gateway backup restore FILE'),
     ...advice.map((one) => ({ ...one, check: `database ${one.check}` })),
   ];
 }
@@ -93,7 +89,7 @@ async function database(context: Context): Promise<readonly Finding[]> {
 async function proxy(context: Context): Promise<Finding> {
   const { undeclared_proxy: address = '' } = await (await context.client()).call('local.check');
   return address === ''
-    ? fine('proxy', '')
+    ? ok('proxy', '')
     : wrong(
         'proxy',
         'warn',
@@ -108,7 +104,7 @@ async function proxy(context: Context): Promise<Finding> {
 async function ledger(context: Context): Promise<Finding> {
   const broken = (await (await context.client()).call('ledger.verify')).filter((report) => report.violations > 0);
   const names = broken.map((report) => report.id).join(', ');
-  return broken.length === 0 ? fine('ledger', '') : wrong('ledger', 'fail', names, 'gateway ledger verify');
+  return broken.length === 0 ? ok('ledger', '') : wrong('ledger', 'fail', names, 'gateway ledger verify');
 }
 
 async function channels(context: Context): Promise<Finding> {
@@ -126,7 +122,7 @@ async function channels(context: Context): Promise<Finding> {
       `gateway channel test ${first.name}`,
     );
   return off.length === 0
-    ? fine('channels', String(found.length))
+    ? ok('channels', String(found.length))
     : wrong(
         'channels',
         'warn',
@@ -149,7 +145,7 @@ async function traffic(context: Context): Promise<Finding> {
     );
   const slow = states.filter(({ state }) => state === 'slow').map(({ name }) => name);
   return slow.length === 0
-    ? fine('traffic', '')
+    ? ok('traffic', '')
     : wrong('traffic', 'warn', `${context.say('变慢：', 'slow: ')}${slow.join(', ')}`, 'gateway top');
 }
 
@@ -164,7 +160,7 @@ async function prices(context: Context): Promise<Finding> {
     (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,
   );
   return unset.length === 0
-    ? fine('prices', say(`${models.length} 个模型`, `${models.length} models`))
+    ? ok('prices', say(`${models.length} 个模型`, `${models.length} models`))
     : wrong(
         'prices',
         'warn',
@@ -180,10 +176,10 @@ async function storage(context: Context): Promise<Finding> {
     .filter((name) => found[name] !== undefined)
     .map((name) => `${name} ${found[name]}`);
   const reason = String(found.storage ?? 'ok');
-  const told = reasonIn(reason, context.language);
-  const detail = [reason === 'ok' ? '' : told, ...facts].filter((part) => part !== '').join('; ');
-  if (reason !== 'ok') return wrong('storage', 'fail', detail, remedyOf(reason));
-  return facts.length === 0 ? fine('storage', '') : wrong('storage', 'warn', detail, 'gateway ledger verify');
+  const reasonText = reasonIn(reason, context.language);
+  const detail = [reason === 'ok' ? '' : reasonText, ...facts].filter((part) => part !== '').join('; ');
+  if (reason !== 'ok') return wrong('storage', 'fail', detail, fixOf(reason));
+  return facts.length === 0 ? ok('storage', '') : wrong('storage', 'warn', detail, 'gateway ledger verify');
 }
 
 /** How long each node serves without the database: what it has leased is free for others five seconds later. */
@@ -193,7 +189,7 @@ async function leases(context: Context): Promise<readonly Finding[]> {
   const known = nodes.flatMap(({ name, state, lease_seconds: seconds }) =>
     state === 'gone' || seconds === null ? [] : [`${name} ${seconds} s`],
   );
-  return known.length === 0 ? [] : [fine('leases', known.join(', '))];
+  return known.length === 0 ? [] : [ok('leases', known.join(', '))];
 }
 
 /** How old the last backup by the clock is. */
@@ -215,11 +211,11 @@ async function backups(context: Context): Promise<Finding> {
       'gateway option set backup_setting.every_hours=24',
     );
   return found.missing === ''
-    ? fine('backups', last)
+    ? ok('backups', last)
     : wrong('backups', 'fail', `${last}: ${found.missing}`, 'gateway backup run');
 }
 
-const remedyOf = (reason: string): string =>
+const fixOf = (reason: string): string =>
   /malformed|damaged|not a database|btree|Tree/i.test(reason)
     ? 'gateway backup restore FILE'
     : /full/i.test(reason)
@@ -230,23 +226,23 @@ interface Part {
   readonly name: string;
   /** About this machine's folder: nothing to do with a server elsewhere. */
   readonly local?: true;
-  readonly look: (context: Context) => Finding | Promise<Finding | readonly Finding[]>;
+  readonly check: (context: Context) => Finding | Promise<Finding | readonly Finding[]>;
 }
 
 /** Names as they are shown: those of functions do not survive in the executable. */
 const parts: readonly Part[] = [
-  { name: 'data directory', local: true, look: folder },
-  { name: 'disk', local: true, look: disk },
-  { name: 'server', look: server },
-  { name: 'proxy', local: true, look: proxy },
-  { name: 'storage', look: storage },
-  { name: 'database', local: true, look: database },
-  { name: 'leases', look: leases },
-  { name: 'ledger', local: true, look: ledger },
-  { name: 'channels', look: channels },
-  { name: 'traffic', look: traffic },
-  { name: 'prices', look: prices },
-  { name: 'backups', look: backups },
+  { name: 'data directory', local: true, check: folder },
+  { name: 'disk', local: true, check: disk },
+  { name: 'server', check: server },
+  { name: 'proxy', local: true, check: proxy },
+  { name: 'storage', check: storage },
+  { name: 'database', local: true, check: database },
+  { name: 'leases', check: leases },
+  { name: 'ledger', local: true, check: ledger },
+  { name: 'channels', check: channels },
+  { name: 'traffic', check: traffic },
+  { name: 'prices', check: prices },
+  { name: 'backups', check: backups },
 ];
 
 const chinese: Readonly<Record<string, string>> = {
@@ -285,10 +281,10 @@ export const doctor: CommandRun = async (context, flags) => {
   if (flags.fix === true && context.url === '')
     for (const path of repair(context)) context.output.note(`chmod go= ${path}`);
   const found: Finding[] = [];
-  for (const { name, local, look } of parts) {
+  for (const { name, local, check } of parts) {
     if (local === true && context.url !== '') continue;
     try {
-      found.push(...[await look(context)].flat());
+      found.push(...[await check(context)].flat());
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       found.push(wrong(name, 'fail', formatError(error.code, error.params, context.language), ''));

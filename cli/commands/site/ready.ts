@@ -11,7 +11,7 @@ export interface Ready {
   readonly metricsHost: string;
 }
 
-export function tellReadyAsJson({ output, dataDir }: Context, { gateway, link, relays }: Ready): void {
+export function printReadyAsJson({ output, dataDir }: Context, { gateway, link, relays }: Ready): void {
   output.line(
     JSON.stringify({
       level: 'info',
@@ -29,7 +29,7 @@ export function tellReadyAsJson({ output, dataDir }: Context, { gateway, link, r
   );
 }
 
-export function tellReady({ output, dataDir, say }: Context, { gateway, link, metricsHost }: Ready): void {
+export function printReady({ output, dataDir, say }: Context, { gateway, link, metricsHost }: Ready): void {
   const { recovered, pending } = gateway;
   output.line(`${say('地址', 'URL')}: ${gateway.url}`);
   if (link !== null) output.line(`${say('初始化（仅一次有效的链接）', 'Setup (a link that works once)')}: ${link}`);

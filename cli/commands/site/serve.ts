@@ -17,17 +17,17 @@ import { announce, setupLink } from '../../parts/access.ts';
 import { MigrationLines } from '../../parts/migration-lines.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { fromEnvironment } from './from-environment.ts';
-import { tellReady, tellReadyAsJson } from './ready.ts';
+import { printReady, printReadyAsJson } from './ready.ts';
 import { ServeSignals } from './signals.ts';
 
 const defaultGrace = 30;
-const longestWait = 600;
+const maxWaitSeconds = 600;
 
 /** @returns milliseconds. @throws AppError usage */
 function waitOf(flag: string, given: string | undefined, usual: number): number {
   const seconds = Number(given ?? usual);
-  if (!Number.isFinite(seconds) || seconds < 0 || seconds > longestWait)
-    throw new AppError('usage', { detail: `${flag} ${given}: 0-${longestWait}` });
+  if (!Number.isFinite(seconds) || seconds < 0 || seconds > maxWaitSeconds)
+    throw new AppError('usage', { detail: `${flag} ${given}: 0-${maxWaitSeconds}` });
   return seconds * 1000;
 }
 
@@ -99,7 +99,7 @@ export const serve: CommandRun = async (context, flags) => {
       forget();
       gateway.stop(graceMs, delayMs).then(resolve, reject);
     });
-    new ServeSignals({ stop, hurry: gateway.shutDownNow, say: print }).listen(Boolean(env.GATEWAY_DETACHED));
+    new ServeSignals({ stop, stopNow: gateway.shutDownNow, say: print }).listen(Boolean(env.GATEWAY_DETACHED));
     void gateway.failed.then((error) => {
       if (!followed) forget();
       reject(error);
@@ -107,8 +107,8 @@ export const serve: CommandRun = async (context, flags) => {
   });
   const link = gateway.setupCode === null ? null : setupLink(gateway.url, gateway.setupCode);
   const ready = { gateway, link, relays: relayThreads, metricsHost: metrics?.host ?? '' };
-  if (log.format === 'json') tellReadyAsJson(context, ready);
-  else tellReady(context, ready);
+  if (log.format === 'json') printReadyAsJson(context, ready);
+  else printReady(context, ready);
   for (const line of gateway.pending.rejected)
     print(`owed by an earlier run and turned down: ${line}; see ${gateway.pending.kept.join(', ')}`);
   if (flags.open === true) openBrowser(link ?? gateway.url);

@@ -7,12 +7,12 @@ import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { addressOf } from '../../parts/access.ts';
 
-export interface Facts {
+export interface ServiceInput {
   /** Path of the executable; '' = there is none yet: this runs from the sources. */
   readonly program: string;
   readonly dataDir: string;
   /** It was named: whose files are in it stays as it is. */
-  readonly isGiven: boolean;
+  readonly isSet: boolean;
   readonly port: string;
   /** Of a package, which has made it; absent = systemd makes one up, or whoever owns the folder. */
   readonly user?: string;
@@ -20,7 +20,7 @@ export interface Facts {
 }
 
 /** What `service print` makes: the file, and what its reader has to do before and after. */
-interface Printed {
+interface PrintedUnit {
   readonly file: string;
   readonly notes: readonly string[];
 }
@@ -63,7 +63,7 @@ SystemCallArchitectures=native`;
 
 const privileged = 1024;
 
-export function systemd({ program, dataDir, isGiven, port, user, say }: Facts): Printed {
+export function systemd({ program, dataDir, isSet, port, user, say }: ServiceInput): PrintedUnit {
   const isHidden = program === '' || hidden.test(program);
   const start = isHidden ? installed : program;
   const from = program === '' ? 'dist/gateway' : program;
@@ -71,7 +71,7 @@ export function systemd({ program, dataDir, isGiven, port, user, say }: Facts): 
   const home = isBelowHome
     ? '# The data directory lies below a home: homes are seen, and nothing else in them is written.\nProtectHome=read-only'
     : 'ProtectHome=yes';
-  const whose = isGiven
+  const whose = isSet
     ? `User=${ownerOf(dataDir)}\nReadWritePaths=${unitPath(dataDir)}\n${home}`
     : `${user === undefined ? 'DynamicUser=yes' : `User=${user}\nGroup=${user}`}\nStateDirectory=gateway\nStateDirectoryMode=0700\nProtectHome=yes`;
   const capabilities =
@@ -127,7 +127,7 @@ WantedBy=multi-user.target
   return { file, notes };
 }
 
-export const container = ({ port }: Facts): Printed => ({
+export const container = ({ port }: ServiceInput): PrintedUnit => ({
   notes: [],
   file: `FROM debian:stable-slim
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates \\
@@ -147,7 +147,7 @@ CMD ["serve"]
 
 const xmlText = (word: string): string => word.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-export const launchd = ({ program, dataDir, port }: Facts): Printed => ({
+export const launchd = ({ program, dataDir, port }: ServiceInput): PrintedUnit => ({
   notes: [],
   file: `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -174,13 +174,13 @@ const kinds = { systemd, container, launchd } as const;
 export const print: CommandRun = async (context, flags, given) => {
   const kind = given === '' ? 'systemd' : given;
   if (!Object.hasOwn(kinds, kind)) throw new AppError('usage', { detail: `${kind}: ${Object.keys(kinds).join(', ')}` });
-  const isGiven = context.flags.dataDir !== undefined;
+  const isSet = context.flags.dataDir !== undefined;
   const port = text(flags.port) ?? context.env.GATEWAY_PORT ?? '3000';
   if (!/^\d+$/.test(port) || Number(port) > 65_535) throw new AppError('usage', { detail: `--port ${port}` });
   const { file, notes } = kinds[kind as keyof typeof kinds]({
     program: isCompiled ? realpathSync(process.execPath) : '',
-    dataDir: kind === 'systemd' && !isGiven ? serviceFolder : context.dataDir,
-    ...{ isGiven, port, say: context.say },
+    dataDir: kind === 'systemd' && !isSet ? serviceFolder : context.dataDir,
+    ...{ isSet, port, say: context.say },
   });
   context.output.object({ kind, file }, [file.trimEnd()], kind);
   for (const note of notes) context.output.note(note);

@@ -7,7 +7,7 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 128 + constants.signals.S
 type Ending = keyof typeof exitCodes;
 
 /** Those that other servers reopen logs or read settings on. By default they would end the process in the middle of its requests. */
-const harmless = ['SIGUSR1', 'SIGUSR2'] as const;
+const ignored = ['SIGUSR1', 'SIGUSR2'] as const;
 
 /** `nohup` and the like: who starts the server wants it to outlive the terminal. A handler would undo that. */
 function isHangupIgnored(): boolean {
@@ -35,7 +35,7 @@ export interface SignalActions {
   /** Open requests may end. */
   stop(): void;
   /** They are ended. */
-  hurry(): void;
+  stopNow(): void;
   /** One line for the operator. */
   say(line: string): void;
 }
@@ -53,7 +53,7 @@ export class ServeSignals {
     process.on('SIGINT', this.#end);
     process.on('SIGTERM', this.#end);
     if (!isHangupIgnored()) process.on('SIGHUP', hasTerminal() && !detached ? this.#end : this.#goOn);
-    for (const signal of harmless) if (Object.hasOwn(constants.signals, signal)) process.on(signal, this.#goOn);
+    for (const signal of ignored) if (Object.hasOwn(constants.signals, signal)) process.on(signal, this.#goOn);
   }
 
   readonly #goOn = (signal: NodeJS.Signals): void => {
@@ -67,7 +67,7 @@ export class ServeSignals {
     if (this.#endings > 2) process.exit(code);
     if (this.#endings === 2) {
       process.exitCode = code;
-      this.#actions.hurry();
+      this.#actions.stopNow();
       return;
     }
     // Nobody asked for a stop: a supervisor shall start it again.

@@ -17,7 +17,7 @@ export const top: CommandRun = async (context, flags) => {
     });
   }
   const value = await topOf(context);
-  const room = output.isTty ? output.look.room : Number.POSITIVE_INFINITY;
+  const room = output.isTty ? output.layout.maxWidth : Number.POSITIVE_INFINITY;
   const failing = value.channels.filter(({ state }) => state === 'failing');
   output.object(value, topLines(value, context, money, room), failing.map(({ name }) => name).join('\n'));
 };

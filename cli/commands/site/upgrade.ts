@@ -10,14 +10,14 @@ import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { isoTime } from '../../output.ts';
 import {
-  factsOf,
-  formerOf,
+  hasSchema,
+  infoOf,
   install,
-  knowsSchema,
-  type ProgramFacts,
+  type ProgramInfo,
+  previousOf,
   putBack,
-  refuseManaged,
-  unpackBeside,
+  rejectManaged,
+  unpackNextTo,
   verifiedRelease,
 } from '../../parts/installed-program.ts';
 
@@ -28,7 +28,7 @@ export const upgrade: CommandRun = async (context, flags) => {
   if (context.url !== '') throw new AppError('usage', { detail: '--url: gateway upgrade' });
   if (!isCompiled) throw new AppError('upgrade_sources');
   const program = realpathSync(process.execPath);
-  refuseManaged(program);
+  rejectManaged(program);
   if (file === undefined) return rollback(context, program);
   const given = text(flags.releaseKey);
   return upgradeFrom(context, program, resolve(file), given === undefined ? releaseKey : readFileSync(given, 'utf8'));
@@ -45,18 +45,18 @@ function describe(context: Context): void {
 /** @param key PEM of the release's public key, '' = none is known. */
 export async function upgradeFrom(context: Context, program: string, file: string, key: string): Promise<void> {
   const bytes = verifiedRelease(file, key);
-  const next = await unpackBeside(file, bytes, program);
+  const next = await unpackNextTo(file, bytes, program);
   try {
-    const facts = factsOf(next, context.dataDir);
-    if (!knowsSchema(facts))
+    const facts = infoOf(next, context.dataDir);
+    if (!hasSchema(facts))
       throw new AppError('upgrade_older', { version: facts.version, schema: facts.schema, newest: facts.newest });
     install(next, program);
     context.output.object(
-      { result: 'updated', version: facts.version, former: release, program, kept: formerOf(program) },
+      { result: 'updated', version: facts.version, former: release, program, kept: previousOf(program) },
       [
         context.say(`已安装 ${facts.version}：${program}`, `installed ${facts.version}: ${program}`),
-        context.say(`原程序：${formerOf(program)}`, `former executable: ${formerOf(program)}`),
-        ...afterwards(context, facts),
+        context.say(`原程序：${previousOf(program)}`, `former executable: ${previousOf(program)}`),
+        ...nextSteps(context, facts),
       ],
       facts.version,
     );
@@ -65,7 +65,7 @@ export async function upgradeFrom(context: Context, program: string, file: strin
   }
 }
 
-function afterwards({ say }: Context, { schema, newest }: ProgramFacts): string[] {
+function nextSteps({ say }: Context, { schema, newest }: ProgramInfo): string[] {
   const restart = say(
     '重启服务后生效（或在 Linux 上用 gateway serve --take-over 不中断地接替）',
     'restart the service to use it, or on Linux replace the running one without a gap: gateway serve --take-over',
@@ -80,10 +80,10 @@ function afterwards({ say }: Context, { schema, newest }: ProgramFacts): string[
 
 /** The data go back first: an executable that is newer than its data upgrades them again, an older one would refuse them. */
 export async function rollback(context: Context, program: string): Promise<void> {
-  const former = formerOf(program);
+  const former = previousOf(program);
   if (!existsSync(former)) throw new AppError('rollback_missing', { file: former });
-  const facts = factsOf(former, context.dataDir);
-  const copy = knowsSchema(facts) ? null : copyFor(context, facts);
+  const facts = infoOf(former, context.dataDir);
+  const copy = hasSchema(facts) ? null : copyFor(context, facts);
   const question =
     copy === null
       ? context.say(`恢复 ${facts.version}？数据不变`, `Restore ${facts.version}? The data are not changed`)
@@ -106,7 +106,7 @@ export async function rollback(context: Context, program: string): Promise<void>
 }
 
 /** The copy made before the migration that left what the former executable knows. @throws AppError rollback_data */
-function copyFor({ dataDir, env }: Context, { schema, newest }: ProgramFacts): BackupFile {
+function copyFor({ dataDir, env }: Context, { schema, newest }: ProgramInfo): BackupFile {
   const copies = serverOf(env) === null ? backupFiles(dataDir) : [];
   const copy = copies.findLast((one) => one.before_upgrade_to > newest && one.schema <= newest);
   if (copy === undefined) throw new AppError('rollback_data', { schema, newest });

@@ -5,11 +5,11 @@ import type { Context } from '../../context.ts';
 import { detailLines, isoTime } from '../../output.ts';
 import { listOf } from '../../parts/list-output.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
-import { pastMoment } from '../../parts/when.ts';
+import { pastTime } from '../../parts/when.ts';
 
 /** @param second what the server counts a second as. */
 const shared = (flags: FlagValues, second = 1) => {
-  const since = pastMoment(text(flags.since), '--since', Date.now());
+  const since = pastTime(text(flags.since), '--since', Date.now());
   return {
     channel_id: wholeNumber(text(flags.channel), '--channel'),
     start_timestamp: since === undefined ? undefined : since * second,
@@ -50,14 +50,19 @@ export const tasks = listOf('task.list', {
 });
 
 /** @throws AppError not_found */
-function shown<Row extends object>(context: Context, rows: readonly Row[], what: string, id: string): void {
+function findTask<Row extends object>(context: Context, rows: readonly Row[], what: string, id: string): void {
   const [row] = rows;
   if (row === undefined) throw new AppError('not_found', { what: `${what} ${id}` });
   context.output.object(row, detailLines(row), id);
 }
 
 export const drawing: CommandRun = async (context, _flags, id) =>
-  shown(context, await (await context.client()).call('drawing.list', { p: 0, page_size: 1, mj_id: id }), 'drawing', id);
+  findTask(
+    context,
+    await (await context.client()).call('drawing.list', { p: 0, page_size: 1, mj_id: id }),
+    'drawing',
+    id,
+  );
 
 export const task: CommandRun = async (context, _flags, id) =>
-  shown(context, await (await context.client()).call('task.list', { p: 0, page_size: 1, task_id: id }), 'task', id);
+  findTask(context, await (await context.client()).call('task.list', { p: 0, page_size: 1, task_id: id }), 'task', id);

@@ -18,14 +18,14 @@ import { limitOf, quotaOrUnlimited, unlimited, wholeNumber } from '../../parts/n
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'expired', 4: 'exhausted' } as const;
 const statusWord = (status: number): string => statusWords[status as keyof typeof statusWords] ?? 'unknown';
-const shown = (token: Token): Token => ({ ...token, key: displayedKey(token.key) });
+const withMaskedKey = (token: Token): Token => ({ ...token, key: displayedKey(token.key) });
 function masked(token: Token): Token {
-  const { key } = shown(token);
+  const { key } = withMaskedKey(token);
   return { ...token, key: `${key.slice(0, 7)}…${key.slice(-4)}` };
 }
 
 /** Keys of one `--count`. */
-const mostTokens = 1000;
+const maxTokens = 1000;
 
 /** With their keys: mask before printing. @param owner `self`, a user's id, or undefined: all that the caller may see. */
 const allTokens = (client: Client, owner: string | undefined): Promise<Token[]> =>
@@ -98,7 +98,7 @@ async function fieldsOf(context: Context, flags: FlagValues) {
 }
 
 function print(context: Context, tokens: readonly Token[], result: string): void {
-  for (const token of tokens.map(shown))
+  for (const token of tokens.map(withMaskedKey))
     context.output.object({ result, ...token }, [token.key], token.key, {
       OPENAI_API_KEY: token.key,
       OPENAI_BASE_URL: `${addressOf(context)}/v1`,
@@ -106,8 +106,10 @@ function print(context: Context, tokens: readonly Token[], result: string): void
 }
 
 /** Times of use aside. */
-const differs = ({ accessed_time: _before, ...before }: Token, { accessed_time: _after, ...after }: Token): boolean =>
-  JSON.stringify(before) !== JSON.stringify(after);
+const hasChanged = (
+  { accessed_time: _before, ...before }: Token,
+  { accessed_time: _after, ...after }: Token,
+): boolean => JSON.stringify(before) !== JSON.stringify(after);
 
 /** Without a name on a terminal: by the form, which ends with the command that does the same. */
 export const create: CommandRun = async (context, flags) => {
@@ -120,7 +122,7 @@ export const create: CommandRun = async (context, flags) => {
 
 async function createFrom(context: Context, flags: FlagValues): Promise<void> {
   const { '--name': name } = needed({ '--name': text(flags.name) });
-  const count = wholeNumber(text(flags.count), '--count', { min: 1, max: mostTokens }) ?? 1;
+  const count = wholeNumber(text(flags.count), '--count', { min: 1, max: maxTokens }) ?? 1;
   const client = await context.client();
   const owner = await ownerOf(client, flags);
   // A user's names may repeat: only `--if-exists` looks for one.
@@ -131,7 +133,7 @@ async function createFrom(context: Context, flags: FlagValues): Promise<void> {
     if (existing !== undefined && mode === 'skip') return print(context, [masked(existing)], 'unchanged');
     if (existing !== undefined) {
       const changed = await client.call('token.update', { id: existing.id, ...(await fieldsOf(context, flags)) });
-      return print(context, [masked(changed)], differs(existing, changed) ? 'updated' : 'unchanged');
+      return print(context, [masked(changed)], hasChanged(existing, changed) ? 'updated' : 'unchanged');
     }
   }
   const key = await context.secret(flags, 'key', 'GATEWAY_TOKEN_KEY');

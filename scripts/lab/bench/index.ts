@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cores } from '../../../cli/bench/machine.ts';
 import { measureAll, sampling } from '../../../cli/bench/measure.ts';
-import { answers, endAll, freePort, killAll, start } from '../../../cli/bench/process.ts';
+import { endAll, freePort, killAll, start, waitForResponse } from '../../../cli/bench/process.ts';
 import { serve, setUp, startFloor, startUpstreams } from '../../../cli/bench/site.ts';
 import { type Shape, shapes, subjectNames, subjectsOf } from '../../../cli/bench/targets.ts';
 
@@ -46,7 +46,7 @@ const reduced = async (level: '1' | '2') => {
   const child = start(cores.measured, [process.execPath, script, level, String(port), site.dataDir], {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
   });
-  const readyMs = await answers(`http://127.0.0.1:${port}/v1/models`);
+  const readyMs = await waitForResponse(`http://127.0.0.1:${port}/v1/models`);
   return { site, child, port, readyMs };
 };
 const running = [
@@ -60,7 +60,7 @@ const table = await measureAll(
   {
     measure: sampling(upstreams, number('--seconds', 1.5)),
     now: () => performance.now(),
-    told: (what) => process.stderr.write(`\r\u001b[K${what}`),
+    onProgress: (what) => process.stderr.write(`\r\u001b[K${what}`),
   },
   { rounds: number('--rounds', 3), seconds: number('--seconds', 1.5), warmSeconds: 10, shapes: chosen },
   subjects,

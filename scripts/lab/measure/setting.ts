@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { sampling } from '../../../cli/bench/measure.ts';
-import { endAll, isCompiled, itself } from '../../../cli/bench/process.ts';
+import { endAll, isCompiled, ownProgram } from '../../../cli/bench/process.ts';
 import { models, type Running, serve, setUp, startUpstreams } from '../../../cli/bench/site.ts';
 import { median } from '../../../cli/bench/stats.ts';
 import { type Shape, type Subject, shapes } from '../../../cli/bench/targets.ts';
@@ -18,7 +18,7 @@ const flag = (name: string, fallback: string): string => {
   return at < 0 ? fallback : (args[at + 1] ?? fallback);
 };
 const binary = resolve(import.meta.dirname, '..', '..', '..', 'dist', 'gateway');
-const program = existsSync(binary) && !isCompiled ? [binary] : itself;
+const program = existsSync(binary) && !isCompiled ? [binary] : ownProgram;
 const rounds = Number(flag('--rounds', '20'));
 const shape = shapes.find(({ name }) => name === flag('--shape', 'c=64')) as Shape;
 const sink = Bun.serve({

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { residentKb } from '../../../cli/bench/machine.ts';
-import { answers, command, endAll, freePort, start } from '../../../cli/bench/process.ts';
+import { command, endAll, freePort, start, waitForResponse } from '../../../cli/bench/process.ts';
 import { type Goal, isMet, printGoals } from '../bench/goal.ts';
 
 const flag = (name: string, fallback: number): number => {
@@ -202,7 +202,7 @@ try {
   const token = await run(['token', 'create', '--name', 'streams', '--quota', 'unlimited', '-q']);
   const port = freePort();
   const child = start(null, [binary, 'serve', '--port', String(port)], { GATEWAY_DATA_DIR: dataDir });
-  await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
+  await waitForResponse(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
   const { pid } = child;
   // Once, so that what is made at first use is there.
   await leave(port, token, 50, 0);

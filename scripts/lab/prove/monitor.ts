@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { answers, freePort, start } from '../../../cli/bench/process.ts';
+import { freePort, start, waitForResponse } from '../../../cli/bench/process.ts';
 import type { Goal } from '../bench/goal.ts';
 import { chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './double.ts';
 import { flag, maxGoal, minGoal, openSite, type ProofSite } from './site.ts';
@@ -45,7 +45,7 @@ async function startPrometheus(folder: string, target: number): Promise<string> 
   const listen = `--web.listen-address=127.0.0.1:${port}`;
   start(null, ['prometheus', `--config.file=${config}`, `--storage.tsdb.path=${join(folder, 'data')}`, listen]);
   const url = `http://127.0.0.1:${port}`;
-  await answers(`${url}/-/ready`, (status) => status === 200);
+  await waitForResponse(`${url}/-/ready`, (status) => status === 200);
   return url;
 }
 

@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { answers, command, freePort, itself, type Program, start } from '../../../cli/bench/process.ts';
+import { command, freePort, ownProgram, type Program, start, waitForResponse } from '../../../cli/bench/process.ts';
 import type { Goal } from '../bench/goal.ts';
 
 export interface ChannelOrder {
@@ -29,7 +29,7 @@ export interface ProofSite {
 }
 
 const binary = resolve(import.meta.dirname, '..', '..', '..', 'dist', 'gateway');
-const program: Program = existsSync(binary) ? [binary] : itself;
+const program: Program = existsSync(binary) ? [binary] : ownProgram;
 
 /** @param core that it is kept on; null = wherever there is room. */
 export async function openSite(
@@ -53,7 +53,7 @@ export async function openSite(
   const begin = async () => {
     const serve = [...program, 'serve', '--port', String(port), ...serveFlags];
     const child = start(core, serve, { GATEWAY_DATA_DIR: dataDir, ...env });
-    await answers(`${url}/readyz`, (status) => status === 200);
+    await waitForResponse(`${url}/readyz`, (status) => status === 200);
     return child;
   };
   let child = await begin();

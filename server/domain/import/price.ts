@@ -139,11 +139,11 @@ export async function keepPrices(differences: readonly PriceDifference[], option
   const rows = differences.flatMap(({ model, there }) => (there === null ? [] : [{ name: listedName(model), there }]));
   const write = async (
     key: 'ModelRatio' | 'ModelPrice' | 'CompletionRatio' | 'CacheRatio' | 'CreateCacheRatio' | 'ContextTiers',
-    valueOf: (price: ModelPrice) => number | null | undefined,
+    read: (price: ModelPrice) => number | null | undefined,
   ): Promise<void> => {
     const map = new Map(Object.entries(JSON.parse(options.text(key) || '{}') as Record<string, unknown>));
     for (const { name, there } of rows) {
-      const value = valueOf(there);
+      const value = read(there);
       if (value === null) map.delete(name);
       else if (value !== undefined) map.set(name, Number(value.toFixed(6)));
     }

@@ -1,7 +1,7 @@
 /** Two nodes behind Caddy, by the Caddyfile of this repository: one after the other is stopped and started under traffic over TLS. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { answers, freePort, start } from '../../../../cli/bench/process.ts';
+import { freePort, start, waitForResponse } from '../../../../cli/bench/process.ts';
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
 import { audited, goalsOf, tally } from './accounts.ts';
@@ -42,7 +42,7 @@ async function startCaddy(cluster: Cluster): Promise<string> {
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
   const url = `https://localhost:${port}`;
   start(null, ['env', `SITE_ADDRESS=${url}`, 'caddy', 'run', '--config', file, '--adapter', 'caddyfile']);
-  await answers(`${url}/readyz`, (status) => status === 200);
+  await waitForResponse(`${url}/readyz`, (status) => status === 200);
   return url;
 }
 

@@ -13,14 +13,22 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client, types } from 'pg';
-import { answers, command, end, freePort, itself, type Program, start } from '../../../../cli/bench/process.ts';
+import {
+  command,
+  end,
+  freePort,
+  ownProgram,
+  type Program,
+  start,
+  waitForResponse,
+} from '../../../../cli/bench/process.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../../../servers/postgres.ts';
 import { type RedisServer, redisInstalled, startRedis } from '../../../servers/redis.ts';
 import { type Balancer, startBalancer } from './balancer.ts';
 import { type Account, type Needed, provision } from './people.ts';
 
 const binary = resolve(import.meta.dirname, '..', '..', '..', '..', 'dist', 'gateway');
-export const program: Program = existsSync(binary) ? [binary] : itself;
+export const program: Program = existsSync(binary) ? [binary] : ownProgram;
 
 /** What a token costs, in either direction: amounts are large enough that one that is missing shows. */
 export const unit = 100;
@@ -79,7 +87,7 @@ async function startUpstreams(): Promise<{ url: string; model: string }[]> {
     upstreams.map(async ({ model, flags }) => {
       const port = freePort();
       start(null, [...program, 'mock-upstream', '--port', String(port), ...flags]);
-      await answers(`http://127.0.0.1:${port}/v1/models`);
+      await waitForResponse(`http://127.0.0.1:${port}/v1/models`);
       return { url: `http://127.0.0.1:${port}`, model };
     }),
   );
@@ -100,7 +108,7 @@ async function prepare(folder: string, url: string, order: ClusterOrder) {
   await run(['option', 'set', `ModelRatio=${ratios}`, `CompletionRatio=${ones}`, 'RetryTimes=0']);
   const port = freePort();
   const child = start(null, [...program, 'serve', '--port', String(port)], { GATEWAY_DATA_DIR: dataDir });
-  await answers(`http://127.0.0.1:${port}/readyz`, (status) => status === 200);
+  await waitForResponse(`http://127.0.0.1:${port}/readyz`, (status) => status === 200);
   const made = await provision(`http://127.0.0.1:${port}`, order);
   await end(child);
   await run(['db', 'move', url, '--yes']);
@@ -261,7 +269,7 @@ function createNode({ name, folder, key, env, flags, disk }: NodeOrder): Cluster
       child = start(null, [...as, 'serve', '--port', String(port), ...flags], here, said);
       closeSync(said);
       const gone = child.exited.then((code) => `${name} ended with ${code}`);
-      const up = answers(`${url}/readyz`, (status) => status === 200).then(() => '');
+      const up = waitForResponse(`${url}/readyz`, (status) => status === 200).then(() => '');
       const failure = await Promise.race([gone, up]);
       if (failure !== '') throw new Error(`${failure}: ${readFileSync(log, 'utf8').slice(-2000)}`);
     },
