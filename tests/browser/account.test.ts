@@ -118,9 +118,7 @@ test('a filter is saved and found again in another browser', async () => {
   await elsewhere.goto(`${url}/user`);
   await elsewhere.getByRole('button', { name: 'Saved filters' }).click();
   // The library's own focus guards around an open panel are hidden on purpose.
-  expect((await violationsOn(elsewhere)).filter((error) => !error.includes('headlessui-focus-sen'))).toEqual(
-    [],
-  );
+  expect((await violationsOn(elsewhere)).filter((error) => !error.includes('headlessui-focus-sen'))).toEqual([]);
   await elsewhere.getByRole('button', { name: 'my roots', exact: true }).click();
   await elsewhere.waitForURL('**/user?q=roo&sort=-id');
   await elsewhere.getByRole('button', { name: 'Saved filters' }).click();

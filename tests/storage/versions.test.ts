@@ -195,11 +195,7 @@ test('a backup restored without its key is told at the restore and at the start,
     await site.setUp(upstream.url);
     await site.ok(['backup', 'create', join(site.dir, 'site.backup')]);
     const elsewhere = { GATEWAY_DATA_DIR: join(site.dir, 'elsewhere') };
-    const restored = await site.run(
-      ['backup', 'restore', join(site.dir, 'site.backup'), '--yes'],
-      '',
-      elsewhere,
-    );
+    const restored = await site.run(['backup', 'restore', join(site.dir, 'site.backup'), '--yes'], '', elsewhere);
     expect(restored.code).toBe(0);
     expect(restored.err).toMatch(/secret\.key is missing/);
     for (const args of [['serve', '--port', '0'], ['status']]) {

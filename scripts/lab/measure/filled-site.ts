@@ -2,7 +2,7 @@
 import { openDatabase } from '../../../db/open.ts';
 import { recompute } from '../../../server/contract/pricing/charge.ts';
 import { counterAt, type TrafficCounter, trafficBounds, trafficCounters } from '../../../server/contract/traffic.ts';
-import { TrafficKeeper } from '../../../server/domain/traffic/recorder.ts';
+import { TrafficRecorder } from '../../../server/domain/traffic/recorder.ts';
 import type { Stage } from '../../../tests/browser/support.ts';
 import { randomOf } from '../../../tests/support/random.ts';
 
@@ -434,7 +434,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
 
   const database = openDatabase(file);
   const options = { get: () => 0 } as never;
-  const keeper = new TrafficKeeper({ database, options, node: '', now: () => Date.now() });
+  const keeper = new TrafficRecorder({ database, options, node: '', now: () => Date.now() });
   for (const [at, inWindow] of Map.groupBy(priced, ({ row }) => row.at - (row.at % 300))) {
     const streaks = [
       ...Map.groupBy(inWindow, ({ row }) => row.before[0] ?? (row.ended === 'upstream_failed' ? row.channel : 0)),

@@ -13,14 +13,7 @@ import { affordableOutput, minWorth, requestsThinking, shorten } from './answer-
 import { checkWords } from './blocked-words.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { checkStorage } from './gate.ts';
-import {
-  elsewhere,
-  isTakenBalance,
-  type LeaseClient,
-  lesseeOf,
-  maxLeases,
-  refusalAfter,
-} from './lease-client.ts';
+import { elsewhere, isTakenBalance, type LeaseClient, lesseeOf, maxLeases, refusalAfter } from './lease-client.ts';
 import type { Limits } from './limits.ts';
 import { estimate, reserveFor } from './meter.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
