@@ -1,7 +1,8 @@
 /** What opens over a page, as it is first shown: the request of a row, the forms of keys and users. */
-import type { ReactElement } from 'react';
+import { Children, isValidElement, type ReactElement, type ReactNode } from 'react';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
+import { CheckedForm, type CheckedFormProps } from '../../web/components/checked-form.tsx';
 import type { SheetProps } from '../../web/components/overlay-panel.tsx';
 import { writeUser } from '../../web/lib/session.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
@@ -133,4 +134,80 @@ test.each([
 test('the log can be taken away as a file', async () => {
   const { LogsPage } = await import('../../web/features/logs/logs-page.tsx');
   expect(rendered(<LogsPage />, { path: '/log' })).toMatch(/<button[^>]*>导出<\/button>/);
+});
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body: Record<string, unknown>;
+}
+
+/** Sends the form of a sheet as it was opened. @returns what was asked of the server. */
+async function sent<Props>(sheet: (props: Props) => ReactElement, given: Props): Promise<readonly Sent[]> {
+  const asked: Sent[] = [];
+  vi.stubGlobal('fetch', async (path: string, { method = 'GET', body }: RequestInit = {}) => {
+    asked.push({ method, path, body: JSON.parse(String(body ?? '{}')) as Sent['body'] });
+    return Response.json({ success: true, message: '', data: { id: 1 } });
+  });
+  let submit: CheckedFormProps['onSubmit'] | undefined;
+  const kept = (props: Props): ReactElement => {
+    const element = sheet(props) as ReactElement<{ readonly children: ReactNode }>;
+    const form = Children.toArray(element.props.children).find(
+      (one) => isValidElement(one) && one.type === CheckedForm,
+    );
+    submit = (form as ReactElement<CheckedFormProps>).props.onSubmit;
+    return element;
+  };
+  rendered(<Opened sheet={kept} given={given} />, {
+    answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+  });
+  await submit?.({} as never);
+  return asked;
+}
+
+test('a key is made from the form as it stands, and changed without an amount that nobody touched', async () => {
+  const { TokenDrawer } = await import('../../web/features/tokens/token-drawer.tsx');
+  const saved: unknown[] = [];
+  const given = { facts: { quotaPerUnit: 500_000, inCurrency: true } as never, onClose: nothing };
+  const onSaved = (token: object, fresh: boolean) => void saved.push([token, fresh]);
+  const [made] = await sent(TokenDrawer, { ...given, token: null, onSaved });
+  expect(made).toMatchObject({
+    method: 'POST',
+    path: '/api/token/',
+    body: { remain_quota: 500_000, expired_time: -1 },
+  });
+  const token = {
+    ...{ id: 3, name: 'ci', key: 'k', status: 1, remain_quota: 2_500_000, unlimited_quota: false, used_quota: 0 },
+    ...{ expired_time: -1, model_limits_enabled: true, model_limits: 'gpt-4o,o3', allow_ips: '', group: '' },
+    ...{ day_budget: 0, month_budget: 0, rpm_limit: 0, tpm_limit: 0, concurrency_limit: 0 },
+  } as never;
+  const [changed] = await sent(TokenDrawer, { ...given, token, onSaved });
+  expect(changed).toMatchObject({ method: 'PUT', path: '/api/token/', body: { id: 3, model_limits: 'gpt-4o,o3' } });
+  expect(changed?.body).not.toHaveProperty('remain_quota');
+  expect(saved).toEqual([
+    [{ id: 1 }, true],
+    [{ id: 1 }, false],
+  ]);
+});
+
+test('a user is changed without a password or an amount that nobody typed; one without a name is not made', async () => {
+  const { UserDrawer } = await import('../../web/features/users/user-drawer.tsx');
+  const given = { groups: [], onClose: nothing, onSaved: nothing };
+  const [changed] = await sent(UserDrawer, { ...given, user: { ...reader(1), group: 'vip' } });
+  expect(changed).toMatchObject({ method: 'PUT', path: '/api/user/' });
+  expect(changed?.body).toEqual({ id: 7, username: 'Mira', display_name: '', group: 'vip' });
+  expect(await sent(UserDrawer, { ...given, user: null })).toEqual([]);
+});
+
+test('a calendar names its days in the reader’s language and closes those that have passed', async () => {
+  const { DayCalendar } = await import('../../web/components/calendar.tsx');
+  const shown = rendered(<DayCalendar day={new Date(2026, 0, 20)} from={new Date(2026, 0, 15)} onPick={nothing} />);
+  const day = (name: string): string => new RegExp(`<button[^>]*aria-label="${name}"[^>]*>`).exec(shown)?.[0] ?? '';
+  expect(shown).toContain('2026年1月');
+  expect(day('2026年1月14日星期三')).toContain('disabled');
+  expect(day('2026年1月15日星期四')).not.toBe('');
+  expect(day('2026年1月15日星期四')).not.toContain('disabled');
+  expect(shown).toMatch(
+    /aria-selected="true"[^>]*data-day="2026-01-20"|data-day="2026-01-20"[^>]*aria-selected="true"/,
+  );
 });

@@ -1,10 +1,14 @@
-/** A field for a time of expiry, and the usual spans from now. */
-import { useState } from 'react';
+/** A field for a time of expiry: typed, picked from a calendar, or one of the usual spans from now. */
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { expiryOf, expiryText } from '../lib/expiry.ts';
 import { dateTime } from '../lib/format.ts';
 import { useTried } from './checked-form.tsx';
 import { Field } from './form.tsx';
+import { Icon } from './icon.tsx';
+import { Popover } from './popover.tsx';
+
+const DayCalendar = lazy(async () => ({ default: (await import('./calendar.tsx')).DayCalendar }));
 
 const spans = [
   ['never', null],
@@ -50,18 +54,40 @@ export function ExpiryField({ value, stored, onChange, error }: ExpiryFieldProps
         }
       >
         {(ids) => (
-          <input
-            {...ids}
-            className="field"
-            autoComplete="off"
-            placeholder={t('tokens.never')}
-            value={value}
-            onChange={(event) => onChange(event.target.value)}
-            onBlur={() => {
-              setTouched(true);
-              if (expiry.kind === 'at') onChange(expiryText(expiry.seconds));
-            }}
-          />
+          <span className="flex gap-1.5">
+            <input
+              {...ids}
+              className="field"
+              autoComplete="off"
+              placeholder={t('tokens.never')}
+              value={value}
+              onChange={(event) => onChange(event.target.value)}
+              onBlur={() => {
+                setTouched(true);
+                if (expiry.kind === 'at') onChange(expiryText(expiry.seconds));
+              }}
+            />
+            <Popover
+              buttonClass="button button-icon"
+              label={t('tokens.calendar')}
+              className="w-72 p-3"
+              button={<Icon name="calendar" />}
+            >
+              {(close) => (
+                <Suspense fallback={<div className="h-64" />}>
+                  <DayCalendar
+                    day={expiry.kind === 'at' && expiry.seconds > 0 ? new Date(expiry.seconds * 1000) : undefined}
+                    from={new Date()}
+                    onPick={(day) => {
+                      // To the end of that day, as it is where a day alone is typed.
+                      onChange(`${day} 23:59:59`);
+                      close();
+                    }}
+                  />
+                </Suspense>
+              )}
+            </Popover>
+          </span>
         )}
       </Field>
       <div className="-mt-2 mb-4 flex flex-wrap gap-1.5">

@@ -8,6 +8,11 @@ import { sameForm } from '../lib/dirty-form.ts';
 /** The field that a refusal is about, by its code; `params_invalid` names it itself. */
 type Places<T> = Readonly<Record<string, keyof T>>;
 
+/** What a shared field of a form is given. */
+export type FieldOf<T> = <Name extends keyof T>(
+  name: Name,
+) => { readonly value: T[Name]; readonly onChange: (value: T[Name]) => void; readonly error: string | undefined };
+
 /**
  * @param first read once, when the form opens.
  * @param send throws what the server refuses; then what is typed stays, else it counts as stored.
@@ -52,11 +57,10 @@ export function useForm<T extends object>(
     dirty: !busy && !sameForm(typed, opened),
     /** What is about no field. */
     error: errors.form ?? '',
-    /** For a shared field. */
-    field: <Name extends keyof T>(name: Name) => ({
+    field: ((name) => ({
       value: typed[name],
-      onChange: (value: T[Name]) => change({ [name]: value } as unknown as Partial<T>),
+      onChange: (value) => change({ [name]: value } as unknown as Partial<T>),
       error: errors[name],
-    }),
+    })) satisfies FieldOf<T> as FieldOf<T>,
   };
 }

@@ -6,12 +6,11 @@ import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
+import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
-import { messageOf } from '../../lib/attempt.ts';
-import { sameForm } from '../../lib/dirty-form.ts';
 import { useAside } from '../../lib/read.ts';
 import { TokenFields } from './token-fields.tsx';
-import { fieldsOf, formOf, type TokenForm } from './token-form.ts';
+import { fieldsOf, formOf } from './token-form.ts';
 
 const suffixAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const suffix = (): string =>
@@ -32,48 +31,39 @@ export interface TokenDrawerProps {
 
 export function TokenDrawer({ token, facts, onClose, onSaved }: TokenDrawerProps) {
   const { t } = useTranslation();
-  const [first] = useState(() => formOf(token, facts));
-  const [form, setForm] = useState(first);
-  const change = (some: Partial<TokenForm>) => setForm((before) => ({ ...before, ...some }));
-  const [error, setError] = useState('');
-  const [busy, setBusy] = useState(false);
-
   const known = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
   const [strange, setStrange] = useState<readonly string[]>([]);
-
-  const save = async () => {
-    setBusy(true);
-    try {
-      const fields = fieldsOf(form, token, facts);
+  const { typed, change, field, ...form } = useForm(
+    () => formOf(token, facts),
+    async (typed) => {
+      const fields = fieldsOf(typed, token, facts);
       if (token !== null) return onSaved(await call('token.update', { id: token.id, ...fields }), false);
-      const first = await call('token.create', fields);
-      for (let made = 1; made < form.count; made++)
-        await call('token.create', { ...fields, name: `${form.name}-${suffix()}` });
-      onSaved(first, true);
-    } catch (failure) {
-      setError(messageOf(failure));
-      setBusy(false);
-    }
-  };
+      const made = await call('token.create', fields);
+      for (let count = 1; count < typed.count; count++)
+        await call('token.create', { ...fields, name: `${typed.name}-${suffix()}` });
+      onSaved(made, true);
+    },
+    { token_name_required: 'name', token_name_long: 'name', token_expiry_invalid: 'expires' },
+  );
 
   const submit = () => {
-    const unknown = strangersIn(form.models, known);
+    const unknown = strangersIn(typed.models, known);
     // What was allowed before is the owner's business.
-    if (unknown.length === 0 || form.models.join() === first.models.join()) return void save();
+    if (unknown.length === 0 || typed.models.join() === formOf(token, facts).models.join()) return form.submit();
     setStrange(unknown);
   };
 
   return (
     <Sheet
       title={token === null ? t('tokens.add') : t('tokens.edit')}
-      dirty={!busy && !sameForm(form, first)}
+      dirty={form.dirty}
       onClose={onClose}
-      footer={<FormFooter form="token-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
+      footer={<FormFooter form="token-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />}
     >
       <CheckedForm id="token-form" onSubmit={submit}>
-        <TokenFields {...{ form, token, facts }} onChange={change} />
+        <TokenFields {...{ token, facts, field }} form={typed} onChange={change} />
         <p role="alert" className="text-danger">
-          {error}
+          {form.error}
         </p>
       </CheckedForm>
       {strange.length === 0 ? null : (
@@ -84,7 +74,7 @@ export function TokenDrawer({ token, facts, onClose, onSaved }: TokenDrawerProps
           onClose={() => setStrange([])}
           onConfirm={() => {
             setStrange([]);
-            void save();
+            void form.submit();
           }}
         />
       )}

@@ -10,6 +10,7 @@ import { ExpiryField } from '../../components/expiry-field.tsx';
 import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { SelectField } from '../../components/select.tsx';
+import type { FieldOf } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { expiryOf } from '../../lib/expiry.ts';
 import { day } from '../../lib/format.ts';
@@ -47,6 +48,7 @@ interface PartProps {
   readonly token: Token | null;
   readonly facts: MoneyDetails;
   readonly onChange: (change: Partial<TokenForm>) => void;
+  readonly field: FieldOf<TokenForm>;
 }
 
 /** How much, and in which time. */
@@ -105,20 +107,19 @@ function SpendField({ form, token, facts, onChange }: PartProps) {
   );
 }
 
-function GroupField({ form, onChange }: PartProps) {
+function GroupField({ field }: PartProps) {
   const { t } = useTranslation();
   const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
     <SelectField
       label={t('tokens.group')}
-      value={form.group}
       options={[
         ['', t('tokens.ownGroup')],
         ...Object.entries(groups as Record<string, { desc?: string; ratio?: number }>).map(
           ([key, { desc, ratio }]) => [key, `${desc || key} (${ratio ?? 1}×)`] as const,
         ),
       ]}
-      onChange={(group) => onChange({ group })}
+      {...field('group')}
     />
   );
 }
@@ -208,15 +209,10 @@ export function TokenFields(part: PartProps) {
   const models = useModelFacts(form.group) ?? [];
   return (
     <>
-      <TextField
-        label={t('tokens.name')}
-        value={form.name}
-        onChange={(name) => onChange({ name })}
-        autoComplete="off"
-      />
+      <TextField label={t('tokens.name')} autoComplete="off" {...part.field('name')} />
       <SpendField {...part} />
       <ModelsField facts={models} chosen={form.models} onChange={(chosen) => onChange({ models: chosen })} />
-      <ExpiryField value={form.expires} stored={expiryAt(token)} onChange={(expires) => onChange({ expires })} />
+      <ExpiryField stored={expiryAt(token)} {...part.field('expires')} />
       <LimitFields {...part} />
       <details className="mb-4">
         <summary className="cursor-pointer text-ink-2">

@@ -1,6 +1,5 @@
 /** Adds or edits a user; quota is added or taken, never set, so that a payment meanwhile is not lost. */
 
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
@@ -11,9 +10,9 @@ import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { SelectField } from '../../components/select.tsx';
+import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
-import { attempt, messageOf } from '../../lib/attempt.ts';
-import { sameForm } from '../../lib/dirty-form.ts';
+import { attempt } from '../../lib/attempt.ts';
 import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
 export interface UserDrawerProps {
@@ -49,80 +48,65 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
   const { t } = useTranslation();
   const money = useMoney();
   const facts = useMoneyFacts();
-  const [username, setUsername] = useState(user?.username ?? '');
-  const [displayName, setDisplayName] = useState(user?.display_name ?? '');
-  const [password, setPassword] = useState('');
-  const [group, setGroup] = useState(user?.group ?? 'default');
-  const [added, setAdded] = useState('');
-  const [error, setError] = useState('');
-  const [busy, setBusy] = useState(false);
-  const sum = moneyOf(added, facts, signedBounds);
-  const more = sum.kind === 'value' ? sum.value : 0;
-  const typed = { username, displayName, password, group, added };
-  const [first] = useState(typed);
-
-  const submit = async () => {
-    if (user === null && (username.trim() === '' || password === '')) return setError(t('users.needBoth'));
-    setBusy(true);
-    try {
-      if (user === null) await call('user.create', { username, display_name: displayName, password });
-      else {
-        await call('user.update', {
-          id: user.id,
-          username,
-          display_name: displayName,
-          group,
-          ...(password === '' ? {} : { password }),
-          ...(added.trim() === '' ? {} : { add_quota: valueIn(sum) }),
-        });
-      }
-      toast.success(user === null ? t('users.created') : t('users.updated'));
-      onSaved();
-    } catch (failure) {
-      setError(messageOf(failure));
-      setBusy(false);
+  const first = () => ({
+    username: user?.username ?? '',
+    display_name: user?.display_name ?? '',
+    password: '',
+    group: user?.group ?? 'default',
+    added: '',
+  });
+  const { typed, field, ...form } = useForm(first, async ({ username, display_name, password, group, added }) => {
+    if (user === null && (username.trim() === '' || password === '')) throw new Error(t('users.needBoth'));
+    if (user === null) await call('user.create', { username, display_name, password });
+    else {
+      await call('user.update', {
+        ...{ id: user.id, username, display_name, group },
+        ...(password === '' ? {} : { password }),
+        ...(added.trim() === '' ? {} : { add_quota: valueIn(moneyOf(added, facts, signedBounds)) }),
+      });
     }
-  };
+    toast.success(user === null ? t('users.created') : t('users.updated'));
+    onSaved();
+  });
+  const sum = moneyOf(typed.added, facts, signedBounds);
+  const more = sum.kind === 'value' ? sum.value : 0;
 
   return (
     <Sheet
       title={user === null ? t('users.add') : t('users.edit', { name: user.username })}
-      dirty={!busy && !sameForm(typed, first)}
+      dirty={form.dirty}
       onClose={onClose}
-      footer={<FormFooter form="user-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
+      footer={<FormFooter form="user-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />}
     >
-      <CheckedForm id="user-form" onSubmit={submit}>
-        <TextField label={t('users.username')} value={username} onChange={setUsername} autoComplete="off" />
-        <TextField label={t('users.displayName')} value={displayName} onChange={setDisplayName} autoComplete="off" />
+      <CheckedForm id="user-form" onSubmit={form.submit}>
+        <TextField label={t('users.username')} autoComplete="off" {...field('username')} />
+        <TextField label={t('users.displayName')} autoComplete="off" {...field('display_name')} />
         <TextField
           label={t('users.password')}
           help={user === null ? t('users.passwordNew') : t('users.passwordHelp')}
           type="password"
-          value={password}
-          onChange={setPassword}
           autoComplete="new-password"
+          {...field('password')}
         />
         {user === null ? null : (
           <>
             <SelectField
               label={t('users.group')}
-              value={group}
-              options={[...new Set([...groups, group])].map((name) => [name, name] as const)}
-              onChange={setGroup}
+              options={[...new Set([...groups, typed.group])].map((name) => [name, name] as const)}
+              {...field('group')}
             />
             <MoneyField
               label={t('users.addQuota')}
               help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
               empty={t('users.addNothing')}
               bounds={signedBounds}
-              value={added}
-              onChange={setAdded}
+              {...field('added')}
             />
             <BindingList user={user} />
           </>
         )}
         <p role="alert" className="text-danger">
-          {error}
+          {form.error}
         </p>
       </CheckedForm>
       {user === null ? null : (
