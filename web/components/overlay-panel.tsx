@@ -47,7 +47,7 @@ export function Sheet({ title, onClose, children, footer, dirty = false }: Sheet
   const first = useRef<HTMLElement>(null);
   const close = () => leave(onClose);
   return (
-    <Dialog open onClose={close} initialFocus={first} className="relative z-20">
+    <Dialog open onClose={close} initialFocus={first} className="relative z-20 outline-none">
       <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
       <DialogPanel className="fixed right-0 bottom-0 flex max-h-dvh w-[520px] max-w-full flex-col border-line-strong bg-surface shadow-drawer max-sm:max-h-[92dvh] max-sm:rounded-t-3 max-sm:border-t sm:top-0 sm:border-l">
         <header className="flex h-12 flex-none items-center gap-2 border-b border-line pr-3 pl-5">
@@ -82,7 +82,7 @@ export interface ConfirmProps {
 export function Confirm({ title, text, action, cancel, other, onConfirm, onClose }: ConfirmProps) {
   const { t } = useTranslation();
   return (
-    <Dialog open onClose={onClose} className="relative z-30">
+    <Dialog open onClose={onClose} className="relative z-30 outline-none">
       <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
       <div className="fixed inset-0 grid grid-cols-1 place-items-center p-4">
         <DialogPanel className="w-[420px] max-w-full rounded-3 border border-line-strong bg-raised p-5 shadow-pop">
