@@ -21,13 +21,13 @@ const heights = { compact: 36, roomy: 44 } as const;
 /** Pixels above a list that is scrolled in itself: it reaches the foot of the window, and keeps its height where it begins further down. */
 const mostAbove = 220;
 
-function useAbove(box: { readonly current: HTMLElement | null }, many: boolean): number {
+function useAbove(scroller: HTMLElement | null, many: boolean): number {
   const [above, setAbove] = useState(mostAbove);
-  // What stands above may have become another one with every change of the page.
+  // Once, when it is there: its height may move what stands above.
   useLayoutEffect(() => {
-    if (!many || box.current === null) return;
-    setAbove(Math.min(mostAbove, Math.round(box.current.getBoundingClientRect().top + scrollY)));
-  });
+    if (!many || scroller === null) return;
+    setAbove(Math.min(mostAbove, Math.max(0, Math.ceil(scroller.getBoundingClientRect().top))));
+  }, [many, scroller]);
   return above;
 }
 
@@ -86,7 +86,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
   const cells = useAmounts(shown, ordered);
   const { select, open } = useHandlers(props);
   const many = ordered.length > virtualFrom || onEnd !== undefined;
-  const taken = useAbove(box, many);
+  const taken = useAbove(scroller, many);
   const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`);
   const onKey = useRowKeys({ box, rows: ordered, selection, select, open });
 
