@@ -146,7 +146,8 @@ const wordsOf = (dialect: ProtocolId): string => {
 const bodyOf = (dialect: ProtocolId): Record<string, unknown> =>
   codecs[dialect].translation.encodeResponse(answer, context) as Record<string, unknown>;
 
-const packed = Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024));
+/** More than a frame may have. */
+const packed = Bun.gzipSync(Buffer.alloc(20 * 1024 * 1024));
 
 const faults: Readonly<Record<string, Fault>> = {
   'reset before the first byte': { play: (response) => response.destroy(), status: 502 },
