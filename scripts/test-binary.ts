@@ -1,6 +1,8 @@
 /** The tests of the compiled executable, of programs that are started, and of servers that are stopped, killed and damaged: `node scripts/launch.mjs test-binary [paths]`. */
+import { resolve } from 'node:path';
 import { runChecks } from './checks.ts';
 
+process.env.GATEWAY_TEST_PROGRAM ??= resolve(import.meta.dirname, '../dist/gateway');
 const given = process.argv.slice(2);
 const tests = given.length > 0 ? given : ['tests/binary', 'tests/programs', 'tests/storage'];
 process.exit(await runChecks({ tests, exclude: [], workers: 2 }));

@@ -1,13 +1,13 @@
 /** The five screens on a real terminal, in both sizes and languages: answered, interrupted at each step, and their closing command. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startPracticeUpstream } from '../../server/practice/upstream.ts';
 import { openTerminal } from '../binary/terminal.ts';
 import { createRunner } from '../cli/runner.ts';
+import { gatewayProgram } from '../support/program.ts';
 
-const program = [process.execPath, resolve(import.meta.dirname, '../../cli/main.ts')];
 const key = { interrupt: '\u0003', enter: '\r', down: '\u001b[B', erase: '\u007f' } as const;
 const upstreamKey = 'sk-canary-upstream';
 const password = 'canary-password';
@@ -50,7 +50,12 @@ const environment = (home: string, LANG: string) => ({
 });
 
 function open(home: string, args: readonly string[], [columns, rows, LANG]: Look) {
-  const terminal = openTerminal([...program, ...args], { cwd: home, env: environment(home, LANG), columns, rows });
+  const terminal = openTerminal([...gatewayProgram, ...args], {
+    cwd: home,
+    env: environment(home, LANG),
+    columns,
+    rows,
+  });
   opened.push(terminal);
   return terminal;
 }
@@ -204,9 +209,9 @@ test.each(names.flatMap((name) => looks.map((check) => [name, ...check] as const
     const line = wholeLine(terminal.text()) ?? 'no command was shown';
     const other = homeOf('command');
     await screen.prepare(other);
-    const ran = Bun.spawnSync(['bash', '-c', `gateway() { "$PROGRAM" "$MAIN" "$@"; }\n${line}`], {
+    const ran = Bun.spawnSync(['bash', '-c', `gateway() { "$PROGRAM" $MAIN "$@"; }\n${line}`], {
       cwd: other,
-      env: { ...environment(other, check[2]), PROGRAM: program[0], MAIN: program[1] },
+      env: { ...environment(other, check[2]), PROGRAM: gatewayProgram[0], MAIN: gatewayProgram[1] ?? '' },
       timeout: 60_000,
     });
     if (name !== 'logs tail')

@@ -2,8 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { gatewayProgram } from '../support/program.ts';
 
-const program = resolve(import.meta.dirname, '../../cli/main.ts');
 const handled = resolve(import.meta.dirname, 'serve-child.ts');
 
 export interface Serving {
@@ -29,7 +29,7 @@ export function createSite() {
   const children = new Set<Bun.Subprocess>();
 
   const run = async (args: readonly string[], input = '', more: Record<string, string> = {}) => {
-    const child = Bun.spawn([process.execPath, program, ...args], {
+    const child = Bun.spawn([...gatewayProgram, ...args], {
       cwd: dir,
       env: { ...env, ...more },
       stdin: new Blob([input]),
