@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { newWrites, statementsFor } from '../../db/ledger/postgres/writes.ts';
 import { createTotals } from '../../db/ledger/totals.ts';
 import { migrate } from '../../db/migrate.ts';
+import { movedTables } from '../../db/move/tables.ts';
 import { openDatabase } from '../../db/open.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { ensureMonths } from '../../db/postgres/months.ts';
@@ -86,6 +87,21 @@ const emptied = async ({ pool }: PostgresDatabase): Promise<void> => {
   await pool.query('DROP SCHEMA public CASCADE');
   await pool.query('CREATE SCHEMA public');
 };
+
+test('a site that moves takes every table of its file with it, and nothing that nodes count for themselves', async () => {
+  const database = openDatabase(':memory:');
+  await migrate(database);
+  const inFile = database.raw
+    .prepare<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all();
+  await database.close();
+  const moved = movedTables.map(({ name }) => name);
+  // Which changes others have read, and which migrations it has had, a place knows of itself.
+  const own = ['changes', 'kysely_migration'];
+  expect([...moved, ...own].sort()).toEqual(inFile.map(({ name }) => name).sort());
+  expect(moved).not.toContain('leases');
+  expect(movedTables.find(({ name }) => name === 'users')).toEqual({ name: 'users', key: ['id'], numbered: 'id' });
+});
 
 test('PostgreSQL: a database migrated from the first release equals the described one', async () => {
   const database = (await postgres.open()) as PostgresDatabase;
